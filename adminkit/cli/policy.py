@@ -97,6 +97,10 @@ def try_(
     cpus: Annotated[int | None, typer.Option("--cpus", min=1, metavar="N", help="CPUs of the whole job.")] = None,
     gpus: Annotated[int | None, typer.Option("--gpus", "-G", min=0, metavar="N", help="GPUs of the whole job.")] = None,
     gpu_type: Annotated[str | None, typer.Option("--gpu-type", metavar="NAME", help="The type of the GPUs.")] = None,
+    mem: Annotated[
+        str | None, typer.Option("--mem", metavar="SIZE", help="As for sbatch: of each node; 0 is all of it.")
+    ] = None,
+    exclusive: Annotated[bool, typer.Option("--exclusive", help="As for sbatch: whole nodes.")] = False,
     features: Annotated[str | None, typer.Option("--constraint", "-C", help="As for sbatch.")] = None,
     name: Annotated[str | None, typer.Option("--job-name", "-J", help="As for sbatch.")] = None,
     srun: Annotated[bool, typer.Option("--srun", help="Submitted by srun or salloc, not by sbatch.")] = False,
@@ -110,6 +114,7 @@ def try_(
     output: options.Output = None,
 ) -> None:
     """Show what would happen to a job and what its owner would read. Runs slurmctld's Lua; needs no Slurm."""
+    from adminkit.fit.request import parse_mem
     from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
     from adminkit.policy.request import Typed, typed_request, with_lease
@@ -117,7 +122,7 @@ def try_(
 
     typed = Typed(
         user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
-        features, name, not srun, ckpt,
+        features, name, not srun, ckpt, None if mem is None else parse_mem(mem), exclusive,
     )  # fmt: skip
     path, loaded = policy_input.load(policy)
     cluster = policy_input.site(loaded, site, [user] if user and tables else [])

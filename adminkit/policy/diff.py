@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adminkit.fit.request import show_mem
 from adminkit.policy.kinds import LIMITS
 from adminkit.units import show_duration
 
@@ -66,6 +67,8 @@ def _flat(rule: Mapping[str, Any]) -> dict[str, str]:
     """A rule as words: {"max_limit": "3-00:00:00", "action": "reject", "queues": "gq"}."""
     value = rule["value"]
     shown = show_duration(value) if rule["check"] in LIMITS and isinstance(value, int) else _word(value)
+    if rule["check"] == "mem_per_gpu" and isinstance(value, int):
+        shown = show_mem(value << 20)
     fields = {rule["check"]: shown, "action": _word(rule["action"])}
     if rule.get("from") is not None:
         fields["from"] = _word(rule["from"])

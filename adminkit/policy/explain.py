@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final
 
+from adminkit.fit.request import show_mem
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.soft_settings import VARIABLE, SoftLimits
@@ -115,6 +116,10 @@ def _must(rule: Rule) -> str:
         "min_limit": lambda: f"ask for {limit} or more",
         "max_limit": lambda: f"ask for {limit} at most",
         "batch_only": lambda: "must be submitted by sbatch",
+        "require_account": lambda: "must name an account",
+        "exclusive": lambda: "must take whole nodes",
+        "cpus_per_gpu": lambda: f"take {value} CPU{'' if value == 1 else 's'} for each GPU at most",
+        "mem_per_gpu": lambda: f"take {show_mem(value << 20)} of memory for each GPU at most",
         "restartable_above": lambda: f"of more than {limit} must be able to go on from a checkpoint",
     }
     return phrases[rule.check]()

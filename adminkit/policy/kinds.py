@@ -19,9 +19,14 @@ ACTIONS: Final[Mapping[str, tuple[Action, ...]]] = {
     "nodes": ("reject", "warn"),
     "cpus": ("reject", "warn"),
     "batch_only": ("reject", "warn"),
+    "require_account": ("reject", "warn"),
+    "exclusive": ("reject", "warn"),
+    "cpus_per_gpu": ("reject", "warn"),
+    "mem_per_gpu": ("reject", "warn"),
 }
 CHECKS: Final = tuple(ACTIONS)
 LIMITS: Final = ("default_limit", "min_limit", "max_limit", "restartable_above")
 NUMBERS: Final = ("gpus", "gpus_per_node", "nodes", "cpus")
-DEMANDS: Final = ("require_limit", "batch_only")  # their value is true
+RATIOS: Final = ("cpus_per_gpu", "mem_per_gpu")  # their value is the most: a number, MiB
+DEMANDS: Final = ("require_limit", "batch_only", "require_account", "exclusive")  # their value is true
 CONDITIONS: Final = ("queues", "classes", "accounts", "qos", "users", "except_users", "except_accounts")

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
+from adminkit.errors import UsageError
+from adminkit.fit.request import parse_mem
 from adminkit.job import CLASSES
 from adminkit.policy.durations import seconds
 from adminkit.policy.incentive_settings import Hints, Incentives
@@ -80,6 +82,17 @@ def _range(value: Any) -> Range:
     if low is not None and high is not None and low > high:
         raise ValueError(f"{low} is above {high}")
     return Range(low, high)
+
+
+def _memory(value: Any) -> int:
+    """64G, 500M or 500 (MiB) -> MiB."""
+    try:
+        size = parse_mem(str(value)) if type(value) in (int, str) else 0
+    except UsageError as error:
+        raise ValueError(error.hint) from error
+    if not 0 < size < 1 << 50:
+        raise ValueError('write memory as sbatch takes it: "64G"')
+    return size >> 20
 
 
 def _moment(value: Any, info: ValidationInfo) -> int:
@@ -152,6 +165,7 @@ def _words(value: Any) -> str | dict[str, str]:
 
 Duration = Annotated[int, BeforeValidator(_limit)]
 Numbers = Annotated[Range, BeforeValidator(_range)]
+Memory = Annotated[int, BeforeValidator(_memory)]
 Moment = Annotated[int, BeforeValidator(_moment)]
 Name = Annotated[str, AfterValidator(_name)]
 Word = Annotated[str, AfterValidator(_word)]
@@ -188,6 +202,10 @@ class Rule(_Table):
     nodes: Numbers | None = None
     cpus: Numbers | None = None
     batch_only: Literal[True] | None = None
+    require_account: Literal[True] | None = None
+    exclusive: Literal[True] | None = None
+    cpus_per_gpu: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    mem_per_gpu: Memory | None = None
     queues: SomeWords | None = None
     classes: Annotated[tuple[JobClass, ...], AfterValidator(_distinct), AfterValidator(_some)] | None = None
     accounts: SomeWords | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -33,6 +34,8 @@ class Typed:
     job_name: str | None = None
     batch: bool = True
     ckpt: bool = False
+    mem: int | None = None  # bytes for each node; 0 for all
+    exclusive: bool = False
 
 
 def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
@@ -59,6 +62,10 @@ def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
         "gpus_per_node": per_node(typed.gpus or 0, nodes) if typed.nodes or not typed.gpus else None,
         "gpu_type": typed.gpu_type,
         "features": typed.features,
+        "account_given": typed.account is not None,
+        "mem_per_node": None if typed.mem is None else typed.mem // _MIB or math.inf,
+        "whole": typed.exclusive or None,
+        "exclusive": typed.exclusive,
         "batch": typed.batch,
         "restartable": typed.ckpt if typed.batch else None,
     }
@@ -87,6 +94,8 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "gpus": asked.gpus,
         "gpus_per_node": per_node(asked.gpus, asked.nodes),
         "mem": None if asked.mem is None else asked.mem // _MIB,
+        "mem_unknown": asked.mem is None,
+        "whole_unknown": True,
         "batch": True,
         "batch_unknown": True,  # to a rule of batch_only; soft limits take each job for one
     }

@@ -42,6 +42,10 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "nodes": _RULE,
     "cpus": _RULE,
     "batch_only": _RULE,
+    "require_account": _RULE,
+    "exclusive": _RULE,
+    "cpus_per_gpu": _RULE,
+    "mem_per_gpu": _RULE,
     "unsure": _RULE,
     "later": ("from", "message", *(name for name in _RULE if name != "from")),
     "routed": _ROUTE,
@@ -97,6 +101,18 @@ EN: Final[Mapping[str, str]] = {
         " sbatch -p {queue} SCRIPT"
     ),
     "batch_only.warn": "{queue} is for batch jobs, not for srun and salloc. Type: sbatch -p {queue} SCRIPT",
+    "require_account.reject": "Jobs in {queue} must name the account that is charged. Type: --account=NAME",
+    "require_account.warn": "Jobs in {queue} should name the account that is charged. Type: --account=NAME",
+    "exclusive.reject": "A {class} job in {queue} takes whole nodes. Type: --exclusive",
+    "exclusive.warn": "A {class} job in {queue} should take whole nodes. Type: --exclusive",
+    "cpus_per_gpu.reject": (
+        "CPUs for each GPU in {queue}: {value} at most; this job may take {asked}. Type: --cpus-per-gpu={value}"
+    ),
+    "cpus_per_gpu.warn": "CPUs for each GPU in {queue} should be {value} at most; this job may take {asked}.",
+    "mem_per_gpu.reject": (
+        "Memory for each GPU in {queue}: {value} at most; this job may take {asked}. Type: --mem-per-gpu={value}"
+    ),
+    "mem_per_gpu.warn": "Memory for each GPU in {queue} should be {value} at most; this job may take {asked}.",
     "unsure.reject": (
         "How many {check} this job may take cannot be told, and {queue} allows {value}. Type plain numbers, each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
@@ -162,6 +178,18 @@ JA: Final[Mapping[str, str]] = {
         "{queue} はバッチジョブ用です。srun や salloc の代わりに、次のように投入してください:"
         " sbatch -p {queue} スクリプト名"
     ),
+    "require_account.reject": ("{queue} のジョブには課金先アカウントの指定が必要です。例: --account=アカウント名"),
+    "require_account.warn": "{queue} のジョブには課金先アカウントを指定してください。例: --account=アカウント名",
+    "exclusive.reject": "{queue} の {class} ジョブはノードを占有する必要があります。例: --exclusive",
+    "exclusive.warn": "{queue} の {class} ジョブはノードを占有するようにしてください。例: --exclusive",
+    "cpus_per_gpu.reject": (
+        "{queue} で使える CPU 数は GPU あたり最大 {value} です(このジョブでは最大 {asked})。例: --cpus-per-gpu={value}"
+    ),
+    "cpus_per_gpu.warn": "{queue} の CPU 数は GPU あたり {value} 以下をお勧めします(このジョブでは最大 {asked})。",
+    "mem_per_gpu.reject": (
+        "{queue} で使えるメモリは GPU あたり最大 {value} です(このジョブでは最大 {asked})。例: --mem-per-gpu={value}"
+    ),
+    "mem_per_gpu.warn": "{queue} のメモリは GPU あたり {value} 以下をお勧めします(このジョブでは最大 {asked})。",
     "unsure.reject": (
         "このジョブが使う {check} の数を確定できません({queue} の許容値は {value})。"
         "各オプションを一度だけ、数字のみで指定してください: --nodes=N --ntasks=N --gpus-per-node=N"

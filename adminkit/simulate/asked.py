@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adminkit.fit.request import parse_mem
 from adminkit.lua.runtime import Decider, Decision
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.kinds import ACTIONS, NUMBERS
+from adminkit.policy.kinds import ACTIONS, NUMBERS, RATIOS
 from adminkit.policy.model import Policy
 from adminkit.policy.replay import judge
 from adminkit.policy.texts import EN
@@ -148,12 +149,20 @@ def _typed(asked: Submission, decision: Decision) -> Submission:
     for check, least, most, *_ in own:
         if check in NUMBERS:
             asked = _sized(asked, check, int(least), None if most == "-" else int(most))
+        elif check in RATIOS:
+            asked = _in_proportion(asked, check, parse_mem(most) if check == "mem_per_gpu" else int(most))
         elif check == "require_limit":
             # The limit that the job had in the end is what its owner could have typed.
             asked = asked._replace(limit_kind="finite") if asked.time_limit else asked
         else:
             asked = asked._replace(limit_kind="finite", time_limit=parse_duration(most))
     return asked
+
+
+def _in_proportion(asked: Submission, check: str, most: int) -> Submission:
+    """The request with so many CPUs, or bytes of memory, for each GPU as the rule allows."""
+    whole = most * (asked.gpus or 0)
+    return asked._replace(cpus=whole) if check == "cpus_per_gpu" else asked._replace(mem=whole)
 
 
 def _sized(asked: Submission, check: str, least: int, most: int | None) -> Submission:

@@ -179,6 +179,12 @@ function allocation.parts(name, facts, request)
     return parts_of[name](facts, request, is_whole(facts, request))
 end
 
+-- The same, where "unknown" counts as no.
+function allocation.parts_known(name, facts, request)
+    local whole = is_whole(facts, request)
+    return parts_of[name](facts, request, whole ~= "unknown" and whole)
+end
+
 local ONE_NODE = { nodes = 1, most_nodes = 1 }
 
 -- Whether a job whose request is of no class in `classes` may still be of one: true, false, or "spread" where only more nodes

@@ -13,6 +13,22 @@ function measure.batch_only(_, _, request)
     return request.batch
 end
 
+-- The user named an account.
+function measure.require_account(_, _, request)
+    return request.account_given
+end
+
+-- The job takes whole nodes: --exclusive, or a queue that gives nothing else.
+function measure.exclusive(_, facts, request)
+    if request.exclusive or (facts and facts.whole) then
+        return true
+    end
+    if request.whole_unknown then
+        return nil
+    end
+    return false
+end
+
 -- Whether a check is one of these, or require_limit, which is alike.
 function demands.is_demand(name)
     return name == "require_limit" or measure[name] ~= nil

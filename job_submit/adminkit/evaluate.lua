@@ -1,5 +1,6 @@
 -- The rules over a job: what submissions and updates share.
 local need = ...
+local conditions = need("conditions")
 local decision = need("decision")
 local rule_text = need("rule_text")
 local rules = need("rules")
@@ -7,7 +8,7 @@ local rules = need("rules")
 local evaluate = {}
 
 local UNTOLD = rules.UNTOLD
-local applies, outcome_of = rules.applies, rules.outcome
+local applies, outcome_of = conditions.applies, rules.outcome
 local huge = math.huge
 
 -- More rounds than a policy without contradictions ever needs.
@@ -51,7 +52,7 @@ local function hold(rule, spread, job, facts, request)
     return true
 end
 
--- A rule that `number` breaks and whose conditions hold, or may (`applied` and `spread` are of rules.applies). True where the
+-- A rule that `number` breaks and whose conditions hold, or may (`applied` and `spread` are of conditions.applies). True where the
 -- job was changed.
 local function judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept)
     local when = rule.when

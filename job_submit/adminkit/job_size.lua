@@ -308,6 +308,22 @@ function job_size.cpus(made, source)
     return least, fixed, each
 end
 
+-- MiB of each node that it asks for, `huge` for all that a node has: --mem=0; nil where it names none. Trap: job_rec has 0 where
+-- none was named, too, so of an update 0 counts where the update names it.
+function job_size.mem_per_node(made, source)
+    local mem, of_cpu = source.min_mem_per_node, source.min_mem_per_cpu
+    if mem and mem > 0 then
+        return mem
+    end
+    local all = mem == 0 or of_cpu == 0
+    return all and (not made.older or made.names_mem) and huge or nil
+end
+
+-- MiB for each GPU, --mem-per-gpu.
+function job_size.mem_per_gpu(_, source)
+    return gres.per_gpu(source.mem_per_tres)
+end
+
 -- The memory of the whole job, MiB; nil where it asks for none.
 function job_size.mem(made, source)
     local of_node = source.min_mem_per_node

@@ -1,9 +1,11 @@
 -- `scontrol update` by the owner of a job: the result has to keep the rules, but for what the job was allowed before.
 local need = ...
 local allocation = need("allocation")
+local conditions = need("conditions")
 local decision = need("decision")
 local evaluate = need("evaluate")
 local points = need("points")
+local ratios = need("ratios")
 local rules = need("rules")
 local text = need("text")
 
@@ -22,6 +24,7 @@ local SIZES = {
     "nodes", "max_nodes", "num_tasks", "cpus", "gpus", "gpus_per_node", "gpu_type", "most_nodes", "gpus_fixed", "gpus_each",
     "node_gpus_most", "cpus_fixed", "cpus_each", "whole", "node_list", "min_cpus", "min_mem_per_cpu",
 }
+local MEMORY = { "mem_per_node", "mem_per_gpu" }
 
 local function differs(fields, request, job, changed)
     local any = false
@@ -38,7 +41,8 @@ end
 local function changed_fields(request, job)
     local changed = {}
     changed.size = differs(SIZES, request, job, changed) or nil
-    local any = differs(FIELDS, request, job, changed) or changed.size or false
+    changed.memory = differs(MEMORY, request, job, changed) or nil
+    local any = differs(FIELDS, request, job, changed) or changed.size or changed.memory or false
     local now, before = request.queues or {}, job.queues or {}
     if table.concat(now, ",") ~= table.concat(before, ",") then
         changed.queues, any = true, true
@@ -88,7 +92,7 @@ local function forgiving(changed, request, after, job, before)
         if not number or number == rules.UNTOLD then
             return false
         end
-        local applied, spread = rules.applies(rule.when, before, job, facts)
+        local applied, spread = conditions.applies(rule.when, before, job, facts)
         if not applied or spread then
             return false -- it is unknown whether the job broke it before
         end
@@ -100,6 +104,10 @@ local function forgiving(changed, request, after, job, before)
         end
         if rule.check == "min_limit" then
             return no_shorter(after, before, rule.value)
+        end
+        if ratios.measure[rule.check] then
+            return not (changed.size or changed.memory)
+                or ratios.no_worse(rule.check, after, request, before, job, facts)
         end
         if not changed.size then
             return true

@@ -6,6 +6,7 @@ local gres = need("gres")
 local job_size = need("job_size")
 local record = need("record")
 local text = need("text")
+local update_view = need("update_view")
 
 local request = {}
 
@@ -13,7 +14,6 @@ local huge = math.huge
 local lower = string.lower
 local NONE, names = text.NONE, text.names
 
-local NO_VAL16 = 65534
 local NO_VAL = 4294967294
 local INFINITE = 4294967295
 local NICE_OFFSET = 2147483648
@@ -51,6 +51,11 @@ function later.account(_, source)
     return lowered(source.account) or lowered(source.default_account)
 end
 
+-- Of an update, see of_update: whether it names one, as that of an older job may be its user's default.
+function later.account_given(_, source)
+    return lowered(source.account) ~= nil
+end
+
 function later.qos(_, source)
     return lowered(source.qos) or lowered(source.default_qos)
 end
@@ -74,6 +79,14 @@ end
 function later.het_offset(_, source)
     local offset = source.het_job_offset
     return offset and offset < NO_VAL and offset or nil
+end
+
+-- --exclusive. Of an older job only our record tells; one without is not known to be.
+function later.exclusive(made, source)
+    if made.older then
+        return made.whole == true
+    end
+    return source.shared == 0
 end
 
 later.most_nodes = job_size.most_nodes
@@ -115,7 +128,7 @@ function later.cpus_each(made)
     return made.cpus and made.cpus_each
 end
 
-later.mem = job_size.mem
+later.mem, later.mem_per_node, later.mem_per_gpu = job_size.mem, job_size.mem_per_node, job_size.mem_per_gpu
 
 -- Whether it has a script, which Slurm hands over whole at each look.
 function later.scripted(_, source)
@@ -230,70 +243,10 @@ local function was_whole(job_rec, ruleset)
     return there.own == "node"
 end
 
--- The fields of an update that rules look at. A hold, a release or a new name sets no such field.
-local POLICED = {
-    { unset = NO_VAL, "time_limit", "time_min", "min_nodes", "max_nodes", "min_cpus", "max_cpus", "num_tasks" },
-    { unset = NO_VAL16, "cpus_per_task", "ntasks_per_node", "pn_min_cpus", "ntasks_per_tres", "shared", "sockets_per_node" },
-    { "partition", "account", "qos", "features", "reservation", "req_nodes" },
-    { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "min_mem_per_cpu",
-        "min_mem_per_node" },
-}
-
-function request.is_policed(job_desc)
-    for i = 1, #POLICED do
-        local fields = POLICED[i]
-        for j = 1, #fields do
-            local value = job_desc[fields[j]]
-            if value and value ~= fields.unset then
-                return true
-            end
-        end
-    end
-    return false
-end
-
--- In job_rec, which has no cpus_per_task: it is no more than the CPUs of a node.
-local RENAMED = { reservation = "resv_name", cpus_per_task = "pn_min_cpus" }
-
--- A job_rec under the names of job_desc.
-local function record_view(job_rec)
-    return setmetatable({}, {
-        __index = function(_, field)
-            return job_rec[RENAMED[field] or field]
-        end,
-    })
-end
-
-local SMALL = {
-    cpus_per_task = true, ntasks_per_node = true, ntasks_per_tres = true, sockets_per_node = true, pn_min_cpus = true,
-    shared = true, reboot = true,
-}
-
--- Slurm has one field for both: who sets one takes the other away.
-local MEMORY = { min_mem_per_cpu = "min_mem_per_node", min_mem_per_node = "min_mem_per_cpu" }
-
--- What the update leaves of the job: its fields where they are set, the record's else. An empty text clears a field.
-local function updated_view(job_desc, job_rec)
-    return setmetatable({}, {
-        __index = function(_, field)
-            if field == "script" then
-                return job_rec.script -- no update changes it
-            end
-            local value = job_desc[field]
-            if value == nil and MEMORY[field] and job_desc[MEMORY[field]] then
-                return nil
-            elseif value == nil or value == NO_VAL or (value == NO_VAL16 and SMALL[field]) then
-                return job_rec[RENAMED[field] or field]
-            end
-            return value
-        end,
-    })
-end
-
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 local function of_update(job_desc, job_rec, part_list, by, now, site)
     local uid, counted = job_rec.user_id, job_size.counted_gpus(job_rec)
-    local job = read(setmetatable({ older = true, _read = {} }, LATER), record_view(job_rec), uid, nil, now, site, counted)
+    local job = read(setmetatable({ older = true, _read = {} }, LATER), update_view.of_record(job_rec), uid, nil, now, site, counted)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
@@ -308,8 +261,10 @@ local function of_update(job_desc, job_rec, part_list, by, now, site)
     if job_size.names_gpus(job_desc, site.gpus_of) then
         counted = nil
     end
-    read(wanted, updated_view(job_desc, job_rec), uid, by, now, site, counted)
+    read(wanted, update_view.after(job_desc, job_rec), uid, by, now, site, counted)
     wanted.whole = wanted.whole or job.whole
+    wanted.account_given, job.account_given = word(job_desc.account) ~= nil, false
+    wanted.names_mem = (job_desc.min_mem_per_node or job_desc.min_mem_per_cpu) ~= nil
     return wanted, job
 end
 

@@ -2,6 +2,7 @@
 -- unknown.
 local need = ...
 local allocation = need("allocation")
+local conditions = need("conditions")
 local rules = need("rules")
 local text = need("text")
 
@@ -157,7 +158,7 @@ local function lets_pass(rule, number, job, facts, request)
     if number == rules.UNTOLD or rule.check == "default_limit" or rules.outcome(rule, request.now) == "warn" then
         return true
     end
-    local applied, spread = rules.applies(rule.when, job, request, facts)
+    local applied, spread = conditions.applies(rule.when, job, request, facts)
     return not applied or spread
         or (rules.is_count(rule.check) and rules.cap(rule.check, job, rule.value, facts, request) ~= nil)
 end

@@ -68,6 +68,14 @@ local function asked_seconds(_, _, _, _, number)
     return text.duration(number)
 end
 
+local function mem_text(mib)
+    return mib % 1024 == 0 and text.whole(mib / 1024) .. "G" or text.whole(mib) .. "M"
+end
+
+local function asked_mem(_, _, _, _, number)
+    return number == huge and "?" or mem_text(number)
+end
+
 local function asked_count(_, _, _, _, number)
     return number == huge and "?" or text.count[number]
 end
@@ -91,6 +99,11 @@ local function values_of(rule)
         values.min = value.min and text.whole(value.min) or "0"
         values.max = value.max and text.whole(value.max) or "-"
         values.asked = asked_count
+    elseif rule.check == "cpus_per_gpu" or rule.check == "mem_per_gpu" then
+        local is_mem = rule.check == "mem_per_gpu"
+        local bound = is_mem and mem_text(value) or text.whole(value)
+        values.value, values.min, values.max = bound, "0", bound
+        values.asked = is_mem and asked_mem or asked_count
     else
         local bound = text.duration(type(value) == "number" and value or nil)
         values.value, values.min, values.max = bound, bound, bound
@@ -160,7 +173,7 @@ function rule_text.of(rule, policy)
     for i = 1, #outcomes do
         local outcome = outcomes[i]
         messages[outcome] = messages_of(rule, outcome, false, policy)
-        messages.unsure[outcome] = rules.is_count(rule.check) and messages_of(rule, outcome, true, policy) or nil
+        messages.unsure[outcome] = rules.may_be_unsure(rule.check) and messages_of(rule, outcome, true, policy) or nil
     end
     return messages
 end
@@ -250,7 +263,7 @@ end
 
 -- The messages of a rule that `number` broke.
 function rule_text.messages(rule, outcome, number)
-    if number == huge and rules.is_count(rule.check) then
+    if number == huge and rules.may_be_unsure(rule.check) then
         return rule.messages.unsure[outcome]
     end
     return rule.messages[outcome]

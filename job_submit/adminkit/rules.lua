@@ -6,7 +6,7 @@
 local need = ...
 local allocation = need("allocation")
 local demands = need("demands")
-local text = need("text")
+local ratios = need("ratios")
 
 local rules = {}
 
@@ -146,6 +146,11 @@ for name, of_job in pairs(demands.measure) do
     measure[name], compare[name] = of_job, keeps
 end
 
+local within = ratios.comparison(UNTOLD)
+for name, of_job in pairs(ratios.measure) do
+    measure[name], compare[name] = of_job, within
+end
+
 rules.measure, rules.compare = measure, compare
 
 -- What breaks this rule: nil, UNTOLD or a number.
@@ -157,6 +162,11 @@ end
 -- Whether this check looks at a number of nodes, CPUs or GPUs; its value is a range.
 function rules.is_count(name)
     return number_of[name] ~= nil
+end
+
+-- Whether the most of a job that this check looks at may be unknown, which has a text of its own.
+function rules.may_be_unsure(name)
+    return number_of[name] ~= nil or name == "cpus_per_gpu"
 end
 
 -- Whether Slurm would not be held to a most of nodes: 26.05 takes the number of tasks of an update for it.
@@ -253,6 +263,10 @@ rules.ORDER = {
     nodes = 8,
     cpus = 9,
     batch_only = 10,
+    require_account = 11,
+    exclusive = 12,
+    cpus_per_gpu = 13,
+    mem_per_gpu = 14,
 }
 
 -- What Slurm should answer besides our text; names of its errors. Before 23.02 Lua has those of limits, of nodes, and POLICY.
@@ -266,6 +280,7 @@ rules.CODES = {
     gpus_per_node = "ESLURM_INVALID_GRES",
     nodes = "ESLURM_INVALID_NODE_COUNT",
     cpus = "ESLURM_INVALID_CPU_COUNT",
+    cpus_per_gpu = "ESLURM_INVALID_CPU_COUNT",
     routing = "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE", -- as Slurm says of a job that its queue can never take
 }
 
@@ -278,72 +293,6 @@ function rules.outcome(rule, now)
         return "warn", false
     end
     return rule.action, false
-end
-
--- Whether a set has a name, or one of a list of names such as `normal,high`.
-local function has(set, list)
-    if set[list] then
-        return true
-    end
-    if find(list, ",", 1, true) then
-        local names = text.names[list]
-        for i = 1, #names do
-            if set[names[i]] then
-                return true
-            end
-        end
-    end
-    return false
-end
-
--- Whether the conditions of a rule hold: true, false, or nil where the request does not show what they look at. The second
--- value is true where they hold only if the job is spread over more nodes than it needs. One of a list of QOS is enough.
-function rules.applies(when, job, request, facts)
-    if not when then
-        return true
-    end
-    local told, spread = true, nil
-    local users, others = when.users, when.except_users
-    if users or others then
-        local uid, user = request.uid, request.user
-        if not uid and not user then
-            told = nil
-        elseif users and not ((uid and users[uid]) or (user and users[user])) then
-            return false
-        elseif others and ((uid and others[uid]) or (user and others[user])) then
-            return false
-        end
-    end
-    if when.classes then
-        if job.class == nil then
-            told = nil
-        elseif not when.classes[job.class] then
-            local may = allocation.may_be(when.classes, job, request, facts)
-            if not may then
-                return false
-            end
-            spread = may == "spread"
-        end
-    end
-    if when.accounts or when.except_accounts then
-        local account = request.account
-        if not account then
-            told = nil
-        elseif when.accounts and not when.accounts[account] then
-            return false
-        elseif when.except_accounts and when.except_accounts[account] then
-            return false
-        end
-    end
-    if when.qos then
-        local qos = request.qos
-        if not qos then
-            told = nil
-        elseif not has(when.qos, qos) then
-            return false
-        end
-    end
-    return told, spread
 end
 
 return rules

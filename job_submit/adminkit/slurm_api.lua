@@ -7,6 +7,7 @@ local rules = need("rules")
 local ruleset_of = need("ruleset").of
 local soft = need("soft")
 local text = need("text")
+local update_view = need("update_view")
 
 local slurm_api = {}
 
@@ -161,7 +162,7 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
         if not policy then
             return slurm.SUCCESS
         end
-        local is_policed = request.is_policed(job_desc)
+        local is_policed = update_view.is_policed(job_desc)
         if ruleset.soft and (is_policed or job_desc.admin_comment) then -- without its record nobody would raise it
             drop_planned(slurm, job_desc, job_rec)
         end

@@ -29,7 +29,9 @@ from tests.job_submit.policies import rule as make_rule
 from tests.job_submit.runtime import Lua
 
 #: Their value is true, as that of require_limit is.
-DEMANDS = ("batch_only",)
+DEMANDS = ("batch_only", "require_account", "exclusive")
+#: Their value is a number, and they never change a job.
+RATIOS = ("cpus_per_gpu", "mem_per_gpu")
 QUEUE_NAMES = [*QUEUES, "unheard-of"]
 #: Whole minutes: Slurm has no others, and policy.toml is refused with others.
 limits = st.sampled_from([60, 120, 900, HOUR, 3 * HOUR, 24 * HOUR, 72 * HOUR, 100 * HOUR, 400 * HOUR]) | st.integers(
@@ -63,6 +65,7 @@ def rules(draw: st.DrawFn, number: int = 0) -> dict[str, Any]:
                 "nodes",
                 "cpus",
                 *DEMANDS,
+                *RATIOS,
             ]
         )
     )
@@ -70,10 +73,14 @@ def rules(draw: st.DrawFn, number: int = 0) -> dict[str, Any]:
     ranged = check in ("gpus", "nodes", "cpus")
     action = draw(
         st.sampled_from(
-            actions.get(check, ["reject", "warn"] if ranged or check in DEMANDS else ["reject", "amend", "warn"])
+            actions.get(
+                check, ["reject", "warn"] if ranged or check in (*DEMANDS, *RATIOS) else ["reject", "amend", "warn"]
+            )
         )
     )
     value: Any = True if check in ("require_limit", *DEMANDS) else draw(limits)
+    if check in RATIOS:
+        value = draw(st.integers(1, 64))
     if ranged:
         low = draw(st.integers(0, 4))
         value = {"min": low, "max": low + draw(st.integers(0, 8))}

@@ -21,6 +21,10 @@ BROKEN = {
     "restartable_above": ("'2h'", Typed("ada", queues=("gq",), limit="180", time_min="150")),
     **{check: ("'2-3'", Typed("ada", queues=("gq",), limit="60", nodes=4, cpus=16, gpus=16)) for check in NUMBERS},
     "batch_only": ("true", Typed("ada", queues=("gq",), limit="60", batch=False)),
+    "require_account": ("true", Typed("ada", queues=("gq",), limit="60")),
+    "exclusive": ("true", Typed("ada", queues=("gq",), limit="60")),
+    "cpus_per_gpu": ("4", Typed("ada", queues=("gq",), limit="60", nodes=1, cpus=16, gpus=2)),
+    "mem_per_gpu": ("'16G'", Typed("ada", queues=("gq",), limit="60", nodes=1, gpus=2, mem=64 << 30)),
 }
 KINDS = [(check, action) for check, actions in ACTIONS.items() for action in actions]
 BY_KIND = pytest.mark.parametrize(("check", "action"), KINDS)
