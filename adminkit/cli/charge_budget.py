@@ -34,7 +34,7 @@ def budget(
 
     path = find_trace(db, config.load().db)
     operators_only(path, CHARGES)
-    file, wanted, notes = load_schemes(schemes), {one.lower() for one in account or ()}, []
+    file, wanted, notes = load_schemes(schemes or config.load().charge), {one.lower() for one in account or ()}, []
     budgets = [one for one in file.budgets if not wanted or one.account in wanted]
     unit = file.named(None).unit
     with reader(path) as trace, snapshot(trace):

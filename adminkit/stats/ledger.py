@@ -122,6 +122,11 @@ def lines(
             yield line
 
 
+def uids(db: sqlite3.Connection, cluster: str) -> dict[str, int]:
+    """User -> uid, of the persons of that cluster whose uid is known."""
+    return dict(db.execute("SELECT user, uid FROM person WHERE cluster = ? AND uid IS NOT NULL", (cluster,)).fetchall())
+
+
 #: Month, cluster, account, user, unit.
 Group = tuple[str, str, str | None, str | None, str]
 
