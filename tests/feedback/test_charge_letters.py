@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from adminkit.config import Config
+from adminkit.feedback.calendar import last_week
 from adminkit.feedback.compose import compose
-from adminkit.feedback.letter import BudgetLetter, StatementLetter
+from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
 from adminkit.feedback.plan import due_of, plan
 from adminkit.feedback.recipients import People, system_name
 from adminkit.recommend.menu import MENU, RISK, Offer
@@ -194,6 +195,22 @@ def test_what_they_say(db: sqlite3.Connection, tmp_path: Path, slurm: Path, lang
     assert "85.00" in spent.text and "15.00" in spent.text and "100" in spent.text
     over = texts[f"budget2026-01/100/operators/{HOSTILE}"]
     assert "234.50" in over.text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_operators_letter_counts_them(db: sqlite3.Connection, tmp_path: Path, slurm: Path, language: str) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, budget(), language=language)
+    entries = [one.entry(NOW) for one in plan(db, chosen, people(chosen), site.folder(tmp_path), NOW).letters]
+    assert [one.kind for one in entries] == ["statement", "budget"]
+    outbox.put(db, [*entries, replace(entries[0], run="old/1001", state="expired")])
+    week = last_week(NOW + 7 * DAY, None)
+    due = OperatorLetter(
+        cluster="aaic", language=language, address="ops@example.org", week=week.name, since=week.since, until=week.until
+    )
+    text = compose(db, due, chosen, OFFER, NOW + 7 * DAY).text
+    words = ("statements of charges", "about budgets") if language == "en" else ("課金の明細", "予算")
+    assert all(word in text for word in words), text
 
 
 @pytest.mark.parametrize(
