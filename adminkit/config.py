@@ -134,6 +134,8 @@ class Feedback:
     digest: bool = True
     digest_day: Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "mon"
     quiet_days: tuple[Day, ...] = ("sat", "sun")
+    statements: bool = False  # of what a user was charged, when a month was closed
+    budget_at: tuple[Annotated[float, Gt(0), Le(10)], ...] = (0.8, 1.0)  # shares of a budget that cause a letter
     prefs: Path | None = None  # None: prefs beside the trace
     operators: tuple[str, ...] = ()
     domain: str | None = None
@@ -163,6 +165,7 @@ class Config:
 
     db: Path | None = None
     acts: Path = Path("/var/log/adminkit/acts.jsonl")
+    charge: Path | None = None  # the file of schemes and budgets; None: /etc/adminkit/charge.toml
     slurm_prefix: Path | None = None  # Slurm's own; None: its programs are on PATH
     sync: Sync = field(default_factory=Sync)
     report: Report = field(default_factory=Report)

@@ -36,7 +36,7 @@ SchemesFile = Annotated[
     typer.Option(
         "--schemes",
         metavar="FILE",
-        help="The file of schemes. Default: /etc/adminkit/charge.toml, else the one that comes with adminkit.",
+        help="The file of schemes. Default: the config's, /etc/adminkit/charge.toml, the one that comes with adminkit.",
     ),
 ]
 Refusals = Annotated[
@@ -178,7 +178,7 @@ def _operators(db: Path | None) -> Path:
 def _load(named: Path | None) -> ChargeFile:
     from adminkit.economy.schemes import load_schemes
 
-    return load_schemes(named)
+    return load_schemes(named or config.load().charge)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def compare(
     settings = config.load()
     path = find_trace(db, settings.db)
     operators_only(path, CHARGES)
-    file = load_schemes(schemes)
+    file = load_schemes(schemes or config.load().charge)
     both = file.named(first), file.named(second)
     asked = ReportOptions(cluster=cluster or (), since=since, until=until)
     with reader(path) as trace, snapshot(trace):

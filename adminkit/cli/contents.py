@@ -34,7 +34,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         "policy_refresh.refresh",
         "policy_install.status",
     ),
-    "charge": ("charge.app", "charge_compare.compare"),
+    "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
     "simulate": ("simulate.app", "simulate_scenarios.scenarios"),
     "soft-limits": ("soft_limits.app",),
     "recommend": ("recommend.app", "recommend_queues.queues"),

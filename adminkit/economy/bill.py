@@ -194,6 +194,8 @@ def _differences(
     first, month = span
     last = job.last
     person, account = (charged[0].person, charged[0].account) if charged else (None, last.account)
+    if person is not None and account == person:
+        account = last.user  # an account of the user's own name; close writes the id again
     key = (last.cluster, last.job_id_raw, job.first_submit, last.submit_time, len(job.pieces))
     for share in _missing(owed, charged, scheme):
         if first <= share.month <= month and (share.amount or share.seconds):

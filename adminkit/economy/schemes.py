@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.config import read_toml
+from adminkit.economy.budgets import Budget, read_budgets
 from adminkit.economy.formula import Formula, FormulaError, Number, parse, wrong_formula
 from adminkit.economy.months import Calendar, zone
 from adminkit.errors import AdminkitError, unknown_word
@@ -75,6 +76,7 @@ class ChargeFile:
     scheme: str
     clusters: Sequence[str]
     schemes: Mapping[str, Scheme]
+    budgets: Sequence[Budget] = ()
 
     def named(self, name: str | None) -> Scheme:
         """The scheme of that name, the file's own for None. UsageError for another name."""
@@ -88,7 +90,7 @@ def load_schemes(named: Path | None, system: Path = SYSTEM_SCHEMES) -> ChargeFil
     """The schemes of this host; those that come with adminkit where it has none. AdminkitError for a mistake."""
     path = named or (system if system.exists() else data_file("etc", "charge.toml"))
     raw = read_toml(path, "name a file of schemes with --schemes; etc/charge.toml is an example")
-    _known(raw, ("version", "timezone", "scheme", "clusters", "schemes"), str(path))
+    _known(raw, ("version", "timezone", "scheme", "clusters", "schemes", "budgets"), str(path))
     if raw.get("version") != 1:
         raise AdminkitError(f"{path}: version: this release of adminkit knows version 1", "write version = 1")
     tz = raw.get("timezone", "UTC")
@@ -101,7 +103,8 @@ def load_schemes(named: Path | None, system: Path = SYSTEM_SCHEMES) -> ChargeFil
         near = unknown_word("scheme", str(chosen), schemes)
         raise AdminkitError(f"{path}: scheme: {near.message}", near.hint)
     clusters = _texts(raw.get("clusters", []), f"{path}: clusters")
-    return ChargeFile(path, chosen, clusters, schemes)
+    budgets = read_budgets(raw.get("budgets", []), f"{path}: budgets")
+    return ChargeFile(path, chosen, clusters, schemes, budgets)
 
 
 def scheme_of(text: str) -> Scheme:

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.economy.schemes import load_schemes
 from adminkit.errors import AdminkitError
-from adminkit.feedback import digest, job_letter
+from adminkit.feedback import charge_letters, digest, job_letter
 from adminkit.feedback.format import NO_BREAK, subject_line
-from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Letter, user_of
+from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter, Letter, StatementLetter, user_of
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.templates import Templates
 from adminkit.recommend.menu import Offer
@@ -42,6 +43,7 @@ class Composer:
         self._known = Known(db, settings, offer, now, dues)
         self._help_url = offer.help_url
         self._folder = settings.feedback.templates
+        self._charge = settings.charge
         self._tz = tz
         self._templates: dict[str, Templates] = {}
 
@@ -68,6 +70,10 @@ class Composer:
             return job_letter.values(self._db, due, self._known, self._tz)
         if isinstance(due, DigestLetter):
             return digest.digest(self._db, due, self._known, self._tz)
+        if isinstance(due, StatementLetter):
+            return charge_letters.statement(self._db, due)
+        if isinstance(due, BudgetLetter):
+            return charge_letters.budget(self._db, due, load_schemes(self._charge))
         return digest.operator(self._db, due, self._known, self._tz)
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 if TYPE_CHECKING:
     from adminkit.config import Config
 
-#: end: a run or an array has ended. digest: a user's week. operator: everybody's week, or what went wrong.
-Kind = Literal["end", "digest", "operator"]
-KINDS: Final[tuple[Kind, ...]] = ("end", "digest", "operator")
+#: end: a run or an array has ended. digest: a user's week. operator: everybody's week, or what went wrong. statement:
+#: what a user was charged for a month. budget: an account's is nearly spent.
+Kind = Literal["end", "digest", "operator", "statement", "budget"]
+KINDS: Final[tuple[Kind, ...]] = ("end", "digest", "operator", "statement", "budget")
 #: Languages of letters.
 LANGUAGES: Final = ("en", "ja")
 
@@ -94,8 +95,46 @@ class OperatorLetter(_Addressed):
         return self.week
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementLetter(_Addressed):
+    """A letter to a user about the bill of a month, `week`, that was closed at `since`."""
+
+    kind: ClassVar[Kind] = "statement"
+
+    user: str
+    uid: int
+    week: str  # 2026-10
+    since: int  # epoch seconds
+
+    @property
+    def run(self) -> str:
+        """2026-10/1000."""
+        return f"{self.week}/{self.uid}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetLetter(_Addressed):
+    """A letter to a coordinator, or without `user` to the operators, about a budget that has reached a mark.
+
+    `about` is the first month of the budget, the mark in percent, whom it is for, and the account.
+    """
+
+    kind: ClassVar[Kind] = "budget"
+
+    user: str | None
+    uid: int | None
+    about: str  # 2026-01/80/1000/physics
+    week: str  # the last month that is closed: 2026-10
+    since: int  # epoch seconds: when it was closed
+
+    @property
+    def run(self) -> str:
+        """2026-01/80/1000/physics."""
+        return self.about
+
+
 #: A letter that somebody is due.
-Due = JobLetter | DigestLetter | OperatorLetter
+Due = JobLetter | DigestLetter | OperatorLetter | StatementLetter | BudgetLetter
 
 
 def user_of(due: Due) -> str | None:

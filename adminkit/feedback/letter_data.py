@@ -71,7 +71,7 @@ class Known:
         self._now = now
         self._order: dict[str, dict[str, None]] = defaultdict(dict)
         for due in dues:
-            if not isinstance(due, OperatorLetter):
+            if isinstance(due, JobLetter | DigestLetter):
                 self._order[due.cluster][due.user] = None
         self._runs: dict[tuple[str, str], Sequence[Run]] = {}
         self._names: dict[tuple[str, int, str], Mapping[str | None, Name]] = {}

@@ -14,8 +14,17 @@ from typing import Final
 from adminkit import journal
 from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
+from adminkit.feedback.charge_letters import due_charges
 from adminkit.feedback.holdout import held_out
-from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Kind, OperatorLetter
+from adminkit.feedback.letter import (
+    BudgetLetter,
+    DigestLetter,
+    Due,
+    JobLetter,
+    Kind,
+    OperatorLetter,
+    StatementLetter,
+)
 from adminkit.feedback.letter_data import counted, lost_enough, worth_a_letter
 from adminkit.feedback.loss_letter import why_not as why_not_lost
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
@@ -27,7 +36,9 @@ from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
 from adminkit.trace.windows import JOBS, fact, recorded
 
-_LETTERS: Final[Mapping[str, type[Due]]] = {one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter)}
+_LETTERS: Final[Mapping[str, type[Due]]] = {
+    one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter, StatementLetter, BudgetLetter)
+}
 #: A user's habit is measured over the runs that ended in the last HABIT seconds.
 HABIT: Final = 30 * 86_400
 #: The most notes in a listing and in the operators' letter.
@@ -56,7 +67,7 @@ class PlannedLetter:
         if isinstance(due, OperatorLetter):
             return replace(row, week=due.week, since=due.since, notes=json.dumps(due.notes) if due.notes else None)
         row = replace(row, user=due.user, uid=due.uid)
-        if isinstance(due, DigestLetter):
+        if isinstance(due, DigestLetter | StatementLetter | BudgetLetter):
             return replace(row, week=due.week, since=due.since)
         return replace(
             row, job_id_raw=due.job_id_raw, submit_time=due.submit_time, is_array=int(due.is_array),
@@ -66,12 +77,14 @@ class PlannedLetter:
 
 def due_of(entry: Entry) -> Due:
     """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
-    values = {field.name: getattr(entry, field.name) for field in fields(_LETTERS[entry.kind])}
+    columns = {"about": "run"}
+    letter = _LETTERS[entry.kind]
+    values = {field.name: getattr(entry, columns.get(field.name, field.name)) for field in fields(letter)}
     if "is_array" in values:
         values["is_array"] = bool(entry.is_array)
     if "notes" in values:
         values["notes"] = tuple(json.loads(entry.notes or "[]"))
-    return _LETTERS[entry.kind](**values)
+    return letter(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +183,7 @@ def plan(
         worth += _ends(planner, cluster, on)
         if feedback.digest:
             weekly += _weeks(planner, cluster, on)
+        weekly += _charges(planner, cluster, on)
     kept = {one.due.key: one for one in [*_spaced(planner, worth), *weekly]}
     had = known(db, list(kept))
     planner.left_out["had"] += len(had)
@@ -303,6 +317,17 @@ def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
                 since=week.since, until=week.until, notes=planner.shown_notes,
             )
         )  # fmt: skip
+
+
+def _charges(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
+    """Statements, and budgets that are nearly spent."""
+    for one in due_charges(planner.db, planner.settings, cluster, on, planner.now, planner.recipient):
+        if not isinstance(one, str):
+            yield PlannedLetter(one)
+        elif one in LEFT_OUT:
+            planner.left_out[one] += 1
+        else:
+            planner.notes.append(one)
 
 
 def _alarm(cluster: str, settings: Config, flood: str, week: Week) -> PlannedLetter:

@@ -39,7 +39,7 @@ def feedback_report(measured: Effect, filter: Filter, design: Design, database: 
         ]
         for one in measured.changes
     ]  # fmt: skip
-    filters = {**filter.described(), "days": f"{design.days} before and after a user's first letter"}
+    filters = {**filter.described(), **_sent(filter), "days": f"{design.days} before and after a user's first letter"}
     meta = Meta(
         "Letters: what changed after a user's first one",
         database,
@@ -54,14 +54,23 @@ def feedback_report(measured: Effect, filter: Filter, design: Design, database: 
     return Report(meta, FIELDS, rows if measured.lettered else [])
 
 
+def _sent(filter: Filter) -> dict[str, str]:
+    """The window, which is not that of the runs."""
+    edges = (("from", filter.since), ("until before", filter.until))
+    said = [f"{word} {show_time(at)}" for word, at in edges if at is not None]
+    return {"first letter": " ".join(said)} if said else {}
+
+
 def _verdict(change: Change, filter: Filter) -> str:
     (finding,) = check(Measure(filter.clusters[0], change), REPORT)
     return finding.verdict
 
 
 def _notes(measured: Effect, design: Design) -> list[str]:
-    if not measured.lettered or measured.first is None:
+    if not measured.ever:
         return ["no letter has been sent yet, so there is nothing to compare"]
+    if not measured.lettered or measured.first is None:
+        return ["no user's first letter was sent in the window, so there is nothing to compare"]
     notes = [
         f"{plural(measured.lettered, 'user')} got letters, the first on {show_time(measured.first * 86_400)[:10]}; of "
         f"{measured.too_recent} the letter is too recent, {measured.too_few} have fewer than {design.least_runs} runs "
@@ -104,6 +113,7 @@ SPEC: Final = ReportSpec(
     _measure,
     _view,
     FIELDS,
+    ("queue", "since", "until"),
     options=(
         Option("days", (), "Compare N days before a user's first letter with N days after it.", default=28, least=7),
     ),

@@ -107,6 +107,9 @@ SAID: Final[Mapping[str, str]] = {
     "no letter has been sent yet, so there is nothing to compare": (
         "まだメールを送っていないため、比べるものがありません"
     ),
+    "no user's first letter was sent in the window, so there is nothing to compare": (
+        "この期間に最初のメールを受け取った利用者がいないため、比べるものがありません"
+    ),
     "no job with a soft limit has ended; adminkit soft-limits status says whether any is given": (
         "ソフトリミットのあるジョブはまだ終了していません。設定の有無は adminkit soft-limits status でわかります"
     ),

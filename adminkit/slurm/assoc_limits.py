@@ -51,7 +51,9 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class Record:
+    """An association or a QOS as slurmctld shows it."""
+
     head: str
     words: dict[str, str]
     users: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -84,10 +86,8 @@ def parse_held(
     caps: Mapping[str, Mapping[str, Mapping[str, Bound]]],
 ) -> Held:
     """`default_qos` by account; `caps`: the limits of each user in each QOS, for those of whom slurmctld knows none."""
-    records = list(_records(text))
-    own = [
-        one for one in records if f"({uid}) " in f"{one.head} " and one.words.get("UserName", "").endswith(f"({uid})")
-    ]
+    every = list(records(text))
+    own = [one for one in every if f"({uid}) " in f"{one.head} " and one.words.get("UserName", "").endswith(f"({uid})")]
     if account is not None:
         own = [one for one in own if one.words.get("Account") == account]
     chosen = next((one for one in own if one.words.get("DefAssoc") == "Yes"), own[0] if account and own else None)
@@ -97,13 +97,11 @@ def parse_held(
     job_qos = qos or default_qos.get(name)
     found = []
     for one in filter(None, (queue_qos, job_qos)):
-        record = next((record for record in records if record.head.startswith(f"QOS={one}(")), None)
+        record = next((record for record in every if record.head.startswith(f"QOS={one}(")), None)
         if record is not None:
             found.append(_of_qos(one, record, uid, name, caps.get(one, {})))
     parents = {
-        one.words["Account"]: one
-        for one in records
-        if one.head.startswith("ClusterName=") and not one.words["UserName"]
+        one.words["Account"]: one for one in every if one.head.startswith("ClusterName=") and not one.words["UserName"]
     }
     above, seen = [], set()
     while name in parents and name not in seen:
@@ -116,7 +114,7 @@ def parse_held(
     )
 
 
-def _of_qos(name: str, record: _Record, uid: int, account: str, caps: Mapping[str, Mapping[str, Bound]]) -> Holder:
+def _of_qos(name: str, record: Record, uid: int, account: str, caps: Mapping[str, Mapping[str, Bound]]) -> Holder:
     limits = _limits(record.words)
     mine = record.users.get(str(uid))
     limits |= caps if mine is None else _limits(mine)
@@ -130,13 +128,13 @@ def _limits(words: Mapping[str, str], group: bool = False) -> dict[str, Mapping[
     for name, value in words.items():
         if not name.startswith(("Grp", "Max", "MinTRES")) or (group and not name.startswith("Grp")):
             continue
-        bounds = {what: bound for what, bound in _bounds(value) if bound.most is not None}
-        if bounds:
-            found[name] = bounds
+        given = {what: bound for what, bound in bounds(value) if bound.most is not None}
+        if given:
+            found[name] = given
     return found
 
 
-def _bounds(value: str) -> Iterator[tuple[str, Bound]]:
+def bounds(value: str) -> Iterator[tuple[str, Bound]]:
     """9(3); cpu=100(1),gres/gpu=N(2); cpu=7"""
     for item in value.split(","):
         what, equals, text = item.rpartition("=")
@@ -145,13 +143,13 @@ def _bounds(value: str) -> Iterator[tuple[str, Bound]]:
             yield what, Bound(number(match[1]), number(match[2]) or 0)
 
 
-def _records(text: str) -> Iterator[_Record]:
+def records(text: str) -> Iterator[Record]:
     """An association or a QOS each. Trap: names are slurmdbd's, made by administrators and coordinators."""
     for part in re.split(r"^(?=(?:ClusterName|QOS)=)", text, flags=re.MULTILINE):
         head, _, rest = part.partition("\n")
         if not head.startswith(("ClusterName=", "QOS=")):
             continue
-        record = _Record(head, _words(head))
+        record = Record(head, _words(head))
         section, key = "", ""
         for line in rest.split("\n"):
             depth, plain = len(line) - len(line.lstrip(" ")), line.strip()

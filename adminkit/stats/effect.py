@@ -22,7 +22,7 @@ import sqlite3
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
 from adminkit.stats.select import Filter, select
@@ -32,8 +32,9 @@ Measure = Literal["accuracy", "unused_hours"]
 MEASURES: Final[tuple[Measure, ...]] = ("accuracy", "unused_hours")
 
 _FIRST: Final = """
-SELECT uid, min(sent_at) / 86400 FROM outbox
-WHERE cluster = ? AND state = 'sent' AND sent_at IS NOT NULL AND uid IS NOT NULL AND kind <> 'operator' GROUP BY uid
+SELECT uid, min(sent_at) FROM outbox
+WHERE cluster = ? AND state = 'sent' AND sent_at IS NOT NULL AND uid IS NOT NULL AND kind IN ('end', 'digest')
+GROUP BY uid
 """
 _DAYS: Final = f"""
 SELECT uid, submit_time / {DAY} AS submitted, end_time / {DAY} AS ended, count(*), total(elapsed * 1.0 / req_limit),
@@ -102,12 +103,13 @@ class Effect:
     """`too_recent`: users whose days after the first letter are not over; `too_few`: users with few runs on a side."""
 
     changes: Sequence[Change]
-    lettered: int
+    ever: int  # users who had a letter
+    lettered: int  # of these, whose first one was sent in the window
     too_recent: int
     too_few: int
     held_out: bool  # whether the controls are the hold-out
     others: int  # possible controls: users with runs and without a letter around some user's letter
-    first: int | None  # the day of the first letter
+    first: int | None  # the day of the first of these letters
     span: tuple[int, int]  # [since, until), epoch seconds, of the runs read
     runs: int
 
@@ -115,11 +117,17 @@ class Effect:
 def effect(
     db: sqlite3.Connection, chosen: Filter, now: int, design: Design, held_out: Callable[[int], bool], least_others: int
 ) -> Effect:
-    """The effect of letters on one cluster, chosen.clusters. Controls: the hold-out, if enough of it have runs."""
+    """The effect of letters on one cluster, chosen.clusters. Controls: the hold-out, if enough of it have runs.
+
+    The window of `chosen` is that of first letters; the design says which runs are looked at.
+    """
     (cluster,) = chosen.clusters
-    first = {uid: day for uid, day in db.execute(_FIRST, (cluster,)) if not held_out(uid)}
+    sent = {uid: at for uid, at in db.execute(_FIRST, (cluster,)) if not held_out(uid)}
+    first = {uid: at // DAY for uid, at in sent.items()}
+    since, until = chosen.since or 0, math.inf if chosen.until is None else chosen.until
+    lettered = {uid: first[uid] for uid, at in sent.items() if since <= at < until}
     today = now // DAY
-    due = {uid: day for uid, day in first.items() if day + design.days + design.settle < today}
+    due = {uid: day for uid, day in lettered.items() if day + design.days + design.settle < today}
     begin = min(due.values(), default=today) - design.days
     days, runs = _days(db, chosen, begin)
     around: dict[int, dict[int, dict[Measure, _Sides]]] = {
@@ -133,14 +141,14 @@ def effect(
     changes = [_change(measure, mine, due, pools, design) for measure in MEASURES]
     everybody = {uid for pool in pools.values() for uid in pool}
     return Effect(
-        changes, len(first), len(first) - len(due), len(due) - len(mine), use_held, len(everybody),
-        min(first.values(), default=None), (begin * DAY, now), runs,
+        changes, len(sent), len(lettered), len(lettered) - len(due), len(due) - len(mine), use_held, len(everybody),
+        min(lettered.values(), default=None), (begin * DAY, now), runs,
     )  # fmt: skip
 
 
 def _days(db: sqlite3.Connection, chosen: Filter, begin: int) -> tuple[dict[int, list[_Day]], int]:
     """Map each uid to its runs from the day `begin` on, summed by days of submission and end; and count them."""
-    counted = select(chosen, limits=True)
+    counted = select(replace(chosen, since=None, until=None), limits=True)
     query = _DAYS + counted.where + " AND end_time >= :begin AND submit_time >= :begin AND uid IS NOT NULL"
     found: dict[int, list[_Day]] = defaultdict(list)
     runs = 0

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from adminkit.trace.person import names
 
 #: Digits in which sums are exact: 10^18 entries of 10^18.
-_EXACT: Final = Context(prec=60)
+EXACT: Final = Context(prec=60)
 _LINES: Final = """
 SELECT n, billed, kind, period, cluster, job_id_raw, submit_time, seconds, person, account, amount, unit, at
 FROM ledger WHERE kind <> 'close' ORDER BY n
@@ -66,18 +66,18 @@ class Sum:
 
     @property
     def amount(self) -> Decimal:
-        return _EXACT.add(_EXACT.add(self.charge, self.late), self.correction)
+        return EXACT.add(EXACT.add(self.charge, self.late), self.correction)
 
     def add(self, line: Line) -> None:
         self.jobs.add((line.cluster, line.job_id_raw, line.submit_time))
         self.seconds += line.seconds
         amount = Decimal(line.amount)
         if line.kind == "charge":
-            self.charge = _EXACT.add(self.charge, amount)
+            self.charge = EXACT.add(self.charge, amount)
         elif line.kind == "late":
-            self.late = _EXACT.add(self.late, amount)
+            self.late = EXACT.add(self.late, amount)
         else:
-            self.correction = _EXACT.add(self.correction, amount)
+            self.correction = EXACT.add(self.correction, amount)
 
 
 def closes(db: sqlite3.Connection) -> list[CloseOf]:
@@ -120,6 +120,11 @@ def lines(
             and (not clusters or line.cluster in clusters)
         ):
             yield line
+
+
+def uids(db: sqlite3.Connection, cluster: str) -> dict[str, int]:
+    """User -> uid, of the persons of that cluster whose uid is known."""
+    return dict(db.execute("SELECT user, uid FROM person WHERE cluster = ? AND uid IS NOT NULL", (cluster,)).fetchall())
 
 
 #: Month, cluster, account, user, unit.

@@ -68,6 +68,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("charge", "preview"), 2, "only operators may see what everybody is charged", False),
     (("charge", "compare", "actual", "estimate", "--by", "user"), 2, "only operators may see what everybody", True),
     (("charge", "verify"), 2, "only operators may see", False),
+    (("charge", "budget", "--no-slurm"), 2, "only operators may see what everybody is charged", False),
     (("charge", "statement"), 0, f"user {ME}", False),
     (("charge", "statement", "--user", "bob"), 2, "the jobs of bob are for", False),
     (("trace", "status"), 0, "aaic", False),

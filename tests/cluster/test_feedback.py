@@ -11,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import EmailMessage
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,13 +20,17 @@ import pytest
 
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.installed import data_file
-from adminkit.trace.connect import reader
+from adminkit.trace import ledger
+from adminkit.trace.connect import reader, writer
+from adminkit.trace.person import person_of
 from adminkit.trace.sight import whose
+from adminkit.trace.transaction import transaction
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.machine import MARK
 from tests.cluster.harness.mta import DOMAIN, Mta, missing, mta
 from tests.cluster.harness.operator import accounted, adminkit, one, task_of
 from tests.cluster.harness.processes import start_time, until
+from tests.support.builders import ledger_entry
 from tests.support.others import Refused, as_user
 
 
@@ -347,3 +351,39 @@ def test_a_user_outside_of_the_group_is_shown_their_own_jobs(site: Site, tmp_pat
         assert {*seen["games"], *seen["news"]} < as_user(0, 0, look)[0], "others ran jobs, too"
         refused = as_user(*ids("news"), lambda: whose(["games"], trace))
         assert isinstance(refused, Refused) and "the jobs of games are for games and the operators" in refused.message
+
+
+def test_a_closed_month_brings_statements_and_its_budget_is_told_to_the_coordinator(site: Site, tmp_path: Path) -> None:
+    """The month is written as `charge close` writes it; that news coordinates physics is a real slurmdbd's word."""
+    now, month = int(time.time()), time.strftime("%Y-%m", time.gmtime(time.time() - 40 * 86_400))
+    file = tmp_path / "charge.toml"
+    file.write_text(
+        'version = 1\nscheme = "s"\n[schemes.s]\nformula = "node_hours"\nunit = "points"\n'
+        f'[[budgets]]\naccount = "physics"\namount = 100\nfrom = "{month}"\n'
+    )
+    with writer(site.db) as db, transaction(db):
+        uid = pwd.getpwnam("games").pw_uid
+        person = person_of(db, "alpha", "games", now=now, uid=uid)
+        entry = ledger_entry(month, person, cluster="alpha", account="physics", amount="85.00", at=now)
+        empty = dict.fromkeys(("cluster", "job_id_raw", "submit_time", "last_submit", "person", "account"))
+        ledger.append(db, [entry, replace(entry, kind="close", **empty)])
+    site.cluster.ask("sacctmgr", "-i", "add", "coordinator", "account=physics", "names=news")
+    try:
+        env = {"ADMINKIT_CONFIG": str(site.config), "ADMINKIT_CHARGE": str(file)}
+        env |= {"ADMINKIT_FEEDBACK_STATEMENTS": "true"}
+        for _ in range(2):
+            adminkit(site.cluster, site.db, "feedback", "run", "--send", env=env)
+    finally:
+        site.cluster.ask("sacctmgr", "-i", "delete", "coordinator", "account=physics", "names=news")
+
+    def about(user: str, words: str) -> list[EmailMessage]:
+        return [letter for letter in site.mta.letters(user) if words in letter["Subject"]]
+
+    until("the statement to arrive", lambda: about("games", f"Your charges of {month}"), 60.0)
+    until("the warning to arrive", lambda: about("news", "The budget of physics"), 60.0)
+    (statement,), (warning,) = about("games", f"Your charges of {month}"), about("news", "The budget of physics")
+    text, rest = (one.get_body(("plain",)) for one in (statement, warning))
+    assert text is not None and "physics: 85.00 points for 1 job" in " ".join(text.get_content().split())
+    assert rest is not None and "15.00 points are left" in " ".join(rest.get_content().split())
+    assert "spent to 85 %" in warning["Subject"]
+    assert about("ops", "The budget of physics") == [], "a coordinator could be told"

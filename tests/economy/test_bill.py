@@ -22,6 +22,7 @@ from adminkit.economy.schemes import ROUNDINGS, Scheme, load_schemes, scheme_of
 from adminkit.errors import AdminkitError
 from adminkit.job import Job
 from adminkit.stats.charged_jobs import WholeJob, whole_jobs
+from adminkit.stats.ledger import lines
 from adminkit.trace.connect import reader, writer
 from tests.support.builders import HOUR, job, make_trace
 from tests.support.charges import NOW, add_jobs, at, billed, closed, fresh, ledger, schemes
@@ -54,6 +55,18 @@ def test_a_job_that_outlives_its_month_is_charged_in_the_month_in_which_it_ended
         ("2026-02", "late", "2026-01", 1, "7200"),
         ("2026-02", "charge", "2026-02", 1, "14400"),
     ]
+
+
+def test_an_account_of_the_users_own_name_is_in_the_chain_as_the_person(tmp_path: Path) -> None:
+    """In clear it could never be taken out; a later correction goes the same way, and readers see the name."""
+    trace, file = fresh([ran(1, "2026-01-10T00:00", HOUR, user="ada", account="ada")]), schemes(tmp_path)
+    closed(trace, file, "2026-01")
+    trace.execute("UPDATE job SET elapsed = 1800 WHERE job_id_raw = 1")
+    assert [(due.user, due.account) for due in billed(trace, file, "2026-02").dues] == [("ada", "ada")]
+    closed(trace, file, "2026-02")
+    entries = trace.execute("SELECT person, account FROM ledger WHERE kind <> 'close'").fetchall()
+    assert len(entries) == 2 and all(person == account != "ada" for person, account in entries)
+    assert {(line.user, line.account) for line in lines(trace)} == {("ada", "ada")}
 
 
 def test_what_ran_before_the_first_month_that_was_closed_is_never_charged(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from rich.cells import cell_len
 from adminkit.config import Config, Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback import template_values
+from adminkit.feedback.charge_letters import Charged
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.compose import Composer
 from adminkit.feedback.format import SUBJECT
@@ -427,7 +428,7 @@ def test_a_site_replaces_one_template_and_keeps_the_rest(known: Path, tmp_path: 
 
 def test_the_page_lists_every_value_that_a_template_may_say() -> None:
     page = (GOLDEN.parent.parent / "docs" / "letters.md").read_text()
-    rows = {line for line in page.splitlines() if re.match(r"\| (end|digest|operator|all)", line)}
+    rows = {line for line in page.splitlines() if re.match(r"\| (end|digest|operator|statement|all)", line)}
     for view in (
         template_values.Ran,
         template_values.Tasked,
@@ -442,6 +443,7 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         template_values.Found,
         template_values.Missed,
         template_values.Chart,
+        Charged,
         Bar,
     ):
         names = {f.name for f in fields(view)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,34 @@ def test_a_user_with_a_letter_later_is_one_of_the_others_until_then(tmp_path: Pa
     jobs = [one for uid in (1, 2) for one in user_runs(uid, [0.1] * 4, [0.3] * 4)]
     assert accuracy(measured(tmp_path / "a.db", jobs, {1: LETTER, 2: LETTER + 29 * DAY})).compared == 1
     assert accuracy(measured(tmp_path / "b.db", jobs, {1: LETTER, 2: LETTER + 28 * DAY})).compared == 0
+
+
+@pytest.mark.parametrize(
+    ("chosen", "many", "users", "others", "why"),
+    [
+        ({}, 2, 2, 1, "all"),
+        ({"since": LETTER + 1}, 1, 1, 1, "the second letter"),
+        ({"until": LETTER + 2 * DAY}, 1, 1, 1, "the first letter"),
+        ({"since": LETTER, "until": LETTER + 2 * DAY + 1}, 2, 2, 1, "both"),
+        ({"until": LETTER}, 0, 0, 0, "before the first letter"),
+        ({"queues": ("gq",)}, 2, 2, 1, "all runs are of this queue"),
+        ({"queues": ("debug",)}, 2, 0, 0, "nobody has a run there"),
+    ],
+)
+def test_a_window_is_that_of_first_letters_and_not_of_runs(
+    tmp_path: Path, chosen: dict[str, Any], many: int, users: int, others: int, why: str
+) -> None:
+    jobs = [one for uid in (1, 2, 3) for one in user_runs(uid, [0.1] * 4, [0.3] * 4)]
+    found = of(lettered(tmp_path / "t.db", jobs, {1: LETTER, 2: LETTER + 2 * DAY}), **chosen)
+    assert (found.lettered, accuracy(found).users, found.others) == (many, users, others), why
+
+
+def test_a_window_without_a_first_letter_says_so(tmp_path: Path) -> None:
+    found = of(lettered(tmp_path / "t.db", [*user_runs(1, [0.1] * 4, [0.5] * 4)], {1: LETTER}), until=LETTER)
+    report = feedback_report(found, replace(CHOSEN, until=LETTER), Design(), "t.db")
+    assert report.rows == []
+    assert report.meta.notes == ["no user's first letter was sent in the window, so there is nothing to compare"]
+    assert report.meta.filters["first letter"] == "until before 2026-02-14T00:00:00"
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
+from adminkit.economy.budgets import Budget, spent
 from adminkit.economy.compare import compare
 from adminkit.economy.schemes import load_schemes
 from adminkit.economy.verify import Check, check_chain
 from adminkit.render.report import Report
-from adminkit.reports import charge, charge_compare
+from adminkit.reports import charge, charge_budget, charge_compare
+from adminkit.slurm.tres_minutes import TresMinutes
 from adminkit.stats import ledger
 from tests.support.builders import MONDAY, job
 from tests.support.charges import add_jobs, billed, closed, fresh, schemes
@@ -68,6 +71,25 @@ def verify(path: Path) -> Report:
     )
     again = billed(db, path / "charge.toml", "2026-01")
     return charge.verify_report([*check_chain(db), heads], again, ledger.charged_jobs(db), DB)
+
+
+def budgets(path: Path) -> Report:
+    """One overspent, one near its end, one of which no month is closed; Slurm's of an account, a user and a QOS."""
+    db = _charged(path)
+    found = spent(
+        [
+            Budget("vision", Decimal("1500"), "2026-01", "2026-12"),
+            Budget(HOSTILE, Decimal("80000"), "2026-01", None),
+            Budget("late", Decimal("10"), "2026-02", None),
+        ],
+        [*ledger.lines(db)], ["2026-01"], "points",
+    )  # fmt: skip
+    minutes = [
+        TresMinutes("physics", None, None, "cpu", 6000, 5400, "half-life 7-00:00:00", True),
+        TresMinutes("physics", HOSTILE, None, "gres/gpu", 100, 120, "", False),
+        TresMinutes(None, None, "gold", "cpu", 0, 0, "", True),
+    ]
+    return charge_budget.budget_report(found, minutes, "points", DB, ["a note"])
 
 
 def compared(path: Path) -> Report:

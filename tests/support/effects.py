@@ -51,9 +51,11 @@ def lettered(path: Path, jobs: list[Job], letters: Letters | dict[str, Letters])
     return add_letters(path, [letter(uid, cluster=name, sent_at=at) for name, uid, at in sent])
 
 
-def of(path: Path, cluster: str = "aaic", held: Callable[[int], bool] = nobody, now: int = NOW) -> Effect:
+def of(
+    path: Path, cluster: str = "aaic", held: Callable[[int], bool] = nobody, now: int = NOW, **chosen: Any
+) -> Effect:
     with closing(sqlite3.connect(path)) as db:
-        return effect(db, Filter([cluster], checkpoint_code=85), now, Design(), held, REPORT.others)
+        return effect(db, Filter([cluster], checkpoint_code=85, **chosen), now, Design(), held, REPORT.others)
 
 
 def measured(

@@ -348,6 +348,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "charge-statement-entries": charge_listings.entries,
     "charge-verify": charge_listings.verify,
     "charge-compare": charge_listings.compared,
+    "charge-budget": charge_listings.budgets,
     "feedback-preview": feedback_preview,
     "feedback-run-send": feedback_run,
     "feedback-status": feedback_status,

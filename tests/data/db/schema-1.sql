@@ -119,7 +119,9 @@ CREATE TABLE outbox (
         WHEN 'end' THEN user IS NOT NULL AND uid IS NOT NULL
             AND job_id_raw IS NOT NULL AND submit_time IS NOT NULL AND is_array IS NOT NULL
         WHEN 'digest' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
+        WHEN 'statement' THEN user IS NOT NULL AND uid IS NOT NULL AND week IS NOT NULL AND since IS NOT NULL
         WHEN 'operator' THEN week IS NOT NULL AND since IS NOT NULL
+        WHEN 'budget' THEN week IS NOT NULL AND since IS NOT NULL
         ELSE FALSE END)
 ) STRICT
 ;

@@ -1,0 +1,116 @@
+"""Budgets of accounts in the ledger's money: `[[budgets]]` of charge.toml, and what closed months spent of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from adminkit.economy.months import parse_month
+from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.quote import clean, quote
+from adminkit.stats.ledger import EXACT, Line
+
+_KEYS: Final = ("account", "amount", "from", "until")
+_MOST: Final = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What an account may spend in the bills of these months, both included; no `until`: for good."""
+
+    account: str
+    amount: Decimal
+    since: str
+    until: str | None
+
+    def holds(self, month: str) -> bool:
+        return self.since <= month and (self.until is None or month <= self.until)
+
+    @property
+    def months(self) -> str:
+        """2026-01 to 2026-12."""
+        return f"{self.since} to {self.until}" if self.until else f"from {self.since}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A budget and what the ledger has of it. `others`: units in which the account was charged too, not counted."""
+
+    budget: Budget
+    amount: Decimal
+    last: str | None  # the last month whose bill is in it
+    others: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> Decimal:
+        """Below 0 where more was spent."""
+        return EXACT.subtract(self.budget.amount, self.amount)
+
+    @property
+    def share(self) -> float | None:
+        return float(self.amount / self.budget.amount) if self.budget.amount else None
+
+
+def read_budgets(tables: Any, where: str) -> tuple[Budget, ...]:
+    """The budgets of a file. AdminkitError names the one with a mistake; two of an account may not share a month."""
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        raise AdminkitError(f"{where}: no list of tables", "write [[budgets]] for each, with its keys below")
+    found = [_budget(table, f"{where}, number {number}") for number, table in enumerate(tables, start=1)]
+    for place, one in enumerate(found):
+        for other in found[:place]:
+            first, second = sorted((one, other), key=lambda budget: budget.since)
+            if one.account == other.account and first.holds(second.since):
+                raise AdminkitError(
+                    f"{where}: {quote(one.account)} has two budgets for {second.since}", "part them by month"
+                )
+    return tuple(found)
+
+
+def spent(budgets: Iterable[Budget], lines: Sequence[Line], closed: Sequence[str], unit: str) -> list[Spent]:
+    """What the entries in `unit` have spent of each budget. `closed`: the months that are closed, in order."""
+    sums: dict[tuple[str | None, str, str], Decimal] = {}
+    for line in lines:
+        key = (line.account, line.billed, line.unit)
+        sums[key] = EXACT.add(sums.get(key, Decimal(0)), Decimal(line.amount))
+    return [_of(budget, sums, closed, unit) for budget in budgets]
+
+
+def _of(budget: Budget, sums: Mapping[tuple[str | None, str, str], Decimal], closed: Sequence[str], unit: str) -> Spent:
+    total, others = Decimal(0), set[str]()
+    for (account, month, of), amount in sums.items():
+        if account == budget.account and budget.holds(month):
+            if of == unit:
+                total = EXACT.add(total, amount)
+            else:
+                others.add(of)
+    last = max((month for month in closed if budget.holds(month)), default=None)
+    return Spent(budget, total, last, tuple(sorted(others)))
+
+
+def _budget(table: Mapping[str, Any], where: str) -> Budget:
+    for key in table:
+        if key not in _KEYS:
+            near = unknown_word("key", key, _KEYS)
+            raise AdminkitError(f"{where}: {near.message}", near.hint)
+    account, amount = table.get("account"), table.get("amount")
+    if not isinstance(account, str) or not account or clean(account) != account:
+        raise AdminkitError(f"{where}.account: no account", 'write account = "physics"')
+    if not isinstance(amount, int | float) or isinstance(amount, bool) or not 0 < amount <= _MOST:
+        raise AdminkitError(f"{where}.amount: no amount", "write a number above 0, in the unit of the scheme")
+    since, until = (_month(table.get(key), f"{where}.{key}") for key in ("from", "until"))
+    if since is None:
+        raise AdminkitError(f"{where}.from: no month", 'write from = "2026-01": the first month that it is for')
+    if until is not None and until < since:
+        raise AdminkitError(f"{where}: {until} is before {since}", "until is the last month, from the first")
+    return Budget(account.lower(), Decimal(repr(amount)), since, until)
+
+
+def _month(value: Any, where: str) -> str | None:
+    if value is None:
+        return None
+    try:
+        return parse_month(value if isinstance(value, str) else repr(value))
+    except UsageError as error:
+        raise AdminkitError(f"{where}: {error.message}", 'write year and month in quotes: "2026-01"') from None

@@ -1,0 +1,173 @@
+"""Letters about charges: a user's statement of a month that was closed, and a budget that is nearly spent."""
+
+from __future__ import annotations
+
+import pwd
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from adminkit.config import Config
+from adminkit.economy.budgets import Spent, spent
+from adminkit.economy.schemes import ChargeFile, load_schemes
+from adminkit.errors import AdminkitError
+from adminkit.feedback import format
+from adminkit.feedback.letter import BudgetLetter, StatementLetter
+from adminkit.quote import quote
+from adminkit.slurm.coordinators import coordinators
+from adminkit.stats.ledger import CloseOf, Group, Line, Sum, closes, lines, sums, uids
+
+#: Seconds for which a close causes letters.
+RECENT: Final = 31 * 86_400
+#: recipient(user, uid, account, kind): language and address, else why the user gets none.
+Recipient = Callable[[str | None, int | None, str | None, Any], tuple[str, str] | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A line of a statement. Amounts are texts, as the ledger has them; None where there is nothing of the kind."""
+
+    account: str | None
+    jobs: int
+    seconds: int
+    charge: str
+    late: str | None
+    correction: str | None
+    amount: str
+    unit: str
+
+
+def due_charges(
+    db: sqlite3.Connection, settings: Config, cluster: str, on: int, now: int, recipient: Recipient
+) -> Iterator[StatementLetter | BudgetLetter | str]:
+    """Letters that the last close causes, where it came after `on` and is recent: statements, and for all clusters
+    together budgets. A text is why somebody gets none, or what the operators should know.
+    """
+    last = next(reversed(closes(db)), None)
+    if last is None or last.at < on or now - last.at > RECENT:
+        return
+    if settings.feedback.statements:
+        yield from due_statements(db, cluster, last, recipient)
+    if settings.feedback.budget_at and cluster == settings.feedback.clusters[0]:
+        try:
+            yield from due_budgets(db, settings, load_schemes(settings.charge), last, recipient)
+        except AdminkitError as error:
+            yield f"budgets are not looked at: {error.message}"
+
+
+def due_statements(
+    db: sqlite3.Connection, cluster: str, close: CloseOf, recipient: Recipient
+) -> Iterator[StatementLetter | str]:
+    """A statement for each user whom the bill names; why not, for the others."""
+    known = uids(db, cluster)
+    accounts: dict[str, str | None] = {}
+    for line in lines(db, months=[close.month], clusters=[cluster]):
+        if line.user is not None:
+            accounts.setdefault(line.user, line.account)
+    for user, account in sorted(accounts.items()):
+        uid = known.get(user)
+        to = recipient(user, uid, account, "statement")
+        if isinstance(to, str) or uid is None:
+            yield to if isinstance(to, str) else "unknown"
+            continue
+        yield StatementLetter(
+            cluster=cluster, user=user, uid=uid, language=to[0], address=to[1], week=close.month, since=close.at,
+            until=close.at,
+        )  # fmt: skip
+
+
+def statement(db: sqlite3.Connection, due: StatementLetter) -> dict[str, Any]:
+    """The values of statement.*.j2."""
+    found = sums(lines(db, months=[due.week], users=[due.user], clusters=[due.cluster]))
+    if not found:
+        raise AdminkitError(f"the ledger has no entry of {due.user} in {due.week}", "the user may have been forgotten")
+    return {"month": due.week, "closed": due.since, "charged": _charged(found), "totals": _totals(found)}
+
+
+def _charged(found: dict[Group, Sum]) -> list[Charged]:
+    return [
+        Charged(
+            format.harmless(account) if account else None, len(one.jobs), one.seconds, _money(one.charge),
+            _money(one.late) if one.late else None, _money(one.correction) if one.correction else None,
+            _money(one.amount), unit,
+        )
+        for (_, _, account, _, unit), one in found.items()
+    ]  # fmt: skip
+
+
+def _totals(found: dict[Group, Sum]) -> list[tuple[str, str]]:
+    """Amount and unit of the whole; different units are never added up."""
+    units = sorted({key[-1] for key in found})
+    amounts = [sum((one.amount for key, one in found.items() if key[-1] == unit), Decimal(0)) for unit in units]
+    return [(_money(amount), unit) for amount, unit in zip(amounts, units, strict=True)]
+
+
+def due_budgets(
+    db: sqlite3.Connection, settings: Config, file: ChargeFile, close: CloseOf, recipient: Recipient
+) -> Iterator[BudgetLetter | str]:
+    """A letter for each budget that has reached one of [feedback] budget_at, the highest of them: to the account's
+    coordinators, else to the operators; a sentence where nobody can be told.
+    """
+    feedback = settings.feedback
+    for one in budgets_of(db, file):
+        reached = [mark for mark in feedback.budget_at if one.share is not None and one.share >= mark]
+        if not reached:
+            continue
+        account, percent = one.budget.account, round(max(reached) * 100)
+        people: list[tuple[str | None, int | None, str, str]] = [*_coordinators(account, recipient)]
+        if not people and feedback.operators:
+            people = [(None, None, feedback.language, ", ".join(feedback.operators))]
+        if not people:
+            yield f"the budget of {quote(account)} is spent to {percent} %, and nobody can be told of it"
+        for user, uid, language, address in people:
+            yield BudgetLetter(
+                cluster=feedback.clusters[0], user=user, uid=uid, language=language, address=address,
+                about=f"{one.budget.since}/{percent}/{'operators' if uid is None else uid}/{account}",
+                week=close.month, since=close.at, until=close.at,
+            )  # fmt: skip
+
+
+def budget(db: sqlite3.Connection, due: BudgetLetter, file: ChargeFile) -> dict[str, Any]:
+    """The values of budget.*.j2. AdminkitError where charge.toml has the budget no longer."""
+    since, percent, _, account = due.about.split("/", 3)
+    for one in budgets_of(db, file):
+        if (one.budget.account, one.budget.since) == (account, since):
+            return {
+                "account": format.harmless(account), "percent": int(percent), "share": one.share,
+                "unit": file.named(None).unit, "budget": _money(one.budget.amount), "spent": _money(one.amount),
+                "left": _money(max(one.left, Decimal(0))), "over": _money(-one.left) if one.left < 0 else None,
+                "first": one.budget.since, "until": one.budget.until, "last": one.last,
+            }  # fmt: skip
+    raise AdminkitError(f"{file.path} has no budget of {account} from {since} any more", "the letter is not wanted")
+
+
+def budgets_of(db: sqlite3.Connection, file: ChargeFile) -> list[Spent]:
+    """What is spent of each budget of the file."""
+    found: Sequence[Line] = [*lines(db, clusters=file.clusters)] if file.budgets else []
+    return spent(file.budgets, found, [one.month for one in closes(db)], file.named(None).unit)
+
+
+def _coordinators(account: str, recipient: Recipient) -> Iterator[tuple[str, int, str, str]]:
+    """(user, uid, language, address) of those who can be told."""
+    try:
+        names = coordinators(account)
+    except AdminkitError:
+        return
+    for name in names:
+        uid = _uid(name)
+        to = recipient(name, uid, None, "budget")
+        if uid is not None and not isinstance(to, str):
+            yield name, uid, *to
+
+
+def _uid(name: str) -> int | None:
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except (KeyError, ValueError):
+        return None
+
+
+def _money(amount: Decimal) -> str:
+    return f"{amount:,f}"

@@ -1,0 +1,74 @@
+"""Budgets as a Report: the ledger's money and Slurm's minutes, side by side and never added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.economy.budgets import Spent
+from adminkit.render.format import plural
+from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.reports.charge import money
+from adminkit.slurm.tres_minutes import TresMinutes
+
+LEDGER, SLURM = "ledger", "Slurm"
+#: From here on a budget is said to be near its end.
+NEAR: Final = 0.8
+FIELDS: Final = (
+    Field("counted_by", help="ledger: what closed months charged; Slurm: what slurmctld counts now"),
+    Field("of", help="the account; of Slurm's also a user of it, or a QOS"),
+    Field("unit", help="what the amounts are in: the scheme's unit, minutes of a TRES"),
+    Field("budget", "amount", "what may be spent"),
+    Field("spent", "amount", "what was spent of it"),
+    Field("left", "amount", "what is left; below 0 where more was spent"),
+    Field("share", "share", "spent of the budget"),
+    Field("until", help="the last month whose bill is counted; of Slurm's: now"),
+    Field("note", help="for which months it is, or what Slurm makes of its count"),
+)
+
+
+def budget_report(
+    ledger: Sequence[Spent], slurm: Sequence[TresMinutes], unit: str, database: str, notes: Sequence[str]
+) -> Report:
+    """A row for each budget."""
+    rows: list[list[Cell]] = [_of_ledger(one, unit) for one in ledger] + [_of_slurm(one) for one in slurm]
+    said = [*notes]
+    if slurm:
+        said.append("Slurm counts by its own weights and may forget: its minutes are no part of any bill")
+    over = sum(one.left < 0 for one in ledger)
+    near = sum(one.left >= 0 and (one.share or 0) >= NEAR for one in ledger)
+    answer = f"overspent: {over} of {plural(len(ledger), 'budget')}; spent to {NEAR:.0%} or beyond: {near}"
+    answers = [answer.replace("%", " %")] if ledger else []
+    return Report(Meta("Budgets", database, (None, None), (), {}, None, {}, said, answers=answers), FIELDS, rows)
+
+
+def _of_ledger(one: Spent, unit: str) -> list[Cell]:
+    note = one.budget.months
+    if one.others:
+        note += f"; charged in {', '.join(one.others)} too, which is not counted"
+    if one.last is None:
+        return [LEDGER, one.budget.account, unit, money(one.budget.amount), None, None, None, None,
+                f"{note}; none of them is closed"]  # fmt: skip
+    return [
+        LEDGER, one.budget.account, unit, money(one.budget.amount), money(one.amount), money(one.left), one.share,
+        one.last, note,
+    ]  # fmt: skip
+
+
+def _of_slurm(one: TresMinutes) -> list[Cell]:
+    whose = f"QOS {one.qos}" if one.qos else f"{one.account}, user {one.user}" if one.user else one.account
+    note = f"shrinks: {one.decays}" if one.decays else "does not shrink"
+    if not one.held:
+        note += "; Slurm holds nobody to it"
+    share = one.used / one.most if one.most else None
+    return [
+        SLURM,
+        whose,
+        f"{one.tres} minutes",
+        str(one.most),
+        str(one.used),
+        str(one.most - one.used),
+        share,
+        "now",
+        note,
+    ]

@@ -1,0 +1,227 @@
+"""Letters about charges: who gets a statement or hears of a budget, once, and what it says."""
+
+from __future__ import annotations
+
+import pwd
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adminkit.config import Config
+from adminkit.feedback.calendar import last_week
+from adminkit.feedback.compose import compose
+from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
+from adminkit.feedback.plan import due_of, plan
+from adminkit.feedback.recipients import People, system_name
+from adminkit.recommend.menu import MENU, RISK, Offer
+from adminkit.slurm.coordinators import parse_coordinators
+from adminkit.trace import ledger, outbox
+from adminkit.trace.connect import writer
+from adminkit.trace.person import person_of
+from tests.feedback import site
+from tests.feedback.site import DAY, NOW, people, synced
+from tests.support.builders import ledger_entry
+
+OFFER = Offer(MENU, RISK, None)
+CLOSED = NOW - 2 * DAY
+HOSTILE = "$x$<script>|`x`</script>"
+
+
+def settings(folder: Path, budgets: str = "", **changes: Any) -> Config:
+    file = folder / "charge.toml"
+    file.write_text('version = 1\nscheme = "s"\n[schemes.s]\nformula = "node_hours"\nunit = "points"\n' + budgets)
+    return replace(site.settings(digest=False, statements=True, **changes), charge=file)
+
+
+def budget(account: str = "vision", amount: float = 100, since: str = "2026-01") -> str:
+    return f"[[budgets]]\naccount = {account!r}\namount = {amount}\nfrom = '{since}'\n"
+
+
+def close(db: sqlite3.Connection, month: str, charged: list[tuple[str, str, str]], at: int = CLOSED) -> None:
+    """A month that was closed: (user, account, amount) of each job."""
+    uids = {name: uid for uid, name in site.USERS.items()}
+    people = [(person_of(db, "aaic", user, now=1, uid=uids.get(user)), *rest) for user, *rest in charged]
+    entries = [ledger_entry(month, person, account=account, amount=amount, at=at) for person, account, amount in people]
+    empty = dict.fromkeys(("cluster", "job_id_raw", "submit_time", "last_submit", "person", "account"))
+    end = replace(ledger_entry(month, ""), kind="close", at=at, **empty)
+    ledger.append(db, [*entries, end])
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with writer(synced(tmp_path / "t.db", on=NOW - 30 * DAY)) as trace:
+        yield trace
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sacctmgr that prints what this file has."""
+    folder, said = tmp_path / "bin", tmp_path / "said"
+    folder.mkdir()
+    said.write_text("")
+    program = folder / "sacctmgr"
+    program.write_text(f"#!/bin/sh\ncat {said}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return said
+
+
+def letters(db: sqlite3.Connection, chosen: Config, tmp_path: Path) -> list[Any]:
+    return [one.due for one in plan(db, chosen, people(chosen), site.folder(tmp_path), NOW).letters]
+
+
+def test_each_user_of_the_bill_gets_one_statement(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    close(db, "2026-01", [("ada", "vision", "1.50"), ("ada", "late", "2.00"), ("bob", "vision", "3.00"),
+                          ("svc", "vision", "9.00"), ("nobody-known", "vision", "9.00")])  # fmt: skip
+    chosen = settings(tmp_path)
+    found = letters(db, chosen, tmp_path)
+    assert [(type(one), one.user, one.week, one.run) for one in found] == [
+        (StatementLetter, "ada", "2026-01", "2026-01/1001"), (StatementLetter, "bob", "2026-01", "2026-01/1002"),
+    ]  # fmt: skip
+    planned = plan(db, chosen, people(chosen), site.folder(tmp_path), NOW)
+    assert planned.left_out == {"unknown": 1, "service": 1}
+    outbox.put(db, [one.entry(NOW) for one in planned.letters])
+    assert letters(db, chosen, tmp_path) == [], "once for each month"
+    assert {due_of(one).key for one in outbox.find(db, ["due"])} == {one.key for one in found}
+    assert due_of(outbox.find(db, ["due"], ["ada"])[0]) == found[0]
+
+
+@pytest.mark.parametrize(
+    ("at", "changes", "many", "why"),
+    [
+        (CLOSED, {}, 1, "closed since letters are on"),
+        (NOW - 31 * DAY, {}, 0, "closed before letters were switched on"),
+        (CLOSED, {"statements": False}, 0, "not wanted by the site"),
+        (CLOSED, {"exclude_users": ("ada",)}, 0, "excluded"),
+    ],
+)
+def test_when_a_statement_is_due(
+    db: sqlite3.Connection, tmp_path: Path, slurm: Path, at: int, changes: dict[str, Any], many: int, why: str
+) -> None:
+    close(db, "2026-01", [("ada", "vision", "1.50")], at)
+    assert (
+        len(
+            letters(db, replace(settings(tmp_path), feedback=replace(settings(tmp_path).feedback, **changes)), tmp_path)
+        )
+        == many
+    ), why
+
+
+def test_only_the_last_month_is_told(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    close(db, "2026-01", [("ada", "vision", "1.50")], CLOSED - 60)
+    close(db, "2026-02", [("bob", "vision", "2.50")])
+    assert [(one.user, one.week) for one in letters(db, settings(tmp_path), tmp_path)] == [("bob", "2026-02")]
+
+
+#: spent, the marks, who is told of which percentage
+MARKS: list[tuple[str, tuple[float, ...], list[int], str]] = [
+    ("79.99", (0.8, 1.0), [], "below the first mark"),
+    ("80.00", (0.8, 1.0), [80], "at it"),
+    ("99.99", (0.8, 1.0), [80], "below the second"),
+    ("100.00", (0.8, 1.0), [100], "at the second: one letter, of the higher mark"),
+    ("250.00", (0.8, 1.0), [100], "far beyond"),
+    ("250.00", (), [], "no marks"),
+    ("50.00", (0.5,), [50], "a mark of the site's own"),
+]
+
+
+@pytest.mark.parametrize(("amount", "marks", "told", "why"), MARKS, ids=[case[3] for case in MARKS])
+def test_a_budget_is_told_at_its_marks(
+    db: sqlite3.Connection,
+    tmp_path: Path,
+    slurm: Path,
+    amount: str,
+    marks: tuple[float, ...],
+    told: list[int],
+    why: str,
+) -> None:
+    """To the operators, where the account has no coordinator."""
+    close(db, "2026-01", [("ada", "vision", amount)])
+    chosen = settings(tmp_path, budget(), budget_at=marks)
+    found = [one for one in letters(db, chosen, tmp_path) if isinstance(one, BudgetLetter)]
+    assert [one.about for one in found] == [f"2026-01/{percent}/operators/vision" for percent in told], why
+    assert all((one.user, one.address) == (None, "ops@example.org") for one in found)
+
+
+def test_coordinators_come_before_operators_and_each_mark_once(
+    db: sqlite3.Connection, tmp_path: Path, slurm: Path
+) -> None:
+    """Of those whom sacctmgr names, games is a user of this host, daemon is excluded, ghost is nobody."""
+    uid = pwd.getpwnam("games").pw_uid
+    slurm.write_text("other|root\nvision|daemon,games,ghost\n")
+    close(db, "2026-01", [("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, budget(), min_uid=1, exclude_users=("daemon", "ada"))
+    known = People(chosen.feedback, system_name, {})
+    planned = plan(db, chosen, known, site.folder(tmp_path), NOW)
+    (one,) = (found.due for found in planned.letters)
+    assert isinstance(one, BudgetLetter)
+    assert (one.user, one.uid, one.address, one.about) == (
+        "games", uid, "games@example.org", f"2026-01/80/{uid}/vision",
+    )  # fmt: skip
+    outbox.put(db, [found.entry(NOW) for found in planned.letters])
+    assert due_of(outbox.find(db, ["due"])[0]) == one
+    assert plan(db, chosen, known, site.folder(tmp_path), NOW).letters == ()
+    close(db, "2026-02", [("ada", "vision", "20.00")])
+    again = [found.due.run for found in plan(db, chosen, known, site.folder(tmp_path), NOW).letters]
+    assert again == [f"2026-01/100/{uid}/vision"]
+
+
+def test_a_mistake_in_charge_toml_stops_no_other_letter(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, "[[budgets]]\n")
+    planned = plan(db, chosen, people(chosen), site.folder(tmp_path), NOW)
+    assert [one.due.kind for one in planned.letters] == ["statement"]
+    assert any("budgets are not looked at" in note for note in planned.notes)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_what_they_say(db: sqlite3.Connection, tmp_path: Path, slurm: Path, language: str) -> None:
+    """Every name is a value: no account's name is read as HTML or as a template."""
+    close(db, "2026-01", [("ada", HOSTILE, "1234.50"), ("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, budget() + budget(HOSTILE, 1000), language=language)
+    found = letters(db, chosen, tmp_path)
+    texts = {one.kind + getattr(one, "about", ""): compose(db, one, chosen, OFFER, NOW) for one in found}
+    assert len(texts) == 3
+    for letter in texts.values():
+        assert "<script>" not in letter.html and "{{" not in letter.text + letter.html
+        assert "\n" not in letter.subject
+    statement = texts["statement"]
+    assert "1,319.50 points" in statement.subject and "85.00 points" in statement.text and "2026-01" in statement.text
+    spent = texts["budget2026-01/80/operators/vision"]
+    assert "85.00" in spent.text and "15.00" in spent.text and "100" in spent.text
+    over = texts[f"budget2026-01/100/operators/{HOSTILE}"]
+    assert "234.50" in over.text
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_operators_letter_counts_them(db: sqlite3.Connection, tmp_path: Path, slurm: Path, language: str) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, budget(), language=language)
+    entries = [one.entry(NOW) for one in plan(db, chosen, people(chosen), site.folder(tmp_path), NOW).letters]
+    assert [one.kind for one in entries] == ["statement", "budget"]
+    outbox.put(db, [*entries, replace(entries[0], run="old/1001", state="expired")])
+    week = last_week(NOW + 7 * DAY, None)
+    due = OperatorLetter(
+        cluster="aaic", language=language, address="ops@example.org", week=week.name, since=week.since, until=week.until
+    )
+    text = compose(db, due, chosen, OFFER, NOW + 7 * DAY).text
+    words = ("statements of charges", "about budgets") if language == "en" else ("課金の明細", "予算")
+    assert all(word in text for word in words), text
+
+
+@pytest.mark.parametrize(
+    ("text", "account", "expected", "why"),
+    [
+        ("physics|ada,mei\nvision|bob\n", "physics", ["ada", "mei"], "two"),
+        ("physics|\n", "physics", [], "none"),
+        ("", "physics", [], "no such account"),
+        ("physics|mei,ada,mei\n", "physics", ["ada", "mei"], "each once, in order"),
+        ("physics|ada\nphysics|eve\n", "physics", ["ada"], "the first line of that name"),
+    ],
+)
+def test_who_coordinates_an_account(text: str, account: str, expected: list[str], why: str) -> None:
+    assert parse_coordinators(text, account) == expected, why
