@@ -23,10 +23,13 @@ from adminkit.deploy.program import ENTRY, shipped
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
 from adminkit.owner import as_owner, of_somebody_else
+from adminkit.policy import user_limits
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import load_policy, refuse_unfit
+from adminkit.policy.model import Policy
 from adminkit.slurm.controller import Controller
 from adminkit.slurm.gather import gather
+from adminkit.slurm.queue_qos import held_gpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,17 @@ def compile_bundle(path: Path, controller: Controller, made_at: int) -> Bundle:
     gathered = gather(policy.users(), controller)
     refuse_unfit(path, policy, {queue.name: queue.max_limit for queue in gathered.site.queues})
     table = policy_table(policy, gathered.site, made_at)
-    return Bundle({"policy": policy_text(table)}, shipped(), notes=gathered.notes)
+    return Bundle({"policy": policy_text(table)}, shipped(), notes=(*gathered.notes, *_by_slurm(policy)))
+
+
+def _by_slurm(policy: Policy) -> list[str]:
+    """What an operator has to type, so that Slurm holds users to what no rule can count."""
+    if not policy.gpus_per_user:
+        return []
+    try:
+        return user_limits.notes(policy.gpus_per_user, held_gpus())
+    except AdminkitError as error:
+        return [f"gpus_per_user: what Slurm holds users to is not known: {error.message}"]
 
 
 def read_bundle(folder: Path) -> Bundle:

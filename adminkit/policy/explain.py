@@ -27,6 +27,9 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     names = _names(policy.exempt.users, "and")
     rows.append(("exempt", f"{everybody}; so {'do' if len(policy.exempt.users) > 1 else 'does'} {names}."
                  if names else f"{everybody}."))  # fmt: skip
+    for queue, most in policy.gpus_per_user.items():
+        held = f"A user holds {most} GPU{'' if most == 1 else 's'} in {queue} at a time at most"
+        rows.append(("gpus_per_user", f"{held}; Slurm holds them to it, by the QOS of the queue."))
     if policy.soft_limits.enabled:
         rows.append(("soft_limits", soft_sentence(policy)))
     rows.append(("fail", _FAIL[policy.fail]))

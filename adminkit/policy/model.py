@@ -274,6 +274,7 @@ class Policy(_Table):
     help_url: Page | None = None  # for users; None: no page is named
     exempt: Exempt = Exempt()
     routing: Routing = Routing()
+    gpus_per_user: dict[Word, Annotated[int, Field(ge=1, le=1_000_000)]] = Field(default_factory=dict)  # by queue
     rules: tuple[Rule, ...] = ()
     texts: dict[Language, Texts] = Field(default_factory=dict)
     incentives: Incentives = Incentives()
@@ -300,7 +301,8 @@ class Policy(_Table):
     def queues(self) -> tuple[str, ...]:
         """Every queue it names, those of the rules first."""
         named = [queue for rule in self.rules for queue in rule.queues or ()]
-        return tuple(dict.fromkeys([*named, *self.routing.order, *self.routing.avoid, *self.soft_limits.queues]))
+        others = [*self.routing.order, *self.routing.avoid, *self.soft_limits.queues, *self.gpus_per_user]
+        return tuple(dict.fromkeys([*named, *others]))
 
     def users(self) -> tuple[str, ...]:
         """Every user it names: those whose uids the compiled table holds."""

@@ -171,6 +171,7 @@ def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterato
         ("routing.order", policy.routing.order),
         ("routing.avoid", policy.routing.avoid),
         ("soft_limits.queues", policy.soft_limits.queues),
+        ("gpus_per_user", tuple(policy.gpus_per_user)),
         *((place(policy, rule, "queues"), rule.queues or ()) for rule in policy.rules),
     ]
     for at, names in lists:

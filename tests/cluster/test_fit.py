@@ -7,6 +7,7 @@ import os
 import pwd
 import random
 import re
+import shlex
 import sys
 import time
 from collections import Counter
@@ -20,6 +21,8 @@ from adminkit.cli.main import main
 from adminkit.fit import ask
 from adminkit.fit.place import board, by_vectors
 from adminkit.fit.request import Request, request
+from adminkit.policy.user_limits import to_type
+from adminkit.slurm.queue_qos import held_gpus
 from adminkit.slurm.room import room
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
@@ -337,3 +340,26 @@ def test_why_a_job_waits_and_the_change_that_starts_it(empty: Cluster) -> None:
         empty.wait(job, "RUNNING", seconds=30)
     finally:
         empty.ask("scontrol", "delete", "ReservationName=soon")
+
+
+def test_a_user_holds_so_many_gpus_of_a_queue_once_the_lines_of_policy_install_are_typed(empty: Cluster) -> None:
+    """By the QOS of the queue; the jobs of another user start."""
+    wanted = {"gq": 4}
+    lines = to_type(wanted, held_gpus())
+    try:
+        for line in lines:
+            program, *words = shlex.split(line)
+            empty.ask(program, *(["-i"] if program == "sacctmgr" else []), *words)
+        until("slurmctld to have the QOS", lambda: to_type(wanted, held_gpus()) == [] or None, 30.0)
+        assert len(lines) == 2 and held_gpus().problems == ()
+        first, second = (empty.submit("sleep 900", "--gres=gpu:4", "-t", "30", user=USER) for _ in range(2))
+        other = empty.submit("sleep 900", "--gres=gpu:4", "-t", "30", user=OTHER)
+        empty.wait(first, "RUNNING")
+        empty.wait(other, "RUNNING")
+        why = lambda: empty.ask("squeue", "-h", "-j", str(second), "-o", "%r").strip()  # noqa: E731
+        until("the second job to be held", lambda: why() == "QOSMaxGRESPerUser" or None, 30.0)
+        row, _ = fit(empty, "--gpus", "1", "-t", "30")
+        assert (row["verdict"], row["why"]) == ("later", "qos"), row
+    finally:
+        empty.ask("scontrol", "update", "PartitionName=gq", "QOS=")
+        empty.run("sacctmgr", "-i", "delete", "qos", "gq-users")

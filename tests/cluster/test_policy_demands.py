@@ -119,3 +119,18 @@ def test_no_update_is_a_way_round_the_proportion(ruled: Ruled) -> None:
     assert not ruled.update(elsewhere, "Partition=gq-short").accepted
     plain = ruled.sbatch("-p", "gq-long", "-t", "60", "--gpus-per-node=1", "-N1").job
     assert ruled.update(plain, "Partition=gq-short").accepted, "what the site gives keeps the rule"
+
+
+def test_an_install_prints_what_holds_users_to_gpus_at_a_time(ruled: Ruled) -> None:
+    """Nothing of it is typed by adminkit; a cluster that enforces no limits is said to."""
+    ruled.policy.write_text("version = 1\n[gpus_per_user]\ngq = 16\n")
+    said = ruled.adminkit("policy", "install", "--policy", ruled.policy).stdout
+    ruled.text = ""
+    for line in (
+        "note      gpus_per_user: AccountingStorageEnforce lacks limits, so Slurm holds nobody to it",
+        "note      gpus_per_user: type sacctmgr add qos gq-users set MaxTRESPerUser=gres/gpu=16",
+        "note      gpus_per_user: type scontrol update PartitionName=gq QOS=gq-users",
+        "note      gpus_per_user: write QOS= into the queue's line of slurm.conf, too: a reconfigure reads that",
+    ):
+        assert line in said, said
+    assert "gq-users" not in ruled.cluster.ask("sacctmgr", "-n", "-P", "show", "qos")
