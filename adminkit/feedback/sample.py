@@ -5,16 +5,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
+from itertools import islice
 from typing import Final
 
 from adminkit.config import Config
+from adminkit.economy.schemes import load_schemes
 from adminkit.feedback.calendar import last_week
-from adminkit.feedback.letter import DigestLetter, OperatorLetter
+from adminkit.feedback.charge_letters import budgets_of, due_statements
+from adminkit.feedback.letter import BudgetLetter, DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough
 from adminkit.feedback.loss_letter import is_lost, lost_runs
 from adminkit.feedback.plan import HABIT, Plan, PlannedLetter, job_letter, stake
 from adminkit.feedback.prefs import is_address
 from adminkit.stats import due
+from adminkit.stats.ledger import closes
 from adminkit.stats.lost import STATES
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import weeks
@@ -28,7 +32,8 @@ def sample(
     db: sqlite3.Connection, settings: Config, now: int, users: Sequence[str] = (), tz: tzinfo | None = None
 ) -> Plan:
     """The letter after the job of the last 30 days that left most unused, after those that lost most by each way of
-    losing, a digest of last week and the operators' one.
+    losing, a digest of last week and the operators' one; where a month was closed also a statement, and a letter about
+    the budget of which most is spent.
 
     Each is of the first cluster that has such a letter: of those in [feedback], else of the trace's. `users`: of these
     only.
@@ -42,6 +47,8 @@ def sample(
         *(("end", [one[state] for one in ends if state in one], "") for state in STATES),
         ("digest", _each(where, _digest, db, settings, now, users, tz), "no user has a run that counts in last week"),
         ("operator", _each(where, _operator, db, settings, now, users, tz), "the trace has no cluster"),
+        ("statement", _each(where, _statement, db, settings, now, users, tz), ""),
+        ("budget", _each(where[:1], _budget, db, settings, now, users, tz), ""),
     ):
         one = next(iter(found), None)
         if one is None and missing:
@@ -120,6 +127,37 @@ def _operator(
             until=week.until,
         )
     )  # fmt: skip
+
+
+def _statement(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+) -> Iterator[PlannedLetter]:
+    """Of the user who was charged first in the last bill."""
+
+    def recipient(user: str | None, uid: int | None, account: str | None, kind: str) -> tuple[str, str] | str:
+        wanted = user is not None and uid is not None and (not users or user in users)
+        return (settings.feedback.language, _address(settings, user or "")) if wanted else "unknown"
+
+    for last in closes(db)[-1:]:
+        found = (one for one in due_statements(db, cluster, last, recipient) if not isinstance(one, str))
+        yield from (PlannedLetter(one) for one in islice(found, 1))
+
+
+def _budget(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+) -> Iterator[PlannedLetter]:
+    """Of the budget of which most is spent, to the operators."""
+    for last in closes(db)[-1:]:
+        found = [one for one in budgets_of(db, load_schemes(settings.charge)) if one.share]
+        for one in sorted(found, key=lambda spent: -(spent.share or 0))[:1]:
+            to = ", ".join(settings.feedback.operators) or f"operators@{DOMAIN}"
+            about = f"{one.budget.since}/{round((one.share or 0) * 100)}/operators/{one.budget.account}"
+            yield PlannedLetter(
+                BudgetLetter(
+                    cluster=cluster, user=None, uid=None, language=settings.feedback.language, address=to, about=about,
+                    week=last.month, since=last.at, until=last.at,
+                )
+            )  # fmt: skip
 
 
 def _address(settings: Config, user: str) -> str:

@@ -17,6 +17,7 @@ from adminkit.feedback.compose import compose
 from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
 from adminkit.feedback.plan import due_of, plan
 from adminkit.feedback.recipients import People, system_name
+from adminkit.feedback.sample import sample
 from adminkit.recommend.menu import MENU, RISK, Offer
 from adminkit.slurm.coordinators import parse_coordinators
 from adminkit.trace import ledger, outbox
@@ -211,6 +212,17 @@ def test_the_operators_letter_counts_them(db: sqlite3.Connection, tmp_path: Path
     text = compose(db, due, chosen, OFFER, NOW + 7 * DAY).text
     words = ("statements of charges", "about budgets") if language == "en" else ("課金の明細", "予算")
     assert all(word in text for word in words), text
+
+
+def test_a_sample_has_them_where_a_month_was_closed(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    chosen = settings(tmp_path, budget() + budget("other", 10))
+    kinds = lambda: [one.due.kind for one in sample(db, chosen, NOW).letters]  # noqa: E731
+    assert not {"statement", "budget"} & set(kinds())
+    close(db, "2026-01", [("ada", "vision", "15.00"), ("bob", "other", "9.00")])
+    assert kinds()[-2:] == ["statement", "budget"]
+    found = sample(db, chosen, NOW).letters[-1].due
+    assert isinstance(found, BudgetLetter) and found.about == "2026-01/90/operators/other"
+    assert "1.00 points are left" in compose(db, found, chosen, OFFER, NOW).text
 
 
 @pytest.mark.parametrize(
