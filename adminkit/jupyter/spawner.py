@@ -19,6 +19,7 @@ from adminkit.errors import AdminkitError
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port
 from adminkit.jupyter.desk import Desk
+from adminkit.jupyter.idle import variables
 from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
 from adminkit.jupyter.programs import Answer, run
@@ -190,7 +191,7 @@ class Spawner(SlurmSpawner):
         raise Refused(form.refusal(refused.answer.start, self.language))
 
     async def _submit(self, profile: Profile) -> None:
-        env = self.get_env()
+        env = {**self.get_env(), **variables(profile.idle, profile.warn)}
         words = submission(options("jupyter", self.home, sorted(env), profile.request.words()))
         command = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args()]
         try:

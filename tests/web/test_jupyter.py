@@ -11,7 +11,7 @@ import pytest
 
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub as harness
-from tests.web.hub import Hub, hub_on, server_environment
+from tests.web.hub import Hub, hub_on, login, server_environment
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
@@ -187,28 +187,6 @@ def test_no_answer_of_slurmctld_is_no_end_of_a_server(clean: Hub, browser: Brows
 # --- the form
 
 
-def login(browser: Browser, hub: Hub, user: str, *, width: int = 900, language: str = "en") -> None:
-    """The form of this user in a window of that width."""
-    driver = browser.driver
-    driver.execute_cdp_cmd("Network.enable", {})
-    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"Accept-Language": language}})
-    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    driver.get(f"{hub.url}/hub/login")
-    driver.execute_script(
-        "document.getElementById('username_input').value = arguments[0];"
-        "document.getElementById('password_input').value = 'any'; document.querySelector('form').submit()",
-        user,
-    )
-    hub.until("the form", lambda: driver.execute_script("return !!document.getElementById('adminkit')") or again())
-
-    def again() -> bool:
-        if "/hub/spawn" not in driver.current_url:
-            driver.get(f"{hub.url}/hub/spawn")
-        return False
-
-
 @pytest.mark.parametrize(
     ("gpus_taken", "free"),
     [(0, {"one", "two", "eight"}), (6, {"one", "two"}), (7, {"one"}), (8, set())],
@@ -237,7 +215,8 @@ def test_somebody_was_faster_and_the_nearest_is_a_button(clean: Hub, browser: Br
         driver.execute_script("document.querySelector('#spawn_form button[type=submit]:not([name])').click()")
         text = "return document.body.innerText"
         clean.until("the refusal", lambda: "It cannot start now" in driver.execute_script(text), 30)
-        driver.execute_script("document.querySelector('#adminkit button[name=profile]').click()")
+        click = "const found = document.querySelector('#adminkit button[name=profile]'); found?.click(); return !!found"
+        clean.until("the button", lambda: driver.execute_script(click), 5)  # below it in the page
         clean.until("the smaller server", lambda: clean.ready("games"))
         shown = clean.cluster.ask("scontrol", "show", "job", "-o", str(clean.job("games")))
         assert "gres/gpu=1" in shown
