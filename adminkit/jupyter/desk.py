@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 from adminkit.errors import AdminkitError
 from adminkit.fit.ask import answer_on, forget
+from adminkit.fit.line import Place, place_in_line
 from adminkit.fit.place import Board, Said, board, by_vectors, take
 from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
 from adminkit.fit.request import Request
@@ -95,13 +96,23 @@ class Desk:
 
         Where slurmctld does not answer soon, they are not known, and `problem` says why.
         """
+        shot = await self._lately()
+        now = None if shot is None else self._with_bookings(shot)
+        return [Offered(one, None if now is None else self._said(now, one.request)) for one in self.profiles().values()]
+
+    async def place(self, job_id: str) -> Place | None:
+        """Of a job that waits, in its queue, as of ten seconds ago at most; None where it cannot be told."""
+        shot = await self._lately()
+        return place_in_line(shot.board.room, int(job_id)) if shot and job_id.isdigit() else None
+
+    async def _lately(self) -> _Shot | None:
+        """The snapshot that all forms share; None where slurmctld does not answer soon."""
         shot = self._shot
         if shot is None or time.monotonic() - shot.asked > FORM:
             task = self._question()
             done, _ = await asyncio.wait({task}, timeout=SOON)
             shot = task.result() if done and task.exception() is None else None
-        now = None if shot is None else self._with_bookings(shot)
-        return [Offered(one, None if now is None else self._said(now, one.request)) for one in self.profiles().values()]
+        return shot
 
     def _said(self, now: Board, request: Request) -> Said:
         """What the nodes say, once for each board: hundreds of forms and clicks ask for the same."""

@@ -16,6 +16,7 @@ from batchspawner import SlurmSpawner
 from traitlets import Bool, Float, List, Unicode, default
 
 from adminkit.errors import AdminkitError
+from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port
 from adminkit.jupyter.desk import Desk
@@ -65,6 +66,7 @@ class Spawner(SlurmSpawner):
 
     _seen: Seen | None = None
     _nearest: Profile | None = None  # what has room in place of what was refused
+    _place: Place | None = None  # in its queue, while it waits
     _stopping = False
 
     @default("poll_interval")
@@ -155,7 +157,7 @@ class Spawner(SlurmSpawner):
         self.ip, self.port = self.traits()["ip"].default_value, 0
         if self.server:
             self.server.port = 0
-        self._seen, self._nearest, self._stopping = None, None, False
+        self._seen, self._place, self._nearest, self._stopping = None, None, None, False
         self.last_words.pop(self._mine, None)
         profile = await self._admitted()
         try:
@@ -211,6 +213,7 @@ class Spawner(SlurmSpawner):
             await self._look_on()
             if self._seen is not None and self._seen.runs:
                 return
+            self._place = await self.desk.place(self.job_id)
             if time.monotonic() - since > self.patience:
                 why = self._why()
                 await self._cancel()
@@ -231,7 +234,7 @@ class Spawner(SlurmSpawner):
 
     def _why(self) -> str:
         code = self._seen.reason if self._seen else None
-        return f"{code}: {meaning(code)}" if code else say("no_answer", self.language)
+        return f"{code}: {meaning(code, self.language)}" if code else say("no_answer", self.language)
 
     def take_port(self, number: int) -> bool:
         """The port that the server listens at; False where it has told one before."""
@@ -301,6 +304,8 @@ class Spawner(SlurmSpawner):
         if seen.runs:
             return say("running", self.language, job=self.job_id, host=seen.host)
         text = say("waiting", self.language, job=self.job_id, why=self._why())
+        if self._place:
+            text += " " + form.place(self._place, self.language)
         if seen.start_time:
             at = datetime.fromtimestamp(seen.start_time).strftime("%H:%M")
             text += " " + say("expected", self.language, at=at)

@@ -25,6 +25,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "サーバーが応答する前にジョブが終了しました ({state})。読めるログはありません。",
     ),
     "waiting": ("Job {job} waits: {why}", "ジョブ {job} は待っています: {why}"),
+    "place": (
+        "It is {number} of {of} that wait in {queue}.",
+        "{queue} で待っている {of} 件中 {number} 番目です。",
+    ),
     "expected": ("Slurm expects it to start at {at}.", "Slurm の予定では {at} に開始します。"),
     "running": (
         "Job {job} runs on {host}; the server is starting.",

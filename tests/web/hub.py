@@ -149,7 +149,7 @@ class Hub:
         return f"http://localhost:{self.port}"
 
     def prepare(self) -> None:
-        """Folders, the users' environment, the proxy, profiles and configuration."""
+        """Folders, the users' environment, the proxy and profiles."""
         self.folder.chmod(0o755)
         self.private.mkdir(mode=0o700)
         self.homes.mkdir(mode=0o755)
@@ -165,14 +165,15 @@ class Hub:
         held.parent.mkdir(mode=0o755)
         held.write_text(_SBATCH.format(mark=self.held, sbatch=shutil.which("sbatch")))
         held.chmod(0o755)
+
+    def start(self) -> None:
+        """The configuration, and the hub."""
         values = {
             "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
-            "private": str(self.private), "homes": str(self.homes), "users": str(users),
+            "private": str(self.private), "homes": str(self.homes), "users": str(self.folder / "users"),
             "slurm_conf": str(self.cluster.home / "slurm.conf"), "more": self._more,
         }  # fmt: skip
         (self.private / "config.py").write_text(f"VALUES = {values!r}\n{_CONFIG}")
-
-    def start(self) -> None:
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         env["PATH"] = f"{self.folder}/bin:{env.get('PATH', '')}"
         env |= {"SLURM_CONF": str(self.cluster.home / "slurm.conf"), "ADMINKIT_SECRET": "of the hub's alone"}
@@ -191,6 +192,20 @@ class Hub:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+    @contextmanager
+    def with_settings(self, **more: Any) -> Iterator[Hub]:
+        """The hub started again with other settings of its spawner, and with its own afterwards."""
+        before = self._more
+        try:
+            self.stop()
+            self._more = before | more
+            self.start()
+            yield self
+        finally:
+            self.stop()
+            self._more = before
+            self.start()
 
     def ask(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Told:
         """The hub's API."""
@@ -222,6 +237,16 @@ class Hub:
         """Start this user's server; it answers within ten seconds, whatever becomes of it."""
         self.ask("POST", f"/users/{user}")
         return self.ask("POST", f"/users/{user}/server", {"profile": profile, **options})
+
+    def progress(self, user: str) -> list[str]:
+        """What the page says of the start that is under way, until it has ended."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/hub/api/users/{user}/server/progress",
+            headers={"Authorization": f"token {TOKEN}"},
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=120) as answer:
+            lines = answer.read().decode().splitlines()
+        return [json.loads(line[5:]).get("message", "") for line in lines if line.startswith("data:")]
 
     def server(self, user: str) -> dict[str, Any]:
         """What the hub knows of this user's server; {} without one."""

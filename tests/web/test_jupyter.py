@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ def hub(hub_cluster: Cluster) -> Iterator[Hub]:
 def clean(hub: Hub) -> Iterator[Hub]:
     """The hub without servers, before and after."""
     yield hub
+    hub.held.unlink(missing_ok=True)
     for user in harness.USERS:
         if hub.server(user):
             hub.end(user)
@@ -152,6 +154,25 @@ def test_a_job_that_waits_too_long_is_withdrawn_with_slurm_s_reason(clean: Hub) 
     assert clean.spawn("news", "one").status in (201, 202), "nothing of it is left"
 
 
+def test_a_job_that_waits_is_told_its_place(clean: Hub) -> None:
+    """Somebody submitted past the hub after it was let in: a job that runs, and one of a higher priority that waits."""
+    clean.held.touch()
+    with clean.with_settings(patience=100.0), ThreadPoolExecutor(1) as pool:
+        clean.spawn("news", "one")
+        clean.held.unlink()
+        job, progress = clean.job("news"), pool.submit(clean.progress, "news")
+        with taken(clean, 8):
+            waits = [clean.cluster.submit("sleep 1", "-p", "gq", "--gpus=1", "-t", "1", user="backup") for _ in "ab"]
+            clean.cluster.ask("scontrol", "update", f"JobId={waits[0]}", "Nice=-1000")
+            clean.cluster.ask("scontrol", "update", f"JobId={waits[1]}", "Nice=1000")
+            clean.cluster.ask("scontrol", "release", str(job))
+            time.sleep(15)  # a snapshot stands for ten seconds
+        clean.until("the server to be ready", lambda: clean.ready("news"))
+        said = progress.result(60)
+    assert any("It is 2nd of 3 that wait in gq." in one for one in said), said
+    assert not any(" that wait" in one for one in said if "JobHeldUser" in one), "held, it has no place"
+
+
 def test_a_server_that_is_ended_is_noticed_and_said_in_the_form(clean: Hub, browser: Browser) -> None:
     clean.spawn("games", "one")
     clean.until("the server to be ready", lambda: clean.ready("games"))
@@ -230,6 +251,18 @@ def test_a_drained_node_is_said(clean: Hub, browser: Browser) -> None:
         clean.until("the form to know", lambda: "drained" in browser.driver.execute_script(OFFERS)["one"][1], 30)
     finally:
         clean.cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+
+def test_reasons_are_japanese_on_the_japanese_page(clean: Hub, browser: Browser) -> None:
+    login(browser, clean, "games", language="ja")
+    with taken(clean, 8):
+
+        def shown() -> dict[str, list[Any]]:
+            found: dict[str, list[Any]] = browser.driver.execute_script(OFFERS)
+            return found
+
+        clean.until("the reason", lambda: "十分な大きさの 1 ノード: 使用中 1" in shown()["one"][1], 30)
+        assert "それだけの大きさのノードはありません" in shown()["nine"][1]
 
 
 @pytest.mark.parametrize(("width", "language", "legend"), [(360, "en", "What do you want"), (1440, "ja", "何を開始")])
