@@ -23,6 +23,7 @@ _EACH: Final = {"": "", " a job": "1 ジョブあたり", " a user": "1 ユー�
 _SHAPES: Final = [
     (re.compile(shape), said)
     for shape, said in (
+        (r"it has an image, which this hub does not start", "イメージが指定されていますが、このハブでは起動できません"),
         (r"there is no such queue", "そのようなキューはありません"),
         (r"no queue is the default one", "既定のキューがありません"),
         (r"the queue has no nodes", "キューにノードがありません"),

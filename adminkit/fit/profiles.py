@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ WARN: Final = 600
 WARN_LEAST: Final = 10
 
 _MOST: Final = 500
+#: As jupyter_client takes it. Trap: it becomes a word of the server's command line.
+_KERNEL: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel", "idle", "warn")
 _COUNTS: Final = ("cpus", "max_cpus")
 _KEYS: Final = (*_TEXTS, *_COUNTS, "name", "modules")
@@ -105,6 +108,12 @@ def _problems(profile: Profile, board: Board) -> Iterator[Problem]:
                 f"it may use {most / asked:.1f} times the {what} it asks for ({OVERRUN} at most)",
             )
     yield from _crowded(profile, board)
+    if profile.image is not None:
+        yield Problem(
+            profile.key,
+            "warning",
+            "it has an image, which adminkit's spawner of JupyterHub does not start: it is refused there",
+        )
 
 
 def _maxima(profile: Profile) -> Iterator[tuple[str, int, int]]:
@@ -161,9 +170,11 @@ def _profile(path: Path, key: str, raw: Any) -> Profile:
         idle = _idle(raw.get("idle"), raw.get("warn"))
     except AdminkitError as error:
         raise UsageError(f"{where}: {error.message}", error.hint) from error
-    return Profile(
-        key, titles, asked, raw.get("max_cpus"), max_mem, raw.get("image"), tuple(modules), raw.get("kernel"), *idle
-    )
+    if (kernel := raw.get("kernel")) is not None and not _KERNEL.fullmatch(kernel):
+        raise UsageError(
+            f"{where}: {quote(kernel)} is no name of a kernel", "jupyter kernelspec list has those there are"
+        )
+    return Profile(key, titles, asked, raw.get("max_cpus"), max_mem, raw.get("image"), tuple(modules), kernel, *idle)
 
 
 def _idle(idle: str | None, warn: str | None) -> tuple[int | None, int | None]:

@@ -25,7 +25,7 @@ from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
 from adminkit.jupyter.programs import Answer, run
 from adminkit.jupyter.refused import Refused
-from adminkit.jupyter.script import log_of, options, script
+from adminkit.jupyter.script import kernel_words, log_of, options, script
 from adminkit.jupyter.texts import say
 from adminkit.quote import quote
 from adminkit.slurm.reasons import meaning
@@ -195,7 +195,7 @@ class Spawner(SlurmSpawner):
     async def _submit(self, profile: Profile) -> None:
         env = {**self.get_env(), **variables(profile.idle, profile.warn)}
         words = submission(options("jupyter", self.home, sorted(env), profile.request.words()))
-        command = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args()]
+        command = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args(), *kernel_words(profile.kernel)]
         try:
             answer = await self.as_them(words, script(command, profile.modules), env)
         except AdminkitError as error:

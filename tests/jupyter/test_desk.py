@@ -65,6 +65,25 @@ def test_a_form_shows_what_nodes_have_room_for(make_desk: Callable[..., Desk]) -
     ]  # fmt: skip
 
 
+def test_a_profile_with_an_image_is_refused_and_offered_to_nobody(
+    make_desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    """What ran without the image would not be what was chosen."""
+    at = make_desk()
+    with (tmp_path / "profiles.toml").open("a") as to:
+        to.write("[image]\nimage = 'docker://a'\n[large]\ngpus = '2'\ncpus = 2\n")
+    offers = {one.profile.key: one.said for one in asyncio.run(at.offers())}
+    assert offers["image"] is not None
+    assert offers["image"].word == "never"
+    refused = asyncio.run(at.admit("ada", "root", at.profiles()["image"]))
+    assert refused is not None
+    assert refused.answer.start.text == "it has an image, which this hub does not start"
+    larger = asyncio.run(at.admit("ada", "root", at.profiles()["two"]))
+    assert larger is not None
+    assert larger.instead is not None
+    assert larger.instead.key == "one"
+
+
 def test_all_jobs_that_wait_are_told_their_places_by_one_question(make_desk: Callable[..., Desk]) -> None:
     at = make_desk(make([node("n1", taken(SEVEN))], SEVEN, job(8, state="PENDING"), job(9, state="PENDING")))
 

@@ -207,10 +207,10 @@ class Hub:
             self._more = before
             self.start()
 
-    def ask(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Told:
-        """The hub's API."""
+    def ask(self, method: str, path: str, body: Any = None, token: str = TOKEN, of: str = "/hub") -> Told:
+        """The hub's API, or that of a server."""
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/hub/api{path}",
+            f"http://127.0.0.1:{self.port}{of}/api{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"token {token}"},
@@ -260,10 +260,16 @@ class Hub:
         """The job of this user's server."""
         return int(self.cluster.ask("squeue", "-h", "-u", user, "-n", "jupyter", "-o", "%i").split()[0])
 
-    def offer(self, profiles: str) -> None:
+    @contextmanager
+    def offering(self, profiles: str) -> Iterator[None]:
         """These profiles too, from the next click on."""
-        with (self.private / "profiles.toml").open("a") as to:
-            to.write(profiles)
+        file = self.private / "profiles.toml"
+        before = file.read_text()
+        file.write_text(before + profiles)
+        try:
+            yield
+        finally:
+            file.write_text(before)
 
     def end(self, user: str) -> None:
         self.ask("DELETE", f"/users/{user}/server")
@@ -355,8 +361,7 @@ def main(words: Sequence[str] = ()) -> int:
         print(f"error: no {', no '.join(lacking)}; hint: tests/setup/install.sh web", file=sys.stderr)
         return 1
     print("starting a Slurm with 4 nodes of 8 GPUs and a hub; half a minute", file=sys.stderr)
-    with private_slurm() as cluster, hub_on(cluster, lab=True) as hub:
-        hub.offer(IDLE)
+    with private_slurm() as cluster, hub_on(cluster, lab=True) as hub, hub.offering(IDLE):
         print(f"open {hub.url} and log in as {', '.join(USERS)}, with any password; Ctrl-C ends it")
         print(f"export SLURM_CONF={cluster.home}/slurm.conf   # to fill the cluster from another terminal", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -154,6 +154,21 @@ def test_a_job_that_waits_too_long_is_withdrawn_with_slurm_s_reason(clean: Hub) 
     assert clean.spawn("news", "one").status in (201, 202), "nothing of it is left"
 
 
+def test_the_kernel_of_a_profile_is_that_of_a_new_notebook(clean: Hub) -> None:
+    with clean.offering("[ir]\nkernel = 'ir'\npartition = 'gq'\nmem = '1G'\ntime = '10'\n"):
+        clean.spawn("games", "ir")
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    token = server_environment(clean.job("games"), clean.cluster)["JUPYTERHUB_API_TOKEN"]
+    assert clean.ask("GET", "/kernelspecs", token=token, of="/user/games").body["default"] == "ir"
+
+
+def test_a_profile_with_an_image_is_refused_in_place_of_a_start_without_it(clean: Hub) -> None:
+    with clean.offering("[image]\nimage = 'docker://a'\npartition = 'gq'\ntime = '10'\n"):
+        told = clean.spawn("games", "image")
+    assert (told.status, "an image, which this hub does not start" in told.message) == (409, True), told
+    assert clean.cluster.ask("squeue", "-h", "-u", "games", "-t", "PD,R") == ""
+
+
 def test_a_job_that_waits_is_told_its_place(clean: Hub) -> None:
     """Somebody submitted past the hub after it was let in: a job that runs, and one of a higher priority that waits."""
     clean.held.touch()

@@ -196,8 +196,7 @@ def test_the_warning_is_answered_by_the_user_alone(quick: Lab, body: object, tok
 
 
 def test_the_job_of_an_idle_server_ends_and_gives_back_its_gpu(hub_cluster: Cluster, browser: Browser) -> None:
-    with hub_on(hub_cluster, lab=True) as hub:
-        hub.offer(harness.IDLE)
+    with hub_on(hub_cluster, lab=True) as hub, hub.offering(harness.IDLE):
         hub.spawn("games", "idle")
         hub.until("the server to be ready", lambda: hub.ready("games"))
         job = hub.job("games")
