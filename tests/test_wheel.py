@@ -153,6 +153,18 @@ def test_every_part_comes_from_the_installation(site: Site, code: str, where: st
     assert [site.python(code)] == list(site.prefix.glob(where))
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "etc/jupyter/jupyter_server_config.d/adminkit.json",
+        "share/jupyter/labextensions/adminkit-idle/package.json",
+        "share/jupyter/labextensions/adminkit-idle/static/idle.js",
+    ],
+)
+def test_jupyter_finds_its_extension(site: Site, where: str) -> None:
+    assert (site.prefix / where).read_bytes() == (ROOT / "adminkit/jupyter/data" / where).read_bytes()
+
+
 @pytest.mark.parametrize("program", ["adminkit", "adminkit-ingest", "adminkit-simulate"])
 def test_all_programs_are_of_the_same_release(site: Site, program: str) -> None:
     assert site.run(program, "--version").split()[:2] == [program, adminkit.__version__]

@@ -49,8 +49,10 @@ NOT_A_JOB: Final = {
 }
 
 
-#: What is loaded where a hub is installed. They are the hub's classes, and carry no job.
-OF_THE_HUB: Final = tuple(f"adminkit.jupyter.{name}" for name in ("handlers", "port", "refused", "spawner"))
+#: What is loaded where a hub or a user's server is installed. They are Jupyter's classes, and carry no job.
+OF_THE_HUB: Final = tuple(
+    f"adminkit.jupyter.{name}" for name in ("extension", "handlers", "port", "refused", "spawner")
+)
 
 
 def records() -> Iterator[tuple[str, tuple[str, ...]]]:

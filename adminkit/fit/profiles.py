@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,21 +13,30 @@ from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.fit.place import Board, by_vectors
 from adminkit.fit.request import Request, parse_mem, request, show_mem
 from adminkit.quote import quote
+from adminkit.units import parse_duration
 
 SYSTEM_PROFILES: Final = Path("/etc/adminkit/profiles.toml")
 LANGUAGES: Final = ("en", "ja")
 #: How much more than its request an environment may use before that is a warning.
 OVERRUN: Final = 1.5
+#: Seconds that the user of an idle server is warned before its end, where `warn` does not say; and the least.
+WARN: Final = 600
+WARN_LEAST: Final = 10
 
 _MOST: Final = 500
-_TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel")
+#: As jupyter_client takes it. Trap: it becomes a word of the server's command line.
+_KERNEL: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel", "idle", "warn")
 _COUNTS: Final = ("cpus", "max_cpus")
 _KEYS: Final = (*_TEXTS, *_COUNTS, "name", "modules")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`titles` by language; `max_cpus` and `max_mem` (bytes): what it may use at most, None: what it asks for."""
+    """`titles` by language; `max_cpus` and `max_mem` (bytes): what it may use at most, None: what it asks for.
+
+    `idle`: seconds after which an idle server ends, None: never; `warn`: of them, how many its user is warned before.
+    """
 
     key: str
     titles: Mapping[str, str]
@@ -36,6 +46,8 @@ class Profile:
     image: str | None = None
     modules: tuple[str, ...] = ()
     kernel: str | None = None
+    idle: int | None = None
+    warn: int | None = None
 
     def title(self, language: str) -> str:
         return self.titles.get(language) or self.titles.get("en") or self.key
@@ -96,6 +108,12 @@ def _problems(profile: Profile, board: Board) -> Iterator[Problem]:
                 f"it may use {most / asked:.1f} times the {what} it asks for ({OVERRUN} at most)",
             )
     yield from _crowded(profile, board)
+    if profile.image is not None:
+        yield Problem(
+            profile.key,
+            "warning",
+            "it has an image, which adminkit's spawner of JupyterHub does not start: it is refused there",
+        )
 
 
 def _maxima(profile: Profile) -> Iterator[tuple[str, int, int]]:
@@ -149,11 +167,32 @@ def _profile(path: Path, key: str, raw: Any) -> Profile:
             raw.get("account"), raw.get("qos"),
         )  # fmt: skip
         max_mem = None if "max_mem" not in raw else parse_mem(raw["max_mem"])
+        idle = _idle(raw.get("idle"), raw.get("warn"))
     except AdminkitError as error:
         raise UsageError(f"{where}: {error.message}", error.hint) from error
-    return Profile(
-        key, titles, asked, raw.get("max_cpus"), max_mem, raw.get("image"), tuple(modules), raw.get("kernel")
-    )
+    if (kernel := raw.get("kernel")) is not None and not _KERNEL.fullmatch(kernel):
+        raise UsageError(
+            f"{where}: {quote(kernel)} is no name of a kernel", "jupyter kernelspec list has those there are"
+        )
+    return Profile(key, titles, asked, raw.get("max_cpus"), max_mem, raw.get("image"), tuple(modules), kernel, *idle)
+
+
+def _idle(idle: str | None, warn: str | None) -> tuple[int | None, int | None]:
+    """`idle` and `warn` in seconds."""
+    if idle is None:
+        if warn is not None:
+            raise UsageError("warn without idle", 'name both: idle = "2h", warn = "10m"')
+        return None, None
+    for text in (idle, warn or ""):
+        if text.strip().isdigit():
+            raise UsageError(f"no unit in {quote(text)}", "a time limit has minutes here; write 90m, 2h or 45s")
+    after, before = parse_duration(idle), WARN if warn is None else parse_duration(warn)
+    if before < WARN_LEAST or after <= before:
+        raise UsageError(
+            f"idle = {quote(idle)} with a warning of {before} s",
+            f"warn is {WARN_LEAST} s or more, and idle is longer than it",
+        )
+    return after, before
 
 
 _KINDS: Final = {int: "number", dict: "table of names", list: "list", str: "text"}

@@ -16,10 +16,11 @@ from typing import Final, TypeVar
 
 from adminkit.errors import AdminkitError
 from adminkit.fit.ask import answer_on, forget
+from adminkit.fit.line import Place, place_in_line
 from adminkit.fit.place import Board, Said, board, by_vectors, take
 from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
 from adminkit.fit.request import Request
-from adminkit.fit.verdict import Answer
+from adminkit.fit.verdict import Answer, Start
 from adminkit.slurm.room import Room, room
 from adminkit.slurm.will_run import user_of
 
@@ -33,6 +34,8 @@ SOON: Final = 0.2
 LONG: Final = 5.0
 #: Programs of Slurm's that run at a time. The hub's own threads serve its logins.
 _WORKERS: Final = 8
+#: Of a profile with a container image. What runs without it is not what its user chose.
+_IMAGE: Final = Said("never", None, "image", "it has an image, which this hub does not start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,26 @@ class Desk:
 
         Where slurmctld does not answer soon, they are not known, and `problem` says why.
         """
+        shot = await self._lately()
+        now = None if shot is None else self._with_bookings(shot)
+        return [
+            Offered(one, _IMAGE if one.image else None if now is None else self._said(now, one.request))
+            for one in self.profiles().values()
+        ]
+
+    async def place(self, job_id: str) -> Place | None:
+        """Of a job that waits, in its queue, as of ten seconds ago at most; None where it cannot be told."""
+        shot = await self._lately()
+        return place_in_line(shot.board.room, int(job_id)) if shot and job_id.isdigit() else None
+
+    async def _lately(self) -> _Shot | None:
+        """The snapshot that all forms share; None where slurmctld does not answer soon."""
         shot = self._shot
         if shot is None or time.monotonic() - shot.asked > FORM:
             task = self._question()
             done, _ = await asyncio.wait({task}, timeout=SOON)
             shot = task.result() if done and task.exception() is None else None
-        now = None if shot is None else self._with_bookings(shot)
-        return [Offered(one, None if now is None else self._said(now, one.request)) for one in self.profiles().values()]
+        return shot
 
     def _said(self, now: Board, request: Request) -> Said:
         """What the nodes say, once for each board: hundreds of forms and clicks ask for the same."""
@@ -114,6 +130,8 @@ class Desk:
 
     async def admit(self, who: Hashable, user: str, profile: Profile) -> No | None:
         """None: it can start, and is booked for `who` until `done`. AdminkitError where slurmctld does not answer."""
+        if profile.image:
+            return No(Answer(profile.request, Start("never", why=_IMAGE.why, text=_IMAGE.text)), None)
         shot = await self._fresh()
         now = self._with_bookings(shot)
         # Nothing else runs between these two lines, so that nobody is let in twice.
@@ -143,7 +161,7 @@ class Desk:
     def _instead(self, now: Board, profile: Profile) -> Profile | None:
         """The nearest smaller profile that has room."""
         smaller = smaller_profiles(list(self.profiles().values()), profile)
-        return next((one for one in smaller if self._said(now, one.request).word == "now"), None)
+        return next((one for one in smaller if not one.image and self._said(now, one.request).word == "now"), None)
 
     def _with_bookings(self, shot: _Shot) -> Board:
         """The snapshot with what was promised and is not in it."""

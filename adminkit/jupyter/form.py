@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from adminkit.fit.japanese import in_japanese
+from adminkit.fit.line import Place
 from adminkit.fit.place import Said
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Start
@@ -54,19 +56,33 @@ def when(said: Said | None, language: str) -> str:
         return say("not_known", language)
     if said.word == "now":
         return say("now", language)
+    why = reason(said.text, language)
     if said.word == "never":
-        return say("never", language, why=said.text)
+        return say("never", language, why=why)
     if said.at is None:
-        return say("later", language, why=said.text)
-    return say("from", language, at=clock(said.at), why=said.text)
+        return say("later", language, why=why)
+    return say("from", language, at=clock(said.at), why=why)
+
+
+def reason(text: str, language: str) -> str:
+    """A sentence of fit's in the language of the page; in Japanese what Slurm or a site's rule says stays as it is."""
+    return in_japanese(text) if language == "ja" else text
 
 
 def refusal(start: Start, language: str) -> str:
     """Why a request was refused at the click, and from when it could start."""
-    why = start.text or start.why or say("not_known", language)
+    why = reason(start.text, language) or start.why or say("not_known", language)
     if start.verdict == "later" and start.at:
         return say("refused_until", language, at=clock(start.at), why=why)
     return say("refused", language, why=why)
+
+
+def place(found: Place, language: str) -> str:
+    """The place of a job in its queue: 3rd of 7."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    end = "th" if found.number % 100 in (11, 12, 13) else ends.get(found.number % 10, "th")
+    number = str(found.number) if language == "ja" else f"{found.number}{end}"
+    return say("place", language, number=number, of=found.of, queue=found.queue)
 
 
 def clock(at: int, now: datetime | None = None) -> str:

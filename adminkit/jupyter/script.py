@@ -14,6 +14,11 @@ def script(words: Sequence[str], modules: Sequence[str] = ()) -> str:
     return "\n".join([*lines, f"exec {shlex.join(words)}", ""])
 
 
+def kernel_words(kernel: str | None) -> list[str]:
+    """jupyter_server's words for the kernel of a notebook that names none."""
+    return [] if kernel is None else [f"--MultiKernelManager.default_kernel_name={kernel}"]
+
+
 def options(name: str, home: str, exported: Sequence[str], asked: Sequence[str]) -> list[str]:
     """sbatch's words for one server: what the operator's profile asks for, and where the log goes.
 

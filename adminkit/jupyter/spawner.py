@@ -16,14 +16,16 @@ from batchspawner import SlurmSpawner
 from traitlets import Bool, Float, List, Unicode, default
 
 from adminkit.errors import AdminkitError
+from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port
 from adminkit.jupyter.desk import Desk
+from adminkit.jupyter.idle import variables
 from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
 from adminkit.jupyter.programs import Answer, run
 from adminkit.jupyter.refused import Refused
-from adminkit.jupyter.script import log_of, options, script
+from adminkit.jupyter.script import kernel_words, log_of, options, script
 from adminkit.jupyter.texts import say
 from adminkit.quote import quote
 from adminkit.slurm.reasons import meaning
@@ -64,6 +66,7 @@ class Spawner(SlurmSpawner):
 
     _seen: Seen | None = None
     _nearest: Profile | None = None  # what has room in place of what was refused
+    _place: Place | None = None  # in its queue, while it waits
     _stopping = False
 
     @default("poll_interval")
@@ -154,7 +157,7 @@ class Spawner(SlurmSpawner):
         self.ip, self.port = self.traits()["ip"].default_value, 0
         if self.server:
             self.server.port = 0
-        self._seen, self._nearest, self._stopping = None, None, False
+        self._seen, self._place, self._nearest, self._stopping = None, None, None, False
         self.last_words.pop(self._mine, None)
         profile = await self._admitted()
         try:
@@ -190,9 +193,9 @@ class Spawner(SlurmSpawner):
         raise Refused(form.refusal(refused.answer.start, self.language))
 
     async def _submit(self, profile: Profile) -> None:
-        env = self.get_env()
+        env = {**self.get_env(), **variables(profile.idle, profile.warn)}
         words = submission(options("jupyter", self.home, sorted(env), profile.request.words()))
-        command = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args()]
+        command = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args(), *kernel_words(profile.kernel)]
         try:
             answer = await self.as_them(words, script(command, profile.modules), env)
         except AdminkitError as error:
@@ -210,6 +213,7 @@ class Spawner(SlurmSpawner):
             await self._look_on()
             if self._seen is not None and self._seen.runs:
                 return
+            self._place = await self.desk.place(self.job_id)
             if time.monotonic() - since > self.patience:
                 why = self._why()
                 await self._cancel()
@@ -230,7 +234,7 @@ class Spawner(SlurmSpawner):
 
     def _why(self) -> str:
         code = self._seen.reason if self._seen else None
-        return f"{code}: {meaning(code)}" if code else say("no_answer", self.language)
+        return f"{code}: {meaning(code, self.language)}" if code else say("no_answer", self.language)
 
     def take_port(self, number: int) -> bool:
         """The port that the server listens at; False where it has told one before."""
@@ -300,6 +304,8 @@ class Spawner(SlurmSpawner):
         if seen.runs:
             return say("running", self.language, job=self.job_id, host=seen.host)
         text = say("waiting", self.language, job=self.job_id, why=self._why())
+        if self._place:
+            text += " " + form.place(self._place, self.language)
         if seen.start_time:
             at = datetime.fromtimestamp(seen.start_time).strftime("%H:%M")
             text += " " + say("expected", self.language, at=at)

@@ -25,6 +25,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "サーバーが応答する前にジョブが終了しました ({state})。読めるログはありません。",
     ),
     "waiting": ("Job {job} waits: {why}", "ジョブ {job} は待っています: {why}"),
+    "place": (
+        "It is {number} of {of} that wait in {queue}.",
+        "{queue} で待っている {of} 件中 {number} 番目です。",
+    ),
     "expected": ("Slurm expects it to start at {at}.", "Slurm の予定では {at} に開始します。"),
     "running": (
         "Job {job} runs on {host}; the server is starting.",
@@ -46,6 +50,23 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "from": ("from {at}: {why}", "{at} から: {why}"),
     "gpus": ("{number} GPU{kind}", "GPU {number}{kind}"),
     "cpus": ("{number} CPU", "CPU {number}"),
+    "idle_warn": (
+        "No kernel or terminal has run anything for {quiet}. At {at} this server ends, so that others can use what it "
+        "reserves. Files are saved first; what kernels have in memory is lost.",
+        "{quiet} の間、カーネルも端末も何も実行していません。{at} にこのサーバーを終了し、予約した資源を解放します。"
+        "先にファイルを保存しますが、カーネルのメモリの内容は失われます。",
+    ),
+    "idle_save": (
+        "This server ends now, as it was idle. Files are being saved; what kernels have in memory is lost.",
+        "使われていないため、このサーバーを終了します。ファイルを保存しています。カーネルのメモリの内容は失われます。",
+    ),
+    "idle_ended": (
+        "This server has ended, as no kernel or terminal ran anything for {idle}. What kernels had in memory is lost. "
+        "What this page could not save is still in it: copy it before you close it.",
+        "{idle} の間、カーネルも端末も何も実行しなかったため、このサーバーは終了しました。カーネルのメモリの内容は"
+        "失われました。保存できなかった内容はこのページに残っています。閉じる前にコピーしてください。",
+    ),
+    "idle_keep": ("Keep it running", "終了しない"),
     "no_profile": ("There is no profile {name}.", "プロファイル {name} はありません。"),
 }
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from adminkit.slurm import reasons_ja as ja
+
 #: Code -> sentence.
 SENTENCES: Final[dict[str, str]] = {
     "None": "the scheduler has not looked at it yet: look again in a minute",
@@ -94,26 +96,30 @@ _LIMIT: Final = re.compile(
 _PER: Final = {"PerJob": "one job", "PerNode": "one node", "PerUser": "a user", "PerAccount": "an account"}
 
 
-def meaning(code: str) -> str:
-    """One sentence for a code of Slurm's, or for words in its place; what it was given where it is unknown.
+def meaning(code: str, language: str = "en") -> str:
+    """One sentence for a code of Slurm's, or for words in its place, in English or Japanese ("ja"); what it was given
+    where it is unknown.
 
     Slurm may add words behind a code (ReqNodeNotAvail, UnavailableNodes:n1): these stay.
     """
     plain = code.replace("_", " ").lstrip("(")
-    if said := next((said for begin, said in _WORDS.items() if plain.startswith(begin)), None):
+    words, sentences = (ja.WORDS, ja.SENTENCES) if language == "ja" else (_WORDS, SENTENCES)
+    if said := next((said for begin, said in words.items() if plain.startswith(begin)), None):
         return said
     word, _, more = code.partition(",")
-    found = SENTENCES.get(word) or _limit(word)
+    found = sentences.get(word) or _limit(word, language)
     if found is None:
         return code
     return f"{found} ({more.strip()})" if more.strip() else found
 
 
-def _limit(code: str) -> str | None:
+def _limit(code: str, language: str) -> str | None:
     """The sentence for a limit's name, made of its parts; None for any other word."""
     parts = _LIMIT.fullmatch(code)
     if parts is None:
         return None
+    if language == "ja":
+        return ja.limit(parts.groupdict())
     of, kind, per = "its account" if parts["whose"] == "Assoc" else "its QOS", parts["kind"], parts["per"]
     what = _WHAT[parts["what"]]
     later = parts["minutes"].startswith("Run")

@@ -29,6 +29,12 @@ def test_the_example_is_read_whole() -> None:
     assert found[1].request == Request("gq-short", 4, 16 * GIB, 1, None, 3 * 3600)
     assert (found[1].title("ja"), found[1].title("fr")) == ("GPU 1 枚", "One GPU")
     assert (found[2].modules, found[1].max_mem) == (("cuda", "vscode"), 24 * GIB)
+    assert [(one.idle, one.warn) for one in found] == [(None, None), (7200, 600), (None, None)]
+
+
+def test_a_warning_of_ten_minutes_is_the_default(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, "[a]\nidle = '1h30m'\n")
+    assert (found.idle, found.warn) == (5400, 600)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +47,17 @@ def test_the_example_is_read_whole() -> None:
         ("[a]\npartition = '--wrap=x y'\n", "no such queue"),
         ("[a]\nname.fr = 'x'\n", "is no name"),
         ("[a]\nmodules = [1]\n", "no list of names"),
+        ("[a]\nidle = 7200\n", "idle is no text"),
+        ("[a]\nidle = '90'\n", "no unit"),
+        ("[a]\nidle = '2h'\nwarn = '10'\n", "no unit"),
+        ("[a]\nidle = '2 days'\n", "no such duration"),
+        ("[a]\nidle = '5m'\n", "with a warning of 600 s"),
+        ("[a]\nidle = '5m'\nwarn = '5m'\n", "with a warning of 300 s"),
+        ("[a]\nidle = '5m'\nwarn = '9s'\n", "with a warning of 9 s"),
+        ("[a]\nwarn = '5m'\n", "warn without idle"),
+        ("[a]\nkernel = '--debug'\n", "is no name of a kernel"),
+        ("[a]\nkernel = 'a b'\n", "is no name of a kernel"),
+        ("[a]\nkernel = ''\n", "is no name of a kernel"),
         ("a = 1\n", "is no section"),
         ("[a\n", "is no TOML"),
         ("\n".join(f"[p{n}]" for n in range(501)), "more than 500"),
@@ -59,6 +76,8 @@ def test_a_mistake_is_named(tmp_path: Path, text: str, message: str) -> None:
         ("gpus = '8'", [], "a node that is drained, or full, is no error"),
         ("time = '4321'", ["error"], "longer than the queue's maximum"),
         ("partition = 'gx'", ["error"], "no such queue"),
+        ("image = 'docker://a'", ["warning"], "the hub's spawner refuses it"),
+        ("kernel = 'ir'", [], "a kernel"),
         ("cpus = 8\nmax_cpus = 8", [], "no more than it asks for"),
         ("cpus = 8\nmax_cpus = 12", ["warning"], "1.5 times, and more than the node has"),
         ("cpus = 2\nmax_cpus = 4", ["warning", "warning"], "twice, and four of them fit"),

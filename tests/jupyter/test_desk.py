@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.fit.line import Place
 from adminkit.fit.place import Board, Said, by_vectors
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start
@@ -62,6 +63,42 @@ def test_a_form_shows_what_nodes_have_room_for(make_desk: Callable[..., Desk]) -
     assert [(one.profile.key, one.said and one.said.word) for one in found] == [
         ("one", "now"), ("two", "later"), ("eight", "later"), ("nine", "never"),
     ]  # fmt: skip
+
+
+def test_a_profile_with_an_image_is_refused_and_offered_to_nobody(
+    make_desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    """What ran without the image would not be what was chosen."""
+    at = make_desk()
+    with (tmp_path / "profiles.toml").open("a") as to:
+        to.write("[image]\nimage = 'docker://a'\n[large]\ngpus = '2'\ncpus = 2\n")
+    offers = {one.profile.key: one.said for one in asyncio.run(at.offers())}
+    assert offers["image"] is not None
+    assert offers["image"].word == "never"
+    refused = asyncio.run(at.admit("ada", "root", at.profiles()["image"]))
+    assert refused is not None
+    assert refused.answer.start.text == "it has an image, which this hub does not start"
+    larger = asyncio.run(at.admit("ada", "root", at.profiles()["two"]))
+    assert larger is not None
+    assert larger.instead is not None
+    assert larger.instead.key == "one"
+
+
+def test_all_jobs_that_wait_are_told_their_places_by_one_question(make_desk: Callable[..., Desk]) -> None:
+    at = make_desk(make([node("n1", taken(SEVEN))], SEVEN, job(8, state="PENDING"), job(9, state="PENDING")))
+
+    async def places() -> list[Place | None]:
+        return [await at.place(one) for one in ("8", "9", "10", "")]
+
+    assert asyncio.run(places()) == [Place(1, 2, "gq"), Place(2, 2, "gq"), None, None]
+    assert at.questions == 1
+
+
+def test_where_slurmctld_is_away_nobody_has_a_place(make_desk: Callable[..., Desk]) -> None:
+    def away(_: int) -> Room:
+        raise AdminkitError("no answer")
+
+    assert asyncio.run(make_desk(away).place("8")) is None
 
 
 def test_two_users_are_not_given_the_last_gpu(make_desk: Callable[..., Desk]) -> None:

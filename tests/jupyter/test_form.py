@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from adminkit.fit.line import Place
 from adminkit.fit.place import Said
 from adminkit.fit.profiles import Profile
 from adminkit.fit.request import Request
+from adminkit.fit.verdict import Start
 from adminkit.jupyter import form
 from adminkit.jupyter.desk import Offered
 from adminkit.jupyter.form import clock, html, rows, size, when
@@ -43,6 +45,26 @@ class Tags(HTMLParser):
 
 def offered(said: Said | None, **asked: Any) -> Offered:
     return Offered(Profile("a", {"en": "A", "ja": "エー"}, Request(**asked)), said)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (121, "121st")]
+)
+def test_a_place_in_the_queue(number: int, said: str) -> None:
+    assert form.place(Place(number, 200, "gq"), "en") == f"It is {said} of 200 that wait in gq."
+    assert form.place(Place(number, 200, "gq"), "ja") == f"gq で待っている 200 件中 {number} 番目です。"
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "why"),
+    [
+        (Said("later", None, "busy", "of 2 nodes large enough: 2 busy"), "使用中 2", "a sentence of ours"),
+        (Said("never", None, "rule", "sbatch: use gq-short"), "sbatch: use gq-short", "a rule of the site's"),
+    ],
+)
+def test_reasons_are_japanese_on_the_japanese_page(said: Said, text: str, why: str) -> None:
+    assert when(said, "ja").endswith(text), why
+    assert form.refusal(Start("never", text=said.text), "ja").endswith(text), why
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from adminkit.jupyter.script import options, script
+from adminkit.jupyter.script import kernel_words, options, script
 
 HOSTILE = ["a b", "a;b", "$(id)", "`id`", "a\nb", "'", '"', "-rf", "#SBATCH --uid=0", "\\", "*", "~root"]
 
@@ -23,6 +23,11 @@ def test_the_first_line_after_the_shell_s_is_a_command() -> None:
         shell, command, *_ = text.splitlines()
         assert shell == "#!/bin/bash -l"
         assert command.startswith(("exec ", "module load "))
+
+
+def test_the_kernel_is_one_word() -> None:
+    assert kernel_words(None) == []
+    assert kernel_words("ir") == ["--MultiKernelManager.default_kernel_name=ir"]
 
 
 def test_what_sbatch_is_told() -> None:

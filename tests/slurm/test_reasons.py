@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adminkit.slurm import reasons, reasons_ja
 from adminkit.slurm.reasons import SENTENCES, meaning
 
 
@@ -46,3 +47,36 @@ def test_a_code_is_one_sentence_or_itself(code: str, said: str) -> None:
 
 def test_a_sentence_is_one() -> None:
     assert all(not said.endswith(".") and "  " not in said for said in SENTENCES.values())
+
+
+# --- in Japanese
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("Priority", "優先度の高いジョブ"),
+        ("ReqNodeNotAvail, UnavailableNodes:n[1-2]", "(UnavailableNodes:n[1-2])"),
+        ("QOSMaxGRESPerUser", "QOS の GPU などの GRES の上限 (1 ユーザーあたり) に達しています"),
+        ("AssocGrpCPURunMinutesLimit", "アカウントの CPU 数 × 残り時間の上限 (全ユーザーのジョブの合計)"),
+        ("QOSMaxWallDurationPerJobLimit", "求める時間が QOS の上限 (1 ジョブあたり) を超えています"),
+        ("QOSMinCpuNotSatisfied", "下限より少ない"),
+        ("QOSGrpWallLimit", "QOS の時間を使い切りました"),
+        ("job_requeued_in_held_state", "再投入され"),
+    ],
+)
+def test_a_code_is_a_sentence_in_japanese_too(code: str, said: str) -> None:
+    assert said.replace(" ", "") in meaning(code, "ja").replace(" ", "")
+
+
+@pytest.mark.parametrize("code", ["NewInTheNextRelease", "Reservation weekly was deleted", ""])
+def test_what_is_unknown_stays_as_slurm_says_it(code: str) -> None:
+    assert meaning(code, "ja") == code
+
+
+def test_every_code_that_has_a_sentence_has_one_in_japanese() -> None:
+    assert reasons_ja.SENTENCES.keys() == SENTENCES.keys()
+    assert reasons_ja.WORDS.keys() == reasons._WORDS.keys()
+    assert reasons_ja.WHAT.keys() == reasons._WHAT.keys()
+    assert reasons_ja.PER.keys() == reasons._PER.keys()
+    assert all(not said.endswith("。") for said in reasons_ja.SENTENCES.values())

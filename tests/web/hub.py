@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,11 +21,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.cluster.harness.cluster import Cluster
+from tests.web.lab import LAB, ROOT, environment, free_port, must
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+if TYPE_CHECKING:
+    from tests.web.browser import Browser
+
 #: What a user's server needs.
 SERVER: Final = ("jupyterhub>=5.3,<7", "batchspawner>=1.3,<2", "jupyter_server>=2")
 TOKEN: Final = "0123456789abcdef0123456789abcdef"
@@ -61,6 +63,18 @@ name = { en = "Nine GPUs", ja = "GPU 9 枚" }
 partition = "gq"
 gpus = "9"
 time = "10"
+"""
+
+#: One that is ended when it is idle, to be added to the file.
+IDLE: Final = """
+[idle]
+name = { en = "One GPU, ended when idle", ja = "GPU 1 枚 (使われないと終了)" }
+partition = "gq"
+gpus = "1"
+mem = "1G"
+time = "10"
+idle = "40s"
+warn = "15s"
 """
 
 #: The hub's configuration; VALUES is a mapping that is written before it.
@@ -121,12 +135,13 @@ class Told:
 class Hub:
     """One hub on a cluster, with the folder of everything that it writes."""
 
-    def __init__(self, cluster: Cluster, folder: Path, **more: Any) -> None:
-        self.cluster, self.folder, self._more = cluster, folder, more
+    def __init__(self, cluster: Cluster, folder: Path, lab: bool = False, **more: Any) -> None:
+        """`lab`: servers are JupyterLab, else jupyter_server alone, which is there sooner."""
+        self.cluster, self.folder, self._lab, self._more = cluster, folder, lab, more
         self.private, self.homes = folder / "hub", folder / "homes"
         self.log = self.private / "hub.log"
         self.held = self.homes / "held"
-        self.port, self._hub_port, self._proxy_port = (_free_port() for _ in range(3))
+        self.port, self._hub_port, self._proxy_port = (free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -134,7 +149,7 @@ class Hub:
         return f"http://localhost:{self.port}"
 
     def prepare(self) -> None:
-        """Folders, the users' environment, the proxy, profiles and configuration."""
+        """Folders, the users' environment, the proxy and profiles."""
         self.folder.chmod(0o755)
         self.private.mkdir(mode=0o700)
         self.homes.mkdir(mode=0o755)
@@ -142,23 +157,23 @@ class Hub:
             (self.homes / user).mkdir(mode=0o700)
             shutil.chown(self.homes / user, user)
         users = self.folder / "users"
-        _must("/usr/bin/python3", "-m", "venv", users)
-        _must(users / "bin/pip", "-q", "--disable-pip-version-check", "install", *SERVER)
+        environment(users, *SERVER, *(LAB if self._lab else ()))
         shutil.copytree(ROOT / "tests/web/proxy", self.private / "proxy")
-        _must("npm", "ci", "--no-audit", "--no-fund", cwd=self.private / "proxy")
+        must("npm", "ci", "--no-audit", "--no-fund", cwd=self.private / "proxy")
         (self.private / "profiles.toml").write_text(PROFILES)
         held = self.folder / "bin/sbatch"
         held.parent.mkdir(mode=0o755)
         held.write_text(_SBATCH.format(mark=self.held, sbatch=shutil.which("sbatch")))
         held.chmod(0o755)
+
+    def start(self) -> None:
+        """The configuration, and the hub."""
         values = {
             "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
-            "private": str(self.private), "homes": str(self.homes), "users": str(users),
+            "private": str(self.private), "homes": str(self.homes), "users": str(self.folder / "users"),
             "slurm_conf": str(self.cluster.home / "slurm.conf"), "more": self._more,
         }  # fmt: skip
         (self.private / "config.py").write_text(f"VALUES = {values!r}\n{_CONFIG}")
-
-    def start(self) -> None:
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         env["PATH"] = f"{self.folder}/bin:{env.get('PATH', '')}"
         env |= {"SLURM_CONF": str(self.cluster.home / "slurm.conf"), "ADMINKIT_SECRET": "of the hub's alone"}
@@ -178,10 +193,24 @@ class Hub:
                 self._process.kill()
                 self._process.wait()
 
-    def ask(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Told:
-        """The hub's API."""
+    @contextmanager
+    def with_settings(self, **more: Any) -> Iterator[Hub]:
+        """The hub started again with other settings of its spawner, and with its own afterwards."""
+        before = self._more
+        try:
+            self.stop()
+            self._more = before | more
+            self.start()
+            yield self
+        finally:
+            self.stop()
+            self._more = before
+            self.start()
+
+    def ask(self, method: str, path: str, body: Any = None, token: str = TOKEN, of: str = "/hub") -> Told:
+        """The hub's API, or that of a server."""
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/hub/api{path}",
+            f"http://127.0.0.1:{self.port}{of}/api{path}",
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"token {token}"},
@@ -209,6 +238,16 @@ class Hub:
         self.ask("POST", f"/users/{user}")
         return self.ask("POST", f"/users/{user}/server", {"profile": profile, **options})
 
+    def progress(self, user: str) -> list[str]:
+        """What the page says of the start that is under way, until it has ended."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/hub/api/users/{user}/server/progress",
+            headers={"Authorization": f"token {TOKEN}"},
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=120) as answer:
+            lines = answer.read().decode().splitlines()
+        return [json.loads(line[5:]).get("message", "") for line in lines if line.startswith("data:")]
+
     def server(self, user: str) -> dict[str, Any]:
         """What the hub knows of this user's server; {} without one."""
         found = self.ask("GET", f"/users/{user}").body
@@ -220,6 +259,17 @@ class Hub:
     def job(self, user: str) -> int:
         """The job of this user's server."""
         return int(self.cluster.ask("squeue", "-h", "-u", user, "-n", "jupyter", "-o", "%i").split()[0])
+
+    @contextmanager
+    def offering(self, profiles: str) -> Iterator[None]:
+        """These profiles too, from the next click on."""
+        file = self.private / "profiles.toml"
+        before = file.read_text()
+        file.write_text(before + profiles)
+        try:
+            yield
+        finally:
+            file.write_text(before)
 
     def end(self, user: str) -> None:
         self.ask("DELETE", f"/users/{user}/server")
@@ -250,11 +300,43 @@ def server_environment(job: int, cluster: Cluster) -> Mapping[str, str]:
     raise AssertionError(f"job {job} has no server")
 
 
+def login(
+    browser: Browser,
+    hub: Hub,
+    user: str,
+    *,
+    width: int = 900,
+    language: str = "en",
+    page: str = "/hub/spawn",
+    there: str = "#adminkit",
+) -> None:
+    """The form of this user in a window of that width, or another page, which has `there` (a selector)."""
+    driver = browser.driver
+    driver.execute_cdp_cmd("Network.enable", {})
+    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"Accept-Language": language}})
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    driver.get(f"{hub.url}/hub/login")
+    driver.execute_script(
+        "document.getElementById('username_input').value = arguments[0];"
+        "document.getElementById('password_input').value = 'any'; document.querySelector('form').submit()",
+        user,
+    )
+
+    def shown() -> bool:
+        if page not in driver.current_url:
+            driver.get(hub.url + page)
+        return bool(driver.execute_script("return !!document.querySelector(arguments[0])", there))
+
+    hub.until(f"the page {page}", shown)
+
+
 @contextmanager
-def hub_on(cluster: Cluster, **more: Any) -> Iterator[Hub]:
+def hub_on(cluster: Cluster, lab: bool = False, **more: Any) -> Iterator[Hub]:
     """A hub that runs; `more` are settings of its spawner."""
     folder = Path(tempfile.mkdtemp(prefix="adminkit-hub-", dir="/tmp"))
-    hub = Hub(cluster, folder, **more)
+    hub = Hub(cluster, folder, lab, **more)
     try:
         hub.prepare()
         hub.start()
@@ -271,17 +353,6 @@ def missing() -> list[str]:
     ]
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def _must(*command: object, cwd: Path | None = None) -> None:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, f"{command[0]} failed:\n{(done.stdout + done.stderr)[-2000:]}"
-
-
 def main(words: Sequence[str] = ()) -> int:
     """A cluster and a hub until Ctrl-C."""
     from tests.cluster.conftest import private_slurm
@@ -290,7 +361,7 @@ def main(words: Sequence[str] = ()) -> int:
         print(f"error: no {', no '.join(lacking)}; hint: tests/setup/install.sh web", file=sys.stderr)
         return 1
     print("starting a Slurm with 4 nodes of 8 GPUs and a hub; half a minute", file=sys.stderr)
-    with private_slurm() as cluster, hub_on(cluster) as hub:
+    with private_slurm() as cluster, hub_on(cluster, lab=True) as hub, hub.offering(IDLE):
         print(f"open {hub.url} and log in as {', '.join(USERS)}, with any password; Ctrl-C ends it")
         print(f"export SLURM_CONF={cluster.home}/slurm.conf   # to fill the cluster from another terminal", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import pytest
 
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub as harness
-from tests.web.hub import Hub, hub_on, server_environment
+from tests.web.hub import Hub, hub_on, login, server_environment
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
@@ -34,6 +35,7 @@ def hub(hub_cluster: Cluster) -> Iterator[Hub]:
 def clean(hub: Hub) -> Iterator[Hub]:
     """The hub without servers, before and after."""
     yield hub
+    hub.held.unlink(missing_ok=True)
     for user in harness.USERS:
         if hub.server(user):
             hub.end(user)
@@ -152,6 +154,40 @@ def test_a_job_that_waits_too_long_is_withdrawn_with_slurm_s_reason(clean: Hub) 
     assert clean.spawn("news", "one").status in (201, 202), "nothing of it is left"
 
 
+def test_the_kernel_of_a_profile_is_that_of_a_new_notebook(clean: Hub) -> None:
+    with clean.offering("[ir]\nkernel = 'ir'\npartition = 'gq'\nmem = '1G'\ntime = '10'\n"):
+        clean.spawn("games", "ir")
+    clean.until("the server to be ready", lambda: clean.ready("games"))
+    token = server_environment(clean.job("games"), clean.cluster)["JUPYTERHUB_API_TOKEN"]
+    assert clean.ask("GET", "/kernelspecs", token=token, of="/user/games").body["default"] == "ir"
+
+
+def test_a_profile_with_an_image_is_refused_in_place_of_a_start_without_it(clean: Hub) -> None:
+    with clean.offering("[image]\nimage = 'docker://a'\npartition = 'gq'\ntime = '10'\n"):
+        told = clean.spawn("games", "image")
+    assert (told.status, "an image, which this hub does not start" in told.message) == (409, True), told
+    assert clean.cluster.ask("squeue", "-h", "-u", "games", "-t", "PD,R") == ""
+
+
+def test_a_job_that_waits_is_told_its_place(clean: Hub) -> None:
+    """Somebody submitted past the hub after it was let in: a job that runs, and one of a higher priority that waits."""
+    clean.held.touch()
+    with clean.with_settings(patience=100.0), ThreadPoolExecutor(1) as pool:
+        clean.spawn("news", "one")
+        clean.held.unlink()
+        job, progress = clean.job("news"), pool.submit(clean.progress, "news")
+        with taken(clean, 8):
+            waits = [clean.cluster.submit("sleep 1", "-p", "gq", "--gpus=1", "-t", "1", user="backup") for _ in "ab"]
+            clean.cluster.ask("scontrol", "update", f"JobId={waits[0]}", "Nice=-1000")
+            clean.cluster.ask("scontrol", "update", f"JobId={waits[1]}", "Nice=1000")
+            clean.cluster.ask("scontrol", "release", str(job))
+            time.sleep(15)  # a snapshot stands for ten seconds
+        clean.until("the server to be ready", lambda: clean.ready("news"))
+        said = progress.result(60)
+    assert any("It is 2nd of 3 that wait in gq." in one for one in said), said
+    assert not any(" that wait" in one for one in said if "JobHeldUser" in one), "held, it has no place"
+
+
 def test_a_server_that_is_ended_is_noticed_and_said_in_the_form(clean: Hub, browser: Browser) -> None:
     clean.spawn("games", "one")
     clean.until("the server to be ready", lambda: clean.ready("games"))
@@ -187,28 +223,6 @@ def test_no_answer_of_slurmctld_is_no_end_of_a_server(clean: Hub, browser: Brows
 # --- the form
 
 
-def login(browser: Browser, hub: Hub, user: str, *, width: int = 900, language: str = "en") -> None:
-    """The form of this user in a window of that width."""
-    driver = browser.driver
-    driver.execute_cdp_cmd("Network.enable", {})
-    driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
-    driver.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"Accept-Language": language}})
-    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    driver.get(f"{hub.url}/hub/login")
-    driver.execute_script(
-        "document.getElementById('username_input').value = arguments[0];"
-        "document.getElementById('password_input').value = 'any'; document.querySelector('form').submit()",
-        user,
-    )
-    hub.until("the form", lambda: driver.execute_script("return !!document.getElementById('adminkit')") or again())
-
-    def again() -> bool:
-        if "/hub/spawn" not in driver.current_url:
-            driver.get(f"{hub.url}/hub/spawn")
-        return False
-
-
 @pytest.mark.parametrize(
     ("gpus_taken", "free"),
     [(0, {"one", "two", "eight"}), (6, {"one", "two"}), (7, {"one"}), (8, set())],
@@ -237,7 +251,8 @@ def test_somebody_was_faster_and_the_nearest_is_a_button(clean: Hub, browser: Br
         driver.execute_script("document.querySelector('#spawn_form button[type=submit]:not([name])').click()")
         text = "return document.body.innerText"
         clean.until("the refusal", lambda: "It cannot start now" in driver.execute_script(text), 30)
-        driver.execute_script("document.querySelector('#adminkit button[name=profile]').click()")
+        click = "const found = document.querySelector('#adminkit button[name=profile]'); found?.click(); return !!found"
+        clean.until("the button", lambda: driver.execute_script(click), 5)  # below it in the page
         clean.until("the smaller server", lambda: clean.ready("games"))
         shown = clean.cluster.ask("scontrol", "show", "job", "-o", str(clean.job("games")))
         assert "gres/gpu=1" in shown
@@ -251,6 +266,18 @@ def test_a_drained_node_is_said(clean: Hub, browser: Browser) -> None:
         clean.until("the form to know", lambda: "drained" in browser.driver.execute_script(OFFERS)["one"][1], 30)
     finally:
         clean.cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+
+
+def test_reasons_are_japanese_on_the_japanese_page(clean: Hub, browser: Browser) -> None:
+    login(browser, clean, "games", language="ja")
+    with taken(clean, 8):
+
+        def shown() -> dict[str, list[Any]]:
+            found: dict[str, list[Any]] = browser.driver.execute_script(OFFERS)
+            return found
+
+        clean.until("the reason", lambda: "十分な大きさの 1 ノード: 使用中 1" in shown()["one"][1], 30)
+        assert "それだけの大きさのノードはありません" in shown()["nine"][1]
 
 
 @pytest.mark.parametrize(("width", "language", "legend"), [(360, "en", "What do you want"), (1440, "ja", "何を開始")])

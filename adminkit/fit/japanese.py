@@ -1,0 +1,100 @@
+"""What fit says of a request in Japanese, by the shape of its English sentence. A sentence of another shape stays.
+
+The English ones are made in place.py, limits.py and ask.py; tests/fit/test_japanese.py compares.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: What keeps a request from a number of nodes -> the same.
+_NODES: Final = {
+    "kept for waiting jobs of higher priority (age, fair share, size)": "優先度の高い待ちジョブのために確保",
+    "reserved": "予約済み",
+    "busy": "使用中",
+    "drained": "ドレイン中",
+    "down": "停止中",
+    "busy until nobody knows when": "終了時刻の分からないジョブが使用中",
+}
+_EACH: Final = {"": "", " a job": "1 ジョブあたり", " a user": "1 ユーザーあたり", " an account": "1 アカウントあたり"}
+
+#: A sentence -> the same. (?P<name>…) is put where the other has {name}.
+_SHAPES: Final = [
+    (re.compile(shape), said)
+    for shape, said in (
+        (r"it has an image, which this hub does not start", "イメージが指定されていますが、このハブでは起動できません"),
+        (r"there is no such queue", "そのようなキューはありません"),
+        (r"no queue is the default one", "既定のキューがありません"),
+        (r"the queue has no nodes", "キューにノードがありません"),
+        (r"(?P<of>\S+) starts no jobs now", "{of} は今ジョブを開始しません"),
+        (
+            r"this queue gives (?P<most>\d+) CPUs of a node at most",
+            "このキューで使える CPU は 1 ノードあたり {most} までです",
+        ),
+        (
+            r"(?P<of>\S+) allows (?P<most>\d+) MiB of a node at most",
+            "{of} で使えるメモリは 1 ノードあたり {most} MiB までです",
+        ),
+        (r"(?P<of>.+) allows (?P<most>\d+) minutes(?: at most)?", "{of} の制限時間は最長 {most} 分です"),
+        (
+            r"no node has as much: the most are (?P<cpus>\d+) CPUs, (?P<mem>\d+) MiB, "
+            r"(?P<gpus>\d+) GPUs \((?P<kinds>.*)\)",
+            "それだけの大きさのノードはありません。最大は CPU {cpus}、{mem} MiB、GPU {gpus} ({kinds}) です",
+        ),
+        (r"(?P<node>\S+) has room", "{node} に空きがあります"),
+        (
+            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)(?P<most>\d+)(?P<each>| a job| a user| an account); "
+            r"(?P<used>\d+) are in use",
+            "{of} の上限{each}は {unit}{most} で、{used} が使用中です",
+        ),
+        (
+            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)(?P<most>\d+)(?P<each>| a job| a user| an account)",
+            "{of} の上限{each}は {unit}{most} です",
+        ),
+        (r"(?P<of>.+) takes (?P<unit>(?:\S+ )?)(?P<most>\d+) as the least", "{of} の下限は {unit}{most} です"),
+        (
+            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)times minutes (?P<most>\d+) a job",
+            "{of} の上限は 1 ジョブあたり {unit}× 分で {most} です",
+        ),
+        (
+            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)times minutes (?P<most>\d+); (?P<used>\d+) are used",
+            "{of} の上限は {unit}× 分で {most} で、{used} を使いました",
+        ),
+        (
+            r"(?P<of>.+) allows (?P<most>\d+) running jobs; (?P<used>\d+) are",
+            "{of} の実行中ジョブの上限は {most} で、今 {used} です",
+        ),
+        (
+            r"(?P<of>.+) allows (?P<most>\d+) jobs in the queue; (?P<used>\d+) are",
+            "{of} のキュー内ジョブの上限は {most} で、今 {used} です",
+        ),
+        (
+            r"(?P<of>.+) allows (?P<most>\d+) minutes in all; (?P<used>\d+) are used",
+            "{of} の上限は合計 {most} 分で、{used} 分を使いました",
+        ),
+        (
+            r"(?P<of>.+) limits what is billed, which is not known",
+            "{of} には課金の上限がありますが、課金額は分かりません",
+        ),
+        (r"sbatch --test-only expects it later", "sbatch --test-only によると、開始は後になります"),
+    )
+]  # fmt: skip
+_NODES_FREE: Final = re.compile(r"of (?P<fit>\d+) nodes? large enough: (?P<parts>.+)")
+_PART: Final = re.compile(rf"(\d+) ({'|'.join(map(re.escape, sorted(_NODES, key=len, reverse=True)))})(?:, |$)")
+
+
+def in_japanese(text: str) -> str:
+    """The sentence in Japanese; as it is where it has another shape, as what Slurm or a site's own rule says."""
+    if found := _NODES_FREE.fullmatch(text):
+        parts = list(_PART.finditer(found["parts"]))
+        if "".join(part[0] for part in parts) == found["parts"]:
+            said = "、".join(f"{_NODES[part[2]]} {part[1]}" for part in parts)
+            return f"十分な大きさの {found['fit']} ノード: {said}"
+    for shape, said in _SHAPES:
+        if found := shape.fullmatch(text):
+            words = found.groupdict()
+            if each := _EACH.get(words.get("each", ""), ""):
+                words["each"] = f" ({each})"
+            return said.format(**words)
+    return text
