@@ -34,6 +34,7 @@ READERS: Final = {
     ),
     "plugstack": (("scontrol", "show", "config"),),
     "priority": (("scontrol", "show", "config"),),
+    "queue_qos": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "room": (
         ("scontrol", "show", "config"),
         ("scontrol", "-o", "-d", "--all", "show", "node"),
@@ -41,6 +42,7 @@ READERS: Final = {
         ("scontrol", "-o", "--all", "show", "reservation"),
     ),
     "scheduler": (("scontrol", "show", "config"),),
+    "tres_minutes": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
 }
 #: Words that are read where a release prints them, with the first release that does not. Of cgroups, and of memory
 #: kept for a node's own programs, none prints anything on a cluster without them, as the one of these tests is.
