@@ -29,7 +29,7 @@ def rows(offered: Sequence[Offered], language: str, *, hide: bool) -> list[dict[
         {
             "key": one.profile.key,
             "title": one.profile.title(language),
-            "size": size(one.profile.request, language),
+            "size": size(one.profile.request, language) + _idle(one.profile.idle, language),
             "free": one.said is None or one.said.word == "now",
             "when": when(one.said, language),
         }
@@ -48,6 +48,10 @@ def size(request: Request, language: str) -> str:
     if request.time_limit:
         parts.append(show_short(request.time_limit))
     return ", ".join(parts)
+
+
+def _idle(idle: int | None, language: str) -> str:
+    return "" if idle is None else say("idle_after", language, idle=show_short(idle))
 
 
 def when(said: Said | None, language: str) -> str:

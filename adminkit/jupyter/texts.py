@@ -50,6 +50,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "from": ("from {at}: {why}", "{at} から: {why}"),
     "gpus": ("{number} GPU{kind}", "GPU {number}{kind}"),
     "cpus": ("{number} CPU", "CPU {number}"),
+    "idle_after": ("; ends when idle for {idle}", "、{idle} 使われないと終了"),
     "idle_warn": (
         "No kernel or terminal has run anything for {quiet}. At {at} this server ends, so that others can use what it "
         "reserves. Files are saved first; what kernels have in memory is lost.",

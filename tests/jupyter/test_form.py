@@ -47,6 +47,12 @@ def offered(said: Said | None, **asked: Any) -> Offered:
     return Offered(Profile("a", {"en": "A", "ja": "エー"}, Request(**asked)), said)
 
 
+def test_the_form_says_that_an_idle_server_ends() -> None:
+    profile = Profile("a", {}, Request(), idle=5400)
+    for language, said in (("en", "1 CPU; ends when idle for 1.5 h"), ("ja", "CPU 1、1.5 h 使われないと終了")):
+        assert rows([Offered(profile, None)], language, hide=False)[0]["size"] == said
+
+
 @pytest.mark.parametrize(
     ("number", "said"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (121, "121st")]
 )

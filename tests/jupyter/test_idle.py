@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import time
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import adminkit
 from adminkit.jupyter.activity import quiet_for, runs_a_program
 from adminkit.jupyter.idle import SAVE, Watch, settings, variables
 
@@ -127,6 +129,14 @@ def test_settings_go_through_the_environment(
 @pytest.mark.parametrize("text", ["", "-1", "1e9", "２", "9" * 30, "1 "])
 def test_what_is_no_number_switches_it_off(text: str) -> None:
     assert settings({"ADMINKIT_IDLE": text, "ADMINKIT_WARN": "600"}) is None
+
+
+def test_the_part_that_pages_load_has_the_number_of_the_release() -> None:
+    """JupyterLab shows it in its list of extensions, and browsers keep a file by it."""
+    folder = Path(adminkit.__file__).parent / "jupyter/data/share/jupyter/labextensions/adminkit-idle"
+    given = json.loads((folder / "package.json").read_text())
+    assert given["version"] == adminkit.__version__
+    assert (folder / given["jupyterlab"]["_build"]["load"]).exists()
 
 
 # --- what runs
