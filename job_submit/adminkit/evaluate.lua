@@ -52,8 +52,8 @@ local function hold(rule, spread, job, facts, request)
     return true
 end
 
--- A rule that `number` breaks and whose conditions hold, or may (`applied` and `spread` are of conditions.applies). True where the
--- job was changed.
+-- A rule that `number` breaks and whose conditions hold, or may (`applied` and `spread` are of conditions.applies). True
+-- where the job was changed.
 local function judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept)
     local when = rule.when
     if number == UNTOLD or applied == nil or (queue == nil and when and when.queues) then

@@ -308,8 +308,8 @@ function job_size.cpus(made, source)
     return least, fixed, each
 end
 
--- MiB of each node that it asks for, `huge` for all that a node has: --mem=0; nil where it names none. Trap: job_rec has 0 where
--- none was named, too, so of an update 0 counts where the update names it.
+-- MiB of each node that it asks for, `huge` for all that a node has: --mem=0; nil where it names none. Trap: job_rec has 0
+-- where none was named, too, so of an update 0 counts where the update names it.
 function job_size.mem_per_node(made, source)
     local mem, of_cpu = source.min_mem_per_node, source.min_mem_per_cpu
     if mem and mem > 0 then

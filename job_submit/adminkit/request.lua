@@ -246,7 +246,8 @@ end
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 local function of_update(job_desc, job_rec, part_list, by, now, site)
     local uid, counted = job_rec.user_id, job_size.counted_gpus(job_rec)
-    local job = read(setmetatable({ older = true, _read = {} }, LATER), update_view.of_record(job_rec), uid, nil, now, site, counted)
+    local before = setmetatable({ older = true, _read = {} }, LATER)
+    local job = read(before, update_view.of_record(job_rec), uid, nil, now, site, counted)
     local state = job_rec.job_state
     job.state = state and STATES[state % 256] or "OTHER"
     local array = job_rec.array_job_id
