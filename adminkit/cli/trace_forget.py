@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -78,6 +79,7 @@ def forget(
         assert marks
         record_actions(trace, [actions.act("trace forget", None, None, {}, person=person, runs=runs)])
         give_space_back(trace)
+        _remove_leftovers(path)
         left = mentions(trace, whom)
     try:
         actions.rewrite(settings.acts, marks.without_names)
@@ -101,6 +103,20 @@ def _something(found: list[Held], user: str) -> list[Held]:
     if not any(one.rows for one in found):
         raise UsageError(f"the trace has nothing of {quote(user)}", "name a login name as the trace has it")
     return found
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What killed runs left beside the trace: answers of slurmdbd, an audit's scratch, a trace that was being built.
+
+    The caller holds the lock of the trace, so no sync and no audit that changes it is at work.
+    """
+    for left in (*path.parent.glob(f".{path.name}.*"), path.with_name(f".{path.name}.spool")):
+        pid = left.name.removesuffix(".new").rpartition(".")[2]
+        if left.name.endswith(".spool") or (pid.isdigit() and not Path(f"/proc/{pid}").exists()):
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
 
 
 def _remove_choices(folder: Path, whom: Whom) -> None:

@@ -205,6 +205,21 @@ def test_every_report_and_export_knows_an_id_alone(trace: Path, tmp_path: Path) 
     assert files_with(tmp_path / "out", NAME, str(UID)) == []
 
 
+def test_what_killed_runs_left_beside_the_trace_goes(trace: Path) -> None:
+    """Answers of slurmdbd that a sync was killed over, an audit's, and a trace that was being built."""
+    spool, audit = (trace.with_name(f".{trace.name}{end}") for end in (".spool", ".audit.999999999"))
+    built = trace.with_name(f".{trace.name}.999999999.new")
+    for folder in (spool, audit):
+        folder.mkdir()
+        (folder / "answer").write_text(f"7|{NAME}|")
+    built.write_text(NAME)
+    mine = trace.with_name("notes-of-the-operator")
+    mine.write_text("kept")
+    assert main(["trace", "forget", NAME, "--db", str(trace), "--apply"]) == 0
+    assert not spool.exists() and not audit.exists() and not built.exists() and mine.read_text() == "kept"
+    assert files_with(trace.parent, NAME) == []
+
+
 def test_a_snapshot_is_made_again(trace: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     assert main(["trace", "snapshot", str(copy), "--db", str(trace)]) == 0
