@@ -160,6 +160,15 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class Energy:
+    """What a kilowatt-hour is worth, and what a node cannot exceed."""
+
+    node_watts: Annotated[float, Gt(0)] = 20_000.0
+    co2: Annotated[float, Ge(0)] | None = None  # grams a kWh
+    price: Annotated[float, Ge(0)] | None = None  # of a kWh, in whatever currency
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Every setting. `file` is where the settings came from, None where there was none."""
 
@@ -172,6 +181,7 @@ class Config:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
     policy: Policy = field(default_factory=Policy)
     feedback: Feedback = field(default_factory=Feedback)
+    energy: Energy = field(default_factory=Energy)
     file: Path | None = field(default=None, compare=False)
 
 

@@ -132,6 +132,17 @@ def show_bytes(size: int) -> str:
     return ("-" if size < 0 else "") + f"{value:.1f}".removesuffix(".0") + f" {units[step]}"
 
 
+def show_energy(joules: float) -> str:
+    """Joules in watt-hours or the largest unit that leaves a number of at least one: 12 Wh, 3.4 kWh, 1,234 MWh."""
+    value, units = joules / 3600, ("Wh", "kWh", "MWh")
+    step = 0
+    while step < len(units) - 1 and abs(value) >= 999.5:
+        value, step = value / 1000, step + 1
+    return (
+        f"{value:,.0f} {units[step]}" if abs(value) >= 99.5 else f"{value:.1f}".removesuffix(".0") + f" {units[step]}"
+    )
+
+
 def _unit(unit: str, word: str) -> int:
     if unit not in SECOND_UNITS:
         raise UsageError(f"no such unit of time: {unit} in {word}", "units are s, m (minutes), h, d and w")

@@ -23,7 +23,10 @@ Plain = str | int | float | None
 Cell = Plain | Within
 #: How a value is shown to people; "measured": as the row's `unit` says. JSON and CSV always carry the bare value in
 #: base units; that of an "amount" is the text of a decimal number, so that money stays exact.
-Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", "bytes", "measured", "amount"]
+Style = Literal[
+    "text", "count", "ratio", "share", "duration", "hours", "time", "bytes", "energy", "watts", "quantity", "measured",
+    "amount",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

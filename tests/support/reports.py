@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.config import Config
+from adminkit.config import Energy as Metering
 from adminkit.job import Job
 from adminkit.render.report import Report
 from adminkit.reports import (
     accuracy,
     arrivals,
     efficiency,
+    energy,
     feedback,
     frameworks,
     names,
@@ -34,6 +36,7 @@ from adminkit.stats.utilization import utilization as measure_utilization
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.energies import make_metered
 from tests.support.gaps import some_waste
 from tests.support.hours import some_arrivals, some_use
 from tests.support.uses import make_used, some_programs, some_used
@@ -278,6 +281,12 @@ def waste_query() -> Query:
     return replace(query(Filter(["aaic"], states=(), min_elapsed=-1, checkpoint_code=85)), now=MONDAY + 10 * HOUR)
 
 
+def metered_query(by: str = "queue") -> Query:
+    """With all factors, of rows however they ended."""
+    asked = query(Filter(states=(), min_elapsed=-1, checkpoint_code=85), by, most=2)
+    return replace(asked, settings=Config(energy=Metering(co2=400.0, price=0.25)))
+
+
 def pieces_of(path: Path, jobs: list[Job], job_id: str) -> Report:
     return restarts_of(path, jobs, job_id=job_id)
 
@@ -319,6 +328,10 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
     "efficiency": (
         lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", *some_used()), query()),
         lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", []), query()),
+    ),
+    "energy": (
+        lambda path: report_of(energy.SPEC, make_metered(path / "t.db"), metered_query()),
+        lambda path: report_of(energy.SPEC, make_trace(path / "t.db"), metered_query()),
     ),
     "frameworks": (
         lambda path: report_of(

@@ -1,0 +1,135 @@
+"""The energy of runs as Slurm accounts for it: joules, watts, who used them, and how much of it can be believed.
+
+Trap: Slurm's joules are those of a run's nodes while its steps ran, whoever else was on them (sacct(1),
+ConsumedEnergy). 0 is what slurmdbd keeps where nothing measures, so it is unknown.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.slurm.hostlist import hosts
+from adminkit.stats.efficiencies import IDLE
+from adminkit.stats.efficiency import GPU_SECONDS, JOBSTATS, sql_functions
+from adminkit.stats.select import Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import Taken, as_they_come, grouped, taken
+from adminkit.trace.columns import Texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: What a row may be about -> SQL over the view run.
+PARTS: Final[Mapping[str, str]] = {
+    "queue": "queue", "user": "user", "account": "account", "class": "class", "name": "job_name",
+}  # fmt: skip
+_NUMBERS: Final = (
+    "elapsed", "size_nodes", "size_cpus", "size_gpus", "nullif(energy, 0)",
+    f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", JOBSTATS[0],
+)  # fmt: skip
+#: The newest row of each node; SQLite shows the one that has the maximum.
+_NODES: Final = "SELECT cluster, node, cpus, max(since) FROM node WHERE present GROUP BY cluster, node"
+
+
+@dataclass(slots=True)
+class Group:
+    """The runs with one value of a part (PARTS), None for unknown; those that never ran are not among them.
+
+    All but the counts are sums over the measured runs alone.
+    """
+
+    value: str | None
+    cluster: str | None
+    jobs: int = 0
+    measured: int = 0  # the energy is known, and possible
+    capped: int = 0  # more than the nodes can have drawn: left out of every sum
+    shared: int = 0  # of the measured, did not hold all CPUs of their nodes
+    unsure: int = 0  # of the measured, it is not known whether they did
+    idle: int = 0  # of the measured, the GPUs were idle
+    joules: float = 0.0
+    shared_joules: float = 0.0
+    idle_joules: float = 0.0
+    node_seconds: float = 0.0
+    gpu_joules: float = 0.0  # of runs with GPUs
+    gpu_seconds: float = 0.0
+    node_seconds_all: float = 0.0  # of every run, measured or not
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """`groups` by joules, most first."""
+
+    groups: Sequence[Group]
+    overall: Group
+    excluded: Mapping[str, int]
+    clusters: Sequence[str]
+    span: tuple[int | None, int | None]
+
+
+_SUMMED: Final = tuple(name for name in Group.__slots__ if name not in ("value", "cluster"))
+
+
+def energy(db: sqlite3.Connection, chosen: Filter, part: str, node_watts: float) -> Energy:
+    """Measure the runs that `chosen` takes. A run of more joules than elapsed × nodes × `node_watts` is impossible."""
+    selection = select(chosen, limits=False)
+    with snapshot(db):
+        sql_functions(db)
+        jobs = taken(db, selection, ("cluster", PARTS[part], "node_list"), _NUMBERS)
+        cpus = _cpus_held(db, *jobs.texts[::2])
+        names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+    groups = _groups(jobs, cpus, node_watts)
+    overall = Group(None, None)
+    for name in _SUMMED:
+        setattr(overall, name, sum(getattr(group, name) for group in groups))
+    return Energy(sorted(groups, key=_order), overall, jobs.excluded, names, ends)
+
+
+def _cpus_held(db: sqlite3.Connection, clusters: Texts, lists: Texts) -> NDArray[Any]:
+    """Of each run the CPUs that its nodes have together, as they are today; NaN where one is unknown."""
+    import numpy as np
+
+    known = {(cluster, node): cpus for cluster, node, cpus, _ in db.execute(_NODES)}
+    number, keys = grouped(clusters, lists)
+    sums = np.full(len(keys), np.nan)
+    for k, (cluster, text) in enumerate(keys):
+        cpus = [known.get((cluster, node)) for node in hosts(text or "")]
+        if cpus and None not in cpus:
+            sums[k] = sum(one for one in cpus if one is not None)
+    found: NDArray[Any] = sums[number]
+    return found
+
+
+def _groups(jobs: Taken, cpus_there: NDArray[Any], node_watts: float) -> list[Group]:
+    import numpy as np
+
+    number, keys = as_they_come(*grouped(*jobs.texts[:2]))
+    elapsed, nodes, cpus, gpus, joules, busy, told = (one.astype(np.float64) for one in jobs.numbers)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ran = elapsed > 0
+        node_seconds = np.where(ran, elapsed * np.where(nodes > 0, nodes, 1), 0)
+        there = ran & (joules > 0)
+        capped = there & (joules > node_seconds * node_watts)
+        measured = there & ~capped
+        had_gpus = measured & (gpus > 0)
+        idle = had_gpus & (np.where(np.isnan(told), busy / (elapsed * gpus), told) < IDLE)
+        shared = measured & (cpus < cpus_there)
+        unsure = measured & (np.isnan(cpus) | np.isnan(cpus_there))
+    columns = {
+        "jobs": ran, "measured": measured, "capped": capped, "shared": shared, "unsure": unsure, "idle": idle,
+        "joules": np.where(measured, joules, 0), "shared_joules": np.where(shared, joules, 0),
+        "idle_joules": np.where(idle, joules, 0), "node_seconds": np.where(measured, node_seconds, 0),
+        "gpu_joules": np.where(had_gpus, joules, 0), "gpu_seconds": np.where(had_gpus, elapsed * gpus, 0),
+        "node_seconds_all": node_seconds,
+    }  # fmt: skip
+    groups = [Group(value, cluster) for cluster, value in keys]
+    for name, column in columns.items():
+        sums = np.bincount(number, column, len(keys))
+        for group, total in zip(groups, sums.tolist(), strict=True):
+            setattr(group, name, type(getattr(group, name))(total))
+    return [group for group in groups if group.jobs]
+
+
+def _order(group: Group) -> tuple[float, float, str, str]:
+    return -group.joules, -group.node_seconds_all, group.cluster or "", group.value or ""
