@@ -5,6 +5,7 @@ Times are epoch seconds, durations seconds, sizes bytes.
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
@@ -121,6 +122,15 @@ def show_time(epoch: int, tz: tzinfo | None = None) -> str:
         return local_time(epoch, tz).strftime("%Y-%m-%dT%H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return f"@{epoch}"
+
+
+def parse_share(word: str) -> float:
+    """5% or 0.05, as a share from 0 to 10."""
+    match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", word.strip(), re.ASCII)
+    value = float(match[1]) / (100 if match[2] else 1) if match else math.inf
+    if value > 10:
+        raise UsageError(f"no share: {word}", "write it as 5% or 0.05")
+    return value
 
 
 def show_bytes(size: int) -> str:

@@ -39,7 +39,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("trace", "slurm"),
     ("ingest",),
     ("stats",),
-    ("fit",),
+    ("fit", "power"),
     ("recommend", "export"),
     ("findings",),
     ("lua",),

@@ -40,6 +40,7 @@ ROWS = (
     f"INSERT INTO forgotten VALUES ('{'7' * 64}', 'person:fedcba9876543210', 1500010000)",
     "INSERT INTO outbox VALUES ('alpha', '1@1500000000', 'end', 1500003660, 'en', 'user1@example.org', 'user1', 1001,"
     " 1, 1500000000, 0, 'train', NULL, NULL, NULL, 'sent', 1, 0, 1500004000, 1500004000, 1500004001, 1500004002, 'ok')",
+    "INSERT INTO power_curve VALUES ('resnet.csv', 2, 1500010000, 'resnet50', 'a100', 4, 256, 250, 100.5, 90000, 1000)",
     "INSERT INTO rollup_kept VALUES (0, 1500010000)",
     "INSERT INTO ledger_scheme VALUES ('9f86d081', 'actual', '{}', 1501600000)",
     "INSERT INTO ledger VALUES (1, '2017-07', 'charge', 'alpha', 1, 1500000000, 1500000000, 1, '2017-07', 3600,"

@@ -35,7 +35,7 @@ _MOST: Final = 30
 _MOST_BARS: Final = 12
 _NOTHING: Final = (
     "no job has any energy: Slurm measures it only where slurm.conf has AcctGatherEnergyType, AcctGatherNodeFreq and"
-    " energy= in JobAcctGatherFrequency; docs/reports/energy.md has a recipe"
+    " energy= in JobAcctGatherFrequency; docs/energy.md says how"
 )
 
 

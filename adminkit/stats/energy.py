@@ -7,7 +7,7 @@ ConsumedEnergy). 0 is what slurmdbd keeps where nothing measures, so it is unkno
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -87,18 +87,25 @@ def energy(db: sqlite3.Connection, chosen: Filter, part: str, node_watts: float)
 
 
 def _cpus_held(db: sqlite3.Connection, clusters: Texts, lists: Texts) -> NDArray[Any]:
-    """Of each run the CPUs that its nodes have together, as they are today; NaN where one is unknown."""
+    """Of each run cpus_of_nodes(); NaN where one is unknown."""
     import numpy as np
 
-    known = {(cluster, node): cpus for cluster, node, cpus, _ in db.execute(_NODES)}
+    there = cpus_of_nodes(db)
     number, keys = grouped(clusters, lists)
-    sums = np.full(len(keys), np.nan)
-    for k, (cluster, text) in enumerate(keys):
-        cpus = [known.get((cluster, node)) for node in hosts(text or "")]
-        if cpus and None not in cpus:
-            sums[k] = sum(one for one in cpus if one is not None)
-    found: NDArray[Any] = sums[number]
+    sums = [there(cluster, text) for cluster, text in keys]
+    found: NDArray[Any] = np.array([np.nan if one is None else one for one in sums], np.float64)[number]
     return found
+
+
+def cpus_of_nodes(db: sqlite3.Connection) -> Callable[[str, str | None], int | None]:
+    """What answers for a cluster and a list of its nodes how many CPUs these have today; None where one is unknown."""
+    known = {(cluster, node): cpus for cluster, node, cpus, _ in db.execute(_NODES)}
+
+    def there(cluster: str, listed: str | None) -> int | None:
+        cpus = [known.get((cluster, node)) for node in hosts(listed or "")]
+        return sum(one or 0 for one in cpus) if cpus and None not in cpus else None
+
+    return there
 
 
 def _groups(jobs: Taken, cpus_there: NDArray[Any], node_watts: float) -> list[Group]:

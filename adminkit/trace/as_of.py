@@ -88,6 +88,7 @@ _TABLES: Final = {
     "action": "SELECT * FROM main.action WHERE at <= {at}",
     "person": "SELECT * FROM main.person WHERE since <= {at}",
     "forgotten": "SELECT * FROM main.forgotten WHERE at <= {at}",
+    "power_curve": "SELECT * FROM main.power_curve WHERE loaded_at <= {at}",
     "ledger": "SELECT * FROM main.ledger WHERE at <= {at}",
     "ledger_scheme": "SELECT * FROM main.ledger_scheme WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",

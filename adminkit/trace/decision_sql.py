@@ -11,7 +11,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Final
 
-from adminkit.trace.comment_words import RECORD
+from adminkit.trace.comment_words import PROGRESS, RECORD
 
 #: SQL GLOB: a comment that begins with a record, whole or not.
 RECORD_GLOB: Final = f"{RECORD.prefix}:*"
@@ -73,12 +73,28 @@ def seconds_of(field: str, name: str) -> str:
     What SQLite and DuckDB both take. Trap: their GLOBs differ, so another column has to say that the record is whole.
     """
     key = f",{name}="
-    rest = f"substr({field}, instr({field}, '{key}') + {len(key)})"
-    digits = f"substr({rest}, 1, length({rest}) - length(ltrim({rest}, '0123456789')))"
-    value = f"CASE WHEN length({digits}) < 19 THEN CAST({digits} AS BIGINT) ELSE {_MOST} END"
+    rest, digits, value = _number_behind(field, key)
     ends = f"substr({rest} || ' ', length({digits}) + 1, 1) IN (',', ' ')"
     inside = f"instr({field}, '{key}') BETWEEN 1 AND instr({field} || ' ', ' ')"
     return f"CASE WHEN {inside} AND length({digits}) > 0 AND {ends} THEN {value} END"
+
+
+def iterations(field: str) -> str:
+    """What the first progress word of AdminComment says is done, SQLite's largest integer at most; NULL for none.
+
+    What SQLite and DuckDB both take.
+    """
+    key = f" {PROGRESS.prefix}:it="
+    rest, digits, value = _number_behind(f"(' ' || {field})", key)
+    whole = f"instr(' ' || {field}, '{key}') > 0 AND length({digits}) BETWEEN 1 AND 20"
+    return f"CASE WHEN {whole} AND substr({rest} || ' ', length({digits}) + 1, 1) = ' ' THEN {value} END"
+
+
+def _number_behind(field: str, key: str) -> tuple[str, str, str]:
+    """SQL: what follows the first `key`, the digits that it begins with, and their value."""
+    rest = f"substr({field}, instr({field}, '{key}') + {len(key)})"
+    digits = f"substr({rest}, 1, length({rest}) - length(ltrim({rest}, '0123456789')))"
+    return rest, digits, f"CASE WHEN length({digits}) < 19 THEN CAST({digits} AS BIGINT) ELSE {_MOST} END"
 
 
 def _where_whole(field: str, value: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from adminkit.trace.decision_sql import soft_limit
+from adminkit.trace.decision_sql import iterations, soft_limit
 
 #: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
 TOO_LONG: Final = 2**31 - 1
@@ -72,6 +72,7 @@ DERIVED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("interactive", "checkpoint"), ""),
     **dict.fromkeys(("wait", "soft_limit"), "seconds"),
     **dict.fromkeys(("acting", "study_counted"), ""),
+    "iterations": "count",
 }
 _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: The SELECT of the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever attaches
@@ -97,7 +98,8 @@ RUN_SELECT: Final = f"""SELECT job.*,
     start_time - eligible_time AS wait,
     {_SOFT_LIMIT} AS soft_limit,
     CASE WHEN {acting("job")} THEN 1 ELSE 0 END AS acting,
-    {_STUDY_COUNTED} AS study_counted
+    {_STUDY_COUNTED} AS study_counted,
+    {iterations("admin_comment")} AS iterations
 FROM job
 """
 #: The statement that makes the view.

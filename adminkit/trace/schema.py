@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.ledger import SCHEMA as LEDGER
+from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.rollup import TABLES as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT
 
@@ -201,6 +202,7 @@ def m001_trace(db: Database) -> None:
         _OUTBOX,
         *ROLLUP_TABLES,
         *LEDGER,
+        POWER_CURVE,
     ):
         db.execute(table)
     for name, select in VIEWS.items():

@@ -36,6 +36,7 @@ _OWN_ROWS: Final = {
     "forgotten": "FALSE",
     "ledger": "person IN (SELECT p.person FROM main.person AS p WHERE {own})",
     "ledger_scheme": "TRUE",
+    "power_curve": "TRUE",
     "step_aside": "FALSE",
     "outbox": "{own}",
     "rejected": "FALSE",

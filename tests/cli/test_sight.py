@@ -210,6 +210,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "occupied_hour",
         "rollup_queue",
         "ledger_scheme",
+        "power_curve",
         "_sqlite_migrations",
     }
     assert set(as_user(READER, OUTSIDER, look).values()) == {0}

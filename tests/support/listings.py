@@ -51,7 +51,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
-from tests.support import charge_listings, fit_listings, simulations
+from tests.support import charge_listings, fit_listings, power_listings, simulations
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -342,6 +342,9 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-walltime-backtest": "recommend-backtest",
     "recommend-queues": advised_queues,
     "recommend-queues-by-move": moves,
+    "recommend-gpus": power_listings.advised,
+    "power-import": power_listings.imported,
+    "power-show": power_listings.shown,
     "charge-preview": charge_listings.preview,
     "charge-preview-not-chargeable": charge_listings.not_chargeable,
     "charge-statement": charge_listings.statement,

@@ -38,6 +38,7 @@ from tests.support.past import (
 TABLES: Final = {
     *"job step job_aside step_aside outbox queue node node_event fact window rejected load action person".split(),
     "forgotten",
+    "power_curve",
     "ledger",
     "ledger_scheme",
     *("trace", "run"),  # views

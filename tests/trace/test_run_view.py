@@ -21,7 +21,7 @@ from tests.support.builders import HOUR, MONDAY, job, make_trace
 #: What the view adds to the columns of job, in its order.
 DERIVED: Final = (
     "req_limit class size_nodes size_cpus size_gpus size_units interactive checkpoint wait soft_limit acting"
-    " study_counted"
+    " study_counted iterations"
 ).split()
 
 
@@ -85,6 +85,17 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
             "and with the policy's number",
         ),
         ({**SOFT, "limit_source": "stated"}, {"soft_limit": None}, "no record that anybody vouches for"),
+        ({}, {"iterations": None}, "the program said nothing"),
+        ({"admin_comment": "pf1:it=12345"}, {"iterations": 12345}, "the word alone"),
+        ({"admin_comment": "ak1:lim=60,src=e pf1:it=7 mine"}, {"iterations": 7}, "among others"),
+        ({"admin_comment": "pf1:it=0"}, {"iterations": 0}, "nothing is done yet"),
+        ({"admin_comment": "pf1:it=99999999999999999999"}, {"iterations": 2**63 - 1}, "20 digits: SQLite's largest"),
+        ({"admin_comment": "pf1:it=100000000000000000000"}, {"iterations": None}, "21 digits are no such word"),
+        ({"admin_comment": "pf1:it=7x"}, {"iterations": None}, "no number"),
+        ({"admin_comment": "pf1:it="}, {"iterations": None}, "nothing"),
+        ({"admin_comment": "pf1:it=-7"}, {"iterations": None}, "no digits"),
+        ({"admin_comment": "xpf1:it=7"}, {"iterations": None}, "another word"),
+        ({"admin_comment": "pf1:it=7,at=9"}, {"iterations": None}, "a key that nobody knows yet"),
         ({"source": "text"}, {"acting": 0, "study_counted": 1}, "a file may say anything; reports count it"),
         ({"audited": "beyond"}, {"acting": 0}, "slurmdbd cannot say any more"),
         ({"audited": "confirmed"}, {"acting": 1}, "slurmdbd said it twice"),
@@ -212,6 +223,9 @@ def _some_jobs(many: int) -> list[Job]:
             "ak1:lim=60,src=e",
             "ak1:lim=60,src=e,soft=600,rules=a",
             "ak1:lim=60,src=e,soft=1800 x",
+            "ak1:lim=60,src=e pf1:it=12",
+            "pf1:it=12345678901234567890 x",
+            "pf1:it=1x",
         ),
         **dict.fromkeys(("nodes", "gpus", "cpus", "req_nodes", "req_gpus", "req_cpus"), (None, 0, 1, 2, 8)),
         **dict.fromkeys(("ckpt_requeues", "ckpt_heard", "restarts"), (None, None, None, None, 0, 0, 1)),

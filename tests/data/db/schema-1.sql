@@ -132,6 +132,14 @@ CREATE TABLE person (
 ) STRICT
 ;
 INSERT INTO "person" VALUES('person:0123456789abcdef','alpha','user1',1001,1500010000);
+CREATE TABLE power_curve (
+    source TEXT NOT NULL, line INTEGER NOT NULL, loaded_at INTEGER NOT NULL,
+    model TEXT NOT NULL, gpu TEXT NOT NULL, gpus INTEGER NOT NULL, batch REAL, cap REAL,
+    seconds REAL NOT NULL, joules REAL, iterations REAL,
+    PRIMARY KEY (source, line, gpus)
+) STRICT
+;
+INSERT INTO "power_curve" VALUES('resnet.csv',2,1500010000,'resnet50','a100',4,256.0,250.0,100.5,90000.0,1000.0);
 CREATE TABLE queue (
     cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL,
     default_limit INTEGER, max_limit INTEGER, nodes INTEGER,
@@ -231,7 +239,8 @@ CREATE VIEW run AS SELECT job.*,
             AND (CASE
         WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
         WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END) > 0
-        THEN 1 ELSE 0 END AS study_counted
+        THEN 1 ELSE 0 END AS study_counted,
+    CASE WHEN instr(' ' || admin_comment, ' pf1:it=') > 0 AND length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) BETWEEN 1 AND 20 AND substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8) || ' ', length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) + 1, 1) = ' ' THEN CASE WHEN length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) < 19 THEN CAST(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789'))) AS BIGINT) ELSE 9223372036854775807 END END AS iterations
 FROM job;
 CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);

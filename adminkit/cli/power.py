@@ -1,0 +1,126 @@
+"""adminkit power …"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.quote import clean
+from adminkit.render.sink import Way, emit
+from adminkit.trace.connect import reader, writer
+from adminkit.trace.location import find_trace
+
+app = typer.Typer(
+    help="Measured curves: what a training takes in time and energy, by GPUs and power limit.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model.")]
+Gpu = Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="Only this kind of GPU.")]
+Cap = Annotated[float | None, typer.Option("--cap", metavar="WATTS", min=1, help="Only this power limit of a GPU.")]
+Batch = Annotated[float | None, typer.Option("--batch", metavar="N", min=1, help="Only this batch, of all GPUs.")]
+
+
+def _complete(incomplete: str) -> list[str]:
+    return options.complete_files(incomplete, (".csv",))
+
+
+@app.callback()
+def root() -> None:
+    """Measured curves: what a training takes in time and energy, by GPUs and power limit."""
+
+
+@app.command("import")
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files of measurements, CSV.", autocompletion=_complete)
+    ],
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file says.")
+    ] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file says.")] = None,
+    batch: Annotated[
+        float | None, typer.Option("--batch", metavar="N", min=1, help="The batch of all GPUs, if no file says.")
+    ] = None,
+    iterations: Annotated[
+        float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations of a window of Zeus'.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="NAME", help="What the file is known by. Default: its own name.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what the files say, and store nothing.")] = False,
+    db: options.Database = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Store the measurements of files: Zeus' power summaries and windows, tables of throughput, or adminkit's own CSV.
+
+    The same file again takes the place of what it said before.
+    """
+    from adminkit.power.files import Given, Read, read
+    from adminkit.reports.power import import_report
+    from adminkit.trace.power_curve import set_aside, store
+
+    if source is not None and len(files) > 1:
+        raise UsageError("--source stands for one file", "import the others by themselves")
+    found: list[tuple[str, Read]] = []
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                found.append((source or path.name, read(file, path.name, Given(model, gpu, batch, iterations))))
+        except OSError as error:
+            raise AdminkitError(f"can't read {path}: {cause(error)}") from error
+    for name, its in found:
+        if not its.rows:
+            line, reason, _ = its.broken[0] if its.broken else (1, "it has no rows", "")
+            raise AdminkitError(
+                f"nothing of {name} can be read: line {line}: {reason}", "docs/power.md has the columns"
+            )
+    now, target = int(time.time()), find_trace(db, config.load().db)
+    replaced = [0] * len(found)
+    if not dry_run:
+        with writer(target) as trace:
+            for place, (name, its) in enumerate(found):
+                replaced[place] = store(trace, name, its.rows, now)
+                set_aside(trace, f"power {name}", its.broken, now)
+    for name, its in found:
+        for line, reason, _ in its.broken[:3]:
+            print(f"note: {clean(name)}, line {line}: {clean(reason)}", file=sys.stderr)
+    stored = [(name, its, before) for (name, its), before in zip(found, replaced, strict=True)]
+    emit(import_report(stored, dry_run), Way(format.value, output))
+
+
+@app.command()
+def show(
+    model: Model = None,
+    gpu: Gpu = None,
+    cap: Cap = None,
+    batch: Batch = None,
+    db: options.Database = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    plot: options.Plot = False,
+    picture: options.Picture = None,
+) -> None:
+    """Show what each configuration takes, which ones nothing beats, and how good a model of them is."""
+    from adminkit.reports.power import power_report
+    from adminkit.stats.power_curve import curves, models
+
+    path = find_trace(db, config.load().db)
+    way = Way(format.value, output, plot, picture)
+    with reader(path) as trace:
+        known = models(trace)
+        if model is not None and model not in known:
+            raise unknown_word("model", model, known)
+        found = curves(trace, model, gpu, cap, batch)
+        if known and not found:
+            raise AdminkitError("no measurement is of these", "leave out --gpu, --cap or --batch")
+    emit(power_report(found, str(path), way.pictures), way)

@@ -1,0 +1,130 @@
+"""adminkit recommend gpus."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.own import Fresh, opened, readable_trace
+from adminkit.cli.power import Batch, Cap
+from adminkit.cli.recommend import Cluster, Name, User
+from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.recommend.gpus import Known, advise
+from adminkit.render.format import plural
+from adminkit.render.sink import Way, emit
+from adminkit.reports.recommend_gpus import gpus_report
+from adminkit.stats.power_curve import Curve, curves, models
+from adminkit.stats.progress import Ran, progress
+from adminkit.units import moment, parse_share
+
+_HINT = (
+    "docs/progress.md says how a run counts its iterations; --curve NAME takes a measured one of `adminkit power show`"
+)
+
+
+def gpus(
+    user: User = None,
+    name: Name = None,
+    present: Annotated[
+        int | None,
+        typer.Option("--gpus", "-G", min=1, help="GPUs it asks for now. Default: what most of its runs had."),
+    ] = None,
+    max_slower: Annotated[
+        str, typer.Option("--max-slower", metavar="SHARE", help="How much longer it may take: 5%, 0.05.")
+    ] = "5%",
+    curve: Annotated[
+        str | None, typer.Option("--curve", metavar="NAME", help="Take this measured model instead of own runs.")
+    ] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, of a curve.")] = None,
+    cap: Cap = None,
+    batch: Batch = None,
+    cluster: Cluster = None,
+    as_of: options.AsOf = None,
+    fresh: Fresh = False,
+    db: options.Database = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Find the number of GPUs that takes least energy without being much slower.
+
+    From what runs of that name wrote of their progress, else from a measured curve of that name.
+    """
+    if curve is None and name is None:
+        raise UsageError("which training is it?", "name it with --name, or a measured one with --curve")
+    slower, when, settings = parse_share(max_slower), moment(as_of, time.time()), config.load()
+    path = readable_trace(db, settings)
+    with opened(path, cluster, user, fresh, when.as_of) as (trace, whose, database):
+        ran: list[Ran] = []
+        if curve is None and name is not None:
+            if whose is None:
+                raise UsageError("whose job is it?", "name the user with --user, or a measured curve with --curve")
+            ran = [*progress(trace, whose, name, cluster, settings.energy.node_watts)]
+        if ran:
+            known, notes = _of_runs(ran)
+            subject = f"{name} of {whose}"
+        else:
+            found = _curve(trace, curve or name or "", gpu, cap, batch, named=curve is not None)
+            known, notes = _of_curve(found)
+            subject = found.model + (f" on {found.gpu}" if found.gpu else "")
+    base = present or (ran[0].gpus if ran else max(one.gpus for one in known))
+    advice = advise(known, base, slower)
+    if advice is None:
+        counts = ", ".join(str(one.gpus) for one in sorted(known, key=lambda one: one.gpus))
+        raise AdminkitError(f"nothing is known of {subject} with {plural(base, 'GPU')}", f"known are: {counts}")
+    emit(gpus_report(advice, subject, database, slower, notes).dated(when.as_of), Way(format.value, output))
+
+
+def _of_runs(ran: list[Ran]) -> tuple[list[Known], list[str]]:
+    notes = ["iterations are what the program wrote of itself; the same batch of all GPUs together is assumed"]
+    if shared := sum(one.shared for one in ran):
+        notes.append(f"the energy of {plural(shared, 'run')} is not counted: others were on the nodes")
+    known = [
+        Known(
+            one.gpus,
+            one.elapsed / one.iterations,
+            one.energy / one.metered if one.metered else None,
+            len(one.seconds),
+            one.seconds,
+            one.joules,
+        )
+        for one in ran
+    ]
+    return known, notes
+
+
+def _of_curve(found: Curve) -> tuple[list[Known], list[str]]:
+    notes = [f"measured elsewhere: {found.model}{f' on {found.gpu}' if found.gpu else ''}"]
+    if found.cap is not None:
+        notes[0] += f" at {found.cap:g} W"
+    if not found.by_iteration:
+        notes.append("of a piece of work whose steps the source does not count: the same work is assumed")
+    return [Known(one.gpus, one.seconds, one.joules) for one in found.places], notes
+
+
+def _curve(
+    db: sqlite3.Connection, name: str, gpu: str | None, cap: float | None, batch: float | None, named: bool
+) -> Curve:
+    """The one curve of that name: at its highest power limit, if none is asked for."""
+    known = models(db)
+    if name not in known:
+        if named:
+            raise unknown_word("curve", name, known)
+        raise AdminkitError(
+            f"not known: no run of {name} wrote its progress, and no measured curve has that name", _HINT
+        )
+    found = curves(db, name, gpu, cap, batch)
+    if not found:
+        raise AdminkitError(f"no measurement of {name} is of these", "leave out --gpu, --cap or --batch")
+    if len(kinds := sorted({one.gpu for one in found})) > 1:
+        raise AdminkitError(f"{name} was measured on {', '.join(kinds)}", "name one with --gpu")
+    one = found[0]
+    batches = sorted({place.batch for place in one.places if place.batch is not None})
+    if len(batches) > 1:
+        shown = ", ".join(f"{value:g}" for value in batches)
+        raise AdminkitError(f"{name} was measured with batches of {shown}", "name one with --batch")
+    return one

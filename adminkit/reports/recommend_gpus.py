@@ -1,0 +1,92 @@
+"""How many GPUs a training should ask for, as a Report with one sentence to act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.recommend.gpus import SMALL, Choice, GpuAdvice, Ratio
+from adminkit.render.format import percent, plural
+from adminkit.render.report import Cell, Field, Meta, Report
+
+FIELDS: Final = (
+    Field("gpus", "count", "GPUs"),
+    Field("how", help="measured, by the model, or not known"),
+    Field("runs", "count", "own runs that it is made of", quiet=True),
+    Field("seconds", "quantity", "of an iteration, or of a piece of work, s"),
+    Field("joules", "quantity", "of the same, all GPUs and their nodes, J"),
+    Field("time", "ratio", "time / that of the present number"),
+    Field("time_low", "ratio", "the 95 % interval of it: from", quiet=True),
+    Field("time_high", "ratio", "to", quiet=True),
+    Field("energy", "ratio", "energy / that of the present number"),
+    Field("energy_low", "ratio", "the 95 % interval of it: from", quiet=True),
+    Field("energy_high", "ratio", "to", quiet=True),
+    Field("cost", "ratio", "GPU-hours / those of the present number"),
+    Field("off", "share", "how far off the model is in the median, where it is the model's", quiet=True),
+    Field("line", help="to paste into the batch script, where it is the advice", below=True),
+)
+
+
+def gpus_report(advice: GpuAdvice, subject: str, database: str, max_slower: float, notes: Sequence[str]) -> Report:
+    """A row for each number; the sentence is the header's answer."""
+    rows = [_row(one, advice) for one in advice.choices]
+    said = [*notes]
+    if advice.fitted is not None and advice.fitted.error is not None:
+        error = advice.fitted.error
+        said.append(
+            f"the model is off by {percent(error.median)} in the median, {percent(error.worst)} at most, for points"
+            f" that it was not shown ({error.points})"
+        )
+    if not advice.by_energy:
+        said.append("the energy of what could be compared is not known: fewest GPU-hours count")
+    filters = {"slower": f"<= {percent(max_slower, 0)}"}
+    meta = Meta(
+        f"GPUs for {subject}",
+        database,
+        (None, None),
+        (),
+        filters,
+        None,
+        {},
+        said,
+        answers=[sentence(advice, max_slower)],
+    )
+    return Report(meta, FIELDS, rows)
+
+
+def sentence(advice: GpuAdvice, max_slower: float) -> str:
+    """What to do, in one sentence."""
+    best, present = advice.best, plural(advice.present, "GPU")
+    if best.gpus == advice.present:
+        return f"stay with {present}: nothing that is known is better and at most {percent(max_slower, 0)} slower"
+    assert best.time is not None
+    cost = (best.energy, "energy") if advice.by_energy else (Ratio(best.gpu_hours or 1.0), "GPU-hours")
+    assert cost[0] is not None
+    gain = f"{_differs(best.time, 'time')}, {_differs(cost[0], cost[1])}"
+    made = " by the model" if best.how == "model" else ""
+    return f"ask for {plural(best.gpus, 'GPU')} instead of {advice.present}:{made} {gain}"
+
+
+def _differs(ratio: Ratio, what: str) -> str:
+    """31 % less energy (27 to 35 %); about the same time (3 % less)."""
+    change = abs(1 - ratio.value)
+    word = "less" if ratio.value < 1 else "more"
+    if change < SMALL:
+        return f"about the same {what} ({percent(change, 0)} {word})" if change >= 0.005 else f"the same {what}"
+    shown = f"{percent(change, 0)} {word} {what}"
+    if ratio.low is None or ratio.high is None:
+        return shown
+    low, high = sorted(100 * (ratio.value > 1 or -1) * (one - 1) for one in (ratio.low, ratio.high))
+    return f"{shown} ({low:.0f} to {high:.0f} %)"
+
+
+def _row(one: Choice, advice: GpuAdvice) -> list[Cell]:
+    line = f"#SBATCH --gpus={one.gpus}" if one is advice.best and one.gpus != advice.present else None
+    return [
+        one.gpus, one.how, one.runs, one.seconds, one.joules, *_three(one.time), *_three(one.energy), one.gpu_hours,
+        one.off.median if one.off else None, line,
+    ]  # fmt: skip
+
+
+def _three(ratio: Ratio | None) -> list[Cell]:
+    return [None] * 3 if ratio is None else [ratio.value, ratio.low, ratio.high]
