@@ -34,6 +34,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "quote",
         "journal",
         "programs",
+        "progress",
     ),
     ("render",),
     ("trace", "slurm"),

@@ -159,10 +159,9 @@ PROGRESS: Final = Word(
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
     writer=_PLUGIN,
-    readers=(),
+    readers=(_PLUGIN, "the view run"),
     longest=27,
     claim="the number comes from a file of the user's: it is shown as a claim; no points, price or rule depend on it",
-    reserved=True,
 )
 STAGING: Final = Word(
     prefix="st1",

@@ -141,6 +141,7 @@ static bool on_fired(const struct ck_firing *firing, void *arg) {
     bool by_step = ck.is_batch && waits_for_srun(firing->delivery);
     ck.batch.heard = heard;
     if (ck.is_batch) {
+        ck_progress_read(&ck.batch.progress, ck.batch.iterations);
         if (firing->first)
             ck.batch.at = at;
         if (firing->first && ck.output_empty && firing->info && firing->info->restarts > 0)
@@ -200,6 +201,8 @@ static void begin(spank_t spank) {
         spank_get_item(spank, S_TASK_PID, &task) != ESPANK_SUCCESS)
         return;
     ck.is_batch = step == SLURM_BATCH_SCRIPT;
+    if (ck.is_batch && *ck.batch.progress.path)
+        ck_progress_create(&ck.batch.progress); /* Slurm lets the tasks go on only after this */
     spank_err_t got = spank_getenv(spank, VARIABLE, variable, sizeof variable);
     if (got == ESPANK_SUCCESS || got == ESPANK_NOSPACE)
         ck.options.variable = variable;
@@ -218,6 +221,25 @@ static void begin(spank_t spank) {
         ck.output_empty = ck.request.requeue && output_is_empty();
     }
     start_watch(spank, task, step);
+}
+
+/* Before the tasks are started: the name of the file in which the job may say how far it came. */
+int slurm_spank_user_init(spank_t spank, int argc, char **argv) {
+    (void)argc, (void)argv;
+    uint32_t step;
+    int count = 0;
+    char **script = NULL;
+    struct ck_progress *file = &ck.batch.progress;
+    if (ck.disabled || !ck.site.progress || spank_remote(spank) != 1 ||
+        spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_BATCH_SCRIPT ||
+        spank_get_item(spank, S_JOB_UID, &file->uid) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &file->gid) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_ARGV, &count, &script) != ESPANK_SUCCESS || count < 1)
+        return 0;
+    if (ck_progress_name(file, script[0]) &&
+        spank_setenv(spank, CK_PROGRESS_VARIABLE, file->path, 1) != ESPANK_SUCCESS)
+        file->path[0] = '\0';
+    return 0;
 }
 
 /* When Slurm calls this for the first task, all tasks are forked. */
@@ -249,15 +271,19 @@ int slurm_spank_exit(spank_t spank, int argc, char **argv) {
     (void)argc, (void)argv;
     if (spank_context() == S_CTX_ALLOCATOR)
         hint_at_open_mode();
-    if (!ck.request.on || spank_remote(spank) != 1)
+    if (!ck.begun || spank_remote(spank) != 1)
         return 0;
-    ck_watch_stop(ck.watch);
+    if (ck.request.on)
+        ck_watch_stop(ck.watch);
     ck.watch = NULL;
     if (!ck.is_batch)
         return 0;
     ck.batch.script = ck.script;
+    ck_progress_read(&ck.batch.progress, ck.batch.iterations);
+    ck_progress_remove(&ck.batch.progress);
     ck_batch_end(&ck.batch, ck.note, EXIT_SPAN);
     ck.note = NULL;
-    ck_step_records_remove(ck.site.state, ck.batch.job);
+    if (ck.request.on)
+        ck_step_records_remove(ck.site.state, ck.batch.job);
     return 0;
 }

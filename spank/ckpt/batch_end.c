@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/async_call.h"
@@ -76,10 +77,21 @@ static int leave_note(const struct work *work, enum ck_note_end end, uint32_t re
                            .heard = run->heard,
                            .requeues = requeues,
                            .end = end};
-    char comment[AK_COMMENT_MAX + 1];
-    if (!work->info.comment_whole || !ck_note_put(comment, sizeof comment, work->info.comment, &note))
+    char noted[AK_COMMENT_MAX + 1], comment[AK_COMMENT_MAX + 1];
+    if (!work->info.comment_whole || !ck_note_put(noted, sizeof noted, work->info.comment, &note))
         return E2BIG;
-    return ak_job_set_comment(work->batch.job, comment);
+    bool fits =
+        ck_progress_put(comment, sizeof comment, noted, work->batch.iterations); /* the note goes first */
+    return ak_job_set_comment(work->batch.job, fits ? comment : noted);
+}
+
+/* Leaves the run's progress alone, in the place of an earlier run's; of a job that still runs. */
+static void leave_progress(const struct work *work) {
+    char comment[AK_COMMENT_MAX + 1];
+    if (work->info.state == AK_JOB_RUNNING && work->info.comment_whole &&
+        ck_progress_put(comment, sizeof comment, work->info.comment, work->batch.iterations) &&
+        strcmp(comment, work->info.comment) != 0)
+        ak_job_set_comment(work->batch.job, comment);
 }
 
 /* The end that is certain at the signal. Trap: past its limit the job's row cannot be changed any more. */
@@ -138,7 +150,7 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
 
 /* Trap: a job that still runs takes a note before the requeue; one that has ended for slurmctld takes it only
  * after the requeue, when it is pending again. */
-static void requeue(const struct work *work) {
+static void requeue(struct work *work) {
     const struct ck_run *run = &work->run;
     bool running = run->state == AK_JOB_RUNNING;
     int note_error = running ? leave_note(work, CK_NOTE_MORE, run->ours + 1) : 0;
@@ -155,9 +167,13 @@ static void requeue(const struct work *work) {
             leave_note(work, CK_NOTE_REFUSED, run->ours);
         return;
     }
+    bool said = *work->batch.iterations;
+    *work->batch.iterations = '\0'; /* from here on the comment is the next run's */
     if (!running)
         note_error =
             leave_note(work, run->state == AK_JOB_TIMEOUT ? CK_NOTE_LIMIT : CK_NOTE_MORE, run->ours + 1);
+    else if (said)
+        leave_note(work, CK_NOTE_MORE, run->ours + 1);
     if (note_error)
         ak_job_log("this requeue could not be counted: %s", slurm_strerror(note_error));
 }
@@ -184,6 +200,16 @@ static void end_run(void *arg) {
         requeue(work);
     else if (end != CK_NOTE_GOES_ON && work->run.state == AK_JOB_RUNNING)
         leave_note(work, end, work->run.ours);
+    else
+        leave_progress(work);
+}
+
+static void only_progress(void *arg) {
+    struct work *work = arg;
+    wait_for_previous(work);
+    ak_job_load(work->batch.job, &work->info);
+    if (work->info.error == 0)
+        leave_progress(work);
 }
 
 /* The run ended before the signal's time; no RPC. */
@@ -197,14 +223,18 @@ static void end_early(struct work *work) {
 }
 
 void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span) {
-    struct work *work = batch->request.requeue ? new_work(batch, previous) : NULL;
+    bool says = *batch->iterations, requeue = batch->request.on && batch->request.requeue;
+    struct work *work = requeue || says ? new_work(batch, previous) : NULL;
     struct ak_async_call *call = NULL;
-    if (work)
+    if (work && requeue)
         ck_step_records_read(batch->state, batch->job, &work->steps);
-    if (work && batch->at == 0 && work->steps.heard == 0)
+    bool early = work && requeue && batch->at == 0 && work->steps.heard == 0;
+    if (early)
         end_early(work);
-    else if (work)
+    if (work && requeue && !early)
         call = ak_async_start(end_run, work);
+    else if (work && says)
+        call = ak_async_start(only_progress, work);
     if (!call) {
         if (previous)
             ak_async_done(previous, span);
@@ -216,7 +246,8 @@ void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, 
         ak_async_release(call);
         return;
     }
-    ak_job_log("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
+    if (requeue)
+        ak_job_log("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
     ak_pin_plugin();
     late = call;
     late_pid = getpid();

@@ -4,6 +4,7 @@
 #define ADMINKIT_CKPT_BATCH_END_H
 
 #include "options.h"
+#include "progress_file.h"
 #include "watch.h"
 
 /* What the batch step knows of its run. */
@@ -15,6 +16,8 @@ struct ck_batch {
     int64_t at;               /* when the signal's time came, epoch seconds; 0: not yet */
     uint32_t heard;           /* processes of the batch step itself that were sent the signal */
     int script;               /* its exit code, once it has ended */
+    struct ck_progress progress;
+    char iterations[CK_PROGRESS_DIGITS + 1]; /* what it says now; "": nothing */
 };
 
 struct ak_async_call;
@@ -25,9 +28,9 @@ struct ak_async_call;
 struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const struct ak_job_info *info,
                                          struct ak_async_call *previous);
 
-/* Requeues the job if that is due, and logs it; the run has ended. previous: as above. Returns within `span`
- * ms. Where slurmctld does not answer by then, the call goes on while slurmstepd lives, which waits some
- * seconds for it. */
+/* Requeues the job if that is due, and logs it, or leaves its progress; the run has ended. previous: as
+ * above. Returns within `span` ms. Where slurmctld does not answer by then, the call goes on while slurmstepd
+ * lives, which waits some seconds for it. */
 void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span);
 
 #endif

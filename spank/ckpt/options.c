@@ -151,13 +151,18 @@ static bool read_folder(const char *value, struct ck_site *site) {
     return *value == '/' && n < (int)sizeof site->state - 64;
 }
 
+static bool read_switch(const char *value, bool *on) {
+    *on = strcmp(value, "on") == 0;
+    return *on || strcmp(value, "off") == 0;
+}
+
 /* One setting. */
 static bool read_setting(struct ck_site *site, const char *name, const char *value) {
     long code;
-    if (strcmp(name, "default") == 0) {
-        site->on = strcmp(value, "on") == 0;
-        return site->on || strcmp(value, "off") == 0;
-    }
+    if (strcmp(name, "default") == 0)
+        return read_switch(value, &site->on);
+    if (strcmp(name, "progress") == 0)
+        return read_switch(value, &site->progress);
     if (strcmp(name, "signal") == 0)
         return read_signal(value, &site->signal, &site->lead);
     if (strcmp(name, "min_lead") == 0)
@@ -192,6 +197,7 @@ bool ck_site_read(struct ck_site *site, int argc, char **argv, char *why, size_t
                              .max_requeues = 100,
                              .code = 85,
                              .quiet = 60,
+                             .progress = true,
                              .state = "/run/adminkit/ckpt"};
     for (int i = 0; i < argc; i++) {
         char text[CK_WORD_SIZE];

@@ -11,6 +11,7 @@
  *   code=CODE             85            the exit code for "there is more to do"
  *   poll=SECONDS          300           how often to ask for the job's end; 5 to 300
  *   quiet=SECONDS         60            a step younger than this does not ask; 0 to 3600
+ *   progress=on|off       on            name a file in which a batch job may say how far it came
  *   state=FOLDER          /run/adminkit/ckpt   root's, for step_records.h */
 #ifndef ADMINKIT_CKPT_OPTIONS_H
 #define ADMINKIT_CKPT_OPTIONS_H
@@ -31,6 +32,7 @@ struct ck_site {
     long requeues, max_requeues;
     int code;
     long poll, quiet; /* seconds; poll 0: not set */
+    bool progress;
     char state[CK_WORD_SIZE];
 };
 

@@ -87,6 +87,18 @@ spank_err_t spank_getenv(spank_t spank, const char *name, char *text, int size) 
     return ESPANK_ENV_NOEXIST;
 }
 
+spank_err_t spank_setenv(spank_t spank, const char *name, const char *text, int overwrite) {
+    (void)spank, (void)overwrite;
+    int i = 0;
+    while (i < FAKE_VARIABLES && fake.variable[i][0])
+        i++;
+    if (i == FAKE_VARIABLES)
+        return ESPANK_NOSPACE;
+    fake.variable[i][0] = name;
+    fake.variable[i][1] = text;
+    return ESPANK_SUCCESS;
+}
+
 spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...) {
     spank_err_t error = ESPANK_SUCCESS;
     va_list place;
@@ -95,6 +107,13 @@ spank_err_t spank_get_item(spank_t spank, spank_item_t item, ...) {
     switch (item) {
     case S_JOB_UID:
         SET_TO(uid_t, getuid());
+        break;
+    case S_JOB_GID:
+        SET_TO(gid_t, getgid());
+        break;
+    case S_JOB_ARGV:
+        SET_TO(int, fake.script ? 1 : 0);
+        *va_arg(place, char ***) = (char **)&fake.script;
         break;
     case S_JOB_ID:
         SET_TO(uint32_t, fake.job);
@@ -238,6 +257,7 @@ int(slurm_requeue)(named_t named, uint32_t flags) {
     fake_lock();
     struct fake_job *job = fake_job(NUMBER(named));
     job->requeues++;
+    snprintf(job->ended, sizeof job->ended, "%s", job->comment);
     if (!job->requeue_error)
         job->state = JOB_PENDING;
     return answer(job->requeue_error, job->hangs);

@@ -20,6 +20,7 @@ struct fake_job {
     uint16_t requeue;
     uint32_t restarts;
     char comment[2048];
+    char ended[2048]; /* the comment when the job was put back: that of the run's own row */
     int load_error, update_error, requeue_error; /* what slurmctld answers, 0: it does */
     int hangs;                                   /* real milliseconds until it answers */
     int first_update;                            /* and until it takes the first update */
@@ -32,6 +33,7 @@ extern struct fake {
     pid_t task;
     int status; /* of the task that exits, as wait() has it */
     const char *variable[FAKE_VARIABLES][2];
+    const char *script; /* of a batch step, with its folder */
     bool appends;
     struct fake_job jobs[FAKE_JOBS];
     struct spank_option *option[8];

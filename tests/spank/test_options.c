@@ -136,38 +136,15 @@ static void plugstack(void) {
         char *word;
         bool good;
     } WORDS[] = {
-        {"default=on", true},
-        {"default=off", true},
-        {"default=yes", false},
-        {"signal=USR1@120", true},
-        {"signal=USR1", true},
-        {"signal=KILL", false},
-        {"min_lead=60", true},
-        {"min_lead=0", false},
-        {"min_lead=301", false},
-        {"max_lead=299", false},
-        {"max_lead=900", true},
-        {"requeue=no", true},
-        {"requeue=5", true},
-        {"requeue=yes", false},
-        {"max_requeue=0", false},
-        {"max_requeue=9", true},
-        {"code=99", true},
-        {"code=0", false},
-        {"code=128", false},
-        {"poll=10", true},
-        {"poll=4", false},
-        {"poll=1x", false},
-        {"quiet=0", true},
-        {"quiet=9999999", false},
-        {"state=/run/x", true},
-        {"state=x", false},
-        {"colour=blue", false},
-        {"code", false},
-        {"", false},
-        {"=85", false},
-        {"code=", false},
-        {"Code=85", false},
+        {"default=on", true},    {"default=off", true},    {"default=yes", false},    {"progress=on", true},
+        {"progress=off", true},  {"progress=1", false},    {"signal=USR1@120", true}, {"signal=USR1", true},
+        {"signal=KILL", false},  {"min_lead=60", true},    {"min_lead=0", false},     {"min_lead=301", false},
+        {"max_lead=299", false}, {"max_lead=900", true},   {"requeue=no", true},      {"requeue=5", true},
+        {"requeue=yes", false},  {"max_requeue=0", false}, {"max_requeue=9", true},   {"code=99", true},
+        {"code=0", false},       {"code=128", false},      {"poll=10", true},         {"poll=4", false},
+        {"poll=1x", false},      {"quiet=0", true},        {"quiet=9999999", false},  {"state=/run/x", true},
+        {"state=x", false},      {"colour=blue", false},   {"code", false},           {"", false},
+        {"=85", false},          {"code=", false},         {"Code=85", false},
     };
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         struct ck_site ours;
@@ -205,11 +182,12 @@ static void the_example(void) {
                 words[count++] = strdup(word);
     fclose(example);
     struct ck_site ours, defaults = site();
-    CASE(count == 9 && ck_site_read(&ours, count, words, why, sizeof why), "%d words, %s", count, why);
+    CASE(count == 10 && ck_site_read(&ours, count, words, why, sizeof why), "%d words, %s", count, why);
     CASE(ours.on == defaults.on && ours.signal == defaults.signal && ours.lead == defaults.lead, "signal");
     CASE(ours.min_lead == defaults.min_lead && ours.max_lead == defaults.max_lead, "bounds of the lead");
     CASE(ours.requeue == defaults.requeue && ours.max_requeues == defaults.max_requeues, "requeues");
     CASE(ours.code == defaults.code && ours.quiet == defaults.quiet, "code and quiet");
+    CASE(ours.progress == defaults.progress, "progress");
     CASE(strcmp(ours.state, defaults.state) == 0, "%s", ours.state);
     while (count > 0)
         free(words[--count]);

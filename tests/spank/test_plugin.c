@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,8 +17,8 @@
 #define CALL(callback) CASE(callback(NULL, words, word) == 0, "%s", #callback)
 #define EXITED(code) ((code) << 8)
 
-extern spank_f slurm_spank_init, slurm_spank_init_post_opt, slurm_spank_task_post_fork, slurm_spank_task_exit,
-    slurm_spank_exit;
+extern spank_f slurm_spank_init, slurm_spank_init_post_opt, slurm_spank_user_init, slurm_spank_task_post_fork,
+    slurm_spank_task_exit, slurm_spank_exit;
 
 static char state[96], state_word[128];
 static char *word[8];
@@ -357,7 +358,84 @@ static void is_submitted(void) {
     CASE(strstr(fake.log, "--ckpt-signal=KILL@90 is not understood"), "%s", fake.log);
 }
 
-static void (*const SCENARIOS[])(void) = {goes_on,
+/* The batch script's folder, with what the job wrote about its progress in it; NULL: nothing. */
+static void has_written(const char *text) {
+    static char folder[128], script[160];
+    snprintf(folder, sizeof folder, "%s-job%u", state, fake.job);
+    snprintf(script, sizeof script, "%s/slurm_script", folder);
+    mkdir(folder, 0700);
+    fake.script = script;
+    fake.step = SLURM_BATCH_SCRIPT;
+    add_word(state_word);
+    CALL(slurm_spank_init);
+    CALL(slurm_spank_user_init);
+    char path[256] = "";
+    CASE(spank_getenv(NULL, "ADMINKIT_PROGRESS", path, sizeof path) == ESPANK_SUCCESS, "the variable is set");
+    words = 0;
+    begin(SLURM_BATCH_SCRIPT, 240);
+    FILE *file = text ? fopen(path, "r+") : NULL;
+    CASE(!text || (file && fputs(text, file) >= 0 && fclose(file) == 0), "the job writes into its file");
+}
+
+static void is_gone(void) {
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s-job%u", state, fake.job);
+    CASE(rmdir(folder) == 0, "nothing is left in the job's folder");
+}
+
+static void says_how_far_it_came(void) {
+    strcpy(job()->comment, "ak1:x kept");
+    has_written("12345\n");
+    let_run(2);
+    end();
+    CASE(requeued("ak1:x kept pf1:it=12345") == 0 && job()->updates == 1, "%s", fake.log);
+    is_gone();
+}
+
+static void says_it_and_is_put_back(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    has_written("7");
+    let_run(300);
+    end();
+    CASE(strstr(job()->ended, "heard=1,rq=1,end=more pf1:it=7"), "its own row has %s", job()->ended);
+    CASE(requeued("heard=1,rq=1,end=more") == 1 && !strstr(job()->comment, "pf1"), "%s", fake.log);
+    is_gone();
+}
+
+/* As after RequeueExit: what an earlier run said goes at the first chance that costs nothing. */
+static void says_nothing_in_its_second_run(void) {
+    strcpy(job()->comment, "a pf1:it=7 b");
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    has_written(NULL);
+    let_run(300);
+    end();
+    CASE(requeued("rq=1,end=more") == 1 && !strstr(job()->comment, "pf1"), "%s", job()->comment);
+    is_gone();
+}
+
+static void says_what_is_no_number(void) {
+    has_written("12 $(reboot)");
+    let_run(2);
+    end();
+    CASE(*job()->comment == '\0' && job()->questions == 0 && job()->updates == 0, "%s", job()->comment);
+    is_gone();
+}
+
+static void says_it_and_nobody_listens(void) {
+    job()->load_error = ESLURM_INVALID_JOB_ID;
+    has_written("7");
+    let_run(2);
+    end();
+    CASE(job()->updates == 0, "%s", fake.log);
+    is_gone();
+}
+
+static void (*const SCENARIOS[])(void) = {says_how_far_it_came,
+                                          says_it_and_is_put_back,
+                                          says_nothing_in_its_second_run,
+                                          says_what_is_no_number,
+                                          says_it_and_nobody_listens,
+                                          goes_on,
                                           often_enough,
                                           is_pending_again,
                                           is_refused,
