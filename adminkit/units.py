@@ -5,6 +5,7 @@ Times are epoch seconds, durations seconds, sizes bytes.
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
@@ -123,6 +124,15 @@ def show_time(epoch: int, tz: tzinfo | None = None) -> str:
         return f"@{epoch}"
 
 
+def parse_share(word: str) -> float:
+    """5% or 0.05, as a share from 0 to 10."""
+    match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", word.strip(), re.ASCII)
+    value = float(match[1]) / (100 if match[2] else 1) if match else math.inf
+    if value > 10:
+        raise UsageError(f"no share: {word}", "write it as 5% or 0.05")
+    return value
+
+
 def show_bytes(size: int) -> str:
     """Bytes in the largest binary unit that leaves a number of at least one: 512 B, 1.5 GiB."""
     value, units = float(abs(size)), ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
@@ -130,6 +140,17 @@ def show_bytes(size: int) -> str:
     while step < len(units) - 1 and round(value, 1 if step else 0) >= 1024:
         value, step = value / 1024, step + 1
     return ("-" if size < 0 else "") + f"{value:.1f}".removesuffix(".0") + f" {units[step]}"
+
+
+def show_energy(joules: float) -> str:
+    """Joules in watt-hours or the largest unit that leaves a number of at least one: 12 Wh, 3.4 kWh, 1,234 MWh."""
+    value, units = joules / 3600, ("Wh", "kWh", "MWh")
+    step = 0
+    while step < len(units) - 1 and abs(value) >= 999.5:
+        value, step = value / 1000, step + 1
+    return (
+        f"{value:,.0f} {units[step]}" if abs(value) >= 99.5 else f"{value:.1f}".removesuffix(".0") + f" {units[step]}"
+    )
 
 
 def _unit(unit: str, word: str) -> int:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
 from adminkit.render.format import LEVELS, in_cell, levels, number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Heat, Panel, Pictures, Report, Series, Trend
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Panel, Pictures, Report, Scatter, Series, Trend
+from adminkit.render.scatter import draw as draw_scatter
 from adminkit.render.trend import draw as draw_trend
 from adminkit.units import show_short
 
@@ -88,7 +89,9 @@ def picture(report: Report, kind: str) -> bytes:
             for c, panel in enumerate(row):
                 place = grid[r, c] if isinstance(panel, Curves) else grid[r, :]
                 _draw(figure.add_subplot(place), panel, span)
-        source = f"{report.meta.title}. {', '.join(report.meta.clusters)}, {number(report.meta.jobs or 0)} jobs"
+        meta = report.meta
+        of = [", ".join(meta.clusters), "" if meta.jobs is None else f"{number(meta.jobs)} jobs"]
+        source = f"{meta.title}. {', '.join(word for word in of if word)}"
         left = 0.16 / figure.get_figwidth()
         figure.text(left, 1 - 0.18 / total, clean(pictures.title), size=14, weight="bold", va="top")
         figure.text(left, 1 - 0.48 / total, clean(source), size=9, color=MUTED, va="top")
@@ -172,6 +175,9 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], titled: bool = True
         _series(ax, panel)
     elif isinstance(panel, Heat):
         _heat(ax, panel)
+    elif isinstance(panel, Scatter):
+        draw_scatter(ax, panel, (RAN, ASKED, INK, MUTED), MUTED, GRID)
+        _legend(ax)
     elif isinstance(panel, Trend):
         draw_trend(ax, panel, (RAN, ASKED, INK), MUTED, GRID)
         _legend(ax)
@@ -179,7 +185,7 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], titled: bool = True
         _bars(ax, panel)
     if titled:
         subtitle = "" if isinstance(panel, Boxes) else panel.subtitle
-        above = 16 if isinstance(panel, (Curves, Series, Trend)) else 4  # points, for the legend
+        above = 16 if isinstance(panel, (Curves, Series, Scatter, Trend)) else 4  # points, for the legend
         style: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
         ax.annotate(clean(subtitle), (0, 1), xytext=(0, above), size=8.5, color=MUTED, **style)
         higher = above + (14 if subtitle else 0)

@@ -10,7 +10,7 @@ from typing import Final
 
 from adminkit.quote import clean
 from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style, Within
-from adminkit.units import show_bytes, show_duration, show_short, show_time
+from adminkit.units import show_bytes, show_duration, show_energy, show_short, show_time
 
 NONE: Final = "-"
 
@@ -39,6 +39,12 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
             return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
         case "bytes":
             return show_bytes(round(value))
+        case "energy":
+            return show_energy(value)
+        case "quantity":
+            return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+        case "watts":
+            return f"{value:,.0f} W" if value >= 100 else f"{value:.1f} W"
         case _:
             return number(value)
 

@@ -34,6 +34,9 @@ STYLES: Final[Mapping[Style, tuple[Dtype, str]]] = {
     "hours": ("Float64", "hours"),
     "time": ("datetime64[s, UTC]", "UTC"),
     "bytes": ("Int64", "bytes"),
+    "energy": ("Float64", "joules"),
+    "watts": ("Float64", "watts"),
+    "quantity": ("Float64", "as its help says"),
     "measured": ("Float64", "as `unit` says"),
     "amount": ("string", "as `unit` says"),
 }

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.render.format import NONE, in_cell, number, percent, plural
-from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Series, Trend
+from adminkit.render.format import NONE, in_cell, number, percent, plural, show
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Scatter, Series, Trend
 from adminkit.units import show_short, show_time
 
 #: The shares at which a curve is read.
@@ -40,6 +40,8 @@ def numbers(panel: Panel) -> Numbers:
         return _curves(panel)
     if isinstance(panel, Heat):
         return _heat(panel)
+    if isinstance(panel, Scatter):
+        return _scatter(panel)
     return _over_time(panel)
 
 
@@ -68,6 +70,15 @@ def _heat(panel: Heat) -> Numbers:
         for name, values, counts in zip(panel.rows, panel.values, panel.counts, strict=True)
     ]
     return Numbers(f"{panel.row_axis}; {panel.column_axis}", panel.columns, rows)
+
+
+def _scatter(panel: Scatter) -> Numbers:
+    rows = [
+        (f"{name}, {dot.name}", [show(dot.x, panel.styles[0], None), show(dot.y, panel.styles[1], None)])
+        for name, dots in panel.lines
+        for dot in dots
+    ]
+    return Numbers("", (panel.x_axis, panel.y_axis), rows[:MOST])
 
 
 def _over_time(panel: Series | Trend) -> Numbers:

@@ -23,7 +23,10 @@ Plain = str | int | float | None
 Cell = Plain | Within
 #: How a value is shown to people; "measured": as the row's `unit` says. JSON and CSV always carry the bare value in
 #: base units; that of an "amount" is the text of a decimal number, so that money stays exact.
-Style = Literal["text", "count", "ratio", "share", "duration", "hours", "time", "bytes", "measured", "amount"]
+Style = Literal[
+    "text", "count", "ratio", "share", "duration", "hours", "time", "bytes", "energy", "watts", "quantity", "measured",
+    "amount",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +179,29 @@ class Trend:
     marks: Sequence[tuple[str, int]] = ()
 
 
-Panel = Curves | Boxes | Bars | Series | Heat | Trend
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A named point of a Scatter; one on the `edge` has none that is better in both directions."""
+
+    name: str
+    x: float
+    y: float
+    edge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """One panel of points in lines by name, five at most; `styles` are those of x and y."""
+
+    title: str
+    subtitle: str
+    x_axis: str
+    y_axis: str
+    lines: Sequence[tuple[str, Sequence[Dot]]]
+    styles: tuple[Style, Style] = ("quantity", "quantity")
+
+
+Panel = Curves | Boxes | Bars | Series | Heat | Trend | Scatter
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from rich.cells import cell_len, set_cell_size
 
 from adminkit.quote import clean
 from adminkit.render.format import in_cell, levels, number, percent
-from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Pictures, Series, Trend
+from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Pictures, Scatter, Series, Trend
+from adminkit.render.scatter import ends
+from adminkit.render.scatter import paper as scatter_paper
 from adminkit.render.trend import column as trend_column
 from adminkit.render.trend import paper as trend_paper
 from adminkit.render.trend import ticks as trend_ticks
@@ -183,6 +185,8 @@ def _other(panel: Panel, width: int, pen: _Pen) -> list[str]:
         return _heat(panel, width, pen)
     if isinstance(panel, Trend):
         return _trend(panel, width, pen)
+    if isinstance(panel, Scatter):
+        return _scatter(panel, width, pen)
     assert isinstance(panel, Bars)
     return _bars(panel, width, pen)
 
@@ -250,6 +254,24 @@ def _trend(panel: Trend, width: int, pen: _Pen) -> list[str]:
         lines.append(pen.paint(" " * (_MARGIN + 1) + _labels(sorted(names), inner), "dim"))
     named = [f"{sign} {clean(name)}" for (name, _), sign in zip(panel.lines, used, strict=False)]
     lines.append("  ".join([*named, f"{signs.both} both"][: None if len(named) > 1 else 1]))
+    return lines
+
+
+def _scatter(panel: Scatter, width: int, pen: _Pen) -> list[str]:
+    """Title, HEIGHT lines of dots, both ends of each axis, and the names of the lines."""
+    signs = pen.signs
+    used = (signs.ran, signs.asked, signs.mean)
+    left, right, low, high = ends(panel)
+    margin = max(len(low), len(high)) + 1
+    inner = max(width - margin - 1, 20)
+    lines = [f"{pen.paint(clean(panel.title), 'bold')}  {pen.paint(clean(panel.subtitle), 'dim')}"]
+    for y, row in enumerate(scatter_paper(panel, inner, HEIGHT, used, signs.both)):
+        label = {0: high, HEIGHT - 1: low}.get(y, "")
+        lines.append(f"{label:>{margin - 1}} {signs.axis}{''.join(_coloured(sign, pen) for sign in row)}")
+    lines.append(" " * margin + signs.corner + signs.floor * inner)
+    lines.append(" " * (margin + 1) + left + right.rjust(inner - len(left)))
+    lines.append(pen.paint(_fit(f"{' ' * (margin + 1)}{clean(panel.x_axis)}; up: {clean(panel.y_axis)}", width), "dim"))
+    lines.append("  ".join(f"{used[k % 3]} {clean(name)}" for k, (name, _) in enumerate(panel.lines)))
     return lines
 
 
