@@ -56,9 +56,7 @@ def test_no_training_fails_by_it(path: str | None, why: str, monkeypatch: pytest
 def test_a_copy_runs_without_adminkit(tmp_path: Path) -> None:
     copy = tmp_path / "progress.py"
     copy.write_text(Path(progress.__file__).read_text())
-    code = (
-        "import sys; sys.path.insert(0, '.'); from progress import Progress; p = Progress('n'); p.step(42); p.write()"
-    )
+    code = "import sys; sys.path.insert(0, '.'); from progress import Progress; p = Progress('n'); p.step(42)"
     subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, check=True)
     assert (tmp_path / "n").read_text().split() == ["42"]
 

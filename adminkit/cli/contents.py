@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         "policy_install.status",
     ),
     "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
-    "simulate": ("simulate.app", "simulate_scenarios.scenarios"),
+    "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
     "soft-limits": ("soft_limits.app",),
     "power": ("power.app",),
     "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),

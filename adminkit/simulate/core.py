@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Model = Literal["fcfs", "easy", "easy-sjbf", "conservative", "slurm"]
 MODELS: Final[tuple[Model, ...]] = get_args(Model)
+#: Jobs of GPUs that shrink and grow, which no scheduler of a site's does yet: simulate/elastic.py.
+Elastic = Literal["elastic"]
 
 #: A number that is not known, or a limit that is not there.
 NONE: Final = -1
@@ -32,24 +34,25 @@ KILLED: Final = 2
 
 _MAGIC: Final = "adminkit-simulate 1"
 _OUTPUTS: Final = ("start", "end", "outcome", "order")
-#: One more where the setting `promises` asks for it, of the models that have it.
-_PROMISED: Final = "promised"
+#: What else some models say: one where the setting `promises` asks for it, two that the model elastic always says.
+_MORE: Final = (("promised",), ("energy", "resizes"), ())
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One run: a model, its settings, a site and jobs. The names are those of docs/simulate-spec.md, in base units.
 
-    `jobs` are columns of one length; `queues`, `nodes`, `down` and `qos` are referred to by their place in the list.
+    `jobs` are columns of one length; the things of the other lists are referred to by their place.
     """
 
-    model: Model
+    model: Model | Elastic
     jobs: Mapping[str, Column]
     settings: Mapping[str, int] = field(default_factory=dict)
     queues: Sequence[Mapping[str, int]] = ()
     nodes: Sequence[Mapping[str, int]] = ()
     down: Sequence[Mapping[str, int]] = ()
     qos: Sequence[Mapping[str, int]] = ()
+    curves: Sequence[Mapping[str, int]] = ()
 
     @property
     def count(self) -> int:
@@ -60,7 +63,8 @@ class Request:
         """The program's input, in pieces: the same bytes for the same request."""
         lines = [_MAGIC, f"model {self.model}"]
         lines += [f"set {_fields(self.settings)}"] if self.settings else []
-        for word, records in (("queue", self.queues), ("nodes", self.nodes), ("down", self.down), ("qos", self.qos)):
+        site = (("queue", self.queues), ("nodes", self.nodes), ("down", self.down), ("qos", self.qos))
+        for word, records in (*site, ("curve", self.curves)):
             lines += [f"{word} {_fields(record)}".rstrip() for record in records]
         lines += [f"jobs {self.count}", *(f"column {name}" for name in self.jobs), "data\n"]
         yield "\n".join(lines).encode("ascii")
@@ -78,7 +82,7 @@ class Schedule:
     """What came of the jobs, in the order of the request; NONE for the start, end and order of one that did not run.
 
     `promised`: the start that a job was promised first, as docs/simulate-spec.md says of each model; None where nobody
-    asked."""
+    asked. `energy` (millijoules of its GPUs; NONE without a curve) and `resizes` are the model elastic's."""
 
     start: Column
     end: Column
@@ -86,6 +90,8 @@ class Schedule:
     order: Column
     facts: Mapping[str, int]
     promised: Column | None = None
+    energy: Column | None = None
+    resizes: Column | None = None
 
 
 def simulate(request: Request, progress: Callable[[int], None] | None = None) -> Schedule:
@@ -154,7 +160,7 @@ def _schedule(answer: bytes) -> Schedule:
     facts = dict(line.removeprefix("fact ").split("=") for line in lines if line.startswith("fact "))
     count = next(int(line.removeprefix("jobs ")) for line in lines if line.startswith("jobs "))
     columns = tuple(line.removeprefix("column ") for line in lines if line.startswith("column "))
-    known = columns in (_OUTPUTS, (*_OUTPUTS, _PROMISED))
+    known = columns in tuple((*_OUTPUTS, *more) for more in _MORE)
     if lines[0] != _MAGIC or not known or len(numbers) != 8 * count * len(columns) or not data_word:
         raise AdminkitError(
             "adminkit-simulate's answer has another form than expected", "install adminkit again: two versions met"
@@ -162,5 +168,5 @@ def _schedule(answer: bytes) -> Schedule:
     values: Any = np.frombuffer(numbers, "<i8").reshape(len(columns), count)
     if sys.byteorder == "big":
         values = values.astype(np.int64)
-    start, end, outcome, order, *more = values
-    return Schedule(start, end, outcome, order, {name: int(value) for name, value in facts.items()}, *more)
+    named = dict(zip(columns, values, strict=True))
+    return Schedule(facts={name: int(value) for name, value in facts.items()}, **named)

@@ -52,6 +52,8 @@ TEXTS: Final[Mapping[str, str]] = {
     "limit_kind": "limit_kind",
     "limit_source": "limit_source",
 }
+#: What tells which program a run was.
+NAMED: Final[Mapping[str, str]] = {"name": "job_name", "qos": "qos"}
 #: Rows fetched at a time.
 CHUNK: Final = 2000
 
@@ -71,16 +73,21 @@ class Runs:
         return len(self.numbers["id"])
 
 
-def read_runs(db: sqlite3.Connection, chosen: Filter, tick: Callable[[int], None] = lambda done: None) -> Runs:
+def read_runs(
+    db: sqlite3.Connection,
+    chosen: Filter,
+    tick: Callable[[int], None] = lambda done: None,
+    texts: Mapping[str, str] = TEXTS,
+) -> Runs:
     """The runs of one cluster that `chosen` takes, whatever their state and length. `tick` is told how many are read.
 
-    About 200 bytes are kept for each.
+    About 200 bytes are kept for each. `texts`: name -> column, of what is wanted in words.
     """
     import numpy as np
 
     selection = select(replace(chosen, states=(), min_elapsed=None), limits=False)
-    wanted = ", ".join([*(f"coalesce({sql}, -1)" for sql in NUMBERS.values()), *TEXTS.values()])
-    tables: list[dict[str | None, int]] = [{None: -1} for _ in TEXTS]
+    wanted = ", ".join([*(f"coalesce({sql}, -1)" for sql in NUMBERS.values()), *texts.values()])
+    tables: list[dict[str | None, int]] = [{None: -1} for _ in texts]
     numbers: list[Any] = []
     codes: list[Any] = []
     done = 0
@@ -96,13 +103,13 @@ def read_runs(db: sqlite3.Connection, chosen: Filter, tick: Callable[[int], None
         excluded = left_out.counts(done)
         ends = span(db)
     table = np.concatenate(numbers, axis=1) if numbers else np.empty((len(NUMBERS), 0), dtype=np.int64)
-    words = np.concatenate(codes, axis=1) if codes else np.empty((len(TEXTS), 0), dtype=np.int32)
+    words = np.concatenate(codes, axis=1) if codes else np.empty((len(texts), 0), dtype=np.int32)
     place = {name: number for number, name in enumerate(NUMBERS)}
     order = np.lexsort((table[place["id"]], table[place["submit"]]))
     return Runs(
         {name: table[number][order] for name, number in place.items()},
-        {name: words[number][order] for number, name in enumerate(TEXTS)},
-        {name: [word for word in known if word is not None] for name, known in zip(TEXTS, tables, strict=True)},
+        {name: words[number][order] for number, name in enumerate(texts)},
+        {name: [word for word in known if word is not None] for name, known in zip(texts, tables, strict=True)},
         "".join(chosen.clusters),
         excluded,
         ends,

@@ -86,8 +86,9 @@ if [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then echo 41 > "$ADMINKIT_PROGRESS"; sle
 
 
 def test_the_number_of_gpus_that_takes_less_energy(site: tuple[Watched, Meter], tmp_path: Path) -> None:
-    """PowerFlow's line, at Zeus' watts: two GPUs at 133.5 W each, one at 190.2 W, and about the same time. Beside them a
-    job that does not hold its node alone.
+    """PowerFlow's line, at Zeus' watts: two GPUs at 133.5 W each, one at 190.2 W, and about the same time.
+
+    Beside them a job that does not hold its node alone.
     """
     (plugin, meter), db = site, tmp_path / "trace.db"
     cluster = plugin.cluster

@@ -75,9 +75,8 @@ def _sanitizers(root: Path) -> list[Part]:
     if (root / "tests/c/Makefile").exists():
         script = 'make -C tests/c asan && export ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest"'
         script += ' && export ADMINKIT_SIMULATE="$PWD/build/c/adminkit-simulate"'
-        script += (
-            ' && "$0" -m pytest -m "not soak" tests/native tests/simulate/test_core.py tests/simulate/test_plain.py'
-        )
+        models = " ".join(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core"))
+        script += f' && "$0" -m pytest -m "not soak" tests/native {models}'
         command = ("sh", "-c", script, sys.executable)
         found.append(Part("C under ASan and UBSan", command, needs("cc", "gcc")))
         found.append(Part("a minute of fuzzing", ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60"), fuzzer))

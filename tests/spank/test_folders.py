@@ -65,7 +65,10 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
         ("adminkit_hello.so", {"slurm_spank_init"}),
         (
             "adminkit_ckpt.so",
-            {f"slurm_spank_{name}" for name in ("init", "init_post_opt", "task_post_fork", "task_exit", "exit")},
+            {
+                f"slurm_spank_{name}"
+                for name in ("init", "init_post_opt", "user_init", "task_post_fork", "task_exit", "exit")
+            },
         ),
     ],
 )

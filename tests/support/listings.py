@@ -371,6 +371,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "simulate-run": simulations.run,
     "simulate-replay": simulations.replay,
     "simulate-scenarios": simulated,
+    "simulate-elastic": simulations.elastic,
     "soft-limits-guard": guarded,
     "soft-limits-status": soft_status,
     "soft-limits-trial": soft_trial,

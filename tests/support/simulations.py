@@ -7,16 +7,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from adminkit.render.report import Report
+from adminkit.render.report import Meta, Report
 from adminkit.reports.calibration import calibration_report
+from adminkit.reports.elastic import TITLE, elastic_report
 from adminkit.reports.simulate import run_report
 from adminkit.simulate.calibrate import Calibration, Part, Waits
 from adminkit.simulate.core import DONE, KILLED, Schedule
+from adminkit.simulate.elastic import Against, Answer, Machine, Measures, Row, Rules
+from adminkit.simulate.elastic_input import Curve, Workload
 from adminkit.simulate.jobs import Jobs, Missing
 from adminkit.simulate.machine import pool
 from adminkit.simulate.subject import Subject
 from adminkit.simulate.unmodelled import Cause
 from adminkit.stats.select import Filter
+from adminkit.stats.student import Difference
 from adminkit.stats.workload import Runs
 from tests.support.builders import MONDAY
 from tests.support.reports import HOSTILE
@@ -62,3 +66,23 @@ def replay(_: Path) -> Report:
     why = f"the error of the mean wait is -16.2% (-21.0% to -10.0%), the order of starts agrees by 0.95 in {HOSTILE}"
     found = Calibration("direction only", why, parts, causes, 0.05, (0.81, 0.8), 300, waits)
     return calibration_report(_subject(("jobs come when they were eligible",)), found, _EVERYBODY, DB)
+
+
+def elastic(_: Path) -> Report:
+    """Two machines: one where the budget is kept and one where no efficiency keeps it."""
+    curve = Curve((1, 2), (10.0, 15.0), (300.0, 500.0))
+    jobs = Workload((0, 10, 20), (5000, 3600, 3600), (1, 2, 3), (0, 0, -1), (False, True, False), (curve,),
+                    {f"without GPUs: {HOSTILE}": 2})  # fmt: skip
+    small, large = Machine(1, 2), Machine(4, 8)
+    fifo = Measures(2, 7200.0, 9000.0, 5000.0, 5.4e6, 1e6, 9000, 0, 120.0, 0)
+    better = Measures(2, 6000.5, 9100.0, 4000.0, 5.3e6, 1.1e6, 9100, 3, 120.0, 0)
+    shorter = Against("fifo", 1.2, Difference(-1199.5, -1300.0, -1099.0, 0.0), "shorter")
+    same = Against("fifo", 1.0, Difference(0.1, -0.4, 0.6, 0.7), "no difference")
+    rows = [
+        Row(small, "fifo", None, fifo), Row(small, "elastic", 0.6, better, [shorter]),
+        Row(large, "fifo", None, fifo), Row(large, "elastic", 1.0, fifo, [same]),
+    ]  # fmt: skip
+    tried = {small: {0: fifo, 600: better}, large: {1000: fifo}}
+    found = Answer(rows, tried, {small: 5.4e6, large: 1e6}, {small: True, large: False})
+    rules = Rules(sleep_after=600)
+    return elastic_report(found, jobs, 0.5, rules, 20, Meta.plain(TITLE, [], filters={"jobs": HOSTILE}))

@@ -14,6 +14,11 @@
 #define ANY(type, name, usual)                                                                               \
     { #name, offsetof(struct type, name), true, INT64_MIN, INT64_MAX, usual }
 #define SET(name, least, usual) WIDE(sim_settings, name, least, usual)
+/* A rate times a run of 2^31 s stays below 2^63. */
+#define CURVE(i, gpus)                                                                                       \
+    {"rate" #gpus, offsetof(struct sim_curve, rate[i]), false, 0, 1 << 30, 0}, {                             \
+        "watts" #gpus, offsetof(struct sim_curve, watts[i]), false, 0, INT32_MAX, 0                          \
+    }
 #define JOB(name, least, usual) NARROW(sim_job, name, least, usual)
 
 /* Slurm's own defaults, but for `release` and `test_micros`, which have none. */
@@ -60,6 +65,14 @@ const struct sim_field sim_set_fields[] = {
     SET(priority_weight_partition, 0, 0),
     SET(priority_weight_qos, 0, 0),
     SET(test_micros, 0, 0),
+    SET(policy, 0, 0),
+    SET(restart, 0, 0),
+    SET(hold, 1, 1),
+    SET(look, 1, 1),
+    SET(efficiency, 0, 0),
+    SET(idle_watts, 0, 0),
+    SET(sleep_watts, 0, 0),
+    SET(sleep_after, SIM_NONE, SIM_NONE),
     {0},
 };
 
@@ -106,6 +119,10 @@ const struct sim_field sim_qos_fields[] = {
     {0},
 };
 
+const struct sim_field sim_curve_fields[] = {
+    CURVE(0, 1), CURVE(1, 2), CURVE(2, 4), CURVE(3, 8), CURVE(4, 16), CURVE(5, 32), CURVE(6, 64), {0},
+};
+
 const struct sim_field sim_job_fields[] = {
     ANY(sim_job, id, SIM_NONE),
     WIDE(sim_job, submit, -MOST, SIM_NONE),
@@ -118,6 +135,7 @@ const struct sim_field sim_job_fields[] = {
     JOB(priority, SIM_NONE, SIM_NONE),
     JOB(after, SIM_NONE, SIM_NONE),
     JOB(delay, 0, 0),
+    JOB(curve, SIM_NONE, SIM_NONE),
     JOB(nodes, 0, 1),
     JOB(most_nodes, SIM_NONE, SIM_NONE),
     JOB(cpus, 0, 1),

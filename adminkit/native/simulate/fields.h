@@ -13,7 +13,7 @@ struct sim_field {
 };
 
 extern const struct sim_field sim_set_fields[], sim_queue_fields[], sim_nodes_fields[], sim_down_fields[],
-    sim_qos_fields[], sim_job_fields[];
+    sim_qos_fields[], sim_curve_fields[], sim_job_fields[];
 
 const struct sim_field *sim_field_named(const struct sim_field *fields, const char *name);
 /* False: the value is out of the field's range. */

@@ -135,6 +135,8 @@ static bool line(struct reading *reading, char *text, bool *done) {
         return grow(reading, (void **)&sim->down, &sim->downs, sizeof *sim->down, sim_down_fields, rest);
     if (strcmp(text, "qos") == 0)
         return grow(reading, (void **)&sim->qos, &sim->qoses, sizeof *sim->qos, sim_qos_fields, rest);
+    if (strcmp(text, "curve") == 0)
+        return grow(reading, (void **)&sim->curve, &sim->curves, sizeof *sim->curve, sim_curve_fields, rest);
     if (strcmp(text, "jobs") == 0)
         return jobs(reading, rest);
     if (strcmp(text, "column") == 0)
@@ -217,6 +219,9 @@ static bool refers(struct reading *reading) {
         if (sim->job[i].qos != SIM_NONE && (size_t)sim->job[i].qos >= sim->qoses)
             return fail(reading, "job %zu: no qos of number %d", i, sim->job[i].qos);
     for (size_t i = 0; i < sim->jobs; i++)
+        if (sim->job[i].curve != SIM_NONE && (size_t)sim->job[i].curve >= sim->curves)
+            return fail(reading, "job %zu: no curve of number %d", i, sim->job[i].curve);
+    for (size_t i = 0; i < sim->jobs; i++)
         if (sim->job[i].after != SIM_NONE && (size_t)sim->job[i].after >= i)
             return fail(reading, "job %zu: job %d is not before it", i, sim->job[i].after);
     return true;
@@ -243,8 +248,11 @@ void sim_free(struct sim *sim) {
     free(sim->nodes);
     free(sim->down);
     free(sim->qos);
+    free(sim->curve);
     free(sim->job);
     free(sim->turn);
     free(sim->promised);
+    free(sim->energy);
+    free(sim->resizes);
     sim_follow_free(sim);
 }

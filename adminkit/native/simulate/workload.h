@@ -31,6 +31,7 @@ struct sim_job {
     int32_t priority; /* SIM_NONE: computed from the factors */
     int32_t after; /* the number of an earlier job: it comes once that one has ended; SIM_NONE: by itself */
     int32_t delay; /* it comes so long after that end, if that is later than its submit */
+    int32_t curve; /* elastic: the number of its curve; SIM_NONE: its GPUs stay what they are */
 
     int64_t queues;           /* a bit for each queue that it names */
     int64_t features;         /* a bit for each feature that all its nodes have */
@@ -78,6 +79,15 @@ struct sim_qos {
     int64_t group_cpus, group_gpus, group_jobs;
 };
 
+#define SIM_CURVE_SIZES 7 /* 1, 2, 4 … 64 GPUs */
+
+/* How fast one program is on 2^i GPUs, and what they draw. The unit of a rate is the curve's own. 0: not
+ * known. */
+struct sim_curve {
+    int32_t rate[SIM_CURVE_SIZES];
+    int32_t watts[SIM_CURVE_SIZES]; /* milliwatts, of all the GPUs */
+};
+
 enum sim_order { SIM_BY_SUBMIT, SIM_BY_NEED, SIM_BY_PRIORITY };
 
 struct sim_settings {
@@ -99,6 +109,13 @@ struct sim_settings {
     int64_t priority_calc_period, priority_max_age, priority_favor_small;
     int64_t priority_weight_age, priority_weight_job_size, priority_weight_partition, priority_weight_qos;
     int64_t test_micros; /* what one test of a job takes slurmctld, microseconds */
+
+    /* elastic: docs/simulate-elastic.md */
+    int64_t policy;                  /* enum elastic_policy */
+    int64_t restart, hold, look;     /* seconds */
+    int64_t efficiency;              /* thousandths */
+    int64_t idle_watts, sleep_watts; /* milliwatts of a GPU */
+    int64_t sleep_after;             /* seconds; SIM_NONE: never */
 };
 
 struct sim_fact {
@@ -114,13 +131,16 @@ struct sim {
     struct sim_nodes *nodes;
     struct sim_down *down;
     struct sim_qos *qos;
+    struct sim_curve *curve;
     struct sim_job *job; /* as it was given */
-    size_t queues, classes, downs, qoses, jobs;
+    size_t queues, classes, downs, qoses, curves, jobs;
     int32_t
         *turn; /* the jobs that can run and follow no other, by submit, then id: what a model goes through */
     size_t turns;
     struct sim_followers *followers; /* follow.h; NULL: no job follows another */
     int64_t *promised; /* out, by job: see docs/simulate-spec.md; SIM_NONE: none; NULL: nobody asks */
+    int64_t *energy;  /* out, by job, of elastic: millijoules; SIM_NONE: no curve says; NULL: another model */
+    int64_t *resizes; /* the same: how often its GPUs changed once it had started */
     struct sim_fact fact[SIM_MAX_FACTS]; /* out: what the run counted */
     size_t facts, started;
     bool progress;
@@ -129,7 +149,7 @@ struct sim {
 
 /* A model starts each job of `turn` that fits. False: sim->error. */
 typedef bool sim_model(struct sim *sim);
-sim_model sim_fcfs, sim_easy, sim_easy_sjbf, sim_conservative, sim_slurm;
+sim_model sim_fcfs, sim_easy, sim_easy_sjbf, sim_conservative, sim_slurm, sim_elastic;
 
 struct sim_model_name {
     const char *name;

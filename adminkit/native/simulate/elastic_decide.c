@@ -1,0 +1,235 @@
+/* elastic_decide.c - how many GPUs each task is to have now, and the acts that follow. */
+#include "elastic.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* GPU-seconds: who got less than the first comes first, then who got less than the second. */
+static const int64_t levels[] = {3600, 36000};
+
+void elastic_progress(struct elastic *e, struct elastic_task *task, int64_t now) {
+    if (task->size != SIM_NONE) {
+        const int64_t from = task->at > task->ready ? task->at : task->ready;
+        elastic_spend(&e->sim->energy[task->job], task->curve->watts[task->size], now - task->at);
+        elastic_spend(&task->served, INT64_C(1) << task->size, now - task->at);
+        if (now > from) {
+            const int64_t done = task->curve->rate[task->size] * (now - from);
+            task->left = done < task->left ? task->left - done : 0;
+        }
+    }
+    task->at = now;
+}
+
+/* Seconds that the rest takes on 2^size GPUs. */
+static int64_t rest(const struct elastic_task *task, int32_t size) {
+    return elastic_ceil(task->left, task->curve->rate[size]);
+}
+
+static bool pays(const struct elastic *e, const struct elastic_task *task, int32_t size) {
+    return rest(task, task->size) - rest(task, size) > e->sim->set.restart;
+}
+
+/* Whether its size must stay: it changed not long ago, or is about to end. */
+static bool is_held(const struct elastic *e, const struct elastic_task *task, int64_t now) {
+    return task->size != SIM_NONE &&
+           (now - task->changed < e->sim->set.hold || rest(task, task->size) <= e->sim->set.restart);
+}
+
+static int by_key(const void *a, const void *b) {
+    return elastic_before(a, b) ? -1 : 1;
+}
+
+/* The step from 2^size GPUs to twice as many: seconds saved per joule more. False: it may not be taken. */
+static bool step(const struct elastic *e, const struct elastic_task *task, int32_t size, double *score) {
+    const struct sim_curve *curve = task->curve;
+    const struct sim_settings *set = &e->sim->set;
+    const int32_t next = size + 1;
+    if (next >= SIM_CURVE_SIZES || curve->rate[next] <= curve->rate[size])
+        return false;
+    if ((int64_t)curve->rate[next] * 1000 <
+        set->efficiency * ((int64_t)curve->rate[task->least] << (next - task->least)))
+        return false;
+    const double slow = curve->rate[size], fast = curve->rate[next];
+    const double before = (double)(curve->watts[size] - (set->idle_watts << size)) / slow;
+    const double after = (double)(curve->watts[next] - (set->idle_watts << next)) / fast;
+    *score = after > before ? (1 / slow - 1 / fast) / (after - before) : INFINITY;
+    return true;
+}
+
+static bool add_step(struct elastic *e, int32_t number, int32_t size) {
+    double score;
+    const struct elastic_task *task = &e->task[number];
+    return !step(e, task, size, &score) ||
+           elastic_push(&e->steps, (struct elastic_key){score, rest(task, task->least), number});
+}
+
+/* Doubles the best one after the other. False: no memory. */
+static bool grow(struct elastic *e, int64_t *free) {
+    for (size_t i = 0; i < e->actives; i++) {
+        const struct elastic_task *task = &e->task[e->active[i]];
+        if (!task->held && task->target != SIM_NONE && !add_step(e, e->active[i], task->target))
+            return false;
+    }
+    while (e->steps.used) {
+        const int32_t number = elastic_pop(&e->steps).item;
+        struct elastic_task *task = &e->task[number];
+        const int64_t more = INT64_C(1) << task->target;
+        if (more > *free)
+            continue;
+        *free -= more;
+        if (!add_step(e, number, ++task->target))
+            return false;
+    }
+    return true;
+}
+
+/* Who keeps its size at no one's cost keeps it, and who gains less than a restart does. */
+static void keep(struct elastic *e, int64_t *free) {
+    for (size_t i = 0; i < e->actives; i++) {
+        struct elastic_task *task = &e->task[e->active[i]];
+        if (task->size != SIM_NONE && task->target > task->size && !pays(e, task, task->target)) {
+            *free += (INT64_C(1) << task->target) - (INT64_C(1) << task->size);
+            task->target = task->size;
+        }
+    }
+    for (size_t i = 0; i < e->actives; i++) {
+        struct elastic_task *task = &e->task[e->active[i]];
+        if (task->target >= task->size)
+            continue;
+        const int64_t less =
+            (INT64_C(1) << task->size) - (task->target == SIM_NONE ? 0 : INT64_C(1) << task->target);
+        if (less <= *free) {
+            *free -= less;
+            task->target = task->size;
+        }
+    }
+}
+
+/* Gives every active task its target; `free` GPUs are there for all of them. False: no memory. */
+static bool aim(struct elastic *e, int64_t now, int64_t free) {
+    const enum elastic_policy policy = (enum elastic_policy)e->sim->set.policy;
+    size_t count = 0;
+    for (size_t i = 0; i < e->actives; i++) {
+        struct elastic_task *task = &e->task[e->active[i]];
+        int64_t when = task->served < levels[0] ? 0 : task->served < levels[1] ? 1 : 2;
+        if (policy != ELASTIC_LAS)
+            when = rest(task, policy == ELASTIC_SRTF ? task->asked : task->least);
+        task->held = is_held(e, task, now);
+        task->target = task->held ? task->size : SIM_NONE;
+        if (task->held)
+            free -= INT64_C(1) << task->size;
+        else
+            e->order[count++] = (struct elastic_key){0, when, e->active[i]};
+    }
+    qsort(e->order, count, sizeof *e->order, by_key);
+    for (size_t i = 0; i < count; i++) {
+        struct elastic_task *task = &e->task[e->order[i].item];
+        const int32_t size = policy == ELASTIC_ELASTIC ? task->least : task->asked;
+        if (INT64_C(1) << size <= free) {
+            task->target = size;
+            free -= INT64_C(1) << size;
+        }
+    }
+    if (policy == ELASTIC_ELASTIC && !grow(e, &free))
+        return false;
+    keep(e, &free);
+    return true;
+}
+
+/* Its block is taken already. False: no memory. */
+static bool resize(struct elastic *e, int32_t number, int32_t size, struct elastic_block block, int64_t now) {
+    struct elastic_task *task = &e->task[number];
+    task->size = size;
+    task->block = block;
+    task->ready = now;
+    if (task->ran) {
+        e->sim->resizes[task->job]++;
+        task->ready = now + e->sim->set.restart;
+        task->changed = now;
+    } else {
+        task->ran = true;
+        elastic_began(e->sim, &e->sim->job[task->job], now);
+    }
+    task->end = task->ready + rest(task, size);
+    return elastic_push(&e->ends, (struct elastic_key){0, task->end, number});
+}
+
+static bool shrink(struct elastic *e, int32_t number, int64_t now) {
+    struct elastic_task *task = &e->task[number];
+    elastic_set(&e->machine, &task->block, false, now);
+    if (task->target == SIM_NONE) {
+        task->size = SIM_NONE;
+        return true;
+    }
+    const struct elastic_block block = elastic_part(&e->machine, task->block, task->target);
+    elastic_set(&e->machine, &block, true, now);
+    return resize(e, number, task->target, block, now);
+}
+
+/* Starts a task, or gives it more GPUs: as many of its target as a block is free for. */
+static bool enlarge(struct elastic *e, int32_t number, int64_t now) {
+    struct elastic_task *task = &e->task[number];
+    const bool runs = task->size != SIM_NONE;
+    const bool elastic = e->sim->set.policy == ELASTIC_ELASTIC;
+    const int32_t lowest = runs ? task->size + 1 : elastic ? task->least : task->target;
+    struct elastic_block block;
+    if (runs)
+        elastic_set(&e->machine, &task->block, false, now);
+    for (int32_t size = task->target; size >= lowest; size--) {
+        if (!task->curve->rate[size] || (runs && !pays(e, task, size)))
+            continue;
+        if (elastic_take(&e->machine, 1 << size, now, &block))
+            return resize(e, number, size, block, now);
+    }
+    if (runs)
+        elastic_set(&e->machine, &task->block, true, now);
+    return true;
+}
+
+static bool act(struct elastic *e, int64_t now) {
+    size_t count = 0;
+    for (size_t i = 0; i < e->actives; i++) {
+        const struct elastic_task *task = &e->task[e->active[i]];
+        if (task->target > task->size)
+            e->order[count++] = (struct elastic_key){task->target, (int64_t)i, e->active[i]};
+        else if (task->target < task->size && !shrink(e, e->active[i], now))
+            return false;
+    }
+    qsort(e->order, count, sizeof *e->order, by_key); /* large blocks first */
+    for (size_t i = 0; i < count; i++)
+        if (!enlarge(e, e->order[i].item, now))
+            return false;
+    return true;
+}
+
+/* Looks again when the first hold ends; las, too, when a turn of those who wait could come. */
+static void set_next_look(struct elastic *e, int64_t now) {
+    const struct sim_settings *set = &e->sim->set;
+    bool waits = false;
+    e->last_look = now;
+    e->next_look = INT64_MAX;
+    for (size_t i = 0; i < e->actives; i++) {
+        const struct elastic_task *task = &e->task[e->active[i]];
+        waits = waits || task->size == SIM_NONE;
+        if (task->size != SIM_NONE && task->held && now - task->changed < set->hold &&
+            task->changed + set->hold < e->next_look)
+            e->next_look = task->changed + set->hold;
+    }
+    if (waits && set->policy == ELASTIC_LAS && now + set->hold < e->next_look)
+        e->next_look = now + set->hold;
+    if (e->next_look < now + set->look)
+        e->next_look = now + set->look;
+}
+
+bool elastic_decide(struct elastic *e, int64_t now) {
+    int64_t free = e->machine.free;
+    for (size_t i = 0; i < e->actives; i++) {
+        struct elastic_task *task = &e->task[e->active[i]];
+        elastic_progress(e, task, now);
+        free += task->size == SIM_NONE ? 0 : INT64_C(1) << task->size;
+    }
+    if (!aim(e, now, free) || !act(e, now))
+        return false;
+    set_next_look(e, now);
+    return true;
+}
