@@ -31,6 +31,7 @@ TARGETS: dict[str, tuple[tuple[Model, float], ...]] = {
     RICC: (("easy", 0.08), ("conservative", 0.008)),
 }
 SLURM_TARGET = 0.03
+ELASTIC_TARGET = 0.008
 #: RICC's nodes have eight processors. Its queue is thousands deep from the beginning; the whole takes many minutes.
 RICC_NODE, RICC_JOBS = 8, 30_000
 MEGABYTES = 300
@@ -72,7 +73,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
             )
             _print_least(ratio, len(jobs["id"]))
             results += [ratio] if path else []
-    results += [_slurm(sort, folder), *rival.run(folder)]
+    results += [*_elastic(sort), _slurm(sort, folder), *rival.run(folder)]
     _print_deep_queue()
     _print_memory(rows, folder)
     return results
@@ -83,6 +84,29 @@ def _print_least(ratio: pairs.Ratio, jobs: int) -> None:
         f"  {jobs / min(ratio.ours) / 1e6:.3f} M jobs/s at best, qsort "
         f"{jobs / min(ratio.theirs) / 1e6:.3f} M: {min(ratio.theirs) / min(ratio.ours):.4f} ×"
     )
+
+
+def _elastic(sort: Path) -> list[pairs.Ratio]:
+    """The policy elastic on RICC's jobs as if each processor were a GPU, rounded down to 1, 2, 4 … 64 of them."""
+    path = public(RICC)
+    if path is None:
+        print(f"elastic: not run: no {RICC} under $ADMINKIT_TRACES")
+        return []
+    procs, jobs = read_jobs(path)
+    gpus = 1 << np.log2(jobs["procs"].clip(1, 64)).astype(np.int64)
+    columns = {"submit": jobs["submit"], "run": jobs["run"], "gpus": gpus, "curve": np.zeros_like(gpus)}
+    curve = {f"rate{1 << size}": round(1e6 * 1.7**size) for size in range(7)}
+    curve |= {f"watts{1 << size}": round(3e5 * 1.9**size) for size in range(7)}
+    settings = {"policy": 3, "restart": 120, "hold": 3600, "look": 60, "efficiency": 500, "idle_watts": 55_000}
+    nodes = [{"count": procs // RICC_NODE, "gpus": RICC_NODE}]
+    ratio = pairs.compare(
+        "RICC: elastic, against qsort",
+        partial(model_seconds, Request("elastic", columns, settings, [{}], nodes, curves=[curve])),
+        partial(sort_seconds, sort, jobs),
+        ELASTIC_TARGET,
+    )
+    _print_least(ratio, len(gpus))
+    return [ratio]
 
 
 def _slurm(sort: Path, folder: Path) -> pairs.Ratio:

@@ -77,15 +77,19 @@ static bool check(struct sim *sim) {
 static bool room(struct elastic *e) {
     struct sim *sim = e->sim;
     e->block = malloc((sim->jobs + 1) * sizeof *e->block);
+    e->step = malloc((sim->curves + 1) * SIM_CURVE_SIZES * sizeof *e->step);
     e->started = malloc((sim->jobs + 1) * sizeof *e->started);
     e->task = malloc((sim->jobs + 1) * sizeof *e->task);
     e->active = malloc((sim->jobs + 1) * sizeof *e->active);
     e->order = malloc((sim->jobs + 1) * sizeof *e->order);
     sim->energy = malloc((sim->jobs + 1) * sizeof *sim->energy);
     sim->resizes = calloc(sim->jobs + 1, sizeof *sim->resizes);
+    for (size_t i = 0; e->step && i < sim->curves; i++)
+        elastic_steps(&sim->set, &sim->curve[i], least_size(&sim->curve[i]), e->step + i * SIM_CURVE_SIZES);
     for (size_t i = 0; sim->energy && i < sim->jobs; i++)
         sim->energy[i] = sim->job[i].curve == SIM_NONE ? SIM_NONE : 0;
-    return e->block && e->started && e->task && e->active && e->order && sim->energy && sim->resizes;
+    return e->block && e->step && e->started && e->task && e->active && e->order && sim->energy &&
+           sim->resizes;
 }
 
 /* Those that can change; in fifo's schedule they had no more than a place in the queue. */
@@ -98,6 +102,7 @@ static void tasks_of(struct elastic *e) {
         const struct sim_curve *curve = &sim->curve[job->curve];
         const int32_t asked = elastic_size(job->gpus);
         e->task[e->tasks++] = (struct elastic_task){.curve = curve,
+                                                    .step = e->step + (size_t)job->curve * SIM_CURVE_SIZES,
                                                     .left = (int64_t)job->run * curve->rate[asked],
                                                     .changed = LONG_AGO,
                                                     .at = job->submit,
@@ -224,6 +229,7 @@ bool sim_elastic(struct sim *sim) {
     }
     free(e.machine.node);
     free(e.block);
+    free(e.step);
     free(e.started);
     free(e.task);
     free(e.active);

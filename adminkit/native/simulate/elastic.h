@@ -45,11 +45,13 @@ struct elastic_heap {
 /* A job that may shrink and grow. Sizes are powers: 2^size GPUs; SIM_NONE: it waits. */
 struct elastic_task {
     const struct sim_curve *curve;
+    const double *step;     /* elastic_steps of the curve */
     int64_t left;           /* of its work, in the curve's unit times seconds */
     int64_t at;             /* up to when `left`, its energy and `served` are counted */
     int64_t ready, changed; /* it makes progress from then on; its size changed then */
     int64_t served;         /* GPU-seconds */
     int64_t end;            /* if nothing changes */
+    int64_t rest; /* seconds on the fewest GPUs (elastic) or those it asked for (srtf), at the last look */
     int32_t job, asked, least, size, target;
     bool ran, held;
     struct elastic_block block;
@@ -59,6 +61,7 @@ struct elastic {
     struct sim *sim;
     struct elastic_machine machine;
     struct elastic_block *block; /* by job: where fifo put it */
+    double *step;                /* elastic_steps of each curve */
     int32_t *started;            /* jobs in the order of fifo's starts */
     size_t starts;
     struct elastic_task *task; /* in the order of sim->turn */
@@ -96,12 +99,17 @@ void elastic_settle(struct elastic_machine *machine, int64_t now);
 bool elastic_before(const struct elastic_key *a, const struct elastic_key *b);
 bool elastic_push(struct elastic_heap *heap, struct elastic_key key);
 struct elastic_key elastic_pop(struct elastic_heap *heap);
+/* The same as a pop and a push. */
+void elastic_replace(struct elastic_heap *heap, struct elastic_key key);
 
 /* Jobs in the order of priority and submission, each with the GPUs it asks for; nobody passes the first. */
 bool elastic_fifo(struct elastic *e);
 bool elastic_is_fixed(const struct sim_job *job);
 void elastic_began(struct sim *sim, struct sim_job *job, int64_t at);
 
+/* For each size the step to twice as many GPUs: seconds saved per joule more; -1: it may not be taken. */
+void elastic_steps(const struct sim_settings *set, const struct sim_curve *curve, int32_t least,
+                   double *score);
 /* Decides the size of every active task and acts. False: no memory. */
 bool elastic_decide(struct elastic *e, int64_t now);
 /* Counts what a task did up to now. */

@@ -39,46 +39,70 @@ static int by_key(const void *a, const void *b) {
     return elastic_before(a, b) ? -1 : 1;
 }
 
-/* The step from 2^size GPUs to twice as many: seconds saved per joule more. False: it may not be taken. */
-static bool step(const struct elastic *e, const struct elastic_task *task, int32_t size, double *score) {
-    const struct sim_curve *curve = task->curve;
-    const struct sim_settings *set = &e->sim->set;
-    const int32_t next = size + 1;
-    if (next >= SIM_CURVE_SIZES || curve->rate[next] <= curve->rate[size])
-        return false;
-    if ((int64_t)curve->rate[next] * 1000 <
-        set->efficiency * ((int64_t)curve->rate[task->least] << (next - task->least)))
-        return false;
-    const double slow = curve->rate[size], fast = curve->rate[next];
-    const double before = (double)(curve->watts[size] - (set->idle_watts << size)) / slow;
-    const double after = (double)(curve->watts[next] - (set->idle_watts << next)) / fast;
-    *score = after > before ? (1 / slow - 1 / fast) / (after - before) : INFINITY;
-    return true;
+void elastic_steps(const struct sim_settings *set, const struct sim_curve *curve, int32_t least,
+                   double *score) {
+    for (int32_t size = 0; size < SIM_CURVE_SIZES; size++) {
+        const int32_t next = size + 1;
+        score[size] = -1;
+        if (size < least || next == SIM_CURVE_SIZES || curve->rate[next] <= curve->rate[size])
+            continue;
+        const int64_t linear = (int64_t)curve->rate[least] << (next - least);
+        if ((int64_t)curve->rate[next] * 1000 < set->efficiency * linear)
+            continue;
+        const double slow = curve->rate[size], fast = curve->rate[next];
+        const double before = (double)(curve->watts[size] - (set->idle_watts << size)) / slow;
+        const double after = (double)(curve->watts[next] - (set->idle_watts << next)) / fast;
+        score[size] = after > before ? (1 / slow - 1 / fast) / (after - before) : INFINITY;
+    }
 }
 
-static bool add_step(struct elastic *e, int32_t number, int32_t size) {
-    double score;
-    const struct elastic_task *task = &e->task[number];
-    return !step(e, task, size, &score) ||
-           elastic_push(&e->steps, (struct elastic_key){score, rest(task, task->least), number});
+/* Takes every step that may be taken, if there are GPUs for all of them: then their order does not matter. */
+static bool grow_all(struct elastic *e, int64_t *free) {
+    int64_t left = *free;
+    for (size_t i = 0; i < e->actives && left >= 0; i++) {
+        const struct elastic_task *task = &e->task[e->active[i]];
+        int32_t size = task->target;
+        while (!task->held && size != SIM_NONE && task->step[size] >= 0)
+            left -= INT64_C(1) << size++;
+    }
+    if (left < 0)
+        return false;
+    for (size_t i = 0; i < e->actives; i++) {
+        struct elastic_task *task = &e->task[e->active[i]];
+        while (!task->held && task->target != SIM_NONE && task->step[task->target] >= 0)
+            task->target++;
+    }
+    *free = left;
+    return true;
 }
 
 /* Doubles the best one after the other. False: no memory. */
 static bool grow(struct elastic *e, int64_t *free) {
+    struct elastic_key key;
+    if (grow_all(e, free))
+        return true;
+    e->steps.used = 0;
     for (size_t i = 0; i < e->actives; i++) {
         const struct elastic_task *task = &e->task[e->active[i]];
-        if (!task->held && task->target != SIM_NONE && !add_step(e, e->active[i], task->target))
+        if (task->held || task->target == SIM_NONE || task->step[task->target] < 0)
+            continue;
+        key = (struct elastic_key){task->step[task->target], task->rest, e->active[i]};
+        if (!elastic_push(&e->steps, key))
             return false;
     }
-    while (e->steps.used) {
-        const int32_t number = elastic_pop(&e->steps).item;
-        struct elastic_task *task = &e->task[number];
+    while (e->steps.used && *free > 0) {
+        key = e->steps.key[0];
+        struct elastic_task *task = &e->task[key.item];
         const int64_t more = INT64_C(1) << task->target;
-        if (more > *free)
-            continue;
-        *free -= more;
-        if (!add_step(e, number, ++task->target))
-            return false;
+        key.score = -1;
+        if (more <= *free) {
+            *free -= more;
+            key.score = task->step[++task->target];
+        }
+        if (key.score >= 0)
+            elastic_replace(&e->steps, key);
+        else
+            elastic_pop(&e->steps);
     }
     return true;
 }
@@ -105,26 +129,35 @@ static void keep(struct elastic *e, int64_t *free) {
     }
 }
 
+/* What a task gets before others get more. */
+static int32_t first_size(enum elastic_policy policy, const struct elastic_task *task) {
+    return policy == ELASTIC_ELASTIC ? task->least : task->asked;
+}
+
 /* Gives every active task its target; `free` GPUs are there for all of them. False: no memory. */
 static bool aim(struct elastic *e, int64_t now, int64_t free) {
     const enum elastic_policy policy = (enum elastic_policy)e->sim->set.policy;
     size_t count = 0;
+    int64_t wanted = 0;
     for (size_t i = 0; i < e->actives; i++) {
         struct elastic_task *task = &e->task[e->active[i]];
         int64_t when = task->served < levels[0] ? 0 : task->served < levels[1] ? 1 : 2;
         if (policy != ELASTIC_LAS)
-            when = rest(task, policy == ELASTIC_SRTF ? task->asked : task->least);
+            when = task->rest = rest(task, policy == ELASTIC_SRTF ? task->asked : task->least);
         task->held = is_held(e, task, now);
         task->target = task->held ? task->size : SIM_NONE;
-        if (task->held)
+        if (task->held) {
             free -= INT64_C(1) << task->size;
-        else
+        } else {
             e->order[count++] = (struct elastic_key){0, when, e->active[i]};
+            wanted += INT64_C(1) << first_size(policy, task);
+        }
     }
-    qsort(e->order, count, sizeof *e->order, by_key);
+    if (wanted > free) /* otherwise all of them get theirs, in any order */
+        qsort(e->order, count, sizeof *e->order, by_key);
     for (size_t i = 0; i < count; i++) {
         struct elastic_task *task = &e->task[e->order[i].item];
-        const int32_t size = policy == ELASTIC_ELASTIC ? task->least : task->asked;
+        const int32_t size = first_size(policy, task);
         if (INT64_C(1) << size <= free) {
             task->target = size;
             free -= INT64_C(1) << size;

@@ -25,16 +25,25 @@ bool elastic_push(struct elastic_heap *heap, struct elastic_key key) {
     return true;
 }
 
-struct elastic_key elastic_pop(struct elastic_heap *heap) {
-    const struct elastic_key first = heap->key[0], last = heap->key[--heap->used];
+/* Puts a key where the first one was, and further down. */
+static void sink(struct elastic_heap *heap, struct elastic_key key) {
     size_t at = 0, child;
     for (; (child = 2 * at + 1) < heap->used; at = child) {
         if (child + 1 < heap->used && elastic_before(&heap->key[child + 1], &heap->key[child]))
             child++;
-        if (!elastic_before(&heap->key[child], &last))
+        if (!elastic_before(&heap->key[child], &key))
             break;
         heap->key[at] = heap->key[child];
     }
-    heap->key[at] = last;
+    heap->key[at] = key;
+}
+
+struct elastic_key elastic_pop(struct elastic_heap *heap) {
+    const struct elastic_key first = heap->key[0];
+    sink(heap, heap->key[--heap->used]);
     return first;
+}
+
+void elastic_replace(struct elastic_heap *heap, struct elastic_key key) {
+    sink(heap, key);
 }
