@@ -64,7 +64,7 @@ def preview(
 
     path, now = _operators(db), int(time.time())
     with _snapshot(path) as trace:
-        found = _bill(trace, _load(schemes), month, now, preview=True)
+        found = _bill(trace, load_file(schemes), month, now, preview=True)
     show = refused_report if not_chargeable else bill_report
     emit(show(found, str(path), [NOTHING_WRITTEN]), Way(format.value, output))
 
@@ -85,7 +85,7 @@ def close(
     from adminkit.stats.ledger import closes
 
     path, now, name = _operators(db), int(time.time()), parse_month(month)
-    file = _load(schemes)
+    file = load_file(schemes)
     with _snapshot(path) as trace:
         done = next((one for one in closes(trace) if one.month == name), None)
         if done is not None:
@@ -162,7 +162,7 @@ def verify(
         done, again = closes(trace), None
         if done and not any(one.wrong for one in checks):
             with progress("computing charges") as tick:
-                again = bill(trace, _load(schemes), done[-1].month, tick)
+                again = bill(trace, load_file(schemes), done[-1].month, tick)
         jobs = charged_jobs(trace)
     emit(verify_report(checks, again, jobs, str(path)), Way(format.value, output))
     if any(one.wrong for one in checks):
@@ -175,7 +175,8 @@ def _operators(db: Path | None) -> Path:
     return path
 
 
-def _load(named: Path | None) -> ChargeFile:
+def load_file(named: Path | None) -> ChargeFile:
+    """The file of schemes and budgets: the one that is named, else the config's."""
     from adminkit.economy.schemes import load_schemes
 
     return load_schemes(named or config.load().charge)

@@ -8,7 +8,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
-from adminkit.cli.charge import SchemesFile
+from adminkit.cli.charge import SchemesFile, load_file
 from adminkit.cli.operators import CHARGES, operators_only
 from adminkit.errors import AdminkitError
 from adminkit.render.sink import Way, emit
@@ -25,21 +25,18 @@ def budget(
     output: options.Output = None,
 ) -> None:
     """Show what is spent and left of each account's budget: the ledger's money, and Slurm's GrpTRESMins beside it."""
-    from adminkit.economy.budgets import spent
-    from adminkit.economy.schemes import load_schemes
+    from adminkit.economy.budgets import spent_of
     from adminkit.reports.charge_budget import budget_report
     from adminkit.slurm.tres_minutes import tres_minutes
-    from adminkit.stats.ledger import closes, lines
     from adminkit.stats.select import snapshot
 
     path = find_trace(db, config.load().db)
     operators_only(path, CHARGES)
-    file, wanted, notes = load_schemes(schemes or config.load().charge), {one.lower() for one in account or ()}, []
+    file, wanted, notes = load_file(schemes), {one.lower() for one in account or ()}, []
     budgets = [one for one in file.budgets if not wanted or one.account in wanted]
     unit = file.named(None).unit
     with reader(path) as trace, snapshot(trace):
-        months = [one.month for one in closes(trace)]
-        found = spent(budgets, [*lines(trace, clusters=file.clusters)], months, unit)
+        found = spent_of(trace, budgets, file.clusters, unit)
     if not budgets:
         notes.append(f"{file.path} has no budget {'of these accounts' if wanted else ''}".strip())
     held = []

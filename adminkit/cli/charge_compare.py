@@ -10,7 +10,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
-from adminkit.cli.charge import SchemesFile
+from adminkit.cli.charge import SchemesFile, load_file
 from adminkit.cli.operators import CHARGES, operators_only
 from adminkit.cli.progress import progress
 from adminkit.render.sink import Way, emit
@@ -42,7 +42,6 @@ def compare(
 ) -> None:
     """Charge the jobs of the past by two schemes: who would pay more, who less, and the income."""
     from adminkit.economy.compare import compare as measure
-    from adminkit.economy.schemes import load_schemes
     from adminkit.reports.answer import job_filter
     from adminkit.reports.charge_compare import compare_report
     from adminkit.reports.spec import ReportOptions
@@ -52,7 +51,7 @@ def compare(
     settings = config.load()
     path = find_trace(db, settings.db)
     operators_only(path, CHARGES)
-    file = load_schemes(schemes or config.load().charge)
+    file = load_file(schemes)
     both = file.named(first), file.named(second)
     asked = ReportOptions(cluster=cluster or (), since=since, until=until)
     with reader(path) as trace, snapshot(trace):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import Any, Final
 from adminkit.economy.months import parse_month
 from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.quote import clean, quote
-from adminkit.stats.ledger import EXACT, Line
+from adminkit.stats.ledger import EXACT, Line, closes, lines
 
 _KEYS: Final = ("account", "amount", "from", "until")
 _MOST: Final = 10**15
@@ -49,8 +50,8 @@ class Spent:
         return EXACT.subtract(self.budget.amount, self.amount)
 
     @property
-    def share(self) -> float | None:
-        return float(self.amount / self.budget.amount) if self.budget.amount else None
+    def share(self) -> float:
+        return float(self.amount / self.budget.amount)
 
 
 def read_budgets(tables: Any, where: str) -> tuple[Budget, ...]:
@@ -68,13 +69,22 @@ def read_budgets(tables: Any, where: str) -> tuple[Budget, ...]:
     return tuple(found)
 
 
-def spent(budgets: Iterable[Budget], lines: Sequence[Line], closed: Sequence[str], unit: str) -> list[Spent]:
+def spent(budgets: Iterable[Budget], entries: Iterable[Line], closed: Sequence[str], unit: str) -> list[Spent]:
     """What the entries in `unit` have spent of each budget. `closed`: the months that are closed, in order."""
     sums: dict[tuple[str | None, str, str], Decimal] = {}
-    for line in lines:
+    for line in entries:
         key = (line.account, line.billed, line.unit)
         sums[key] = EXACT.add(sums.get(key, Decimal(0)), Decimal(line.amount))
     return [_of(budget, sums, closed, unit) for budget in budgets]
+
+
+def spent_of(db: sqlite3.Connection, budgets: Sequence[Budget], clusters: Sequence[str], unit: str) -> list[Spent]:
+    """The same from the ledger, of which the entries of these budgets' accounts and months alone are read."""
+    closed = [one.month for one in closes(db)]
+    months = [month for month in closed if any(one.holds(month) for one in budgets)]
+    accounts = [one.account for one in budgets]
+    found = lines(db, months=months, accounts=accounts, clusters=clusters) if months else ()
+    return spent(budgets, found, closed, unit)
 
 
 def _of(budget: Budget, sums: Mapping[tuple[str | None, str, str], Decimal], closed: Sequence[str], unit: str) -> Spent:

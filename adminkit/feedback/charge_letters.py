@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pwd
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
 from adminkit.config import Config
-from adminkit.economy.budgets import Spent, spent
+from adminkit.economy.budgets import spent_of
 from adminkit.economy.schemes import ChargeFile, load_schemes
 from adminkit.errors import AdminkitError
 from adminkit.feedback import format
 from adminkit.feedback.letter import BudgetLetter, StatementLetter
 from adminkit.quote import quote
 from adminkit.slurm.coordinators import coordinators
-from adminkit.stats.ledger import CloseOf, Group, Line, Sum, closes, lines, sums, uids
+from adminkit.stats.ledger import CloseOf, Group, Sum, closes, lines, sums, uids
 
 #: Seconds for which a close causes letters.
 RECENT: Final = 31 * 86_400
@@ -111,8 +111,8 @@ def due_budgets(
     coordinators, else to the operators; a sentence where nobody can be told.
     """
     feedback = settings.feedback
-    for one in budgets_of(db, file):
-        reached = [mark for mark in feedback.budget_at if one.share is not None and one.share >= mark]
+    for one in spent_of(db, file.budgets, file.clusters, file.named(None).unit):
+        reached = [mark for mark in feedback.budget_at if one.share >= mark]
         if not reached:
             continue
         account, percent = one.budget.account, round(max(reached) * 100)
@@ -132,21 +132,16 @@ def due_budgets(
 def budget(db: sqlite3.Connection, due: BudgetLetter, file: ChargeFile) -> dict[str, Any]:
     """The values of budget.*.j2. AdminkitError where charge.toml has the budget no longer."""
     since, percent, _, account = due.about.split("/", 3)
-    for one in budgets_of(db, file):
-        if (one.budget.account, one.budget.since) == (account, since):
-            return {
-                "account": format.harmless(account), "percent": int(percent), "share": one.share,
-                "unit": file.named(None).unit, "budget": _money(one.budget.amount), "spent": _money(one.amount),
-                "left": _money(max(one.left, Decimal(0))), "over": _money(-one.left) if one.left < 0 else None,
-                "first": one.budget.since, "until": one.budget.until, "last": one.last,
-            }  # fmt: skip
-    raise AdminkitError(f"{file.path} has no budget of {account} from {since} any more", "the letter is not wanted")
-
-
-def budgets_of(db: sqlite3.Connection, file: ChargeFile) -> list[Spent]:
-    """What is spent of each budget of the file."""
-    found: Sequence[Line] = [*lines(db, clusters=file.clusters)] if file.budgets else []
-    return spent(file.budgets, found, [one.month for one in closes(db)], file.named(None).unit)
+    named = [one for one in file.budgets if (one.account, one.since) == (account, since)]
+    if not named:
+        raise AdminkitError(f"{file.path} has no budget of {account} from {since} any more", "the letter is not wanted")
+    (one,) = spent_of(db, named, file.clusters, file.named(None).unit)
+    return {
+        "account": format.harmless(account), "percent": int(percent), "share": one.share,
+        "unit": file.named(None).unit, "budget": _money(one.budget.amount), "spent": _money(one.amount),
+        "left": _money(max(one.left, Decimal(0))), "over": _money(-one.left) if one.left < 0 else None,
+        "first": one.budget.since, "until": one.budget.until, "last": one.last,
+    }  # fmt: skip
 
 
 def _coordinators(account: str, recipient: Recipient) -> Iterator[tuple[str, int, str, str]]:

@@ -9,9 +9,10 @@ from itertools import islice
 from typing import Final
 
 from adminkit.config import Config
+from adminkit.economy.budgets import spent_of
 from adminkit.economy.schemes import load_schemes
 from adminkit.feedback.calendar import last_week
-from adminkit.feedback.charge_letters import budgets_of, due_statements
+from adminkit.feedback.charge_letters import due_statements
 from adminkit.feedback.letter import BudgetLetter, DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough
 from adminkit.feedback.loss_letter import is_lost, lost_runs
@@ -148,10 +149,11 @@ def _budget(
 ) -> Iterator[PlannedLetter]:
     """Of the budget of which most is spent, to the operators."""
     for last in closes(db)[-1:]:
-        found = [one for one in budgets_of(db, load_schemes(settings.charge)) if one.share]
-        for one in sorted(found, key=lambda spent: -(spent.share or 0))[:1]:
+        file = load_schemes(settings.charge)
+        found = [one for one in spent_of(db, file.budgets, file.clusters, file.named(None).unit) if one.share]
+        for one in sorted(found, key=lambda spent: -spent.share)[:1]:
             to = ", ".join(settings.feedback.operators) or f"operators@{DOMAIN}"
-            about = f"{one.budget.since}/{round((one.share or 0) * 100)}/operators/{one.budget.account}"
+            about = f"{one.budget.since}/{round(one.share * 100)}/operators/{one.budget.account}"
             yield PlannedLetter(
                 BudgetLetter(
                     cluster=cluster, user=None, uid=None, language=settings.feedback.language, address=to, about=about,

@@ -36,7 +36,7 @@ def budget_report(
     if slurm:
         said.append("Slurm counts by its own weights and may forget: its minutes are no part of any bill")
     over = sum(one.left < 0 for one in ledger)
-    near = sum(one.left >= 0 and (one.share or 0) >= NEAR for one in ledger)
+    near = sum(one.left >= 0 and one.share >= NEAR for one in ledger)
     answer = f"overspent: {over} of {plural(len(ledger), 'budget')}; spent to {NEAR:.0%} or beyond: {near}"
     answers = [answer.replace("%", " %")] if ledger else []
     return Report(Meta("Budgets", database, (None, None), (), {}, None, {}, said, answers=answers), FIELDS, rows)

@@ -15,7 +15,7 @@ from adminkit.trace.person import names
 EXACT: Final = Context(prec=60)
 _LINES: Final = """
 SELECT n, billed, kind, period, cluster, job_id_raw, submit_time, seconds, person, account, amount, unit, at
-FROM ledger WHERE kind <> 'close' ORDER BY n
+FROM ledger WHERE {} ORDER BY n
 """
 _CLOSES: Final = "SELECT billed, at, runs, amount, unit, n, hash FROM ledger WHERE kind = 'close' ORDER BY n"
 _JOBS: Final = """
@@ -109,17 +109,31 @@ def lines(
     accounts: Sequence[str] = (),
     clusters: Sequence[str] = (),
 ) -> Iterator[Line]:
-    """The entries of these bills, users, accounts and clusters, all of them for none, in the order of the chain."""
+    """The entries of these bills, users, accounts and clusters, all of them for none, in the order of the chain.
+
+    Who is named is looked up before the ledger is read: it has random ids for users, and for accounts of their name.
+    """
     known = names(db)
-    for line in map(Line._make, db.execute(_LINES)):
-        line = line._replace(user=known.get(line.user or ""), account=known.get(line.account or "", line.account))
-        if (
-            (not months or line.billed in months)
-            and (not users or line.user in users)
-            and (not accounts or line.account in accounts)
-            and (not clusters or line.cluster in clusters)
-        ):
-            yield line
+    ids: dict[str, list[str]] = {}
+    for person, name in known.items():
+        ids.setdefault(name, []).append(person)
+
+    def of(named: Sequence[str]) -> list[str]:
+        return [person for name in named for person in ids.get(name, ())]
+
+    wanted = {
+        "billed": (months, months),
+        "cluster": (clusters, clusters),
+        "person": (users, of(users)),
+        "account": (accounts, [*(one for one in accounts if one not in known), *of(accounts)]),
+    }
+    rules, values = ["kind <> 'close'"], list[str]()
+    for column, (asked, those) in wanted.items():
+        if asked:
+            rules.append(f"{column} IN ({', '.join('?' * len(those))})")
+            values += those
+    for line in map(Line._make, db.execute(_LINES.format(" AND ".join(rules)), values)):
+        yield line._replace(user=known.get(line.user or ""), account=known.get(line.account or "", line.account))
 
 
 def uids(db: sqlite3.Connection, cluster: str) -> dict[str, int]:

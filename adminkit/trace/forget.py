@@ -15,10 +15,8 @@ from typing import Final
 from adminkit.key_file import read_key
 from adminkit.trace.forgotten import NAME, OWN_STEPS, TELLING, UID, Marks, key_path, marks_of
 from adminkit.trace.person import PREFIX
+from adminkit.trace.run_batches import IN_BATCH, run_batches
 from adminkit.trace.transaction import transaction
-
-#: Runs of a transaction.
-BATCH: Final = 20_000
 
 #: Rows of the user: by name; where a row has none, by uid, which may be somebody else's by now.
 _OF: Final = "(user = :name OR user IS NULL AND uid IN (SELECT uid FROM temp.whom))"
@@ -113,10 +111,10 @@ def forget(db: sqlite3.Connection, trace: Path, whom: Whom, now: int, tick: Call
     with _looking_for(db, whom) as values:
         person = _bury(db, marks, whom, now)
         values |= {"person": person}
-        for done in _batches(db, values):
+        for done in run_batches(db, _OF, values):
             with transaction(db):
-                db.execute(f"UPDATE step SET {_STEP} WHERE {_RUNS.format(of='job WHERE rowid IN temp.named')}")
-                db.execute(f"UPDATE job SET {_NAMELESS} WHERE rowid IN temp.named", values)
+                db.execute(f"UPDATE step SET {_STEP} WHERE {_RUNS.format(of=f'job WHERE rowid IN {IN_BATCH}')}")
+                db.execute(f"UPDATE job SET {_NAMELESS} WHERE rowid IN {IN_BATCH}", values)
             tick(done)
         with transaction(db):
             for sql in _REST:
@@ -177,24 +175,6 @@ def _looking_for(db: sqlite3.Connection, whom: Whom) -> Iterator[dict[str, objec
         db.execute("PRAGMA query_only = 0")
         db.execute("DROP TABLE temp.whom")
         db.execute(f"PRAGMA query_only = {query_only}")
-
-
-def _batches(db: sqlite3.Connection, values: dict[str, object]) -> Iterator[int]:
-    """Puts the user's next runs into temp.named, and yields how many there were so far, until there are none."""
-    db.execute("CREATE TEMP TABLE named (id INTEGER PRIMARY KEY)")
-    done = last = 0
-    while True:
-        db.execute("DELETE FROM temp.named")
-        found = db.execute(
-            f"INSERT INTO temp.named SELECT rowid FROM job WHERE rowid > :last AND {_OF} ORDER BY rowid LIMIT {BATCH}",
-            {**values, "last": last},
-        ).rowcount
-        if not found:
-            break
-        (last,) = db.execute("SELECT max(id) FROM temp.named").fetchone()
-        done += found
-        yield done
-    db.execute("DROP TABLE temp.named")
 
 
 def _rewrite_actions(db: sqlite3.Connection) -> None:

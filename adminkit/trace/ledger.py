@@ -52,6 +52,8 @@ SCHEMA: Final = (
     _SCHEME,
     # What has a job been charged already?
     "CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL",
+    # What is in a bill, and what of it is one user's?
+    "CREATE INDEX ledger_bill ON ledger (billed, person)",
     _NEXT.format(zeros=ZEROS),
     f"CREATE TRIGGER ledger_update BEFORE UPDATE ON ledger {_REFUSED}",
     f"CREATE TRIGGER ledger_delete BEFORE DELETE ON ledger {_REFUSED}",

@@ -75,9 +75,10 @@ def record_gone(db: sqlite3.Connection, cluster: str, since: int, present: Seque
 def record_events(db: sqlite3.Connection, cluster: str, events: Iterable[EventRow]) -> None:
     """Store events of nodes; a known one gets its end, state and reason of now."""
     marks, columns = marks_of(db), _EVENT_COLUMNS[1:]
-    for event in events:
-        row = marks.event(dict(zip(columns, event, strict=True))).values() if marks else event
-        db.execute(_EVENT, (cluster, *row))
+    rows: Iterable[Iterable[object]] = events
+    if marks:
+        rows = (marks.event(dict(zip(columns, event, strict=True))).values() for event in events)
+    db.executemany(_EVENT, ((cluster, *row) for row in rows))
 
 
 def put_rows(db: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

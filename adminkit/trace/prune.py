@@ -8,38 +8,37 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.trace import rollup
 from adminkit.trace.forgotten import OWN_STEPS, TELLING
 from adminkit.trace.person import PREFIX
+from adminkit.trace.run_batches import IN_BATCH, run_batches
 from adminkit.trace.runs import LOST
 from adminkit.trace.transaction import transaction
 
 #: Seconds. Younger rows are still compared with slurmdbd, and would come back.
 LEAST_AGE: Final = LOST + 86_400
-#: Rows of a transaction.
-BATCH: Final = 20_000
 
-#: Runs that were over before ?1; a job with a later run stays whole.
-_OLD_RUNS: Final = """coalesce(end_time, seen_open, submit_time) < ?1 AND NOT EXISTS (
+#: Runs that were over before :before; a job with a later run stays whole.
+_OLD_RUNS: Final = """coalesce(end_time, seen_open, submit_time) < :before AND NOT EXISTS (
     SELECT 1 FROM job AS later WHERE later.cluster = job.cluster AND later.job_id_raw = job.job_id_raw
         AND later.submit_time > job.submit_time
-        AND coalesce(later.end_time, later.seen_open, later.submit_time) >= ?1)"""
+        AND coalesce(later.end_time, later.seen_open, later.submit_time) >= :before)"""
 #: Table -> which of its rows are old; deleted one table after the other.
 _OLD: Final = {
     "job": _OLD_RUNS,
-    "job_aside": "aside_at < ?1",
-    "step_aside": "aside_at < ?1",
-    "rejected": "seen_at < ?1",
-    "outbox": "state IN ('sent', 'refused', 'expired') AND max(due_at, coalesce(sent_at, 0)) < ?1",
-    "load": "started_at < ?1",
-    "node_event": "end_time < ?1",
+    "job_aside": "aside_at < :before",
+    "step_aside": "aside_at < :before",
+    "rejected": "seen_at < :before",
+    "outbox": "state IN ('sent', 'refused', 'expired') AND max(due_at, coalesce(sent_at, 0)) < :before",
+    "load": "started_at < :before",
+    "node_event": "end_time < :before",
 }
-_OF_RUNS: Final = """(cluster, job_id_raw, submit_time) IN (SELECT cluster, job_id_raw, submit_time FROM job
-    WHERE rowid IN (SELECT id FROM temp.pruned))"""
+_OF_RUNS: Final = f"""(cluster, job_id_raw, submit_time) IN (SELECT cluster, job_id_raw, submit_time FROM job
+    WHERE rowid IN {IN_BATCH})"""
 #: Column -> its value in a run without names; `person` is a random id.
 _NAMELESS: Final = {
     "user": "(SELECT person FROM temp.nameless WHERE name = job.user)",
@@ -61,69 +60,54 @@ class Pruned:
 
 def old_rows(db: sqlite3.Connection, before: int) -> list[Pruned]:
     """How many rows of each table are from before that moment, epoch seconds. `step`: those of old runs."""
+    values = {"before": before}
     found = [
-        Pruned(table, int(db.execute(f"SELECT count(*) FROM {table} WHERE {old}", (before,)).fetchone()[0]))
+        Pruned(table, int(db.execute(f"SELECT count(*) FROM {table} WHERE {old}", values).fetchone()[0]))
         for table, old in _OLD.items()
     ]
     (steps,) = db.execute(
         "SELECT count(*) FROM step WHERE (cluster, job_id_raw, submit_time) IN"
         f" (SELECT cluster, job_id_raw, submit_time FROM job WHERE {_OLD_RUNS})",
-        (before,),
+        values,
     ).fetchone()
     return [found[0], Pruned("step", int(steps)), *found[1:]]
 
 
 def prune(db: sqlite3.Connection, before: int, tick: Callable[[int], None] = lambda _: None) -> None:
-    """Delete the rows that old_rows() counts, BATCH runs a transaction; `tick` gets the runs that are gone."""
-    for done in _batches(db, before, "TRUE"):
+    """Delete the rows that old_rows() counts, many runs a transaction; `tick` gets the runs that are gone."""
+    values = {"before": before}
+    for done in run_batches(db, _OLD_RUNS, values):
         with transaction(db):
             db.execute(f"DELETE FROM step WHERE {_OF_RUNS}")
-            db.execute("DELETE FROM job WHERE rowid IN (SELECT id FROM temp.pruned)")
+            db.execute(f"DELETE FROM job WHERE rowid IN {IN_BATCH}")
         tick(done)
     for table, old in _OLD.items():
         if table != "job":
-            db.execute(f"DELETE FROM {table} WHERE {old}", (before,))
+            db.execute(f"DELETE FROM {table} WHERE {old}", values)
 
 
 def take_names(db: sqlite3.Connection, before: int, tick: Callable[[int], None] = lambda _: None) -> None:
     """Keep old runs and steps without names: a user is a random id, another one each time this is done. Rows that are
     nothing but names, such as letters, are deleted.
     """
+    values = {"before": before}
     db.execute("CREATE TEMP TABLE nameless (name TEXT PRIMARY KEY, person TEXT NOT NULL)")
-    users = db.execute(f"SELECT DISTINCT user FROM job WHERE user IS NOT NULL AND {_OLD_RUNS}", (before,)).fetchall()
+    users = db.execute(f"SELECT DISTINCT user FROM job WHERE user IS NOT NULL AND {_OLD_RUNS}", values).fetchall()
     db.executemany("INSERT INTO nameless VALUES (?, ?)", [(name, PREFIX + secrets.token_hex(8)) for (name,) in users])
     sets = ", ".join(f"{column} = {value}" for column, value in _NAMELESS.items())
-    for done in _batches(db, before, f"coalesce(user, '') NOT GLOB '{PREFIX}*'"):
+    named = f"{_OLD_RUNS} AND coalesce(user, '') NOT GLOB '{PREFIX}*'"
+    for done in run_batches(db, named, values):
         with transaction(db):
             db.execute(
                 f"UPDATE step SET step_name = CASE WHEN step_name IN {OWN_STEPS} THEN step_name END,"
                 f" fingerprint = NULL WHERE {_OF_RUNS}"
             )
-            db.execute(f"UPDATE job SET {sets} WHERE rowid IN (SELECT id FROM temp.pruned)")
+            db.execute(f"UPDATE job SET {sets} WHERE rowid IN {IN_BATCH}")
         tick(done)
     db.execute("DROP TABLE nameless")
     for table in _ONLY_NAMES:
-        db.execute(f"DELETE FROM {table} WHERE {_OLD[table]}", (before,))
-    db.execute(f"UPDATE node_event SET user = NULL, uid = NULL, reason = NULL WHERE {_OLD['node_event']}", (before,))
-
-
-def _batches(db: sqlite3.Connection, before: int, besides: str) -> Iterator[int]:
-    """Puts the next old runs into temp.pruned, and yields how many there were so far, until there are none."""
-    db.execute("CREATE TEMP TABLE pruned (id INTEGER PRIMARY KEY)")
-    done = last = 0
-    while True:
-        db.execute("DELETE FROM temp.pruned")
-        found = db.execute(
-            f"INSERT INTO temp.pruned SELECT rowid FROM job WHERE rowid > ?2 AND {_OLD_RUNS} AND {besides}"
-            " ORDER BY rowid LIMIT ?3",
-            (before, last, BATCH),
-        ).rowcount
-        if not found:
-            break
-        (last,) = db.execute("SELECT max(id) FROM temp.pruned").fetchone()
-        done += found
-        yield done
-    db.execute("DROP TABLE temp.pruned")
+        db.execute(f"DELETE FROM {table} WHERE {_OLD[table]}", values)
+    db.execute(f"UPDATE node_event SET user = NULL, uid = NULL, reason = NULL WHERE {_OLD['node_event']}", values)
 
 
 def give_space_back(db: sqlite3.Connection) -> None:

@@ -42,8 +42,8 @@ def test_the_page_shows_what_the_command_says(
     write_curves(workload.parent, tmp_path / "a100.csv")
     (tmp_path / WORKLOAD).symlink_to(workload)
     monkeypatch.chdir(tmp_path)
-    found = re.search(r"^\$ (adminkit simulate elastic[^\n]*)\n(.*?)^```", (docs.DOCS / "simulate-elastic.md").read_text(),
-                      re.MULTILINE | re.DOTALL)  # fmt: skip
+    page = (docs.DOCS / "simulate-elastic.md").read_text()
+    found = re.search(r"^\$ (adminkit simulate elastic[^\n]*)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert found
     words = [word for word in shlex.split(found[1])[1:] if word not in ("--picture", "energy.png")]
     assert main(words) == 0

@@ -231,7 +231,7 @@ def test_a_snapshot_is_made_again(trace: Path, tmp_path: Path) -> None:
 
 def test_a_kill_on_the_way_is_made_good_by_the_same_command(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever batch it dies in, the id is the same one and nothing is left of the name."""
-    monkeypatch.setattr("adminkit.trace.forget.BATCH", 2)
+    monkeypatch.setattr("adminkit.trace.run_batches.BATCH", 2)
     people = set()
     for last in (2, 4):
         with writer(trace) as db, pytest.raises(KeyboardInterrupt):
@@ -243,7 +243,7 @@ def test_a_kill_on_the_way_is_made_good_by_the_same_command(trace: Path, monkeyp
             forget(db, trace, find(db, NAME), 1, die)
         people |= {user for (user,) in rows(trace, f"SELECT user FROM job WHERE user GLOB '{PREFIX}*'")}
         with writer(trace) as db:
-            db.execute("DROP TABLE IF EXISTS temp.named")
+            db.execute("DROP TABLE IF EXISTS temp.run_batch")
     assert main(["trace", "forget", NAME, "--db", str(trace), "--apply"]) == 0
     people |= {user for (user,) in rows(trace, f"SELECT user FROM job WHERE user GLOB '{PREFIX}*'")}
     assert len(people) == 1 and files_with(trace.parent, NAME, str(UID)) == []

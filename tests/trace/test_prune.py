@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from adminkit.cli.main import main
-from adminkit.trace import prune as pruning
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.person import PREFIX
 from adminkit.trace.prune import old_rows, prune, take_names
@@ -94,7 +93,7 @@ def counts(path: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("batch", [3, 100])
 def test_what_belongs_to_old_runs_goes_with_them(trace: Path, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", batch)
+    monkeypatch.setattr("adminkit.trace.run_batches.BATCH", batch)
     with writer(trace) as db:
         said = {one.table: one.rows for one in old_rows(db, CUT)}
         prune(db, CUT)
@@ -110,7 +109,7 @@ def test_what_belongs_to_old_runs_goes_with_them(trace: Path, batch: int, monkey
 
 @pytest.mark.parametrize("batch", [3, 100])
 def test_names_go_and_runs_stay(trace: Path, batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", batch)
+    monkeypatch.setattr("adminkit.trace.run_batches.BATCH", batch)
     sums = "SELECT sum(elapsed), sum(gpus), count(DISTINCT user), count(*) FILTER (WHERE cancelled_by = 0) FROM job"
     with writer(trace) as db:
         before = db.execute(f"{sums} WHERE end_time < ?", (CUT,)).fetchone()
@@ -156,7 +155,7 @@ def test_young_rows_are_not_pruned(trace: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize("act", [prune, take_names])
 def test_a_kill_between_batches_leaves_whole_runs(trace: Path, act: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "BATCH", 3)
+    monkeypatch.setattr("adminkit.trace.run_batches.BATCH", 3)
 
     def killed(done: int) -> None:
         if done >= 6:

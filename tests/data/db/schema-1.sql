@@ -197,6 +197,7 @@ CREATE UNIQUE INDEX ended_day_all ON ended_day (day, key, ifnull(elapsed_upto, x
 CREATE INDEX ended_day_empty ON ended_day (day) WHERE jobs = 0;
 CREATE INDEX occupied_hour_empty ON occupied_hour (hour) WHERE edges = 0;
 CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL;
+CREATE INDEX ledger_bill ON ledger (billed, person);
 CREATE TRIGGER ledger_insert BEFORE INSERT ON ledger
 WHEN new.n <> (SELECT coalesce(max(n), 0) + 1 FROM ledger)
     OR new.previous <> coalesce((SELECT hash FROM ledger ORDER BY n DESC LIMIT 1), '0000000000000000000000000000000000000000000000000000000000000000')
