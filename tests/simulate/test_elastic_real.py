@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from adminkit.cli.main import main
+from adminkit.simulate.elastic import Machine, Rules, Runs, best_efficiency
+from adminkit.simulate.elastic_input import Programs, Workload, read_curves, read_jobs
+from adminkit.units import show_short
 from tests.support.swf import public
 from tools import docs
 
@@ -48,3 +51,56 @@ def test_the_page_shows_what_the_command_says(
     words = [word for word in shlex.split(found[1])[1:] if word not in ("--picture", "energy.png")]
     assert main(words) == 0
     assert capsys.readouterr().out.strip() == found[2].strip()
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows below a heading of the page, as they are shown."""
+    text = (docs.DOCS / "simulate-elastic.md").read_text().partition(f"\n### {heading}\n")[2].split("\n#")[0]
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows[2:]]
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    found = public(WORKLOAD)
+    if found is None:
+        pytest.skip(f"not run: no {WORKLOAD} under $ADMINKIT_TRACES")
+    write_curves(found.parent, tmp_path / "a100.csv")
+    return read_jobs(found, Programs(read_curves(tmp_path / "a100.csv"), None))
+
+
+def chosen(runs: Runs) -> int:
+    """The efficiency that keeps within fifo's energy."""
+    budget = runs.measures("fifo").energy
+    return best_efficiency(runs, budget, lambda asked: [runs.measures(*one) for one in asked])[0]
+
+
+def test_what_is_chosen_on_one_half_of_the_jobs_helps_the_other(workload: Workload) -> None:
+    middle = sorted(workload.submit_time)[len(workload) // 2]
+    first, second = (half(workload, middle, later) for later in (False, True))
+    shown = []
+    for machine in (Machine(8, 8), Machine(4, 8), Machine(3, 8)):
+        there, here = (Runs(jobs, machine, Rules()) for jobs in (first, second))
+        fifo = here.measures("fifo")
+        both = [here.measures("elastic", chosen(runs)) for runs in (there, here)]
+        cells = [text for one in both for text in (f"{fifo.mean / one.mean:.2f}", f"{one.energy / fifo.energy:.3f}")]
+        shown.append([machine.name, *cells, f"{fifo.mean / here.measures('srtf').mean:.2f}"])
+    assert table("Chosen before") == shown
+
+
+def half(jobs: Workload, middle: int, later: bool) -> Workload:
+    which = [job for job in range(len(jobs)) if (jobs.submit_time[job] >= middle) is later]
+    columns = (jobs.submit_time, jobs.run, jobs.gpus, jobs.curve, jobs.high)
+    return Workload(*([column[job] for job in which] for column in columns), jobs.curves)  # type: ignore[arg-type]
+
+
+def test_what_resizes_and_idle_gpus_cost_changes_the_answer(workload: Workload) -> None:
+    shown = []
+    for restart, hold, idle in ((30, 60, 55.0), (120, 3600, 55.0), (600, 4 * 3600, 55.0), (120, 3600, 0.0)):
+        runs = Runs(workload, Machine(4, 8), Rules(restart, hold, idle_watts=idle))
+        fifo, srtf, elastic = runs.measures("fifo"), runs.measures("srtf"), runs.measures("elastic", chosen(runs))
+        shown.append([
+            show_short(restart), show_short(hold), f"{idle:g} W", f"{fifo.mean / srtf.mean:.2f}",
+            f"{fifo.mean / elastic.mean:.2f}", f"{elastic.resizes:,}",
+        ])  # fmt: skip
+    assert table("What it depends on") == shown
