@@ -13,6 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.power import Gpu
 from adminkit.cli.progress import progress
 from adminkit.cli.simulate import OPERATORS
 from adminkit.cli.simulate_scenarios import Cores, Replicates, Seed
@@ -31,7 +32,7 @@ from adminkit.units import moment, parse_duration
 
 if TYPE_CHECKING:
     from adminkit.simulate.elastic import Machine, Rules
-    from adminkit.simulate.elastic_input import Programs, Workload
+    from adminkit.simulate.elastic_input import Curve, Key, Programs, Workload
     from adminkit.units import Moment
 
 
@@ -48,11 +49,12 @@ class Policy(StrEnum):
 TRACE: Final = "trace"
 
 Curves = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--curves",
         metavar="FILE",
-        help="What programs do on 1, 2, 4 … GPUs, as CSV: model, gpus, batch, iterations_per_s, watts.",
+        help="What programs do on 1, 2, 4 … GPUs, as CSV: model, gpus, batch, iterations_per_s, watts. Default: the"
+        " trace's own, of `adminkit power import`.",
     ),
 ]
 Jobs = Annotated[
@@ -97,7 +99,8 @@ SleepAfter = Annotated[
 
 
 def elastic(
-    curves: Curves,
+    curves: Curves = None,
+    gpu: Gpu = None,
     jobs: Jobs = TRACE,
     nodes: Nodes = None,
     map_names: MapNames = None,
@@ -130,12 +133,13 @@ def elastic(
     way, when = Way(format.value, output, plot, picture), moment(as_of, time.time())
     machines = [machine_of(one) for one in dict.fromkeys(nodes or ["8x8"])]
     rules = rules_of(restart, hold, idle_watts, sleep_watts, sleep_after)
-    programs = Programs(read_curves(curves), read_names(map_names) if map_names else None)
+    known = of_power_curve(db, gpu, when) if curves is None else read_curves(curves)
+    programs = Programs(known, read_names(map_names) if map_names else None)
     if jobs == TRACE:
         taken, meta = of_trace(db, programs, high_qos or [], cluster, since, until, when)
     else:
         taken, meta = read_jobs(Path(jobs), programs), Meta.plain(TITLE, [], filters={"jobs": jobs})
-    meta = replace(meta, filters={**meta.filters, "curves": str(curves)})
+    meta = replace(meta, filters={**meta.filters, "curves": "the trace's" if curves is None else str(curves)})
     share = refuse_rigid(taken)
     chosen = [one for one in POLICIES if policy is None or one in policy]
     joules = None if energy_budget is None else energy_budget * 3.6e6
@@ -168,6 +172,15 @@ def rules_of(restart: str, hold: str, idle: float, sleep: float, after: str | No
     if cost >= least or least > 2**31 - 1:
         raise UsageError("--hold must be longer than --restart, and no more than 68 years", "--restart 2m --hold 1h")
     return Rules(cost, least, idle_watts=idle, sleep_watts=sleep, sleep_after=asleep)
+
+
+def of_power_curve(db: Path | None, gpu: str | None, when: Moment) -> dict[Key, Curve]:
+    """The curves of the trace, of that kind of GPU."""
+    from adminkit.simulate.elastic_input import measured_curves
+    from adminkit.stats.power_curve import curves
+
+    with reader(find_trace(db, config.load().db), when.as_of) as trace:
+        return measured_curves(curves(trace, gpu=gpu))
 
 
 def of_trace(

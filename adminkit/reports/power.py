@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from adminkit.power.curves import points_of
 from adminkit.power.files import Read
-from adminkit.power.scaling import LEAST_POINTS, Model, Point, model, refusal
+from adminkit.power.scaling import LEAST_POINTS, Model, model
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Dot, Field, Meta, Panel, Pictures, Report, Scatter
 from adminkit.stats.power_curve import Curve, Place
@@ -66,14 +67,6 @@ def import_report(files: Sequence[tuple[str, Read, int]], dry_run: bool) -> Repo
     if any(its.broken for _, its, _ in files) and not dry_run:
         notes.append("`adminkit trace rejected` has the lines that could not be read")
     return Report(Meta.plain("Measurements", notes), IMPORT_FIELDS, rows)
-
-
-def points_of(curve: Curve) -> list[Point]:
-    """What a model is fitted to. Batches that are not known, of all or of some, count as one."""
-    known = all(place.batch is not None for place in curve.places)
-    return [
-        Point(place.gpus, (place.batch or 1.0) if known else 1.0, place.seconds, place.watts) for place in curve.places
-    ]
 
 
 def edge(curves: Iterable[Curve]) -> set[int]:
@@ -173,8 +166,3 @@ def _dot(curve: Curve, place: Place) -> str:
     if place.batch is not None:
         words.append(f"batch {place.batch:g}")
     return ", ".join(words) or f"{place.gpus}"
-
-
-def unfit(curve: Curve) -> str | None:
-    """Why the curve has no model; None where it has one."""
-    return refusal(points_of(curve))

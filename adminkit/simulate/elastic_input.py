@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.power.curves import sizes_of
 from adminkit.quote import quote
 from adminkit.simulate.core import NONE
+from adminkit.stats.power_curve import Curve as Measured
 
 if TYPE_CHECKING:
     from adminkit.stats.workload import Runs
@@ -94,6 +96,28 @@ def read_curves(path: Path) -> dict[Key, Curve]:
     if not points:
         raise AdminkitError(f"{path} has no curve", f"a line for each number of GPUs: {','.join(CURVES)}")
     return {key: _curve(path, key, known) for key, known in points.items()}
+
+
+def measured_curves(measured: Sequence[Measured]) -> dict[Key, Curve]:
+    """The same of the trace's power_curve, each model at its highest power limit; what lies between measured numbers
+    of GPUs is the model's. AdminkitError where no curve has watts, or a model was measured on several kinds of GPU.
+    """
+    found: dict[Key, Curve] = {}
+    kinds: dict[str, str] = {}
+    for one in measured:  # by model, kind of GPU and power limit, the highest first
+        if kinds.setdefault(one.model, one.gpu) != one.gpu:
+            raise AdminkitError(
+                f"{quote(one.model)} was measured on {quote(kinds[one.model])} and on {quote(one.gpu)}",
+                "name the kind of GPU with --gpu",
+            )
+        for batch in dict.fromkeys(place.batch for place in one.places):
+            key = (one.model, "" if batch is None else f"{batch:g}")
+            sizes = sizes_of(one, batch, SIZES) if key not in found else []
+            if sizes:
+                found[key] = Curve(*zip(*((size.gpus, size.rate, size.watts) for size in sizes), strict=True))
+    if not found:
+        raise AdminkitError("no measured curve has watts", "`adminkit power import` one, or name a file with --curves")
+    return found
 
 
 def _curve(path: Path, key: Key, known: Mapping[int, tuple[float, float]]) -> Curve:

@@ -204,3 +204,26 @@ def test_a_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     ]
     assert main(words) == 0
     assert "mean completion time, hours" in file.read_text()
+
+
+def test_the_curves_of_the_trace_are_taken_where_no_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One and four GPUs were measured; two are the model's. Of two power limits the higher one counts."""
+    trace = make_trace(tmp_path / "t.db")
+    own = tmp_path / "own.csv"
+    rows = [f"resnet,{n},64,{cap},{seconds},{seconds * watts},100" for n, cap, seconds, watts in (
+        (1, 250, 10, 300), (4, 250, 4, 1000), (8, 250, 3, 1900), (1, 150, 99, 150),
+    )]  # fmt: skip
+    own.write_text("\n".join(["model,gpus,batch,cap,seconds,joules,iterations", *rows, ""]))
+    words = ["simulate", "elastic", "--jobs", jobs(tmp_path), *FEW, "--db", str(trace), "-f", "json"]
+    assert main(words) == 1 and "no measured curve has watts" in capsys.readouterr().err
+    assert main(["power", "import", str(own), "--db", str(trace)]) == 0
+    capsys.readouterr()
+    assert main(words) == 0, capsys.readouterr().err
+    found = json.loads(capsys.readouterr().out)
+    assert found["meta"]["filters"]["curves"] == "the trace's"
+    assert {row["policy"] for row in found["rows"]} == {"fifo", "las", "srtf", "elastic"}
+    assert main(["power", "import", str(own), "--gpu", "v100", "--source", "other", "--db", str(trace)]) == 0
+    assert main(words) == 1 and "name the kind of GPU with --gpu" in capsys.readouterr().err
+    assert main([*words, "--gpu", "v100"]) == 0, capsys.readouterr().err

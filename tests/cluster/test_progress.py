@@ -15,8 +15,8 @@ from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.meter import SETTINGS, Meter
 from tests.cluster.harness.operator import accounted, adminkit, one
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRESS = ROOT / "adminkit" / "progress.py"
+pytestmark = pytest.mark.cluster
+PROGRESS = Path(__file__).resolve().parents[2] / "adminkit" / "progress.py"
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +42,17 @@ def word(cluster: Cluster, job: int) -> str:
     return cluster.ask("sacct", "-X", "-n", "-P", "-D", "-o", "AdminComment", "-j", str(job)).strip()
 
 
+TRAINING = """
+from progress import Progress
+progress = Progress()
+for _ in range(1000):
+    progress.step()
+progress.write()
+"""
 #: (what the job does, the word that is left, why)
 CASES = [
     ('echo 12345 > "$ADMINKIT_PROGRESS"', "pf1:it=12345", "a line of shell"),
-    (f"python3 -c 'import runpy; P = runpy.run_path(\"{PROGRESS}\")[\"Progress\"]\np = P()\n"
-     "for _ in range(1000): p.step()\np.write()'", "pf1:it=1000", "the file that is copied"),
+    ("python3 -S counted.py", "pf1:it=1000", "the file that is copied"),
     ("true", "", "it says nothing"),
     ('echo "7 $(id)" > "$ADMINKIT_PROGRESS"', "", "no number"),
     ('head -c 100000000 /dev/zero > "$ADMINKIT_PROGRESS"', "", "100 MB"),
@@ -59,6 +65,8 @@ CASES = [
 def test_what_a_job_wrote_is_in_sacct_and_nothing_else_is(site: tuple[Watched, Meter]) -> None:
     """All at once; whatever a job puts there, it ends as it would have."""
     cluster = site[0].cluster
+    (cluster.work / "progress.py").write_text(PROGRESS.read_text())
+    (cluster.work / "counted.py").write_text(TRAINING)
     jobs = [cluster.submit(f"{script}; exit 0", "-t", "5", user="games") for script, _, _ in CASES]
     for job in jobs:
         cluster.wait(job, "COMPLETED")
