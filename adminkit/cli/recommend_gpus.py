@@ -14,7 +14,7 @@ from adminkit.cli.own import Fresh, opened, readable_trace
 from adminkit.cli.power import Batch, Cap
 from adminkit.cli.recommend import Cluster, Name, User
 from adminkit.errors import AdminkitError, UsageError, unknown_word
-from adminkit.recommend.gpus import Known, advise
+from adminkit.recommend.gpus import Known, advise, known_of
 from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend_gpus import gpus_report
@@ -63,7 +63,8 @@ def gpus(
         if curve is None and name is not None:
             if whose is None:
                 raise UsageError("whose job is it?", "name the user with --user, or a measured curve with --curve")
-            ran = [*progress(trace, whose, name, cluster, settings.energy.node_watts)]
+            told = progress(trace, when.now, settings.energy.node_watts, cluster=cluster, user=whose, name=name)
+            ran = told.get((whose, name), [])
         if ran:
             known, notes = _of_runs(ran)
             subject = f"{name} of {whose}"
@@ -83,18 +84,7 @@ def _of_runs(ran: list[Ran]) -> tuple[list[Known], list[str]]:
     notes = ["iterations are what the program wrote of itself; the same batch of all GPUs together is assumed"]
     if shared := sum(one.shared for one in ran):
         notes.append(f"the energy of {plural(shared, 'run')} is not counted: others were on the nodes")
-    known = [
-        Known(
-            one.gpus,
-            one.elapsed / one.iterations,
-            one.energy / one.metered if one.metered else None,
-            len(one.seconds),
-            one.seconds,
-            one.joules,
-        )
-        for one in ran
-    ]
-    return known, notes
+    return known_of(ran), notes
 
 
 def _of_curve(found: Curve) -> tuple[list[Known], list[str]]:

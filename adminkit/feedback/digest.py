@@ -12,7 +12,7 @@ from adminkit.feedback.chart import Bar, bars
 from adminkit.feedback.found import found
 from adminkit.feedback.letter import DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import Known
-from adminkit.feedback.template_values import OUTCOMES, Chart, LostWeekly, Missed, Named, Weekly, recommended
+from adminkit.feedback.template_values import OUTCOMES, Chart, LostWeekly, Missed, Named, OtherGpus, Weekly, recommended
 from adminkit.findings import week as judgement
 from adminkit.findings.finding import Finding
 from adminkit.quote import clean
@@ -24,6 +24,8 @@ from adminkit.stats.weeks import WEEK, Name, Reserved, Week
 #: Weeks of the operators' chart.
 WEEKS: Final = 8
 DAY: Final = 86_400
+#: Names of which another number of GPUs is said.
+GPUS: Final = 3
 #: About queues, in the operators' letter.
 FINDINGS: Final = 3
 
@@ -44,6 +46,7 @@ def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo |
         "worst": [_named(name, names[name], _kind(due, name, known), known) for name in _names(findings, "worst")],
         "lost_week": _lost(known, due),
         "waited_for": _sum(one.waited_for for one in names.values()),
+        "gpus": _gpus(known, due, names),
         "late": [_missed(db, due, one) for one in missed],
         "chart": Chart("week", _week_bars(weekly, due, tz)),
     }
@@ -107,6 +110,24 @@ def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) 
         name=format.harmless(name), runs=week.runs, used=week.used, asked=week.asked,
         used_fraction=week.used_fraction or 0, unused=week.unused, advice=advice,
     )  # fmt: skip
+
+
+def _gpus(known: Known, due: DigestLetter, names: Mapping[str | None, Name]) -> list[OtherGpus]:
+    """Of the names of this week, most hours first, up to GPUS that another number of GPUs would serve better."""
+    found: list[OtherGpus] = []
+    for name in sorted((name for name in names if name), key=lambda name: (-names[name].week.used, name)):
+        advice = known.gpus(due, name)
+        if advice is None or advice.best.how != "measured" or advice.best.gpus == advice.present:
+            continue
+        best = advice.best
+        assert best.time is not None and best.gpu_hours is not None
+        found.append(
+            OtherGpus(
+                format.harmless(name), best.gpus, advice.present, best.time.value - 1,
+                best.energy.value - 1 if best.energy and advice.by_energy else None, best.gpu_hours - 1,
+            )
+        )  # fmt: skip
+    return found[:GPUS]
 
 
 def _kind(due: DigestLetter, name: str, known: Known) -> Kind | None:

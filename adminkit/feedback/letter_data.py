@@ -14,10 +14,12 @@ from adminkit.findings.finding import Finding
 from adminkit.findings.overestimate import Limits
 from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.control import Control, trace_control
+from adminkit.recommend.gpus import GpuAdvice, advise, known_of
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
 from adminkit.stats.due import Ended, ended_one
 from adminkit.stats.lost import LostWeek, lost_week
+from adminkit.stats.progress import Ran, progress
 from adminkit.stats.runs import Kind, Run, queue_maximum, runs
 from adminkit.stats.select import Filter
 from adminkit.stats.waiting import Line, waiting
@@ -61,6 +63,10 @@ def lost_enough(settings: Config) -> float:
     return settings.feedback.lost_hours * 3600
 
 
+#: How much longer a run may take on another number of GPUs that a letter names.
+GPUS_SLOWER: Final = 0.05
+
+
 class Known:
     """Runs, weeks and advice of the users of `dues`, read from one state of the trace; others can be asked for too."""
 
@@ -79,6 +85,7 @@ class Known:
         self._lost: dict[tuple[str, int, str], LostWeek | None] = {}
         self._lines: dict[tuple[int, int], dict[tuple[str, str | None], Line]] = {}
         self._advice: dict[Kind, Advice] = {}
+        self._progress: dict[str, dict[tuple[str, str], list[Ran]]] = {}  # of everybody on a cluster, when it is asked
         self._of: tuple[str | None, str | None] = (None, None)
         self._histories: dict[tuple[tuple[str, ...], ...], History] = {}  # of that person, by what is known of a job
         self._controls: dict[str, Control] = {}
@@ -149,6 +156,14 @@ class Known:
         """The runs of a digest's week, by job name."""
         self._read_week(due)
         return self._names[due.cluster, due.since, due.user]
+
+    def gpus(self, due: DigestLetter, name: str) -> GpuAdvice | None:
+        """How many GPUs the user's runs of that name should have, by their progress; None where that says nothing."""
+        if due.cluster not in self._progress:
+            watts = self._settings.energy.node_watts
+            self._progress[due.cluster] = progress(self._db, self._now, watts, cluster=due.cluster)
+        ran = self._progress[due.cluster].get((due.user, name), [])
+        return advise(known_of(ran), ran[0].gpus, GPUS_SLOWER) if ran else None
 
     def weeks(self, due: DigestLetter) -> Sequence[Week]:
         """The week of a digest and those before it, the oldest first."""

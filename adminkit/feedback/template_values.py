@@ -182,6 +182,18 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherGpus:
+    """A name whose runs would take less on another number of GPUs. Changes are signed shares: -0.31 is 31 % less."""
+
+    name: str
+    gpus: int
+    present: int
+    time: float
+    energy: float | None
+    gpu_hours: float
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """The bars of the letter. `of` is what each stands for: run, task, week (a user's), cluster (a cluster's week)."""
 

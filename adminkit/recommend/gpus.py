@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from adminkit.power.scaling import Error, Model, Point, model
+from adminkit.stats.progress import Ran
 from adminkit.stats.student import CONFIDENCE, quantile
 
 #: The numbers that are always looked at.
@@ -73,6 +74,21 @@ class GpuAdvice:
     choices: Sequence[Choice]
     by_energy: bool  # else by GPU-hours: the energy of what may be compared is not known
     fitted: Model | None
+
+
+def known_of(ran: Sequence[Ran]) -> list[Known]:
+    """What runs say of themselves, by number of GPUs."""
+    return [
+        Known(
+            one.gpus,
+            one.elapsed / one.iterations,
+            one.energy / one.metered if one.metered else None,
+            len(one.seconds),
+            one.seconds,
+            one.joules,
+        )
+        for one in ran
+    ]
 
 
 def advise(known: Sequence[Known], present: int, max_slower: float) -> GpuAdvice | None:

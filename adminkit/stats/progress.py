@@ -1,4 +1,4 @@
-"""How fast the runs of one user and name went, and on how many joules: by what they wrote of themselves.
+"""How fast the runs of a user and name went, and on how many joules: by what they wrote of themselves.
 
 The iterations are a claim of the program's (docs/progress.md); nothing but advice to its own user is made of them.
 """
@@ -6,19 +6,22 @@ The iterations are a claim of the program's (docs/progress.md); nothing but advi
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.stats.energy import cpus_of_nodes
 
-#: Runs that are looked at, the last ones.
+#: Days of runs that are looked at, and runs of a name, the last ones.
+DAYS: Final = 180
 MOST: Final = 500
-_RUNS: Final = f"""
-SELECT size_gpus, elapsed, iterations, nullif(energy, 0), coalesce(size_nodes, 1), size_cpus, cluster, node_list
-FROM run WHERE user = :user AND job_name = :name AND cluster = coalesce(:cluster, cluster)
-    AND iterations > 0 AND elapsed > 0 AND size_gpus > 0
-ORDER BY end_time DESC LIMIT {MOST}
+#: Trap: `iterations` is cut out of each comment, so a letter's are read for everybody at once.
+_RUNS: Final = """
+SELECT user, job_name, size_gpus, elapsed, iterations, nullif(energy, 0), coalesce(size_nodes, 1), size_cpus, cluster,
+    node_list
+FROM run WHERE end_time >= :since AND cluster = coalesce(:cluster, cluster) AND user = coalesce(:user, user)
+    AND job_name = coalesce(:name, job_name) AND iterations > 0 AND elapsed > 0 AND size_gpus > 0
+ORDER BY end_time DESC
 """
 
 
@@ -36,13 +39,29 @@ class Ran:
     shared: int = 0  # runs with a meter whose nodes were not theirs alone
 
 
-def progress(db: sqlite3.Connection, user: str, name: str, cluster: str | None, node_watts: float) -> Sequence[Ran]:
-    """By number of GPUs, the number that most runs had first. Impossible joules are unknown (stats/energy.py)."""
+def progress(
+    db: sqlite3.Connection,
+    now: int,
+    node_watts: float,
+    *,
+    cluster: str | None = None,
+    user: str | None = None,
+    name: str | None = None,
+) -> dict[tuple[str, str], list[Ran]]:
+    """(user, job name) -> its runs of the last DAYS by number of GPUs, the number that most of them had first.
+
+    Impossible joules are unknown (stats/energy.py).
+    """
     there = cpus_of_nodes(db)
-    found: dict[int, Ran] = {}
-    rows = db.execute(_RUNS, {"user": user, "name": name, "cluster": cluster}).fetchall()
-    for gpus, elapsed, iterations, joules, nodes, cpus, on, listed in rows:
-        ran = found.setdefault(gpus, Ran(gpus))
+    found: dict[tuple[str, str], dict[int, Ran]] = {}
+    seen: Counter[tuple[str, str]] = Counter()
+    given = {"since": now - DAYS * 86_400, "cluster": cluster, "user": user, "name": name}
+    for whose, called, gpus, elapsed, iterations, joules, nodes, cpus, on, listed in db.execute(_RUNS, given):
+        key = (whose, called)
+        seen[key] += 1
+        if seen[key] > MOST:
+            continue
+        ran = found.setdefault(key, {}).setdefault(gpus, Ran(gpus))
         ran.seconds.append(elapsed / iterations)
         ran.iterations += iterations
         ran.elapsed += elapsed
@@ -55,4 +74,4 @@ def progress(db: sqlite3.Connection, user: str, name: str, cluster: str | None, 
         ran.joules.append(joules / iterations)
         ran.metered += iterations
         ran.energy += joules
-    return sorted(found.values(), key=lambda ran: (-len(ran.seconds), ran.gpus))
+    return {key: sorted(its.values(), key=lambda ran: (-len(ran.seconds), ran.gpus)) for key, its in found.items()}

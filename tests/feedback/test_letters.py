@@ -12,6 +12,7 @@ from datetime import UTC
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,12 +29,14 @@ from adminkit.feedback.format import SUBJECT
 from adminkit.feedback.letter import LANGUAGES, Letter
 from adminkit.feedback.templates import TEMPLATES
 from adminkit.installed import data_file
+from adminkit.job import Job
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer
 from adminkit.stats.runs import Kind, runs
 from tests.conftest import GOLDEN
 from tests.feedback.letters import DAY, DUES, JOBS, LAST, NEXT_MONDAY, NOW, WEEK, due, end, run, trace, write
 from tests.support.builders import HOUR, MONDAY, make_trace
+from tests.support.uses import make_used
 from tools import docs
 
 
@@ -143,6 +146,45 @@ def test_every_number_of_a_week_is_that_of_the_trace(known: Path) -> None:
         if (one.end_time or 0) < NEXT_MONDAY - 2 * HOUR
     )
     assert f"Of these, {waited / 3600:,.0f} GPU-hours" in re.sub(r"\s+", " ", letter.text)
+
+
+#: What runs told of 1000 iterations, on two GPUs and on one; their nodes were their own, and had a meter.
+SAID: dict[str, Any] = {
+    "admin_comment": "pf1:it=1000",
+    "node_list": "n1",
+    "cpus": 8,
+    "job_name": "bert",
+    "time_limit": 2 * HOUR,
+}
+TOLD: Final = [
+    *(run(700 + n, MONDAY + n * DAY, HOUR, gpus=2, energy=267 * HOUR, **SAID) for n in range(3)),
+    *(run(710 + n, MONDAY - n * DAY, HOUR + 60, gpus=1, energy=190 * HOUR, **SAID) for n in range(2)),
+]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "language", "said", "why"),
+    [
+        (TOLD, "en", "On 1 GPU instead of 2, by what its runs told of their progress: about the same time,"
+         " 29 % less energy.", "as recommend gpus says"),
+        (TOLD, "ja", "時間はほぼ同じ、電力量が29 %減です。", "in Japanese"),
+        ([replace(one, energy=None) for one in TOLD], "en", "about the same time, 49 % less GPU-hours.", "no meter"),
+        (TOLD[:3], "en", "", "one number of GPUs: nothing to compare"),
+        ([replace(one, admin_comment=None) for one in TOLD], "en", "", "they told nothing"),
+        ([replace(one, user="bob", uid=1002) for one in TOLD], "en", "", "another user's"),
+    ],
+)  # fmt: skip
+def test_a_week_names_the_number_of_gpus_that_takes_less(
+    tmp_path: Path, jobs: list[Job], language: str, said: str, why: str
+) -> None:
+    path = make_used(tmp_path / "t.db", [*JOBS, *jobs], (), [("n1", 8, 4)])
+    (letter,) = write(path, due("digest", language))
+    text = re.sub(r"\s+", " ", letter.text.replace("\xa0", " "))
+    if not said:
+        assert "--gpus" not in letter.text + letter.html, why
+        return
+    assert re.sub(r"\s+", "", said) in re.sub(r"\s+", "", text), why
+    assert "    #SBATCH --gpus=1\n" in letter.text and "#SBATCH --gpus=1" in letter.html, why
 
 
 def test_a_letter_never_names_another_user(known: Path) -> None:
@@ -435,6 +477,7 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         template_values.Recommended,
         template_values.Lost,
         template_values.LostWeekly,
+        template_values.OtherGpus,
         template_values.MoreTime,
         template_values.MoreMemory,
         template_values.Broken,
