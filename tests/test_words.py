@@ -37,6 +37,7 @@ OF_JOBS_ALONE: Final = frozenset({"submit", "submission", "eligible", "heard", "
 #: Other things than jobs that have two columns' names too -> what their words are.
 NOT_A_JOB: Final = {
     "ingest.sources.sacct:Sacct": "how a source asks",
+    "feedback.template_values:OtherGpus": "words of the templates, as docs/letters.md has them",
     "feedback.template_values:Ran": "words of the templates, as docs/letters.md has them",
     "policy.request:Typed": "words of the rules, as docs/policy-spec.md has them",
     "recommend.hints:Hint": "its limit is the one that is recommended",

@@ -84,7 +84,7 @@ def test_a_run_that_is_put_back_has_its_own_count(site: tuple[Watched, Meter]) -
     script = """trap 'exit 85' TERM
 if [ "${SLURM_RESTART_COUNT:-0}" = 0 ]; then echo 41 > "$ADMINKIT_PROGRESS"; sleep 600 & wait; fi"""
     job = cluster.submit(
-        script, "-t", "1", "--ckpt-signal=TERM@25", "--ckpt-requeue=1", "--ckpt-target=shell", user="games"
+        script, "-t", "1", "--ckpt-signal=TERM@15", "--ckpt-requeue=1", "--ckpt-target=shell", user="games"
     )
     cluster.wait(job, "COMPLETED")
     accounted(cluster, job, "COMPLETED")
