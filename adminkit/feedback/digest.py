@@ -117,7 +117,9 @@ def _gpus(known: Known, due: DigestLetter, names: Mapping[str | None, Name]) -> 
     found: list[OtherGpus] = []
     for name in sorted((name for name in names if name), key=lambda name: (-names[name].week.used, name)):
         advice = known.gpus(due, name)
-        if advice is None or advice.best.how != "measured" or advice.best.gpus == advice.present:
+        if advice is None or advice.best.gpus == advice.present or advice.best.time is None:
+            continue
+        if advice.best.time.low is None:  # by the model, or by single runs: too little for a letter
             continue
         best = advice.best
         assert best.time is not None and best.gpu_hours is not None

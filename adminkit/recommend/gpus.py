@@ -112,11 +112,19 @@ def advise(known: Sequence[Known], present: int, max_slower: float) -> GpuAdvice
         return math.inf if value is None else value
 
     best = min(quick, key=lambda one: (cost(one), one.gpus))
-    gained = best.energy if by_energy else best.time
-    unsure = gained is not None and by_energy and not gained.sure
-    if cost(best) > 1 - max(SMALL, best.off.median if best.off else 0.0) or unsure:
+    gained = best.energy if by_energy else _hours(best, present)
+    if cost(best) > 1 - max(SMALL, best.off.median if best.off else 0.0) or not (gained and gained.sure):
         best = now
     return GpuAdvice(present, best, choices, by_energy, fitted)
+
+
+def _hours(one: Choice, present: int) -> Ratio | None:
+    """GPU-hours: those of the time, by so many GPUs."""
+    if one.time is None:
+        return None
+    more = one.gpus / present
+    low, high = (None if end is None else end * more for end in (one.time.low, one.time.high))
+    return Ratio(one.time.value * more, low, high)
 
 
 def _choice(gpus: int, known: Sequence[Known], base: Known, fitted: Model | None) -> Choice:

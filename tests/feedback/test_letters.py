@@ -169,6 +169,7 @@ TOLD: Final = [
          " 29 % less energy.", "as recommend gpus says"),
         (TOLD, "ja", "時間はほぼ同じ、電力量が29 %減です。", "in Japanese"),
         ([replace(one, energy=None) for one in TOLD], "en", "about the same time, 49 % less GPU-hours.", "no meter"),
+        (TOLD[:4], "en", "", "a single run on one GPU is no basis"),
         (TOLD[:3], "en", "", "one number of GPUs: nothing to compare"),
         ([replace(one, admin_comment=None) for one in TOLD], "en", "", "they told nothing"),
         ([replace(one, user="bob", uid=1002) for one in TOLD], "en", "", "another user's"),

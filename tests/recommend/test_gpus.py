@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adminkit.recommend.gpus import Known, Ratio, advise
@@ -66,6 +68,15 @@ def test_a_difference_that_runs_do_not_show_surely_is_no_reason(spread: float, s
     assert advice is not None and (advice.best.gpus == 2) is stays, why
     one = advice.choices[0]
     assert one.energy is not None and one.energy.low is not None and one.energy.low < 0.8 < (one.energy.high or 0)
+
+
+def test_gpu_hours_have_to_be_surely_fewer_too() -> None:
+    """Without energy: the times of three runs differ by a factor of four."""
+    known = [Known(1, 1.7, None, 3, (1.0, 1.7, 4.0)), Known(2, 1.0, None, 3, (0.5, 1.0, 2.0))]
+    advice = advise(known, 2, 1.0)
+    assert advice is not None and advice.best.gpus == 2 and not advice.by_energy
+    sure = advise([replace(one, each_seconds=[one.seconds] * 3) for one in known], 2, 1.0)
+    assert sure is not None and sure.best.gpus == 1
 
 
 @pytest.mark.parametrize(
