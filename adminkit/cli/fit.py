@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -14,7 +15,9 @@ from adminkit.cli import options
 from adminkit.errors import AdminkitError, UsageError
 
 if TYPE_CHECKING:
+    from adminkit.fit.verdict import Answer
     from adminkit.render.report import Report
+    from adminkit.slurm.room import RoomJob
 
 #: Seconds between two looks of --watch.
 PAUSE: Final = 10
@@ -64,6 +67,7 @@ def fit(
     user: Who = None,
     job: Job = None,
     watch: Watch = False,
+    db: options.Database = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -75,7 +79,7 @@ def fit(
         raise UsageError("a profile and a job have their own size", "leave out --profile and --job, or the size")
     if job is not None and (profile is not None or user is not None):
         raise UsageError("a job has its own user and size", "leave out --profile and --user")
-    look = partial(_job, job) if job is not None else partial(_request, size, profile, profiles, user)
+    look = partial(_job, job, db) if job is not None else partial(_request, size, profile, profiles, user, db)
     if not watch:
         emit(look(), Way(format.value, output))
     elif format is options.Format.TABLE and output is None:
@@ -84,17 +88,18 @@ def fit(
         raise UsageError("--watch draws in the terminal", "leave out --format and --output")
 
 
-def _job(job: int) -> Report:
+def _job(job: int, db: Path | None) -> Report:
     """Why it waits, and what change would start it."""
     from adminkit.fit.waiting import waiting
     from adminkit.reports.fit import fit_report
 
     found = waiting(job)
+    one, past = _with_history(found.answer, db, found.job)
     change = [] if found.change is None else [f"its owner may shorten it: {found.change}"]
-    return fit_report([found.answer], {"job": str(job)}, [found.slurm, *change], f"Why job {job} waits")
+    return fit_report([one], {"job": str(job)}, [found.slurm, *past, *change], f"Why job {job} waits")
 
 
-def _request(size: Size, profile: str | None, profiles: Path | None, user: str | None) -> Report:
+def _request(size: Size, profile: str | None, profiles: Path | None, user: str | None, db: Path | None) -> Report:
     """Of the size that was typed, or of a profile."""
     from adminkit.fit.ask import answer
     from adminkit.fit.profiles import SYSTEM_PROFILES, load_profiles, named
@@ -104,7 +109,43 @@ def _request(size: Size, profile: str | None, profiles: Path | None, user: str |
 
     who = user_of(user)
     asked = named(load_profiles(profiles or SYSTEM_PROFILES), profile).request if profile else request(*size)
-    return fit_report([answer(asked, who)], {"user": who.name})
+    one, past = _with_history(answer(asked, who), db)
+    return fit_report([one], {"user": who.name}, past)
+
+
+def _with_history(answer: Answer, db: Path | None, job: RoomJob | None = None) -> tuple[Answer, list[str]]:
+    """With a time from the past where nobody else knows one, and a note of it, or of why the past was not asked."""
+    from adminkit import config
+    from adminkit.cli.own import readable_trace
+    from adminkit.fit.ask import current
+    from adminkit.fit.history import Like, by_history, is_asked, past
+    from adminkit.trace.connect import reader
+    from adminkit.trace.sight import whose
+
+    if not is_asked(answer.start):
+        return answer, []
+    settings, room = config.load(), current().room
+    path, queue = readable_trace(db, settings), room.queue(answer.request.queue)
+    if path is None:
+        return answer, ["history: no trace is readable by you here; name one with --db"]
+    if queue is None:
+        return answer, []
+    limit, gpus, eligible = (
+        answer.request.time_limit or queue.default_limit or queue.max_limit,
+        answer.request.gpus,
+        None,
+    )
+    if job is not None:
+        limit, gpus, eligible = job.time_limit, gpus * job.many, job.eligible_time
+    like = Like(room.cluster, queue.name, limit, gpus, eligible)
+    try:
+        with reader(path) as trace:
+            users = whose([], path)
+            given = past(trace, like, users, room.at, settings.checkpoint.code)
+    except AdminkitError as error:
+        return answer, [f"history: {error.message}"]
+    start, note = by_history(answer.start, like, given, room.at, bool(users))
+    return replace(answer, start=start), [note]
 
 
 def _watch(look: Callable[[], Report]) -> None:

@@ -13,7 +13,7 @@ from adminkit.units import show_time
 
 #: room: nodes have room, and not every source could be asked, so that now is not said.
 Verdict = Literal["now", "room", "later", "never", "unknown"]
-Method = Literal["slurm", "simulation"]
+Method = Literal["slurm", "simulation", "history"]
 
 #: The sources in the order in which they are shown: node vectors of running jobs and reservations; the same with the
 #: waiting jobs before it; what is unused of limits; sbatch --test-only as the user.
@@ -26,7 +26,8 @@ _PASSING: Final = ("drained", "down", "reserved", "queue", "qos", "association")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`at`: when it can start, epoch seconds, by `method`; `error`: how far the other method is from it, seconds.
+    """`at`: when it can start, epoch seconds, by `method`; `error`: how far the other method is from it, seconds; of
+    history how far half of single waits were from it.
 
     None is unknown. `why` is one word: size, limit, queue, rule, qos, association, busy, priority, reserved, drained …
     """

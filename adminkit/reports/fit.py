@@ -13,9 +13,15 @@ FIELDS: Final = (
     Field("verdict", help="now, later, never; room: nodes have room, but not every source could be asked"),
     Field("at", "time", "when it can start; unknown where it depends on others' use of a limit"),
     Field(
-        "method", help="slurm: sbatch --test-only; simulation: running jobs end at their limits, waiting jobs go first"
+        "method",
+        help="slurm: sbatch --test-only; simulation: running jobs end at their limits, waiting jobs go first; history:"
+        " the median wait of jobs like it that had to wait",
     ),
-    Field("error", "duration", "how far the other method is from that, where both know"),
+    Field(
+        "error",
+        "duration",
+        "how far the other method is from that, where both know; of history, half of waits are so far",
+    ),
     Field("why", help="size, limit, queue, rule, qos, association, busy, priority, reserved, drained, down"),
     Field("text", help="the reason", below=True),
     Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),

@@ -115,6 +115,7 @@ class RoomJob:
     account: str | None = None
     qos: str | None = None
     job_id_array: int = 0
+    eligible_time: int | None = None  # since when it could start; epoch seconds
 
     @property
     def runs(self) -> bool:
@@ -132,6 +133,7 @@ class Room:
     jobs: tuple[RoomJob, ...] = ()
     memory: bool = True  # it is handed out to jobs
     hidden: int = 0  # nodes whose CPUs in use no job that is shown has
+    cluster: str = ""
 
     def queue(self, name: str | None) -> RoomQueue | None:
         """The queue of this name, the default one for None."""
@@ -149,7 +151,7 @@ def room(now: int) -> Room:
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
     memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
-    return Room(now, nodes, queues, reserved, jobs, memory, hidden)
+    return Room(now, nodes, queues, reserved, jobs, memory, hidden, given(config.get("ClusterName")) or "")
 
 
 def parse_nodes(text: str) -> Iterator[RoomNode]:
@@ -231,6 +233,7 @@ def shape(marks: Marks) -> str:
     fields = ["JobID:20", "ArrayJobID:20", "State:24", "Partition:256", "NodeList:600", "SchedNodes:600"]
     fields += ["tres-alloc:400", "NumNodes:24", "TimeLimit:24", f"StartTime:{SEALED_WIDTH}", f"EndTime:{SEALED_WIDTH}"]
     fields += ["PriorityLong:24", "Reason:100", "UserID:16", "Account:256", "QOS:256"]
+    fields += [f"EligibleTime:{SEALED_WIDTH}"]
     return ",".join(f"{one}{marks.delimiter}" for one in fields)
 
 
@@ -238,10 +241,10 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
     """Passes over lines that are not of a job."""
     for line in text.split("\n")[:MOST_JOBS]:
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 17 or not cells[0].isdigit():
+        if len(cells) != 18 or not cells[0].isdigit():
             continue
         job, array, state, queue, listed, planned, tres, many, limit, start, end, priority, reason, uid = cells[:14]
-        account, qos = cells[14:16]
+        account, qos, eligible = cells[14:17]
         nodes = tuple(hosts(given(listed) or given(planned) or ""))
         count = max(1, len(nodes) or number(many.partition("-")[0]) or 1)
         yield RoomJob(
@@ -260,6 +263,7 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
             account=given(account),
             qos=given(qos),
             job_id_array=number(array) or int(job),
+            eligible_time=marks.epoch(eligible),
         )
 
 

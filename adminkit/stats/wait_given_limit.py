@@ -56,6 +56,8 @@ class Given:
     and size. `tried` cells (a size and a limit of this queue) were predicted for the later half of the time from the
     earlier: in `held` of them the interval had the median. `error` is the mean distance of the prediction from the
     median, `queue_error` that of the queue's median from it, both in seconds; None where none could be tried.
+    `missed` is about these jobs alone, one by one: half of the waits of the later half were so close to the median that
+    the earlier predicted.
     """
 
     queue: str | None
@@ -68,6 +70,7 @@ class Given:
     held: int
     error: float | None
     queue_error: float | None
+    missed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +97,13 @@ class _Queue:
         return [np.frombuffer(one, np.int64) if len(one) else np.zeros(0, np.int64) for one in self.columns]
 
 
-def wait_given_limit(db: sqlite3.Connection, chosen: Filter, limit: int, gpus: int | None = None) -> GivenLimit:
-    """What jobs that ask for about `limit` seconds have waited; `gpus` None: jobs of every size."""
+def wait_given_limit(
+    db: sqlite3.Connection, chosen: Filter, limit: int, gpus: int | None = None, least: int = 0
+) -> GivenLimit:
+    """What jobs that ask for about `limit` seconds have waited; `gpus` None: jobs of every size.
+
+    `least`: of those alone that waited so many seconds, for a job of which it is known that it waits as long.
+    """
     selection = started(chosen)
     queues: dict[tuple[str, str | None], _Queue] = {}
     jobs = 0
@@ -103,7 +111,7 @@ def wait_given_limit(db: sqlite3.Connection, chosen: Filter, limit: int, gpus: i
         left_out = LeftOut(db, selection)
         for cluster, queue, queued, *values in db.execute(_JOBS + selection.counting, selection.params):
             jobs += 1
-            if queued:
+            if queued and values[1] >= least:
                 found = queues.get((cluster, queue)) or queues.setdefault((cluster, queue), _Queue())
                 for column, value in zip(found.columns, values, strict=True):
                     column.append(value)
@@ -132,15 +140,32 @@ def _given(key: tuple[str, str | None], queue: _Queue, bucket: int, gpus: int | 
         expected(eligible[mine], waited[mine]),
         waits_of(waited),
         *_backtest(eligible, waited, cells),
+        _missed(eligible, waited, mine),
     )
+
+
+def _halves(eligible: Ints, waited: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The jobs whose waits were over when the later half began, and those that became eligible in it."""
+    middle = int(eligible.min() + eligible.max()) // 2
+    return eligible + waited < middle, eligible >= middle
+
+
+def _missed(eligible: Ints, waited: Ints, mine: NDArray[np.bool_]) -> float | None:
+    """The median distance of single waits from the prediction; None where it could not be tried."""
+    import numpy as np
+
+    before, after = _halves(eligible, waited)
+    known, later = before & mine, waited[after & mine]
+    if len(later) < MIN_JOBS or not _enough(eligible[known]):
+        return None
+    return float(np.median(abs(later - np.median(waited[known]))))
 
 
 def _backtest(eligible: Ints, waited: Ints, cells: Ints) -> tuple[int, int, float | None, float | None]:
     """Cells tried, held, and the mean errors. A prediction knows the waits that were over when the later half began."""
     import numpy as np
 
-    middle = int(eligible.min() + eligible.max()) // 2
-    before, after = eligible + waited < middle, eligible >= middle
+    before, after = _halves(eligible, waited)
     of_queue = float(np.median(waited[before])) if before.any() else 0.0
     held, errors, queue_errors = 0, [], []
     for cell in np.unique(cells[after & (cells >= 0)]):
@@ -156,11 +181,17 @@ def _backtest(eligible: Ints, waited: Ints, cells: Ints) -> tuple[int, int, floa
     return len(errors), held, sum(errors) / len(errors), sum(queue_errors) / len(errors)
 
 
+def _enough(eligible: Ints) -> bool:
+    import numpy as np
+
+    return len(eligible) >= MIN_JOBS and len(np.unique(eligible // _DAY)) >= MIN_DAYS
+
+
 def expected(eligible: Ints, waited: Ints) -> Expected | None:
     """The median of some jobs and what to expect of it; None for fewer than MIN_JOBS or MIN_DAYS."""
     import numpy as np
 
-    if len(waited) < MIN_JOBS or len(np.unique(eligible // _DAY)) < MIN_DAYS:
+    if not _enough(eligible):
         return None
     median = float(np.median(waited))
     day = eligible // _DAY - int(eligible.min()) // _DAY

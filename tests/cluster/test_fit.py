@@ -29,6 +29,8 @@ from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.operator import ADMINKIT
 from tests.cluster.harness.processes import until
+from tests.support.builders import job as past_job
+from tests.support.builders import make_trace
 
 USER, OTHER = "games", "news"
 HOUR = 3600
@@ -154,12 +156,62 @@ def test_what_the_queue_never_starts(empty: Cluster) -> None:
         assert (row["verdict"], row["why"]) == ("never", why), row
 
 
-def test_who_may_not_ask_as_the_user_gets_node_vectors_alone_and_is_told(empty: Cluster) -> None:
+def test_the_past_names_a_time_where_running_jobs_have_no_limit(empty: Cluster) -> None:
+    """By a trace of this cluster. Who can read none is told so, and who reads one that is open to all has their own."""
+    now = int(time.time())
+    old = [now - (1 + n % 40) * 86_400 for n in range(160)]
+    waits = [2 * HOUR + n % 7 for n in range(160)]
+    trace = make_trace(
+        empty.work / "past.db",
+        [
+            past_job(n, cluster=empty.name, eligible_time=at, start_time=at + wait, end_time=at + wait + 60, gpus=1)
+            for n, (at, wait) in enumerate(zip(old, waits, strict=True))
+        ],
+    )
+    empty.ask("scontrol", "update", "PartitionName=gq", "MaxTime=UNLIMITED")
+    try:
+        for _ in range(3):
+            empty.wait(empty.submit("sleep 900", "--gres=gpu:8", "-t", "UNLIMITED", user=USER), "RUNNING")
+        asked = ("--gpus", "1", "-t", "90")
+        row, notes = fit(empty, *asked, "--db", str(trace))
+        assert (row["verdict"], row["why"], row["method"]) == ("later", "hidden", "history"), row
+        assert abs(row["at"] - time.time() - 2 * HOUR) < 120 and row["error"] <= 10, row
+        assert any(note.startswith("history: of 160 jobs of gq") for note in notes), notes
+        row, notes = fit(empty, "--gpus", "4", "-t", "90", "--db", str(trace))
+        assert row["at"] is row["method"] is None and any("history: not known: 0 jobs" in note for note in notes)
+        job = empty.submit("sleep 900", "--gres=gpu:1", "-t", "90", user=USER)
+        until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip() != "None", 20.0)
+        ask.forget()
+        file = empty.work / "why.json"
+        words = ("--job", str(job), "--db", str(trace), "-f", "json", "--output", str(file))
+        assert main(["fit", *words]) == 0
+        (row,) = json.loads(file.read_text())["rows"]
+        assert (row["verdict"], row["method"]) == ("later", "history") and abs(row["at"] - time.time() - 2 * HOUR) < 120
+        trace.chmod(0o644)
+        for words, said in (
+            ((), "history: no trace is readable by you here; name one with --db"),
+            (("--db", trace), "history: not known: 0 your own jobs of gq"),
+        ):
+            done = empty.run(*as_other(), ADMINKIT, "fit", *asked, *words, "-f", "json", env={"HOME": "/nonexistent"})
+            assert done.code == 0, done.text
+            told = json.loads(done.out)
+            assert told["rows"][0]["at"] is None
+            assert any(note.startswith(said) for note in told["meta"]["notes"]), told["meta"]["notes"]
+    finally:
+        empty.ask("scontrol", "update", "PartitionName=gq", "MaxTime=3-00:00:00")
+
+
+def as_other() -> tuple[str, ...]:
+    """The words that start a program as OTHER, without root's groups."""
     who = pwd.getpwnam(OTHER)
-    words = ("setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups")
+    words: tuple[str, ...] = ("setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups")
     if not all(above.stat().st_mode & 0o001 for above in Path(sys.executable).resolve().parents):
         words += ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
-    done = empty.run(*words, ADMINKIT, "fit", "--user", USER, "-f", "json", env={"HOME": "/nonexistent"})
+    return words
+
+
+def test_who_may_not_ask_as_the_user_gets_node_vectors_alone_and_is_told(empty: Cluster) -> None:
+    done = empty.run(*as_other(), ADMINKIT, "fit", "--user", USER, "-f", "json", env={"HOME": "/nonexistent"})
     found = json.loads(done.out)
     assert found["rows"][0]["verdict"] == "room" and found["rows"][0]["test_only"] == "unknown"
     assert any("only root and games may ask" in note for note in found["meta"]["notes"])

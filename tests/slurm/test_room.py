@@ -66,10 +66,20 @@ def test_reservations_count_from_now_on_and_again() -> None:
 
 def test_a_job_s_part_of_each_node_is_even_and_lines_of_others_are_passed_over() -> None:
     cells = ("7", "7", "RUNNING", "gq", "n[1-2]", "(null)", "cpu=3,mem=1000M,node=2,gres/gpu=16", "2", "1:00:00")
-    more = (f"{NOW}{MARKS.seal}", f"{NOW + 3600}{MARKS.seal}", "1000", "None", "5", "physics", "normal")
+    more = (
+        f"{NOW}{MARKS.seal}",
+        f"{NOW + 3600}{MARKS.seal}",
+        "1000",
+        "None",
+        "5",
+        "physics",
+        "normal",
+        f"{NOW - 60}{MARKS.seal}",
+    )
     line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in (*cells, *more))
     (one,) = parse_jobs(f"CLUSTER: alpha\nforged|line\n{line}\n", MARKS)
     assert (one.nodes, one.each, one.ends) == (("n1", "n2"), Vector(2, 500 * MIB, {"gpu": 8}), NOW + 3600)
+    assert one.eligible_time == NOW - 60
     assert len(shape(MARKS).split(",")) == len(cells) + len(more)
 
 

@@ -111,7 +111,28 @@ def test_the_backtest_predicts_the_later_half_from_waits_that_were_over(tmp_path
 
 def test_without_enough_jobs_in_both_halves_there_is_no_backtest(tmp_path: Path) -> None:
     (one,) = given(tmp_path, [waited(n, n % 20, 100) for n in range(50)]).queues
-    assert (one.tried, one.held, one.error, one.queue_error) == (0, 0, None, None)
+    assert (one.tried, one.held, one.error, one.queue_error, one.missed) == (0, 0, None, None, None)
+
+
+def test_of_jobs_that_waited_so_long_alone(tmp_path: Path) -> None:
+    """Half of the jobs start at once, which says nothing of one that is known to wait."""
+    at_once = [waited(1000 + n, n % 20, 0) for n in range(200)]
+    path = make_trace(tmp_path / "t.db", [*at_once, *steady(60, 20, 900)])
+    with reader(path) as db:
+        chosen = Filter(checkpoint_code=85)
+        (every,) = wait_given_limit(db, chosen, 4 * HOUR).queues
+        (one,) = wait_given_limit(db, chosen, 4 * HOUR, least=60).queues
+        assert wait_given_limit(db, chosen, 4 * HOUR, least=907).queues == []
+    assert every.expected is not None and one.expected is not None
+    assert (every.expected.median, one.expected.median, one.waits.jobs) == (0, 903, 60)
+
+
+def test_single_waits_are_tried_against_the_median_of_the_earlier_half(tmp_path: Path) -> None:
+    before = [waited(n, n % 20, 100) for n in range(60)]
+    after = [waited(400 + n, 20 + n % 21, 100 + 50 * (n % 3)) for n in range(60)]
+    other = [waited(600 + n, n % 41, 5000, time_limit=72 * HOUR) for n in range(90)]
+    (one,) = given(tmp_path, before + after + other).queues
+    assert one.missed == 50
 
 
 def test_an_empty_trace_has_no_queue(tmp_path: Path) -> None:
