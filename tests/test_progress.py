@@ -10,6 +10,7 @@ import pytest
 
 from adminkit import progress
 from adminkit.progress import VARIABLE, Progress
+from tests.examples.running import PYTHON, has_torch
 
 
 def test_the_count_is_in_the_file_whenever_it_is_read(tmp_path: Path) -> None:
@@ -70,3 +71,19 @@ def test_nothing_that_acts_on_people_reads_the_claim() -> None:
     assert [file.name for file in files if "iterations" in file.read_text()] == []
     read_by = [file.name for file in sorted((root / "adminkit/stats").glob("*.py")) if "iterations" in file.read_text()]
     assert read_by == ["power_curve.py", "progress.py"]
+
+
+EXAMPLE = Path(progress.__file__).parents[1] / "docs/examples/progress"
+
+
+def test_the_copy_beside_the_example_is_the_same_and_the_page_shows_the_training() -> None:
+    assert (EXAMPLE / "progress.py").read_text() == Path(progress.__file__).read_text()
+    assert f"```python\n{(EXAMPLE / 'train.py').read_text()}```" in (EXAMPLE.parents[1] / "progress.md").read_text()
+
+
+@pytest.mark.skipif(not has_torch(), reason="not run: apt-get install python3-torch")
+def test_the_training_tells_its_steps(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    environment = {"PATH": "/usr/bin:/bin", VARIABLE: str(said), "OMP_NUM_THREADS": "1"}
+    subprocess.run([PYTHON, EXAMPLE / "train.py", "300"], env=environment, check=True, timeout=100)
+    assert said.read_text().split() == ["300"]

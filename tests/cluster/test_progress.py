@@ -14,9 +14,11 @@ from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.meter import SETTINGS, Meter
 from tests.cluster.harness.operator import accounted, adminkit, one
+from tests.examples.running import PYTHON, has_torch
 
 pytestmark = pytest.mark.cluster
-PROGRESS = Path(__file__).resolve().parents[2] / "adminkit" / "progress.py"
+ROOT = Path(__file__).resolve().parents[2]
+PROGRESS, EXAMPLE = ROOT / "adminkit/progress.py", ROOT / "docs/examples/progress"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,15 @@ def test_what_a_job_wrote_is_in_sacct_and_nothing_else_is(site: tuple[Watched, M
     }
     left = [path.name for path in (cluster.home / "spool").rglob("job*") if path.is_dir()]
     assert left == [], "slurmd removes the jobs' folders"
+
+
+@pytest.mark.skipif(not has_torch(), reason="not run: apt-get install python3-torch")
+def test_a_training_of_pytorch_tells_its_steps(site: tuple[Watched, Meter]) -> None:
+    cluster = site[0].cluster
+    (cluster.work / "progress.py").write_text(PROGRESS.read_text())
+    (cluster.work / "learn.py").write_text((EXAMPLE / "train.py").read_text())
+    job = ran(cluster, f"OMP_NUM_THREADS=1 {PYTHON} learn.py 300", "--mem=600")
+    assert word(cluster, job) == "pf1:it=300"
 
 
 def test_a_run_that_is_put_back_has_its_own_count(site: tuple[Watched, Meter]) -> None:
