@@ -19,7 +19,7 @@ from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend_gpus import gpus_report
 from adminkit.stats.power_curve import Curve, curves, models
-from adminkit.stats.progress import Ran, progress
+from adminkit.stats.progress import DAYS, Ran, progress
 from adminkit.units import moment, parse_share
 
 _HINT = (
@@ -105,7 +105,7 @@ def _curve(
         if named:
             raise unknown_word("curve", name, known)
         raise AdminkitError(
-            f"not known: no run of {name} wrote its progress, and no measured curve has that name", _HINT
+            f"not known: no run of {name} in {DAYS} days wrote its progress, and no measured curve has that name", _HINT
         )
     found = curves(db, name, gpu, cap, batch)
     if not found:

@@ -20,6 +20,7 @@ from adminkit.economy.months import following, preceding
 from adminkit.economy.schemes import ChargeFile, Scheme, scheme_of
 from adminkit.errors import AdminkitError
 from adminkit.stats.charged_jobs import WholeJob, how_many, whole_jobs
+from adminkit.stats.ledger import closes
 from adminkit.stats.select import span
 from adminkit.trace import ledger
 from adminkit.trace.ledger import Entry, Head
@@ -84,7 +85,7 @@ class Bill:
 
 def next_month(db: sqlite3.Connection) -> str | None:
     """The only month that can be closed; None where the ledger is empty, and any can be the first."""
-    done = ledger.closed(db)
+    done = [one.month for one in closes(db)]
     return following(done[-1]) if done else None
 
 
@@ -117,7 +118,7 @@ def check_month(db: sqlite3.Connection, month: str, scheme: Scheme, now: int, *,
 def bill(db: sqlite3.Connection, file: ChargeFile, month: str, tick: Tick = lambda *_: None) -> Bill:
     """What closing that month would write, of the rows that the trace has now. Read it in one snapshot."""
     scheme = file.named(None)
-    done = ledger.closed(db)
+    done = [one.month for one in closes(db)]
     found = Bill(month, scheme, ledger.head(db), scheme.calendar.begin(following(month)), span(db)[1])
     first = min([*done, month])
     since = scheme.calendar.begin(first)

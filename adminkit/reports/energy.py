@@ -113,10 +113,10 @@ def _pictures(measured: Energy, part: str) -> Pictures | None:
     ]
     panels: list[Panel] = [Bars(f"Energy by {part}", "share of the energy that was measured", bars)]
     whole = show(overall.joules, "energy", None)
-    title = f"{whole} in {plural(overall.measured, 'job')}"
+    caption = "The number beside a bar is that of its measured jobs."
     if overall.idle_joules:
-        title += f"; nodes with idle GPUs used {percent(overall.idle_joules / overall.joules)} of it"
-    return Pictures(title, "The number beside a bar is that of its measured jobs.", panels)
+        caption += f" Nodes with idle GPUs used {percent(overall.idle_joules / overall.joules)} of the energy."
+    return Pictures(f"{whole} in {plural(overall.measured, 'job')}", caption, panels)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Energy:

@@ -121,11 +121,6 @@ def head(db: sqlite3.Connection) -> Head:
     return Head(0, ZEROS) if row is None else Head(*row)
 
 
-def closed(db: sqlite3.Connection) -> list[str]:
-    """The months that are closed, the oldest first."""
-    return [month for (month,) in db.execute("SELECT billed FROM ledger WHERE kind = 'close' ORDER BY n")]
-
-
 def of_job(db: sqlite3.Connection, cluster: str, job_id_raw: int) -> list[Entry]:
     """The entries of the jobs with this number, the oldest first."""
     return [Entry(*row) for row in db.execute(_OF_JOB, (cluster, job_id_raw))]
