@@ -96,7 +96,8 @@ def _job(job: int, db: Path | None) -> Report:
     found = waiting(job)
     one, past = _with_history(found.answer, db, found.job)
     change = [] if found.change is None else [f"its owner may shorten it: {found.change}"]
-    return fit_report([one], {"job": str(job)}, [found.slurm, *past, *change], f"Why job {job} waits")
+    share = [] if found.share is None else [found.share]
+    return fit_report([one], {"job": str(job)}, [found.slurm, *share, *past, *change], f"Why job {job} waits")
 
 
 def _request(size: Size, profile: str | None, profiles: Path | None, user: str | None, db: Path | None) -> Report:

@@ -21,7 +21,7 @@ from adminkit.units import show_short
 DAYS: Final = 90
 #: What the waits of the past tell something of: jobs and their order. Nodes that are away, reservations and limits are
 #: not in them: wait_given_limit takes the jobs that waited for the queue alone.
-_WHYS: Final = frozenset({"busy", "hidden", "priority"}) | READY
+_WHYS: Final = frozenset({"busy", "hidden", "priority", "fair_share"}) | READY
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What fit says of a request in Japanese, by the shape of its English sentence. A sentence of another shape stays.
 
-The English ones are made in place.py, limits.py and ask.py; tests/fit/test_japanese.py compares.
+The English ones are made in place.py, limits.py, fair_share.py and ask.py; tests/fit/test_japanese.py compares.
 """
 
 from __future__ import annotations
@@ -76,6 +76,11 @@ _SHAPES: Final = [
         (
             r"(?P<of>.+) limits what is billed, which is not known",
             "{of} には課金の上限がありますが、課金額は分かりません",
+        ),
+        (
+            r"fair share (?P<share>[\d.]+): (?P<jobs>\d+) jobs? of (?P<accounts>\d+) accounts? (?:is|are) before it "
+            r"for (?:its|their) fair share alone",
+            "フェアシェア {share}: フェアシェアの差だけで、{accounts} アカウントの {jobs} 件のジョブが先になっています",
         ),
         (r"sbatch --test-only expects it later", "sbatch --test-only によると、開始は後になります"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adminkit.slurm.room import MOST_JOBS, READY, Room
+from adminkit.slurm.room import MOST_JOBS, READY, Room, RoomJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,20 +17,26 @@ class Place:
 
 
 def place_in_line(room: Room, job_id: int) -> Place | None:
-    """None where it cannot be told: the job is not among those that wait for room, asks for several queues, or others'
-    jobs are hidden or too many to be read.
+    """None where it cannot be told: see line_of.
 
     Slurm looks at jobs by priority, and of equals at the older first. A job of the line may wait in other queues too.
     """
     job = next((one for one in room.jobs if one.job_id == job_id), None)
-    if job is None or "," in job.queue or room.hidden or len(room.jobs) >= MOST_JOBS:
+    line = None if job is None else line_of(room, job)
+    if job is None or line is None:
+        return None
+    before = sum((-one.priority, one.job_id) < (-job.priority, job.job_id) for one in line)
+    return Place(before + 1, len(line), job.queue)
+
+
+def line_of(room: Room, job: RoomJob) -> list[RoomJob] | None:
+    """The jobs that wait for room in its queue, with it; None where it is not among them, asks for several queues, or
+    others' jobs are hidden or too many to be read."""
+    if "," in job.queue or room.hidden or len(room.jobs) >= MOST_JOBS:
         return None
     line = [
         one
         for one in room.jobs
         if one.state == "PENDING" and one.reason in READY and one.priority and job.queue in one.queue.split(",")
     ]
-    if job not in line:
-        return None
-    before = sum((-one.priority, one.job_id) < (-job.priority, job.job_id) for one in line)
-    return Place(before + 1, len(line), job.queue)
+    return line if job in line else None

@@ -29,7 +29,7 @@ class Start:
     """`at`: when it can start, epoch seconds, by `method`; `error`: how far the other method is from it, seconds; of
     history how far half of single waits were from it.
 
-    None is unknown. `why` is one word: size, limit, queue, rule, qos, association, busy, priority, reserved, drained …
+    None is unknown. `why` is one word: size, limit, queue, rule, qos, association, busy, priority, fair_share …
     """
 
     verdict: Verdict

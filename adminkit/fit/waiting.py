@@ -9,10 +9,12 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.fit import ask
+from adminkit.fit.fair_share import behind, without_shares
 from adminkit.fit.limits import by_limits
-from adminkit.fit.place import Board, Said, board, need_of
+from adminkit.fit.place import Board, Said, board, by_vectors, need_of
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start, verdict
+from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.process import User
 from adminkit.slurm.reasons import meaning
 from adminkit.slurm.room import READY, Room, RoomJob
@@ -37,12 +39,14 @@ _OWN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job, what is said of it, and Slurm's own reason with its meaning. `change`: a command for its owner."""
+    """A job, what is said of it, and Slurm's own reason with its meaning. `change`: a command for its owner; `share`:
+    what fair share has to do with it, None where nothing or not known."""
 
     job: RoomJob
     answer: Answer
     slurm: str
     change: str | None = None
+    share: str | None = None
 
 
 def waiting(job_id: int) -> Waiting:
@@ -55,10 +59,14 @@ def waiting(job_id: int) -> Waiting:
             f"job {job_id} does not wait" if open_ else f"no such job waits: {job_id}",
             "squeue lists the jobs that wait, as far as you may see them",
         )
-    return explain(room, job, lambda request: _limits(room, job, request))
+    try:
+        shares = fair_shares()
+    except AdminkitError:
+        shares = {}  # another PriorityType, or sprio is not to be had
+    return explain(room, job, lambda request: _limits(room, job, request), shares)
 
 
-def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said]) -> Waiting:
+def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said], shares: Shares | None = None) -> Waiting:
     """Pure but for `limits`, what unused limits say of a request of the job's owner."""
     said = Said("unknown", None, "", "slurmctld has not planned it")
     if job.reason not in READY:
@@ -76,6 +84,10 @@ def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said]) -> Wait
     start = replace(start, disagree=())  # Slurm's plan and the reason are shown beside
     if start.verdict not in ("later", "never"):
         return Waiting(job, Answer(request, start), reason)
+    passed = behind(room, job, shares or {})
+    share = passed.text if passed is not None and passed.jobs else None
+    if share is not None and start.why == "priority" and _starts_without_shares(room, job, shares or {}):
+        start = replace(start, why="fair_share", text=share)
     found = []
     for other in ask.smaller(before, request):
         if limits(other).word == "now":
@@ -84,7 +96,13 @@ def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said]) -> Wait
     change = None
     if shorter is not None and shorter.time_limit is not None:
         change = f"scontrol update JobId={job.job_id} TimeLimit={shorter.time_limit // 60}"
-    return Waiting(job, Answer(request, start, tuple(found[:2])), reason, change)
+    return Waiting(job, Answer(request, start, tuple(found[:2])), reason, change, share)
+
+
+def _starts_without_shares(room: Room, job: RoomJob, shares: Shares) -> bool:
+    """Whether nodes would have room for it now, if nobody's fair share counted."""
+    other, mine = without_shares(room, job, shares)
+    return by_vectors(board_before(other, mine), request_of(mine)).word == "now"
 
 
 def request_of(job: RoomJob) -> Request:

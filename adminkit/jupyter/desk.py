@@ -16,11 +16,13 @@ from typing import Final, TypeVar
 
 from adminkit.errors import AdminkitError
 from adminkit.fit.ask import answer_on, forget
+from adminkit.fit.fair_share import Behind, behind
 from adminkit.fit.line import Place, place_in_line
 from adminkit.fit.place import Board, Said, board, by_vectors, take
 from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start
+from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.room import Room, room
 from adminkit.slurm.will_run import user_of
 
@@ -74,10 +76,14 @@ class Desk:
         path: str,
         look: Callable[[int], Room] = room,
         judge: Callable[..., Answer] = answer_on,
+        shares: Callable[[], Shares] = fair_shares,
     ) -> None:
         self._path = path
         self._look = look
         self._judge = judge
+        self._ask_shares = shares
+        self._shares: Shares = {}
+        self._shares_asked = -FORM
         self._threads = ThreadPoolExecutor(_WORKERS, thread_name_prefix="adminkit")
         self._shot: _Shot | None = None
         self._asking: asyncio.Task[_Shot] | None = None
@@ -109,6 +115,22 @@ class Desk:
         """Of a job that waits, in its queue, as of ten seconds ago at most; None where it cannot be told."""
         shot = await self._lately()
         return place_in_line(shot.board.room, int(job_id)) if shot and job_id.isdigit() else None
+
+    async def behind(self, job_id: str) -> Behind | None:
+        """What fair share has to do with its wait, lately; None where it cannot be told, or is not known yet."""
+        shot = await self._lately()
+        jobs = shot.board.room.jobs if shot else ()
+        job = next((one for one in jobs if str(one.job_id) == job_id), None)
+        if shot is None or job is None:
+            return None
+        if time.monotonic() - self._shares_asked > FORM:
+            self._shares_asked = time.monotonic()
+            asked = asyncio.get_running_loop().run_in_executor(self._threads, self._ask_shares)
+            asked.add_done_callback(self._keep_shares)  # nobody waits for it: the next look has it
+        return behind(shot.board.room, job, self._shares)
+
+    def _keep_shares(self, asked: asyncio.Future[Shares]) -> None:
+        self._shares = {} if asked.cancelled() or asked.exception() else asked.result()
 
     async def _lately(self) -> _Shot | None:
         """The snapshot that all forms share; None where slurmctld does not answer soon."""

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from adminkit.fit.fair_share import Behind
 from adminkit.fit.japanese import in_japanese
 from adminkit.fit.line import Place
 from adminkit.fit.place import Said
@@ -87,6 +88,11 @@ def place(found: Place, language: str) -> str:
     end = "th" if found.number % 100 in (11, 12, 13) else ends.get(found.number % 10, "th")
     number = str(found.number) if language == "ja" else f"{found.number}{end}"
     return say("place", language, number=number, of=found.of, queue=found.queue)
+
+
+def fair_share(found: Behind, language: str) -> str:
+    """How many jobs are before it for that alone."""
+    return say("fair_share", language, why=in_japanese(found.text) if language == "ja" else found.text)
 
 
 def clock(at: int, now: datetime | None = None) -> str:

@@ -16,6 +16,7 @@ from batchspawner import SlurmSpawner
 from traitlets import Bool, Float, List, Unicode, default
 
 from adminkit.errors import AdminkitError
+from adminkit.fit.fair_share import Behind
 from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port
@@ -67,6 +68,7 @@ class Spawner(SlurmSpawner):
     _seen: Seen | None = None
     _nearest: Profile | None = None  # what has room in place of what was refused
     _place: Place | None = None  # in its queue, while it waits
+    _behind: Behind | None = None  # others, for their fair share alone
     _stopping = False
 
     @default("poll_interval")
@@ -157,7 +159,7 @@ class Spawner(SlurmSpawner):
         self.ip, self.port = self.traits()["ip"].default_value, 0
         if self.server:
             self.server.port = 0
-        self._seen, self._place, self._nearest, self._stopping = None, None, None, False
+        self._seen, self._place, self._behind, self._nearest, self._stopping = None, None, None, None, False
         self.last_words.pop(self._mine, None)
         profile = await self._admitted()
         try:
@@ -214,6 +216,7 @@ class Spawner(SlurmSpawner):
             if self._seen is not None and self._seen.runs:
                 return
             self._place = await self.desk.place(self.job_id)
+            self._behind = await self.desk.behind(self.job_id)
             if time.monotonic() - since > self.patience:
                 why = self._why()
                 await self._cancel()
@@ -306,6 +309,8 @@ class Spawner(SlurmSpawner):
         text = say("waiting", self.language, job=self.job_id, why=self._why())
         if self._place:
             text += " " + form.place(self._place, self.language)
+        if self._behind and self._behind.jobs:
+            text += " " + form.fair_share(self._behind, self.language)
         if seen.start_time:
             at = datetime.fromtimestamp(seen.start_time).strftime("%H:%M")
             text += " " + say("expected", self.language, at=at)

@@ -29,6 +29,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "It is {number} of {of} that wait in {queue}.",
         "{queue} で待っている {of} 件中 {number} 番目です。",
     ),
+    "fair_share": ("It has {why}.", "{why}。"),
     "expected": ("Slurm expects it to start at {at}.", "Slurm の予定では {at} に開始します。"),
     "running": (
         "Job {job} runs on {host}; the server is starting.",

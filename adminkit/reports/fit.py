@@ -22,7 +22,9 @@ FIELDS: Final = (
         "duration",
         "how far the other method is from that, where both know; of history, half of waits are so far",
     ),
-    Field("why", help="size, limit, queue, rule, qos, association, busy, priority, reserved, drained, down"),
+    Field(
+        "why", help="size, limit, queue, rule, qos, association, busy, priority, fair_share, reserved, drained, down"
+    ),
     Field("text", help="the reason", below=True),
     Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
     Field("waiting", help="the same, with the jobs that wait already before it", data=True),

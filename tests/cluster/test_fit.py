@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pwd
@@ -21,6 +22,7 @@ from adminkit.cli.main import main
 from adminkit.fit import ask
 from adminkit.fit.place import board, by_vectors
 from adminkit.fit.request import Request, request
+from adminkit.jupyter.desk import Desk
 from adminkit.policy.user_limits import to_type
 from adminkit.slurm.queue_qos import held_gpus
 from adminkit.slurm.room import room
@@ -392,6 +394,63 @@ def test_why_a_job_waits_and_the_change_that_starts_it(empty: Cluster) -> None:
         empty.wait(job, "RUNNING", seconds=30)
     finally:
         empty.ask("scontrol", "delete", "ReservationName=soon")
+
+
+@pytest.fixture(scope="module")
+def shared(outside: Listing) -> Iterator[Cluster]:
+    """One where fair share weighs the most, and what was used counts after a second."""
+    more = {"PriorityWeightFairshare": "100000", "PriorityDecayHalfLife": "1-0", "PriorityCalcPeriod": "1"}
+    with private_slurm(
+        nodes=1, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2", **more
+    ) as one:
+        yield one
+
+
+def test_fair_share_is_why_a_job_waits(shared: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The account of one user has used GPUs, the other has not; both have a job that waits."""
+    monkeypatch.setenv("SLURM_CONF", str(shared.home / "slurm.conf"))
+    shared.ask("scontrol", "update", "PartitionName=gq", "MaxTime=UNLIMITED")
+    fill(shared, 5)
+    until(
+        "slurmctld to reckon", lambda: factor_of(shared) < 1.0, 200.0, pause=2.0
+    )  # every PriorityCalcPeriod, a minute
+    older = shared.submit("sleep 900", "--gres=gpu:2", "-t", "90", "--begin=now+1hour", user=USER)
+    head = shared.submit("sleep 900", "--gres=gpu:8", "-t", "60", user=OTHER)
+    shared.ask("scontrol", "update", f"JobId={older}", "StartTime=now")
+    until(
+        "backfill to look at both", lambda: ready(shared, head, "Resources") and ready(shared, older, "Priority"), 60.0
+    )
+    ask.forget()
+    file = shared.work / "why.json"
+    assert main(["fit", "--job", str(older), "-f", "json", "--output", str(file)]) == 0
+    found = json.loads(file.read_text())
+    (row,) = found["rows"]
+    assert (row["verdict"], row["why"]) == ("later", "fair_share"), found
+    said = f"fair share {factor_of(shared):.2f}: 1 job of 1 account is before it for its fair share alone"
+    assert row["text"] == said and said in found["meta"]["notes"], found
+    assert asyncio.run(behind_on(shared, older)) == said
+    assert main(["fit", "--job", str(head), "-f", "json", "--output", str(file)]) == 0
+    found = json.loads(file.read_text())
+    assert found["rows"][0]["why"] == "busy" and not any("fair share" in note for note in found["meta"]["notes"]), found
+
+
+async def behind_on(cluster: Cluster, job: int) -> str:
+    """What the page of a hub says of it."""
+    desk = Desk(str(cluster.work / "profiles.toml"))
+    for _ in range(600):
+        if found := await desk.behind(str(job)):
+            return found.text
+        await asyncio.sleep(0.1)
+    raise AssertionError("the hub says nothing of fair share")
+
+
+def factor_of(cluster: Cluster) -> float:
+    """USER's, as sshare has it, to be compared with sprio's."""
+    return float(cluster.ask("sshare", "-h", "-P", "-u", USER, "-o", "FairShare").split()[-1])
+
+
+def ready(cluster: Cluster, job: int, reason: str) -> bool:
+    return cluster.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip() == reason
 
 
 def test_a_user_holds_so_many_gpus_of_a_queue_once_the_lines_of_policy_install_are_typed(empty: Cluster) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.fit import limits, place
+from adminkit.fit.fair_share import Behind
 from adminkit.fit.japanese import in_japanese
 from adminkit.fit.place import REASONS
 
@@ -83,6 +84,14 @@ def test_every_sentence_has_one_in_japanese(text: str) -> None:
         (
             "no node has as much: the most are 8 CPUs, 1024 MiB, 8 GPUs (a100, h100)",
             "それだけの大きさのノードはありません。最大は CPU 8、1024 MiB、GPU 8 (a100, h100) です",
+        ),
+        (
+            Behind(0.125, 7, 3).text,
+            "フェアシェア 0.12: フェアシェアの差だけで、3 アカウントの 7 件のジョブが先になっています",
+        ),
+        (
+            Behind(1.0, 1, 1).text,
+            "フェアシェア 1.00: フェアシェアの差だけで、1 アカウントの 1 件のジョブが先になっています",
         ),
         (
             "QOS high allows gres/gpu 4 a user; 4 are in use",

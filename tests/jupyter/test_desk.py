@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.fit.fair_share import Behind
 from adminkit.fit.line import Place
 from adminkit.fit.place import Board, Said, by_vectors
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start
 from adminkit.jupyter import desk
 from adminkit.jupyter.desk import Desk, No
-from adminkit.slurm.room import Room
+from adminkit.slurm.fair_share import Share, Shares
+from adminkit.slurm.room import Room, RoomJob
 from tests.fit.rooms import job, make, node, taken
 
 PROFILES = """
@@ -36,6 +38,10 @@ time = "60"
 """
 SEVEN = job(1, "n1", gpus=7)
 ONE_LEFT = make([node("n1", taken(SEVEN))], SEVEN)
+
+
+def waits(number: int, priority: int, account: str) -> RoomJob:
+    return job(number, state="PENDING", priority=priority, account=account)
 
 
 def says(verdict: str) -> Callable[..., Answer]:
@@ -92,6 +98,32 @@ def test_all_jobs_that_wait_are_told_their_places_by_one_question(make_desk: Cal
 
     assert asyncio.run(places()) == [Place(1, 2, "gq"), Place(2, 2, "gq"), None, None]
     assert at.questions == 1
+
+
+def test_fair_share_is_asked_for_all_jobs_at_once_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    room = make(
+        [node("n1", taken(SEVEN))], SEVEN, waits(8, 900, "vision"), waits(9, 20, "speech"), waits(10, 10, "speech")
+    )
+    shares = {(8, "gq"): Share(0.9, 890, 10), (9, "gq"): Share(0.1, 10, 10), (10, "gq"): Share(0.1, 0, 10)}
+    asked: list[int] = []
+
+    def ask() -> Shares:
+        asked.append(1)
+        if len(asked) > 1:
+            raise AdminkitError("no answer")
+        return shares
+
+    at = Desk(str(tmp_path / "profiles.toml"), lambda _: room, agrees, ask)
+
+    async def looks() -> list[Behind | None]:
+        first = await at.behind("9")
+        while not at._shares:
+            await asyncio.sleep(0.01)
+        return [first, *[await at.behind(one) for one in ("9", "10", "8", "11", "1", "")]]
+
+    found = asyncio.run(looks())
+    assert found == [None, Behind(0.1, 0, 0), Behind(0.1, 0, 0), Behind(0.9, 0, 0), None, None, None]
+    assert len(asked) == 1
 
 
 def test_where_slurmctld_is_away_nobody_has_a_place(make_desk: Callable[..., Desk]) -> None:

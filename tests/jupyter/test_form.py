@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from adminkit.fit.fair_share import Behind
 from adminkit.fit.line import Place
 from adminkit.fit.place import Said
 from adminkit.fit.profiles import Profile
@@ -59,6 +60,15 @@ def test_the_form_says_that_an_idle_server_ends() -> None:
 def test_a_place_in_the_queue(number: int, said: str) -> None:
     assert form.place(Place(number, 200, "gq"), "en") == f"It is {said} of 200 that wait in gq."
     assert form.place(Place(number, 200, "gq"), "ja") == f"gq で待っている 200 件中 {number} 番目です。"
+
+
+def test_fair_share() -> None:
+    found = Behind(0.12, 7, 3)
+    assert form.fair_share(found, "en") == (
+        "It has fair share 0.12: 7 jobs of 3 accounts are before it for their fair share alone."
+    )
+    assert form.fair_share(found, "ja").startswith("フェアシェア 0.12: ")
+    assert form.fair_share(found, "ja").endswith("3 アカウントの 7 件のジョブが先になっています。")
 
 
 @pytest.mark.parametrize(
