@@ -72,6 +72,7 @@ FIELDS: Final = (ADMIN_COMMENT, COMMENT, EXTRA)
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _INGEST: Final = "sync and import"
+_ELASTIC: Final = "`adminkit elastic`"
 _FIRST_WHOLE: Final = "the first word that is whole"
 _NUMBER: Final = "[0-9]+"
 _TEXT: Final = "[A-Za-z0-9_.+-]+"
@@ -116,8 +117,7 @@ RECORD: Final = Word(
             name="el",
             values="[0-9]+-[0-9]+",
             longest=11,
-            meaning="the least and the most GPUs that an elastic job may be given",
-            reserved=True,
+            meaning="the least and the most GPUs that an elastic job may be given, where AdminComment has the record",
         ),
         Key(
             name="rules",
@@ -129,7 +129,7 @@ RECORD: Final = Word(
     fields=FIELDS,
     place="the first word",
     writer=_SCRIPT,
-    readers=(_SCRIPT, _INGEST, "incentives"),
+    readers=(_SCRIPT, _INGEST, "incentives", _ELASTIC),
     longest=COMMENT_MAX,
 )
 NOTE: Final = Word(
@@ -163,6 +163,19 @@ PROGRESS: Final = Word(
     longest=27,
     claim="the number comes from a file of the user's: it is shown as a claim; no points, price or rule depend on it",
 )
+ORDER: Final = Word(
+    prefix="el1",
+    meaning="the order to go on with another number of GPUs",
+    keys=(
+        Key(name="gpus", values=_NUMBER, longest=4, meaning="GPUs of the job's one node", needed=True),
+        Key(name="until", values=_NUMBER, longest=12, meaning="epoch seconds: later it is void", needed=True),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place=_FIRST_WHOLE,
+    writer=_ELASTIC,
+    readers=(_PLUGIN, _ELASTIC),
+    longest=32,
+)
 STAGING: Final = Word(
     prefix="st1",
     meaning="what was copied to the nodes before the tasks started",
@@ -178,4 +191,4 @@ STAGING: Final = Word(
     longest=57,
     reserved=True,
 )
-WORDS: Final = (RECORD, NOTE, PROGRESS, STAGING)
+WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING)

@@ -2,7 +2,7 @@
 -- cases hold here and in the plugin.
 local ckpt = {}
 
-local gmatch, gsub, match, upper = string.gmatch, string.gsub, string.match, string.upper
+local format, gmatch, gsub, match, upper = string.format, string.gmatch, string.gsub, string.match, string.upper
 
 local SIGNALS = { HUP = true, INT = true, QUIT = true, USR1 = true, USR2 = true, TERM = true, XCPU = true }
 local TARGETS = { shell = true, jvm = true }
@@ -75,6 +75,18 @@ local function by_options(environment, option)
         return false
     end
     return requeue == nil or requeue == "" or between(requeue, 1, MOST_REQUEUES)
+end
+
+local MOST_GPUS = 1024
+
+-- The range of GPUs that an elastic job may be given, "1-8" from "1-08"; nil for any other value.
+function ckpt.range(value)
+    local least, most = match(value or "", "^(%d%d?%d?%d?)%-(%d%d?%d?%d?)$")
+    least, most = tonumber(least), tonumber(most)
+    if not least or least < 1 or least > most or most > MOST_GPUS then
+        return nil
+    end
+    return format("%d-%d", least, most)
 end
 
 -- `environment` answers to names of variables. An option given on the command line counts before the variable.

@@ -24,10 +24,10 @@ local MIN, KEEP, SOFT = seconds_of(",min="), seconds_of(",keep="), seconds_of(",
 -- Slurm refuses a job whose comment is longer, and looks after the script has run.
 local MOST_BYTES = 1024
 
--- What may stand behind the source, in this order: docs/comment-words.md. `el` is to come, and is read over.
+-- What may stand behind the source, in this order: docs/comment-words.md.
 local MORE = { "cls", "own", "min", "keep", "soft", "el", "rules" }
 
--- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft }. nil unless the whole word is a record.
+-- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft, el }. nil unless the whole word is a record.
 function record.read(field)
     local lim, src, rest = match(field or "", "^ak1:lim=(%w+),src=([ed])([^ ]*)")
     if not lim or (src == "d") ~= (lim == "none") or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
@@ -76,8 +76,8 @@ end)
 
 -- What stands between the source and the rules. `paid` is the class that points were given for, `whole` whether the job takes
 -- whole nodes, `typed` the user's own --time-min, and `planned` what backfill plans with in place of the limit, both in
--- seconds: the typed one with `is_kept`, else the policy's.
-function record.keys(paid, whole, typed, planned, is_kept)
+-- seconds: the typed one with `is_kept`, else the policy's. `elastic`: the range of GPUs that the job opted in to.
+function record.keys(paid, whole, typed, planned, is_kept, elastic)
     local keys = paid and PAID[paid] or ""
     if whole then
         keys = keys .. ",own=node"
@@ -87,6 +87,9 @@ function record.keys(paid, whole, typed, planned, is_kept)
     end
     if planned then
         keys = keys .. (is_kept and KEEP or SOFT)[planned]
+    end
+    if elastic then
+        keys = keys .. ",el=" .. elastic
     end
     return keys
 end

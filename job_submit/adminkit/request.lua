@@ -165,6 +165,15 @@ function later.restartable(made)
     return restartable == nil and "unknown" or restartable
 end
 
+-- The GPUs that a job which can go on from a checkpoint may be given, "1-8"; nil for none. Only the field that users cannot
+-- write can say so.
+function later.elastic(made)
+    local name = made._elastic
+    local environment = name and made.environment
+    local range = environment and ckpt.range(environment[name])
+    return range and made.restartable == true and range
+end
+
 -- Whether the user wants no soft limit for this job.
 function later.plan_off(made)
     local environment = made._plan and made.environment
@@ -277,9 +286,12 @@ end
 function request.reader(ruleset, gres_slash)
     local site = { ruleset = ruleset, gpus_of = gres.reader(gres_slash) }
     local plan = ruleset.soft and ruleset.soft.variable or false
-    local submitted = setmetatable({ older = false, _read = {}, _ckpt = ruleset.policy.ckpt or false, _plan = plan }, LATER)
+    local names_of = ruleset.policy.ckpt or false
+    local elastic = names_of and ruleset.record == "admin_comment" and names_of.elastic or false
+    local submitted =
+        setmetatable({ older = false, _read = {}, _ckpt = names_of, _elastic = elastic, _plan = plan }, LATER)
     local usable, field = usable_of(submitted), ruleset.record
-    if not ruleset.policy.ckpt then
+    if not names_of then
         submitted.restartable = "unknown" -- whatever its environment
     end
     local reader = {}

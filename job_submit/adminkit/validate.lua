@@ -188,6 +188,7 @@ local function ckpt(value)
         or of_type(value.variable, "string", "ckpt.variable")
         or of_type(value.option, "string", "ckpt.option")
         or of_type(value.off, "string", "ckpt.off")
+        or optional(value.elastic, "string", "ckpt.elastic")
 end
 
 -- What is wrong with the settings of soft limits, or nil.

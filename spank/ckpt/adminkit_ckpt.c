@@ -23,6 +23,9 @@
 SPANK_PLUGIN(adminkit_ckpt, 1)
 
 #define VARIABLE "ADMINKIT_CKPT"
+#define ELASTIC "ADMINKIT_ELASTIC"
+#define GPUS "ADMINKIT_GPUS"
+#define ORDER_POLL 60  /* s: how long an order waits at most to be seen */
 #define EXIT_SPAN 3700 /* ms for slurmctld when a run has ended; with all other waits below 5 s */
 #define FEW_NODES 8    /* of a step up to this size each node without a target logs that */
 
@@ -98,6 +101,14 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv) {
     ck_request_read(&ck.request, &ck.options, &ck.site, why, sizeof why);
     if (*why)
         ak_job_log("%s", why);
+    const char *elastic = getenv(ELASTIC);
+    struct ck_range range;
+    if (elastic && *elastic && !ck_range_read(&range, elastic))
+        ak_job_log(ELASTIC "=%.60s is not understood: it is LEAST-MOST, such as 1-8; the job keeps its GPUs",
+                   elastic);
+    else if (elastic && *elastic && !(ck.request.on && ck.request.requeue))
+        ak_job_log(ELASTIC " needs a checkpoint and a requeue, such as " VARIABLE
+                           "=TERM@300,requeue=10; the job keeps its GPUs");
     return 0;
 }
 
@@ -120,8 +131,11 @@ static void log_firing(const struct ck_firing *firing) {
     localtime_r(&at, &local);
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &local);
     ck_delivery_line(firing->delivery, line, sizeof line);
-    ak_job_log("%s, at %s, %" PRId64 " s before the end", line, clock,
-               (firing->end - firing->at + CK_SECOND / 2) / CK_SECOND);
+    if (firing->gpus)
+        ak_job_log("%s, at %s, to go on with %" PRIu32 " GPUs", line, clock, firing->gpus);
+    else
+        ak_job_log("%s, at %s, %" PRId64 " s before the end", line, clock,
+                   (firing->end - firing->at + CK_SECOND / 2) / CK_SECOND);
 }
 
 /* Whether a batch script waits for its srun: the step of that has a watch of its own. */
@@ -156,17 +170,24 @@ static bool on_fired(const struct ck_firing *firing, void *arg) {
     return heard == 0 && !by_step;
 }
 
+/* How often to ask for the job, in seconds; 0: as deadline.h has it. */
+static long poll_of(const struct ck_elastic *elastic) {
+    bool sooner = elastic->range.most && (ck.site.poll == 0 || ck.site.poll > ORDER_POLL);
+    return sooner ? ORDER_POLL : ck.site.poll;
+}
+
 static void start_watch(spank_t spank, pid_t task, uint32_t step) {
     struct ck_plan plan = {.job = ck.batch.job,
                            .task = task,
                            .signal = ck.request.signal,
                            .shells = ck.request.shells,
                            .jvms = ck.request.jvms,
-                           .fired = on_fired};
+                           .fired = on_fired,
+                           .elastic = ck.batch.elastic};
     plan.terms = (struct ck_terms){.began = ak_now(),
                                    .lead = ck.request.lead * CK_SECOND,
                                    .quiet = ck.site.quiet * CK_SECOND,
-                                   .poll = ck.site.poll * CK_SECOND,
+                                   .poll = poll_of(&ck.batch.elastic) * CK_SECOND,
                                    .nodes = 1,
                                    .seed = ck.batch.job * 2654435761u ^ step};
     if (spank_get_item(spank, S_JOB_UID, &plan.uid) != ESPANK_SUCCESS)
@@ -191,6 +212,18 @@ static bool output_is_empty(void) {
     return fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) && output.st_size == 0;
 }
 
+/* What orders the job will take; none where the variable is missing or wrong. */
+static void read_elastic(spank_t spank) {
+    char text[16]; /* a longer one is cut, and not understood */
+    struct ck_elastic *elastic = &ck.batch.elastic;
+    if (spank_getenv(spank, ELASTIC, text, sizeof text) != ESPANK_SUCCESS)
+        return;
+    ck_range_read(&elastic->range, text);
+    elastic->requeue = ck.request.requeue;
+    elastic->most = (uint32_t)ck.request.requeues;
+    elastic->lead = ck.request.lead;
+}
+
 static void begin(spank_t spank) {
     static char variable[CK_WORD_SIZE];
     char why[256];
@@ -212,6 +245,7 @@ static void begin(spank_t spank) {
     if (!ck.request.on)
         return;
     ck.batch.request = ck.request;
+    read_elastic(spank);
     ck.batch.code = ck.site.code;
     snprintf(ck.batch.state, sizeof ck.batch.state, "%s", ck.site.state);
     if (ck.is_batch) {
@@ -239,6 +273,27 @@ int slurm_spank_user_init(spank_t spank, int argc, char **argv) {
     if (ck_progress_name(file, script[0]) &&
         spank_setenv(spank, CK_PROGRESS_VARIABLE, file->path, 1) != ESPANK_SUCCESS)
         file->path[0] = '\0';
+    return 0;
+}
+
+/* In the task: how many GPUs an elastic job has now. Trap: the job's environment is that of its submission,
+ * and srun would ask for as many as stood there then. */
+int slurm_spank_task_init(spank_t spank, int argc, char **argv) {
+    (void)argc, (void)argv;
+    char text[64], gpus[16], type[64];
+    struct ck_range range;
+    uint32_t step;
+    if (ck.disabled || spank_remote(spank) != 1 ||
+        spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step != SLURM_BATCH_SCRIPT ||
+        spank_getenv(spank, ELASTIC, text, sizeof text) != ESPANK_SUCCESS || !ck_range_read(&range, text) ||
+        spank_getenv(spank, "SLURM_GPUS_ON_NODE", gpus, sizeof gpus) != ESPANK_SUCCESS)
+        return 0;
+    spank_setenv(spank, GPUS, gpus, 1);
+    if (spank_getenv(spank, "SLURM_GPUS_PER_NODE", type, sizeof type) == ESPANK_SUCCESS) {
+        char *colon = strrchr(type, ':');
+        snprintf(text, sizeof text, "%.*s%s", colon ? (int)(colon + 1 - type) : 0, type, gpus);
+        spank_setenv(spank, "SLURM_GPUS_PER_NODE", text, 1);
+    }
     return 0;
 }
 

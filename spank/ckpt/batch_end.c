@@ -153,6 +153,9 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
 static void requeue(struct work *work) {
     const struct ck_run *run = &work->run;
     bool running = run->state == AK_JOB_RUNNING;
+    struct ck_order order;
+    bool held = ck_order_find(work->info.comment, &order) &&
+                ck_order_holds(&order, &work->batch.elastic, &work->info, ak_now() / 1000);
     int note_error = running ? leave_note(work, CK_NOTE_MORE, run->ours + 1) : 0;
     if (exhausted(work, running, note_error)) {
         ak_job_log("not requeued: that could not be counted, and the job was restarted %" PRIu32
@@ -160,13 +163,15 @@ static void requeue(struct work *work) {
                    work->info.restarts);
         return;
     }
-    int error = ak_job_requeue(work->batch.job);
+    int error = ak_job_requeue(work->batch.job, held);
     if (error) {
         ak_job_log("not requeued: %s", slurm_strerror(error));
         if (running)
             leave_note(work, CK_NOTE_REFUSED, run->ours);
         return;
     }
+    if (held)
+        ak_job_log("the job is held until it has %" PRIu32 " GPUs", order.gpus);
     bool said = *work->batch.iterations;
     *work->batch.iterations = '\0'; /* from here on the comment is the next run's */
     if (!running)

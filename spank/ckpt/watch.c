@@ -32,6 +32,8 @@ struct ck_watch {
     struct ak_job_info info; /* the last answer without an error */
     int env_reads, attempts;
     int64_t attempted;
+    struct ck_order order; /* of the last answer; gpus 0: none that is due */
+    int64_t obeyed;        /* `until` of the order that was obeyed last: orders are known by it */
 };
 
 struct question {
@@ -57,6 +59,10 @@ static void take_answer(struct ck_watch *watch, const struct ak_job_info *info) 
     watch->known.doubt = 0;
     watch->answered = true;
     watch->info = *info;
+    struct ck_order order;
+    bool due = !watch->over && ck_order_find(info->comment, &order) && order.until != watch->obeyed &&
+               ck_order_due(&order, &watch->plan.elastic, info, ak_now() / CK_SECOND);
+    watch->order = due ? order : (struct ck_order){0, 0};
 }
 
 static void put_question(struct ck_watch *watch, int64_t now) {
@@ -99,9 +105,9 @@ static bool is_left(struct ck_watch *watch) {
     return left;
 }
 
-/* Signals the step. True: nothing is left to do. Trap: reading the processes may take longer than the step
- * lives. */
-static bool fire(struct ck_watch *watch, int64_t now) {
+/* Signals the step, for an order or, with gpus 0, before the end. True: a process took it, or `fired` says
+ * that it is not to be tried again. Trap: reading the processes may take longer than the step lives. */
+static bool deliver(struct ck_watch *watch, int64_t now, uint32_t gpus) {
     const struct ck_plan *plan = &watch->plan;
     struct ck_scope scope = {.uid = plan->uid,
                              .signal = plan->signal,
@@ -114,15 +120,29 @@ static bool fire(struct ck_watch *watch, int64_t now) {
     bool taken = delivery.sent > 0, again = true;
     struct ck_firing firing = {.at = now,
                                .end = watch->known.end,
-                               .first = watch->attempts == 0,
+                               .first = gpus > 0 || watch->attempts == 0,
                                .delivery = &delivery,
-                               .info = watch->answered ? &watch->info : NULL};
+                               .info = watch->answered ? &watch->info : NULL,
+                               .gpus = gpus};
     if ((firing.first || taken) && !is_left(watch))
         again = plan->fired(&firing, plan->arg);
     ck_delivery_free(&delivery);
+    return taken || !again;
+}
+
+/* The signal before the end. True: nothing is left to do. */
+static bool fire(struct ck_watch *watch, int64_t now) {
+    bool over = deliver(watch, now, 0);
     watch->attempts++;
     watch->attempted = now;
-    return taken || !again;
+    return over;
+}
+
+/* The signal for an order; that before the end is due all the same, should the step go on. */
+static void obey(struct ck_watch *watch, int64_t now) {
+    watch->obeyed = watch->order.until;
+    deliver(watch, now, watch->order.gpus);
+    watch->order.gpus = 0;
 }
 
 /* No process took the signal, and the known end has come. A step that outlives it was given more time:
@@ -161,6 +181,11 @@ static int64_t turn(struct ck_watch *watch) {
         return -1;
     if (watch->known.suspended || watch->stopped)
         look_for_stop(watch, now);
+    if (watch->order.gpus && !watch->known.suspended && !watch->stopped) {
+        look_for_stop(watch, now);
+        if (!watch->stopped)
+            obey(watch, now);
+    }
     int64_t longest = read_env(watch, now);
     struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
     if (next.act == CK_FIRE && watch->attempts > 0) {

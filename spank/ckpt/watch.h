@@ -14,6 +14,7 @@
 
 #include "common/slurmctld.h"
 #include "deadline.h"
+#include "resize.h"
 #include "signal_send.h"
 
 /* An attempt to signal the step. */
@@ -22,6 +23,7 @@ struct ck_firing {
     bool first;      /* false: no process took the signal of an earlier attempt */
     const struct ck_delivery *delivery;
     const struct ak_job_info *info; /* slurmctld's last answer; NULL: there was none */
+    uint32_t gpus;                  /* of the order that the signal is for; 0: it is that before the end */
 };
 
 struct ck_plan {
@@ -36,6 +38,8 @@ struct ck_plan {
      * after ck_watch_stop() has returned. False: do not try again. */
     bool (*fired)(const struct ck_firing *firing, void *arg);
     void *arg;
+    struct ck_elastic
+        elastic; /* which orders are obeyed, each by one attempt, beside the signal before the end */
 };
 
 struct ck_watch;

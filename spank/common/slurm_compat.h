@@ -44,13 +44,13 @@ static inline void ak_slurm_name_job(job_desc_msg_t *message, uint32_t job) {
 #endif
 }
 
-static inline int ak_slurm_requeue(uint32_t job) {
+static inline int ak_slurm_requeue(uint32_t job, uint32_t flags) {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
     slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
     id.job_id = job;
-    return (slurm_requeue)(id, 0) == SLURM_SUCCESS ? 0 : errno;
+    return (slurm_requeue)(id, flags) == SLURM_SUCCESS ? 0 : errno;
 #else
-    return slurm_requeue(job, 0) == SLURM_SUCCESS ? 0 : errno;
+    return slurm_requeue(job, flags) == SLURM_SUCCESS ? 0 : errno;
 #endif
 }
 

@@ -34,6 +34,10 @@ static void fill(struct ak_job_info *info, const job_info_t *job) {
     info->may_requeue = job->requeue != 0;
     info->derived_exit = job->derived_ec == NO_VAL ? 0 : job->derived_ec;
     info->restarts = job->restart_cnt;
+    const char *tres = job->tres_per_node ? job->tres_per_node : "";
+    if (snprintf(info->tres_per_node, sizeof info->tres_per_node, "%s", tres) >=
+        (int)sizeof info->tres_per_node)
+        info->tres_per_node[0] = '\0';
     const char *comment = job->admin_comment ? job->admin_comment : "";
     info->comment_whole =
         snprintf(info->comment, sizeof info->comment, "%s", comment) < (int)sizeof info->comment;
@@ -53,8 +57,8 @@ void ak_job_load(uint32_t job, struct ak_job_info *info) {
     slurm_free_job_info_msg(jobs);
 }
 
-int ak_job_requeue(uint32_t job) {
-    int error = ak_slurm_requeue(job);
+int ak_job_requeue(uint32_t job, bool held) {
+    int error = ak_slurm_requeue(job, held ? JOB_REQUEUE_HOLD : 0);
     return error == ESLURM_JOB_PENDING ? 0 : error;
 }
 

@@ -28,16 +28,18 @@ struct ak_job_info {
     bool may_requeue;      /* JobRequeue, --requeue, --no-requeue */
     uint32_t derived_exit; /* the highest exit code of the steps on all nodes, a status of wait() */
     uint32_t restarts;
-    bool comment_whole; /* false: AdminComment is longer than AK_COMMENT_MAX, and cut here */
+    char tres_per_node[64]; /* what it asks for on each node, such as gres:gpu:2; "": nothing, or a longer
+                               text */
+    bool comment_whole;     /* false: AdminComment is longer than AK_COMMENT_MAX, and cut here */
     char comment[AK_COMMENT_MAX + 1];
 };
 
 /* Trap: slurm_get_end_time() would answer from a cache for 60 s, and does not say that a job is suspended. */
 void ak_job_load(uint32_t job, struct ak_job_info *info);
 
-/* Puts the job back into the queue. 0, also where it is pending already, or Slurm's errno. Trap: --no-requeue
- * is answered with ESLURM_DISABLED (2037). */
-int ak_job_requeue(uint32_t job);
+/* Puts the job back into the queue, where `held` says so not to start before it is released. 0, also where it
+ * is pending already, or Slurm's errno. Trap: --no-requeue is answered with ESLURM_DISABLED (2037). */
+int ak_job_requeue(uint32_t job, bool held);
 
 /* Makes `comment` the job's AdminComment, which root and SlurmUser may. 0 or Slurm's errno. */
 int ak_job_set_comment(uint32_t job, char *comment);

@@ -90,12 +90,12 @@ spank_err_t spank_getenv(spank_t spank, const char *name, char *text, int size) 
 spank_err_t spank_setenv(spank_t spank, const char *name, const char *text, int overwrite) {
     (void)spank, (void)overwrite;
     int i = 0;
-    while (i < FAKE_VARIABLES && fake.variable[i][0])
+    while (i < FAKE_VARIABLES && fake.variable[i][0] && strcmp(fake.variable[i][0], name) != 0)
         i++;
     if (i == FAKE_VARIABLES)
         return ESPANK_NOSPACE;
     fake.variable[i][0] = name;
-    fake.variable[i][1] = text;
+    fake.variable[i][1] = strdup(text); /* for good: a process is one scenario */
     return ESPANK_SUCCESS;
 }
 
@@ -209,6 +209,7 @@ int(slurm_load_job)(job_info_msg_t **found, named_t named, uint16_t flags) {
                                  .end_time = job->end,
                                  .requeue = job->requeue,
                                  .restart_cnt = job->restarts,
+                                 .tres_per_node = (char *)job->tres,
                                  .admin_comment = strdup(job->comment)};
         *message = (job_info_msg_t){.record_count = 2, .job_array = record};
         *found = message;
@@ -253,10 +254,10 @@ int slurm_update_job(job_desc_msg_t *message) {
 }
 
 int(slurm_requeue)(named_t named, uint32_t flags) {
-    (void)flags;
     fake_lock();
     struct fake_job *job = fake_job(NUMBER(named));
     job->requeues++;
+    job->held = flags & JOB_REQUEUE_HOLD;
     snprintf(job->ended, sizeof job->ended, "%s", job->comment);
     if (!job->requeue_error)
         job->state = JOB_PENDING;

@@ -19,12 +19,14 @@ struct fake_job {
     int64_t start, end; /* epoch seconds */
     uint16_t requeue;
     uint32_t restarts;
+    const char *tres; /* what it asks for on each node; NULL: nothing */
     char comment[2048];
     char ended[2048]; /* the comment when the job was put back: that of the run's own row */
     int load_error, update_error, requeue_error; /* what slurmctld answers, 0: it does */
     int hangs;                                   /* real milliseconds until it answers */
     int first_update;                            /* and until it takes the first update */
     unsigned questions, updates, requeues;
+    bool held; /* by the requeue */
 };
 
 extern struct fake {

@@ -17,8 +17,8 @@
 #define CALL(callback) CASE(callback(NULL, words, word) == 0, "%s", #callback)
 #define EXITED(code) ((code) << 8)
 
-extern spank_f slurm_spank_init, slurm_spank_init_post_opt, slurm_spank_user_init, slurm_spank_task_post_fork,
-    slurm_spank_task_exit, slurm_spank_exit;
+extern spank_f slurm_spank_init, slurm_spank_init_post_opt, slurm_spank_user_init, slurm_spank_task_init,
+    slurm_spank_task_post_fork, slurm_spank_task_exit, slurm_spank_exit;
 
 static char state[96], state_word[128];
 static char *word[8];
@@ -92,6 +92,12 @@ static void let_run(int span) {
     }
 }
 
+/* Lets the task live to that second of the fast clock. */
+static void let_run_until(int second) {
+    while (ak_now() < (began + second) * 1000)
+        ak_sleep(500);
+}
+
 static void end(void) {
     CALL(slurm_spank_task_exit);
     int64_t before = fast_real(CLOCK_MONOTONIC);
@@ -116,6 +122,49 @@ static void goes_on(void) {
     CASE(requeued("heard=1,rq=2,end=more kept") == 1, "%s", fake.log);
     CASE(strstr(fake.log, " s before the end") && strstr(fake.log, "(2 of 2)"), "%s", fake.log);
     CASE(strncmp(job()->comment, "ak1:x ck1:", 10) == 0, "%s", job()->comment);
+}
+
+/* An elastic job, and after 150 s the order. */
+static void is_ordered(const char *range, const char *order) {
+    char comment[64];
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    set("ADMINKIT_ELASTIC", range);
+    job()->tres = "gres:gpu:1";
+    begin(SLURM_BATCH_SCRIPT, 900);
+    let_run_until(150);
+    snprintf(comment, sizeof comment, "%s,until=%ld", order, (long)began + 600);
+    fake_lock();
+    strcpy(job()->comment, comment);
+    fake_unlock();
+}
+
+static void is_to_have_more_gpus(void) {
+    is_ordered("1-4", "el1:gpus=4");
+    let_run(300);
+    end();
+    CASE(requeued("rq=1,end=more") == 1 && job()->held, "%s", fake.log);
+    CASE(strstr(fake.log, "to go on with 4 GPUs") && strstr(fake.log, "is held until it has 4 GPUs"), "%s",
+         fake.log);
+}
+
+/* The order is taken back before the run has left. */
+static void is_no_longer_to_have_them(void) {
+    is_ordered("1-4", "el1:gpus=4");
+    let_run(300);
+    ak_sleep(20000); /* until the note of the signal is left, with the word that it found */
+    fake_lock();
+    strcpy(job()->comment, "mine");
+    fake_unlock();
+    end();
+    CASE(requeued("rq=1,end=more") == 1 && !job()->held, "%s", fake.log);
+}
+
+static void has_not_opted_in(void) {
+    is_ordered("1-2", "el1:gpus=4");
+    let_run(400);
+    CASE(WIFSIGNALED(fake.status) && WTERMSIG(fake.status) == SIGKILL, "signalled: %s", fake.log);
+    end();
+    CASE(job()->requeues == 0, "%s", fake.log);
 }
 
 static void often_enough(void) {
@@ -358,6 +407,44 @@ static void is_submitted(void) {
     CASE(strstr(fake.log, "--ckpt-signal=KILL@90 is not understood"), "%s", fake.log);
 }
 
+static void wants_to_be_elastic(void) {
+    static const struct {
+        const char *range, *wish, *said; /* said: NULL for nothing */
+    } table[] = {
+        {"1-8", "TERM@60,requeue", NULL},
+        {"eight", "TERM@60,requeue", "ADMINKIT_ELASTIC=eight is not understood"},
+        {"1-8", "TERM@60", "needs a checkpoint and a requeue"},
+        {"1-8", "off", "needs a checkpoint and a requeue"},
+        {"", "TERM@60", NULL},
+    };
+    fake.context = S_CTX_ALLOCATOR;
+    CALL(slurm_spank_init);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        *fake.log = '\0';
+        setenv("ADMINKIT_CKPT", table[i].wish, 1);
+        setenv("ADMINKIT_ELASTIC", table[i].range, 1);
+        CALL(slurm_spank_init_post_opt);
+        const char *said = table[i].said;
+        CASE(said ? strstr(fake.log, said) != NULL : *fake.log == '\0', "%s: %s", table[i].range, fake.log);
+    }
+}
+
+/* The variables of an elastic job's batch script, after srun's own was made when it had one GPU. */
+static void knows_its_gpus(void) {
+    char text[16] = "";
+    set("ADMINKIT_ELASTIC", "1-8");
+    set("SLURM_GPUS_ON_NODE", "4");
+    set("SLURM_GPUS_PER_NODE", "a100:1");
+    fake.step = SLURM_BATCH_SCRIPT;
+    add_word(state_word);
+    CALL(slurm_spank_init);
+    CALL(slurm_spank_task_init);
+    CASE(spank_getenv(NULL, "ADMINKIT_GPUS", text, sizeof text) == ESPANK_SUCCESS && strcmp(text, "4") == 0,
+         "%s", text);
+    spank_getenv(NULL, "SLURM_GPUS_PER_NODE", text, sizeof text);
+    CASE(strcmp(text, "a100:4") == 0, "%s", text);
+}
+
 /* The batch script's folder, with what the job wrote about its progress in it; NULL: nothing. */
 static void has_written(const char *text) {
     static char folder[128], script[160];
@@ -436,6 +523,10 @@ static void (*const SCENARIOS[])(void) = {says_how_far_it_came,
                                           says_what_is_no_number,
                                           says_it_and_nobody_listens,
                                           goes_on,
+                                          is_to_have_more_gpus,
+                                          is_no_longer_to_have_them,
+                                          has_not_opted_in,
+                                          knows_its_gpus,
                                           often_enough,
                                           is_pending_again,
                                           is_refused,
@@ -455,7 +546,8 @@ static void (*const SCENARIOS[])(void) = {says_how_far_it_came,
                                           knows_an_end_that_was_moved,
                                           is_deaf_on_one_of_four_nodes,
                                           is_deaf_on_one_of_a_thousand,
-                                          is_submitted};
+                                          is_submitted,
+                                          wants_to_be_elastic};
 #define COUNT (sizeof SCENARIOS / sizeof *SCENARIOS)
 
 int main(void) {
