@@ -169,6 +169,16 @@ class Energy:
 
 
 @dataclass(frozen=True, slots=True)
+class Elastic:
+    """Jobs that go on with another number of GPUs. Seconds."""
+
+    restart: Annotated[int, Ge(1)] = 300  # what a change costs the job
+    between: Annotated[int, Ge(0)] = 3600  # a job has one change in that time at most
+    patience: Annotated[int, Ge(1)] = 900  # how long an order holds
+    efficiency: Annotated[float, Gt(0), Le(1)] = 0.5  # the least speed for each GPU, of that on its fewest
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Every setting. `file` is where the settings came from, None where there was none."""
 
@@ -182,6 +192,7 @@ class Config:
     policy: Policy = field(default_factory=Policy)
     feedback: Feedback = field(default_factory=Feedback)
     energy: Energy = field(default_factory=Energy)
+    elastic: Elastic = field(default_factory=Elastic)
     file: Path | None = field(default=None, compare=False)
 
 

@@ -41,7 +41,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("ingest",),
     ("stats",),
     ("fit", "power"),
-    ("recommend", "export"),
+    ("recommend", "export", "elastic"),
     ("findings",),
     ("lua",),
     ("policy",),

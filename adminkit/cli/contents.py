@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
     "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
     "soft-limits": ("soft_limits.app",),
     "power": ("power.app",),
+    "elastic": ("elastic.app",),
     "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
     "feedback": ("feedback.app", "feedback_prefs.prefs"),
     "my": ("my.my",),

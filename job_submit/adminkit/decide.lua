@@ -3,6 +3,7 @@
 local need = ...
 local allocation = need("allocation")
 local decision = need("decision")
+local elastic = need("elastic")
 local evaluate = need("evaluate")
 local hint = need("hint")
 local modify = need("modify")
@@ -172,12 +173,12 @@ local function record_of(outcome, kind, job, request, ruleset, paid, planned, ty
         return nil, is_its and planned or nil
     end
     local fired, whole = outcome.fired or NONE, request.whole
-    local elastic = (request.gpus or 0) > 0 and request.elastic
-    local line = record.write(limit, kind, fired, before, record.keys(paid, whole, typed, planned, is_kept, elastic))
+    local range = elastic.range(job, request, ruleset)
+    local line = record.write(limit, kind, fired, before, record.keys(paid, whole, typed, planned, is_kept, range))
     if line or not planned then
         return line, line and planned
     end
-    return record.write(limit, kind, fired, before, record.keys(paid, whole, typed, nil, nil, elastic)), nil
+    return record.write(limit, kind, fired, before, record.keys(paid, whole, typed, nil, nil, range)), nil
 end
 
 -- Takes a --time-min from the job: with soft limits on, Slurm would hold its maxima to it, and not to the limit. Returns it

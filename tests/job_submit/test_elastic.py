@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from adminkit.policy.compile import CKPT
 from tests.job_submit import site
-from tests.job_submit.policies import policy
+from tests.job_submit.policies import policy, rule
 from tests.job_submit.runtime import Lua
 
 #: a value of the variable, the range that is read; those of tests/spank/test_resize.c
@@ -45,6 +45,14 @@ JOBS: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("admin_comment", {**ONE_GPU, "environment": {**BOTH, "ADMINKIT_ELASTIC": "1-8,rules=a"}}, "ak1:lim=1200,src=e",
      "nobody writes another key with it"),
     ("admin_comment", {**ONE_GPU, "script": None, "environment": BOTH}, "ak1:lim=1200,src=e", "srun, salloc"),
+    ("admin_comment", {"tres_per_node": "gres:gpu:4", "environment": {**BOTH, "ADMINKIT_ELASTIC": "1-2"}},
+     "ak1:lim=1200,src=e,el=1-4", "what it asks for is in it"),
+    ("admin_comment", {"tres_per_node": "gres:gpu:2", "environment": {**BOTH, "ADMINKIT_ELASTIC": "2-2"}},
+     "ak1:lim=1200,src=e", "nothing else is"),
+    ("admin_comment", {"tres_per_node": None, "tres_per_job": "gres:gpu:1", "environment": BOTH},
+     "ak1:lim=1200,src=e", "--gpus, which is not of one node"),
+    ("admin_comment", {**ONE_GPU, "min_nodes": 2, "environment": BOTH}, "ak1:lim=1200,src=e", "two nodes"),
+    ("admin_comment", {**ONE_GPU, "array_inx": "1-3", "environment": BOTH}, "ak1:lim=1200,src=e", "an array"),
     ("comment", {**ONE_GPU, "environment": BOTH}, "ak1:lim=1200,src=e", "a field that its owner may write"),
 ]  # fmt: skip
 
@@ -76,3 +84,27 @@ def test_a_table_of_an_older_adminkit_knows_no_elastic_jobs(lua: Lua, tmp_path: 
     site.write(tmp_path, policy={**policy(record="admin_comment"), "ckpt": older})
     desc = {"partition": "gq", "time_limit": 20, **ONE_GPU, "environment": BOTH}
     assert site.run(lua, site.case(tmp_path, desc=desc))["desc"]["admin_comment"] == "ak1:lim=1200,src=e"
+
+
+#: (rules, the range in the record or None, why)
+RULED: list[tuple[list[dict[str, Any]], str | None, str]] = [
+    ([], "1-8", "no rule"),
+    ([rule("gpus", {"max": 4}, "reject")], "1-4", "the most GPUs of a rule"),
+    ([rule("gpus", {"max": 1}, "reject")], None, "no more than it has"),
+    ([rule("max_limit", 600, "reject", classes={"multi-gpu"})], None, "its limit is for one GPU alone"),
+    ([rule("max_limit", 600, "amend", classes={"multi-gpu"})], None, "nor is a limit lowered then"),
+    ([rule("gpus", {"max": 4}, "warn")], "1-8", "a warning forbids nothing"),
+]
+
+
+@pytest.mark.parametrize(("rules", "expected", "why"), RULED, ids=[case[2] for case in RULED])
+def test_no_job_opts_in_to_what_a_rule_forbids(
+    lua: Lua, tmp_path: Path, rules: list[dict[str, Any]], expected: str | None, why: str
+) -> None:
+    """adminkit changes jobs as an operator, to whom rules do not apply."""
+    site.write(tmp_path, policy={**policy(*rules, record="admin_comment"), "ckpt": CKPT})
+    answer = site.run(
+        lua, site.case(tmp_path, desc={"partition": "gq", "time_limit": 20, **ONE_GPU, "environment": BOTH})
+    )
+    found = answer["desc"]["admin_comment"]
+    assert (found.partition(",el=")[2].partition(",")[0] or None, answer["errors"]) == (expected, []), (found, why)

@@ -1,0 +1,201 @@
+"""adminkit elastic …"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adminkit import actions, config
+from adminkit.cli import options
+from adminkit.cli.progress import progress
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.render.sink import Way, emit
+
+if TYPE_CHECKING:
+    from adminkit.elastic.plan import Look
+    from adminkit.elastic.resize import Act
+    from adminkit.slurm.elastic_jobs import OpenJob
+
+app = typer.Typer(
+    help="Running jobs that go on with more or fewer GPUs, where they opted in.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Job = Annotated[
+    int | None, typer.Option("--job", "-j", metavar="ID", min=1, help="Only this job; with --gpus, as you say.")
+]
+Gpus = Annotated[
+    int | None,
+    typer.Option("--gpus", "-G", metavar="N", min=1, help="Have --job go on with N GPUs, whatever it gains."),
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Stay until every job that was ordered waits with its new GPUs.")
+]
+#: Seconds between two looks at jobs that are waited for.
+PAUSE = 5
+
+
+@app.callback()
+def root() -> None:
+    """Running jobs that go on with more or fewer GPUs, where they opted in."""
+
+
+@app.command()
+def preview(
+    job: Job = None,
+    gpus: Gpus = None,
+    db: options.Database = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Show each job that opted in, with how many GPUs it should go on, and why. Changes nothing."""
+    looks, cluster, notes = _looks(job, gpus, db)
+    _show(looks, cluster, notes, Way(format.value, output))
+
+
+@app.command()
+def run(
+    job: Job = None,
+    gpus: Gpus = None,
+    apply: Apply = False,
+    wait: Wait = True,
+    db: options.Database = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Carry on what an earlier run began, then order changes, and see them through. Exit code 1 where one was refused.
+
+    A timer or an operator runs it, as root or as an operator of Slurm's who may read the trace.
+    """
+    from adminkit.elastic.resize import order, settle
+    from adminkit.reports.elastic_jobs import run_report
+    from adminkit.slurm.elastic_jobs import open_jobs
+
+    way, settings = Way(format.value, output), config.load()
+    log, every = settings.acts, settings.elastic.between
+    if not apply:
+        looks, cluster, notes = _looks(job, gpus, db)
+        _show(looks, cluster, [*notes, "nothing was done: --apply does it"], way)
+        return
+    actions.check(log)
+    acts = settle(open_jobs(), int(time.time()), every, log)
+    looks, cluster, notes = _looks(job, gpus, db)
+    for look in looks:
+        if look.to is not None:
+            acts.append(order(look, settings.elastic, int(time.time()), log))
+    ordered = {one.job.job_id for one in acts if one.did == "ordered"}
+    if wait and ordered:
+        acts += _see_through(ordered, settings.elastic.patience, every, log)
+    emit(run_report(acts, cluster, notes), way)
+    if any(one.did == "refused" for one in acts):
+        raise typer.Exit(1)
+
+
+@app.command()
+def revoke(
+    job: Annotated[int, typer.Argument(metavar="JOB", min=1, help="The job whose order is taken back.")],
+    apply: Apply = False,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+) -> None:
+    """Take back the order that a job has: it keeps its GPUs, and is released with them where it is held already."""
+    from adminkit.elastic import resize
+    from adminkit.elastic.words import order_of
+    from adminkit.reports.elastic_jobs import run_report
+    from adminkit.slurm.cluster import local_cluster
+
+    found = _open(job)
+    order = order_of(found.comment)
+    if order is None:
+        raise AdminkitError(f"job {job} has no order", "`adminkit elastic run --job … --gpus …` changes its GPUs back")
+    if not apply:
+        acts, notes = [resize.Act("revoked", found, found.gpus)], ["nothing was done: --apply does it"]
+    else:
+        acts, notes = resize.revoke(found, config.load().acts), []
+    emit(run_report(acts, local_cluster(), notes), Way(format.value, output))
+
+
+def _looks(job: int | None, gpus: int | None, db: Path | None) -> tuple[list[Look], str, list[str]]:
+    """What should become of the elastic jobs; the cluster; what was left out. A job that is named with its GPUs goes on
+    with them.
+    """
+    from adminkit.elastic.plan import Look, keeps
+    from adminkit.slurm.cluster import local_cluster
+    from adminkit.slurm.elastic_jobs import open_jobs
+
+    now, settings, cluster = int(time.time()), config.load(), local_cluster()
+    if gpus is None:
+        looks, notes = _planned(open_jobs(), cluster, db, now)
+        chosen = [look for look in looks if job is None or look.job.job_id == job]
+        if job is not None and not chosen:
+            raise AdminkitError(f"job {job} is not elastic: it is over, or did not opt in", "docs/elastic.md says how")
+        return chosen, cluster, notes
+    if job is None:
+        raise UsageError("which job?", "name it with --job")
+    from adminkit.elastic.resize import outside
+
+    found = _open(job)
+    why = keeps(found, settings.elastic, now) or outside(found, gpus)
+    return [Look(found, None, why) if why else Look(found, gpus, "an operator says so")], cluster, []
+
+
+def _planned(jobs: Sequence[OpenJob], cluster: str, db: Path | None, now: int) -> tuple[list[Look], list[str]]:
+    from adminkit.elastic.known import known_of
+    from adminkit.elastic.plan import plan
+    from adminkit.fit.place import board
+    from adminkit.slurm.room import room
+    from adminkit.trace.connect import is_there, reader
+    from adminkit.trace.location import find_trace
+    from adminkit.trace.sight import operators_only
+
+    settings = config.load()
+    path = find_trace(db, settings.db)
+    known, notes = {}, []
+    if is_there(path):
+        operators_only(path, "only operators may see everybody's jobs", "run it as the trace's owner or in its group")
+        with reader(path) as trace:
+            known = known_of(trace, jobs, cluster, settings.energy.node_watts, now)
+    else:
+        notes.append(f"there is no trace at {path}, so it is not known how fast jobs are: `adminkit sync` makes one")
+    return plan(jobs, known, board(room(now)), settings.elastic, now), notes
+
+
+def _open(job: int) -> OpenJob:
+    from adminkit.slurm.elastic_jobs import open_job
+
+    found = open_job(job)
+    if found is None:
+        raise AdminkitError(f"slurmctld has no open job {job}", "squeue lists open jobs")
+    return found
+
+
+def _see_through(ordered: set[int], patience: int, between: int, log: Path) -> list[Act]:
+    """Settle these jobs until none of them has an order that holds; a look every few seconds."""
+    from adminkit.elastic.resize import settle
+    from adminkit.elastic.words import order_of
+    from adminkit.slurm.elastic_jobs import open_jobs
+
+    acts: list[Act] = []
+    end = time.monotonic() + patience
+    waiting = set(ordered)
+    with progress("changing GPUs") as tick:
+        while waiting and time.monotonic() < end:
+            time.sleep(PAUSE)
+            jobs = [job for job in open_jobs() if job.job_id in ordered]
+            acts += settle(jobs, int(time.time()), between, log)
+            left = {job.job_id for job in jobs if order_of(job.comment) and not job.held_for_gpus}
+            waiting &= left
+            tick(len(ordered) - len(waiting), len(ordered), len(ordered) - len(waiting))
+    return acts
+
+
+def _show(looks: Sequence[Look], cluster: str, notes: Sequence[str], way: Way) -> None:
+    from adminkit.reports.elastic_jobs import preview_report
+
+    emit(preview_report(looks, cluster, notes), way)

@@ -1,0 +1,247 @@
+"""Which elastic jobs should go on with another number of GPUs, and why the others should not. Pure.
+
+Three reasons, the first that holds counts: a waiting job could start on what it gives up; it is about as fast on
+fewer; nobody needs idle GPUs of its node before it is done, and it is faster with them. Each is only one where it
+saves more than the restart costs; where that is not known, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from adminkit.config import Elastic
+from adminkit.elastic.words import MARGIN, order_of, range_of
+from adminkit.fit.place import Board
+from adminkit.fit.timeline import NEVER, Need, Timeline, Use
+from adminkit.render.format import plural
+from adminkit.slurm.elastic_jobs import OpenJob
+from adminkit.slurm.room import READY, RoomJob, Vector
+from adminkit.slurm.site import UNTYPED
+from adminkit.units import show_duration
+
+#: How much longer a job may take on fewer GPUs that are taken from it for their energy alone.
+SLOWER: Final = 0.05
+#: Changes of one round.
+MOST: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """One number of GPUs: seconds and joules of an iteration; None: unknown."""
+
+    seconds: float
+    joules: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a job's speed. `left`: the iterations it has yet to do, no fewer than these; None: unknown."""
+
+    paces: Mapping[int, Pace] = field(default_factory=dict)
+    left: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One elastic job, and what should become of it. `saves` and `costs`: seconds; None where `why` has other units."""
+
+    job: OpenJob
+    to: int | None  # None: it keeps what it has
+    why: str
+    saves: float | None = None
+    costs: float | None = None
+    source: str = ""
+
+    @property
+    def verdict(self) -> Literal["keep", "shrink", "grow"]:
+        if self.to is None or self.job.gpus is None:
+            return "keep"
+        return "grow" if self.to > self.job.gpus else "shrink"
+
+
+def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
+    """Why this job may not be changed now; "" where it may."""
+    order = order_of(job.comment)
+    if range_of(job.comment) is None:
+        return "it did not opt in"
+    if not job.alone:
+        return "it is a part of an array or of a heterogeneous job, or has GPUs by --gpus"
+    if job.gpus is None:
+        return "its GPUs are not by --gres=gpu:N or --gpus-per-node=N on one node"
+    if job.state != "RUNNING" or job.starts is None or len(job.nodes) != 1:
+        return "it does not run"
+    if order is not None and now < order.until + MARGIN:
+        return f"it is to go on with {plural(order.gpus, 'GPU')} already"
+    if order is not None and now < order.until + settings.between:
+        return "it did not answer the last order"
+    if now - job.starts < settings.between:
+        return f"it started less than {show_duration(settings.between)} ago"
+    if job.ends is not None and job.ends - now < 2 * settings.restart:
+        return "its limit is near"
+    return ""
+
+
+def plan(jobs: Sequence[OpenJob], known: Mapping[int, Known], board: Board, settings: Elastic, now: int) -> list[Look]:
+    """A Look for each job that opted in; `known` is by job id, `board` of the same moment."""
+    mine = [job for job in jobs if range_of(job.comment) is not None]
+    looks = {job.job_id: _first(job, known.get(job.job_id, Known()), settings, now) for job in mine}
+    free = [job for job in mine if not looks[job.job_id].why]
+    _make_room(free, looks, known, board, settings, now)
+    for job in free:
+        if not looks[job.job_id].why and (found := _spare(job, known[job.job_id], settings)):
+            looks[job.job_id] = found
+    _grow([job for job in free if not looks[job.job_id].why], looks, known, board, settings, now)
+    ordered = sorted(looks.values(), key=lambda look: look.to is None)
+    return [
+        look if look.why else Look(look.job, None, "no other number saves more than it costs", source=look.source)
+        for look in (_bounded(nth, look) for nth, look in enumerate(ordered))
+    ]
+
+
+def _bounded(nth: int, look: Look) -> Look:
+    return Look(look.job, None, f"{MOST} changes are enough for one round") if look.to and nth >= MOST else look
+
+
+def _first(job: OpenJob, known: Known, settings: Elastic, now: int) -> Look:
+    """What keeps it as it is, whatever the others need; `why` is "" where nothing does."""
+    why = keeps(job, settings, now)
+    if not why and job.gpus not in known.paces:
+        why = f"how fast it is with {plural(job.gpus or 0, 'GPU')} is not known"
+    elif not why and len(_numbers(job, known)) < 2:
+        why = "how fast it is with another number of GPUs is not known"
+    return Look(job, None, why, source=known.source)
+
+
+def _numbers(job: OpenJob, known: Known) -> list[int]:
+    """The numbers of GPUs that it opted in to and that are known."""
+    least, most = range_of(job.comment) or (0, 0)
+    return sorted(gpus for gpus in known.paces if least <= gpus <= most)
+
+
+def _speed(known: Known, gpus: int, base: int) -> float:
+    """How fast it is with that many, of its speed with `base`."""
+    return known.paces[base].seconds / known.paces[gpus].seconds
+
+
+# A waiting job
+
+
+def _make_room(
+    free: Sequence[OpenJob],
+    looks: dict[int, Look],
+    known: Mapping[int, Known],
+    board: Board,
+    settings: Elastic,
+    now: int,
+) -> None:
+    """Let the first waiting job that needs GPUs of one node start, by the one change that saves most."""
+    waiting = sorted(
+        (job for job in board.room.jobs if job.state == "PENDING" and job.reason in READY),
+        key=lambda job: (-job.priority, job.job_id),
+    )
+    head = next((job for job in waiting if sum(job.each.gpus.values()) and job.many == 1), None)
+    if head is None:
+        return
+    need, queues = _need_of(head), set(head.queue.split(","))
+    inside = [line for line in board.bare.values() if line.node.queues & queues and not line.node.away]
+    starts = min((line.earliest(need) for line in inside), default=NEVER)
+    if starts <= now or starts >= NEVER:
+        return
+    best: Look | None = None
+    for job in free:
+        line = board.bare.get(job.nodes[0])
+        if line is None or line not in inside or job.ends is None:
+            continue
+        for to in (one for one in _numbers(job, known[job.job_id]) if one < (job.gpus or 0)):
+            if _without(line, job, to).earliest(need) > now:
+                continue
+            speed = _speed(known[job.job_id], to, job.gpus or 1)
+            window = min(starts, job.ends) - now
+            costs = 2 * settings.restart + window * (1 - speed)
+            if window > costs and (
+                best is None or best.saves is None or window - costs > best.saves - (best.costs or 0)
+            ):
+                why = f"job {head.job_id} could start {show_duration(window)} earlier"
+                best = Look(job, to, why, window, costs, known[job.job_id].source)
+    if best is not None:
+        looks[best.job.job_id] = best
+
+
+def _need_of(job: RoomJob) -> Need:
+    kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
+    kind = kinds[0][0] if len(kinds) == 1 and kinds[0][0] != UNTYPED else None
+    many = sum(number for _, number in kinds)
+    return Need(job.each.cpus, job.each.mem, many, kind, job.time_limit or NEVER // 2)
+
+
+def _without(line: Timeline, job: OpenJob, to: int) -> Timeline:
+    """The node as it is when the job has given up all but `to` of its GPUs."""
+    less = Vector(0, 0, {job.gpu_type or UNTYPED: to - (job.gpus or 0)})
+    changed = line.copy()
+    changed.add(Use(line.now, job.ends or NEVER, less))
+    return changed
+
+
+# Energy
+
+
+def _spare(job: OpenJob, known: Known, settings: Elastic) -> Look | None:
+    """Fewer GPUs on which it takes about as long, where what that saves is more than the restart's own."""
+    assert job.gpus is not None
+    here = known.paces[job.gpus]
+    for to in (one for one in _numbers(job, known) if one < job.gpus):
+        there = known.paces[to]
+        if known.left is None or there.seconds > here.seconds * (1 + SLOWER):
+            continue
+        if here.joules is not None and there.joules is not None:
+            saves = known.left * (here.joules - there.joules) - settings.restart * here.joules / here.seconds
+            what = f"{saves / 3.6e6:,.2f} kWh"
+        else:
+            saves = known.left * (job.gpus * here.seconds - to * there.seconds) - settings.restart * job.gpus
+            what = f"{saves / 3600:,.1f} GPU-hours"
+        if saves > 0:
+            return Look(job, to, f"it is about as fast, and saves {what}", source=known.source)
+    return None
+
+
+# Idle GPUs
+
+
+def _grow(
+    free: Sequence[OpenJob],
+    looks: dict[int, Look],
+    known: Mapping[int, Known],
+    board: Board,
+    settings: Elastic,
+    now: int,
+) -> None:
+    """Give idle GPUs of their nodes to jobs, most seconds saved by a GPU first; none that waiting jobs are to have."""
+    lines = {name: line.copy() for name, line in board.full.items()}
+    wishes: list[tuple[float, Look]] = []
+    for job in free:
+        mine, gpus = known[job.job_id], job.gpus
+        if mine.left is None or gpus is None:
+            why = "how much it has yet to do is not known"
+            looks[job.job_id] = Look(job, None, why, source=mine.source)
+            continue
+        least = _numbers(job, mine)[0]
+        for to in (one for one in _numbers(job, mine) if one > gpus):
+            if _speed(mine, to, least) * least / to < settings.efficiency:
+                continue
+            saves = mine.left * (mine.paces[gpus].seconds - mine.paces[to].seconds)
+            if saves > settings.restart:
+                why = f"it is done {show_duration(int(saves - settings.restart))} earlier"
+                look = Look(job, to, why, saves, settings.restart, mine.source)
+                wishes.append(((saves - settings.restart) / (to - gpus), look))
+    for _, look in sorted(wishes, key=lambda wish: -wish[0]):
+        job, line = look.job, lines.get(look.job.nodes[0])
+        if line is None or looks[job.job_id].to is not None or job.time_limit is None or look.to is None:
+            continue
+        more = look.to - (job.gpus or 0)
+        need = Need(0, 0, more, job.gpu_type, settings.restart + job.time_limit)
+        if line.earliest(need) == now:
+            line.add(Use(now, now + need.seconds, need.on(line.node)))
+            looks[job.job_id] = look

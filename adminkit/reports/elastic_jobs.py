@@ -1,0 +1,67 @@
+"""`adminkit elastic` as Reports: what should be done to each elastic job, and what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from adminkit.elastic.plan import Look
+from adminkit.elastic.resize import Act
+from adminkit.elastic.words import range_of
+from adminkit.render.format import plural
+from adminkit.render.report import Cell, Field, Meta, Report
+
+PREVIEW_FIELDS: Final = (
+    Field("job", help="an open job that opted in (ADMINKIT_ELASTIC)"),
+    Field("user", help="whose"),
+    Field("name", help="its name, from which its speed is known"),
+    Field("node", help="where it runs"),
+    Field("range", help="the GPUs that it opted in to"),
+    Field("gpus", "count", "those it has"),
+    Field("to", "count", "those it should go on with"),
+    Field("verdict", help="keep, shrink, grow"),
+    Field("why", help="the reason"),
+    Field("saves", "duration", "what that saves: time of the job, or of the one that waits"),
+    Field("costs", "duration", "what it costs: the restart, and the time that is lost on fewer GPUs"),
+    Field("known", help="from what its speed is known, with the model's error where one fills gaps"),
+)
+RUN_FIELDS: Final = (
+    Field("job", help="an open job that opted in"),
+    Field("user", help="whose"),
+    Field("did", help="ordered, changed, released, void, revoked, refused"),
+    Field("gpus", "count", "those it has, or is to have, after it"),
+    Field("why", help="the reason, or what went wrong"),
+)
+
+
+def preview_report(looks: Sequence[Look], cluster: str, notes: Sequence[str]) -> Report:
+    """A row for each elastic job, the changes first."""
+    rows: list[list[Cell]] = []
+    for look in looks:
+        job, opted = look.job, range_of(look.job.comment) or (0, 0)
+        rows.append(
+            [
+                str(job.job_id),
+                job.user,
+                job.name,
+                ",".join(job.nodes) or None,
+                f"{opted[0]}-{opted[1]}",
+                job.gpus,
+                look.to,
+                look.verdict,
+                look.why,
+                None if look.saves is None else round(look.saves),
+                None if look.costs is None else round(look.costs),
+                look.source or None,
+            ]
+        )
+    changes = sum(look.to is not None for look in looks)
+    first = f"{plural(changes, 'job')} of {len(looks)} should change" if looks else "no open job opted in"
+    return Report(Meta.plain(f"Elastic jobs on {cluster}", [first, *notes]), PREVIEW_FIELDS, rows)
+
+
+def run_report(acts: Sequence[Act], cluster: str, notes: Sequence[str]) -> Report:
+    """A row for each act, as it was done."""
+    rows: list[list[Cell]] = [[str(one.job.job_id), one.job.user, one.did, one.gpus, one.text or None] for one in acts]
+    first = [] if acts else ["nothing was to be done"]
+    return Report(Meta.plain(f"Elastic jobs on {cluster}", [*first, *notes]), RUN_FIELDS, rows)

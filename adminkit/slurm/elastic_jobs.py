@@ -1,0 +1,150 @@
+"""Open jobs as `adminkit elastic` sees them, and its acts on one of them: comment, GPUs, release.
+
+Traps: what slurmctld prints of an update's success is nothing, so each is read back. The id of an array's last task is
+that of the whole array: tasks of arrays are left out here. A Gres is `gres:gpu:2` in 22.05 and `gres/gpu:2` later, and
+each takes its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.slurm.cluster import parse_limit
+from adminkit.slurm.hostlist import hosts
+from adminkit.slurm.keyvalue import given, number
+from adminkit.slurm.process import Refused, ask
+from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+
+#: Why a job waits that was put back held.
+HELD: Final = "job_requeued_in_held_state"
+#: Wider than the longest comment that Slurm takes with our words in it; a longer one is not changed.
+_WIDTH: Final = 1200
+#: Slurm's own fields first; the job's name, which is its user's, last.
+_FIELDS: Final = (
+    ("JobID", 20), ("ArrayTaskID", 40), ("State", 24), ("Partition", 256), ("NodeList", 600), ("NumNodes", 24),
+    ("tres-per-node", 200), ("tres-per-job", 200), ("SubmitTime", SEALED_WIDTH), ("StartTime", SEALED_WIDTH),
+    ("EndTime", SEALED_WIDTH), ("TimeLimit", 24), ("Reason", 100), ("UserName", 256), ("Account", 256), ("QOS", 256),
+    ("HetJobID", 24), ("RestartCnt", 12), ("admin_comment", _WIDTH), ("Name", 256),
+)  # fmt: skip
+_GPUS: Final = re.compile(r"(?:gres[:/])?gpu(?::(?P<type>[^:,()= ]*[^:,()= 0-9][^:,()= ]*))?(?::(?P<count>\d{1,4}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJob:
+    """A job that runs or waits. Times in epoch seconds, the limit in seconds; None: unknown, or none."""
+
+    job_id: int
+    state: str
+    queue: str
+    nodes: tuple[str, ...]
+    many: int  # nodes
+    tres: str  # what it asks for on each node, as slurmctld spells it
+    submitted: int
+    starts: int | None
+    ends: int | None
+    time_limit: int | None
+    reason: str
+    user: str
+    account: str
+    qos: str
+    comment: str
+    name: str
+    restarts: int = 0
+    alone: bool = True  # no part of an array or of a heterogeneous job, and no GPUs but those of `tres`
+
+    @property
+    def gpus(self) -> int | None:
+        """Of its one node; None where anything else than GPUs, or nothing, stands there."""
+        found = _GPUS.fullmatch(self.tres)
+        return None if found is None or not self.alone or self.many != 1 else int(found["count"] or 1)
+
+    @property
+    def gpu_type(self) -> str | None:
+        found = _GPUS.fullmatch(self.tres)
+        return found["type"] if found else None
+
+    @property
+    def held_for_gpus(self) -> bool:
+        """Whether the plugin put it back held, and nobody held it since for another reason."""
+        return self.state in ("PENDING", "REQUEUE_HOLD") and self.reason == HELD
+
+
+def open_jobs() -> list[OpenJob]:
+    """Those of this cluster. AdminkitError when slurmctld is away."""
+    marks = draw()
+    shape = ",".join(f"{name}:{width}{marks.delimiter}" for name, width in _FIELDS)
+    return list(parse(ask(["squeue", "-a", "-h", "-O", shape], seal=marks.seal), marks))
+
+
+def open_job(job_id: int) -> OpenJob | None:
+    """One of them; None where slurmctld has no such job any more."""
+    return next((one for one in open_jobs() if one.job_id == job_id), None)
+
+
+def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
+    """Passes over lines that are not of a job: the rest of a name with a newline."""
+    for line in text.split("\n"):
+        cells = [cell.strip() for cell in line.split(marks.delimiter, len(_FIELDS) - 1)]
+        if len(cells) != len(_FIELDS) or not cells[0].isdigit():
+            continue
+        job, task, state, queue, listed, many, tres, of_job, submit, start, end, limit, reason, user = cells[:14]
+        account, qos, het, restarts, comment, name = cells[14:]
+        submitted = marks.epoch(submit)
+        if submitted is None:  # no line of slurmctld's
+            continue
+        yield OpenJob(
+            job_id=int(job),
+            state=state,
+            queue=queue,
+            nodes=tuple(hosts(given(listed) or "")),
+            many=number(many.partition("-")[0]) or 1,
+            tres=given(tres) or "",
+            submitted=submitted,
+            starts=marks.epoch(start),
+            ends=marks.epoch(end),
+            time_limit=parse_limit(limit),
+            reason=reason.replace(" ", "_"),
+            user=user,
+            account=given(account) or "",
+            qos=given(qos) or "",
+            comment="" if len(comment) >= _WIDTH else given(comment) or "",
+            name=name.removesuffix(marks.delimiter).strip(),
+            restarts=number(restarts) or 0,
+            alone=given(task) is None and not number(het) and given(of_job) is None,
+        )
+
+
+def set_comment(job_id: int, comment: str) -> None:
+    """Put `comment` in the place of its AdminComment. Refused where slurmctld does not take it."""
+    ask(["scontrol", "update", f"JobId={job_id}", f"AdminComment={comment}"])
+
+
+def set_gpus(job: OpenJob, gpus: int) -> None:
+    """Have the waiting job ask for as many of the same type. Refused where slurmctld, or the site's rules, do not take
+    it, or took something else.
+    """
+    wanted = _spelled(job.tres, gpus)
+    key = "Gres" if job.tres.startswith("gres:") else "TresPerNode"
+    value = wanted.removeprefix("gres:") if key == "Gres" else wanted
+    ask(["scontrol", "update", f"JobId={job.job_id}", f"{key}={value}"])
+    after = open_job(job.job_id)
+    if after is None or after.gpus != gpus:
+        got = "it is gone" if after is None else f"it asks for {after.tres or 'none'}"
+        raise Refused(
+            f"couldn't change the GPUs of job {job.job_id} to {gpus}: {got}", "scontrol show job says more", ""
+        )
+
+
+def release(job_id: int) -> None:
+    """Let a held job start."""
+    ask(["scontrol", "release", str(job_id)])
+
+
+def _spelled(tres: str, gpus: int) -> str:
+    """The same resource in another number."""
+    found = _GPUS.fullmatch(tres)
+    assert found is not None  # its GPUs were counted
+    return f"{tres[: found.start('count')] if found['count'] else f'{tres}:'}{gpus}"
