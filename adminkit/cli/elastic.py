@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -146,6 +147,7 @@ def _looks(job: int | None, gpus: int | None, db: Path | None) -> tuple[list[Loo
 
 
 def _planned(jobs: Sequence[OpenJob], cluster: str, db: Path | None, now: int) -> tuple[list[Look], list[str]]:
+    from adminkit.elastic.allowed import forbidden
     from adminkit.elastic.known import known_of
     from adminkit.elastic.plan import plan
     from adminkit.fit.place import board
@@ -163,7 +165,8 @@ def _planned(jobs: Sequence[OpenJob], cluster: str, db: Path | None, now: int) -
             known = known_of(trace, jobs, cluster, settings.energy.node_watts, now)
     else:
         notes.append(f"there is no trace at {path}, so it is not known how fast jobs are: `adminkit sync` makes one")
-    return plan(jobs, known, board(room(now)), settings.elastic, now), notes
+    there = board(room(now))
+    return plan(jobs, known, there, settings.elastic, now, partial(forbidden, there)), notes
 
 
 def _open(job: int) -> OpenJob:

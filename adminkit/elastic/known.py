@@ -49,8 +49,8 @@ def _known(db: sqlite3.Connection, job: OpenJob, cluster: str, node_watts: float
 def _of_runs(
     db: sqlite3.Connection, job: OpenJob, cluster: str, node_watts: float, now: int
 ) -> tuple[list[Point], str]:
-    told = progress(db, now, node_watts, cluster=cluster, user=job.user, name=job.name)
-    ran = told.get((job.user, job.name), [])
+    told = progress(db, now, node_watts, cluster=cluster, user=job.user, name=job.job_name)
+    ran = told.get((job.user, job.job_name), [])
     points = []
     for one in ran:
         seconds = one.elapsed / one.iterations
@@ -61,7 +61,7 @@ def _of_runs(
 
 def _of_curve(db: sqlite3.Connection, job: OpenJob) -> tuple[list[Point], str]:
     """The curve of that name at its highest power limit; none where several are meant."""
-    found = curves(db, job.name, job.gpu_type)
+    found = curves(db, job.job_name, job.gpu_type)
     batches = {place.batch for place in found[0].places} if found else set()
     if not found or len({one.gpu for one in found}) > 1 or len(batches) > 1 or not found[0].by_iteration:
         return [], ""
@@ -70,10 +70,10 @@ def _of_curve(db: sqlite3.Connection, job: OpenJob) -> tuple[list[Point], str]:
 
 def _left(db: sqlite3.Connection, job: OpenJob, paces: dict[int, Pace], cluster: str, now: int) -> float | None:
     """The iterations it has yet to do, as the shortest finished job of its name had; None: unknown."""
-    whole = least_whole(db, now, cluster, job.user, job.name)
+    whole = least_whole(db, now, cluster, job.user, job.job_name)
     if whole is None or job.starts is None or job.gpus not in paces:
         return None
-    before = done_before(db, now, cluster, job.user, job.name, job.job_id, job.starts, job.restarts)
+    before = done_before(db, now, cluster, job.user, job.job_name, job.job_id, job.starts, job.restarts)
     if before is None:
         return None
     left = whole - before - (now - job.starts) / paces[job.gpus].seconds

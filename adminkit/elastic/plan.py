@@ -7,7 +7,7 @@ saves more than the restart costs; where that is not known, nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -84,8 +84,18 @@ def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     return ""
 
 
-def plan(jobs: Sequence[OpenJob], known: Mapping[int, Known], board: Board, settings: Elastic, now: int) -> list[Look]:
-    """A Look for each job that opted in; `known` is by job id, `board` of the same moment."""
+def plan(
+    jobs: Sequence[OpenJob],
+    known: Mapping[int, Known],
+    board: Board,
+    settings: Elastic,
+    now: int,
+    forbidden: Callable[[OpenJob, int], str] = lambda job, to: "",
+) -> list[Look]:
+    """A Look for each job that opted in; `known` is by job id, `board` of the same moment.
+
+    `forbidden` says why a job may not have so many GPUs.
+    """
     mine = [job for job in jobs if range_of(job.comment) is not None]
     looks = {job.job_id: _first(job, known.get(job.job_id, Known()), settings, now) for job in mine}
     free = [job for job in mine if not looks[job.job_id].why]
@@ -93,7 +103,8 @@ def plan(jobs: Sequence[OpenJob], known: Mapping[int, Known], board: Board, sett
     for job in free:
         if not looks[job.job_id].why and (found := _spare(job, known[job.job_id], settings)):
             looks[job.job_id] = found
-    _grow([job for job in free if not looks[job.job_id].why], looks, known, board, settings, now)
+    left = [job for job in free if not looks[job.job_id].why]
+    _grow(left, looks, known, board, settings, forbidden)
     ordered = sorted(looks.values(), key=lambda look: look.to is None)
     return [
         look if look.why else Look(look.job, None, "no other number saves more than it costs", source=look.source)
@@ -216,32 +227,45 @@ def _grow(
     known: Mapping[int, Known],
     board: Board,
     settings: Elastic,
-    now: int,
+    forbidden: Callable[[OpenJob, int], str],
 ) -> None:
-    """Give idle GPUs of their nodes to jobs, most seconds saved by a GPU first; none that waiting jobs are to have."""
+    """Idle GPUs of their nodes to jobs, none that waiting jobs are to have: a step at a time, to the next number of one
+    job, the one with the most seconds saved by each GPU more. What does not save a restart's cost in the end is left.
+    """
     lines = {name: line.copy() for name, line in board.full.items()}
-    wishes: list[tuple[float, Look]] = []
+    targets: dict[int, int] = {}
+    growing: list[OpenJob] = []
     for job in free:
-        mine, gpus = known[job.job_id], job.gpus
-        if mine.left is None or gpus is None:
+        if known[job.job_id].left is None:
             why = "how much it has yet to do is not known"
-            looks[job.job_id] = Look(job, None, why, source=mine.source)
+            looks[job.job_id] = Look(job, None, why, source=known[job.job_id].source)
+        elif job.gpus and job.time_limit is not None and job.nodes[0] in lines:
+            targets[job.job_id] = job.gpus
+            growing.append(job)
+    while steps := [step for job in growing if (step := _step(job, targets[job.job_id], known[job.job_id], settings))]:
+        _, to, job = max(steps, key=lambda step: (step[0], -step[2].job_id))
+        need = Need(0, 0, to - targets[job.job_id], job.gpu_type, settings.restart + (job.time_limit or 0))
+        line, why = lines[job.nodes[0]], forbidden(job, to)
+        if why or line.earliest(need) > line.now:
+            growing.remove(job)
+            if why and targets[job.job_id] == job.gpus:
+                looks[job.job_id] = Look(job, None, why, source=known[job.job_id].source)
             continue
-        least = _numbers(job, mine)[0]
-        for to in (one for one in _numbers(job, mine) if one > gpus):
-            if _speed(mine, to, least) * least / to < settings.efficiency:
-                continue
-            saves = mine.left * (mine.paces[gpus].seconds - mine.paces[to].seconds)
-            if saves > settings.restart:
-                why = f"it is done {show_duration(int(saves - settings.restart))} earlier"
-                look = Look(job, to, why, saves, settings.restart, mine.source)
-                wishes.append(((saves - settings.restart) / (to - gpus), look))
-    for _, look in sorted(wishes, key=lambda wish: -wish[0]):
-        job, line = look.job, lines.get(look.job.nodes[0])
-        if line is None or looks[job.job_id].to is not None or job.time_limit is None or look.to is None:
-            continue
-        more = look.to - (job.gpus or 0)
-        need = Need(0, 0, more, job.gpu_type, settings.restart + job.time_limit)
-        if line.earliest(need) == now:
-            line.add(Use(now, now + need.seconds, need.on(line.node)))
-            looks[job.job_id] = look
+        line.add(Use(line.now, line.now + need.seconds, need.on(line.node)))
+        targets[job.job_id] = to
+    for job in (one for one in free if targets.get(one.job_id, one.gpus) != one.gpus):
+        mine, to, gpus = known[job.job_id], targets[job.job_id], job.gpus or 1
+        saves = (mine.left or 0) * (mine.paces[gpus].seconds - mine.paces[to].seconds)
+        if saves > settings.restart:
+            why = f"it is done {show_duration(int(saves - settings.restart))} earlier"
+            looks[job.job_id] = Look(job, to, why, saves, settings.restart, mine.source)
+
+
+def _step(job: OpenJob, at: int, known: Known, settings: Elastic) -> tuple[float, int, OpenJob] | None:
+    """(seconds saved by each GPU more, the next number, the job); None where there is none, or it is not worth it."""
+    numbers = _numbers(job, known)
+    to = next((one for one in numbers if one > at), None)
+    if to is None or _speed(known, to, numbers[0]) * numbers[0] / to < settings.efficiency:
+        return None
+    saves = (known.left or 0) * (known.paces[at].seconds - known.paces[to].seconds)
+    return (saves / (to - at), to, job) if saves > 0 else None

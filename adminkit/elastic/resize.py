@@ -1,7 +1,7 @@
 """The steps of a change, each of which can be the last: the order, and when the job waits held, its GPUs and its
 release. The next run carries on what stands in the jobs themselves; it asks nothing of the one before.
 
-    RUNNING ─order─▶ RUNNING, el1: ─signal, 85, requeue (the plugin)─▶ held, el1: ─GPUs, release, word off─▶ PENDING
+    RUNNING ─order─▶ RUNNING ─signal, 85, requeue (the plugin)─▶ held ─GPUs, release, order off─▶ PENDING
 
 A job whose new GPUs Slurm or the site's rules refuse is released with those it had.
 """

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.comment_words import COMMENT_MAX
+from adminkit.trace.comment_words import COMMENT_MAX, NOTE, ORDER, RECORD
 
 #: Seconds behind `until` after which no node acts by the order any more, whatever its clock and its network do.
 MARGIN: Final = 300
@@ -17,10 +17,11 @@ MARGIN: Final = 300
 MOST: Final = 1024
 
 _RECORD: Final = re.compile(
-    r"ak1:lim=\w+,src=[ed](?:,(?:cls|own|min|keep|soft)=[A-Za-z0-9_.+-]+)*,el=(\d{1,4})-(\d{1,4})(?=[, ]|\Z)"
+    rf"{RECORD.prefix}:lim=\w+,src=[ed](?:,(?:cls|own|min|keep|soft)=[A-Za-z0-9_.+-]+)*"
+    r",el=(\d{1,4})-(\d{1,4})(?=[, ]|\Z)"
 )
-_ORDER: Final = re.compile(r"(?:(?<= )|\A)el1:gpus=(\d{1,4}),until=(\d{1,12})(?= |\Z)")
-_NOTE: Final = re.compile(r"(?:(?<= )|\A)ck1:at=\d+,heard=\d+,rq=(\d{1,9})")
+_ORDER: Final = re.compile(rf"(?:(?<= )|\A){ORDER.prefix}:gpus=(\d{{1,4}}),until=(\d{{1,12}})(?= |\Z)")
+_NOTE: Final = re.compile(rf"(?:(?<= )|\A){NOTE.prefix}:at=\d+,heard=\d+,rq=(\d{{1,9}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Order:
     until: int
 
     def __str__(self) -> str:
-        return f"el1:gpus={self.gpus},until={self.until}"
+        return f"{ORDER.prefix}:gpus={self.gpus},until={self.until}"
 
 
 def range_of(comment: str) -> tuple[int, int] | None:

@@ -43,7 +43,7 @@ def preview_report(looks: Sequence[Look], cluster: str, notes: Sequence[str]) ->
             [
                 str(job.job_id),
                 job.user,
-                job.name,
+                job.job_name,
                 ",".join(job.nodes) or None,
                 f"{opted[0]}-{opted[1]}",
                 job.gpus,

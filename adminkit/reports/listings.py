@@ -101,6 +101,7 @@ LISTINGS: Final = (
     Listing("simulate elastic", elastic.FIELDS),
     Listing("elastic preview", elastic_jobs.PREVIEW_FIELDS),
     Listing("elastic run", elastic_jobs.RUN_FIELDS),
+    Listing("elastic revoke", elastic_jobs.RUN_FIELDS),
     Listing("soft-limits guard", soft_limits.ROUND_FIELDS),
     Listing("soft-limits status", soft_limits.STATUS_FIELDS),
     Listing("soft-limits trial", trial.CALENDAR_FIELDS),

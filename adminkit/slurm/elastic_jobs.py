@@ -42,7 +42,7 @@ class OpenJob:
     nodes: tuple[str, ...]
     many: int  # nodes
     tres: str  # what it asks for on each node, as slurmctld spells it
-    submitted: int
+    submit_time: int
     starts: int | None
     ends: int | None
     time_limit: int | None
@@ -51,7 +51,7 @@ class OpenJob:
     account: str
     qos: str
     comment: str
-    name: str
+    job_name: str
     restarts: int = 0
     alone: bool = True  # no part of an array or of a heterogeneous job, and no GPUs but those of `tres`
 
@@ -102,7 +102,7 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
             nodes=tuple(hosts(given(listed) or "")),
             many=number(many.partition("-")[0]) or 1,
             tres=given(tres) or "",
-            submitted=submitted,
+            submit_time=submitted,
             starts=marks.epoch(start),
             ends=marks.epoch(end),
             time_limit=parse_limit(limit),
@@ -111,7 +111,7 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
             account=given(account) or "",
             qos=given(qos) or "",
             comment="" if len(comment) >= _WIDTH else given(comment) or "",
-            name=name.removesuffix(marks.delimiter).strip(),
+            job_name=name.removesuffix(marks.delimiter).strip(),
             restarts=number(restarts) or 0,
             alone=given(task) is None and not number(het) and given(of_job) is None,
         )

@@ -14,7 +14,9 @@ from tests.cluster.harness.processes import until
 pytestmark = pytest.mark.cluster
 
 #: Says what it has, leaves with 85 at the signal; in its third run it is done at once.
-TRAINS = 'echo "has $ADMINKIT_GPUS of ${SLURM_GPUS_PER_NODE:--}, $CUDA_VISIBLE_DEVICES" >> {log}\n{train} code=85 runs=3 & wait $!\n'
+TRAINS = """echo "has $ADMINKIT_GPUS of ${SLURM_GPUS_PER_NODE:--}, $CUDA_VISIBLE_DEVICES" >> {log}
+{train} code=85 runs=3 & wait $!
+"""
 YOUNG = 7  # seconds after which a run may be changed: twice the lead, and a bit
 
 

@@ -67,7 +67,7 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
             "adminkit_ckpt.so",
             {
                 f"slurm_spank_{name}"
-                for name in ("init", "init_post_opt", "user_init", "task_post_fork", "task_exit", "exit")
+                for name in ("init", "init_post_opt", "user_init", "task_init", "task_post_fork", "task_exit", "exit")
             },
         ),
     ],

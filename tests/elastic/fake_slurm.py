@@ -1,0 +1,44 @@
+"""A slurmctld of a few jobs in a file, as squeue and scontrol show and change it. Run as these programs.
+
+    {"jobs": {"1": {"state": …, "tres": …, "comment": …, "reason": …, "name": …}}, "fails": N, "calls": [[…], …]}
+
+From the N-th change on each is refused, as if slurmctld were away; `calls` are the changes that were taken.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+place = Path(os.environ["FAKE_SLURM"])
+world = json.loads(place.read_text())
+name, words = sys.argv[1], sys.argv[2:]
+now = 1_700_000_000
+if name == "squeue":
+    shape, stamp = words[words.index("-O") + 1], os.environ["SLURM_TIME_FORMAT"].removeprefix("%s")
+    mark = shape.split(",")[0].partition(":20")[2]
+    for number, job in world["jobs"].items():
+        cells = {
+            "JobID": number, "ArrayTaskID": "N/A", "State": job["state"], "Partition": "gq", "NodeList": job["nodes"],
+            "NumNodes": "1", "tres-per-node": job["tres"], "tres-per-job": "N/A", "SubmitTime": f"{now - 7200}{stamp}",
+            "StartTime": f"{now - 3600}{stamp}", "EndTime": f"{now + 3600}{stamp}", "TimeLimit": "2:00:00",
+            "Reason": job["reason"], "UserName": "games", "Account": "physics", "QOS": "normal", "HetJobID": "0",
+            "RestartCnt": "0", "admin_comment": job["comment"], "Name": job["name"],
+        }  # fmt: skip
+        print(mark.join(cells[field.partition(":")[0]] for field in shape.split(",")) + mark)
+    sys.exit()
+if words[0] not in ("update", "release"):
+    sys.exit()
+if world["fails"] is not None and len(world["calls"]) >= world["fails"]:
+    sys.exit("slurm_update error: Unable to contact slurm controller (connect failure)")
+world["calls"].append(words)
+if words[0] == "release":
+    world["jobs"][words[1]].update(state="PENDING", reason="None")
+else:
+    job = world["jobs"][words[1].partition("=")[2]]
+    key, _, value = words[2].partition("=")
+    if key == "AdminComment":
+        job["comment"] = value
+    elif key == "Gres":
+        job["tres"] = "gres:" + value
+place.write_text(json.dumps(world))
