@@ -59,6 +59,7 @@ class Decision:
     time_min: int | None = None  # 0: a typed one is left out
     soft: int | None = None  # the soft limit that the policy gives
     points: int | None = None
+    licences: str | None = None  # those that the job gets, all of them
     record: str | None = None
     fired: tuple[tuple[str, str], ...] = ()  # rule, what it did
     untold: tuple[str, ...] = ()
@@ -173,6 +174,7 @@ class Decider:
             time_min=answer.get("time_min"),
             soft=answer.get("soft"),
             points=answer.get("points"),
+            licences=answer.get("licences"),
             record=answer.get("record"),
             fired=tuple((one["rule"], one["action"]) for one in answer.get("fired") or ()),
             untold=tuple(answer.get("untold") or ()),

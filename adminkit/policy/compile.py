@@ -11,6 +11,7 @@ from typing import Any, Final
 from adminkit.lua import literal
 from adminkit.policy.kinds import CONDITIONS
 from adminkit.policy.model import Policy, Range, Rule
+from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import VARIABLE, SoftLimits
 from adminkit.slurm.site import Site, SiteQueue
 
@@ -27,8 +28,13 @@ CKPT: Final = {
 Table = dict[str, Any]
 
 
-def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = None) -> Table:
-    """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's."""
+def policy_table(
+    policy: Policy, site: Site, made_at: int, tz: tzinfo | None = None, *, with_power: bool = True
+) -> Table:
+    """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's.
+
+    `with_power`: whether a power budget is in it, where there is one.
+    """
     named = {site.uids[user] for user in policy.exempt.users if user in site.uids}
     table: Table = {
         "format": FORMAT,
@@ -50,6 +56,7 @@ def policy_table(policy: Policy, site: Site, made_at: int, tz: tzinfo | None = N
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
         **({"soft_limits": _soft_limits(policy.soft_limits, site)} if policy.soft_limits.enabled else {}),
+        **({"power": _power(policy.power)} if with_power and policy.power.budget_w is not None else {}),
     }
     return {**table, "generation": generation(table), "made_at": made_at}
 
@@ -94,6 +101,10 @@ def _soft_limits(settings: SoftLimits, site: Site) -> Table:
         "typed": settings.typed,
         "variable": VARIABLE,
     }
+
+
+def _power(settings: Power) -> Table:
+    return {"licence": settings.licence, "budget_w": settings.budget_w, "gpu_w": settings.kinds}
 
 
 def _queue(queue: SiteQueue) -> Table:

@@ -9,6 +9,7 @@ from typing import Final
 from adminkit.fit.request import show_mem
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
+from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import VARIABLE, SoftLimits
 from adminkit.units import show_duration, show_time
 
@@ -30,6 +31,8 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     for queue, most in policy.gpus_per_user.items():
         held = f"A user holds {most} GPU{'' if most == 1 else 's'} in {queue} at a time at most"
         rows.append(("gpus_per_user", f"{held}; Slurm holds them to it, by the QOS of the queue."))
+    if policy.power.budget_w is not None:
+        rows.append(("power", power_sentence(policy.power)))
     if policy.soft_limits.enabled:
         rows.append(("soft_limits", soft_sentence(policy)))
     rows.append(("fail", _FAIL[policy.fail]))
@@ -38,6 +41,15 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     if policy.help_url:
         rows.append(("help_url", f"What users read at submission, and their letters, end with {policy.help_url}."))
     return rows
+
+
+def power_sentence(power: Power) -> str:
+    """What all GPUs may draw, and what each counts for."""
+    each = ", ".join(f"{watts} W{f' ({kind})' if kind else ''}" for kind, watts in power.kinds.items())
+    return (
+        f"All GPUs in use together count as {power.budget_w} W at most, each as {each}; Slurm holds jobs to it, by"
+        f" the licence {power.licence}."
+    )
 
 
 def soft_sentence(policy: Policy) -> str:

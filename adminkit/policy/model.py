@@ -18,6 +18,7 @@ from adminkit.job import CLASSES
 from adminkit.policy.durations import seconds
 from adminkit.policy.incentive_settings import Hints, Incentives
 from adminkit.policy.kinds import ACTIONS, CHECKS, Action
+from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import SoftLimits
 from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
 from adminkit.recommend.menu import LEAST_RISK, MENU, MOST_RISK, RISK, Offer
@@ -280,6 +281,7 @@ class Policy(_Table):
     incentives: Incentives = Incentives()
     hints: Hints = Hints()
     soft_limits: SoftLimits = SoftLimits()
+    power: Power = Power()
 
     @property
     def offer(self) -> Offer:

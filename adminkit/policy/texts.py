@@ -55,6 +55,9 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "array": (),
     "time_min": (),
     "time_min_off": (),
+    "power": ("gpus", "watts", "budget"),
+    "power_unknown": (),
+    "power_licences": (),
     "help": ("url",),
 }
 
@@ -137,6 +140,11 @@ EN: Final[Mapping[str, str]] = {
     ),
     "time_min": "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays.",
     "time_min_off": "--time-min was left out: it cannot be used for this job now. Plans go by your limit.",
+    "power": "This job's {gpus} GPUs count as {watts} W; all jobs together may draw {budget} W. Ask for fewer.",
+    "power_unknown": (
+        "How many GPUs this job takes cannot be told, which the power budget needs. Type: --nodes=N --gpus-per-node=N"
+    ),
+    "power_licences": "--licenses with | cannot be joined with the power budget. Join licences with commas.",
     "help": "More about limits and waiting: {url}",
 }
 
@@ -214,6 +222,12 @@ JA: Final[Mapping[str, str]] = {
     ),
     "time_min": "--time-min は外しました。ジョブは過去の同様のジョブの所要時間で計画されます。制限時間は変わりません。",
     "time_min_off": "--time-min は外しました。今は使えないため、制限時間で計画されます。制限時間は変わりません。",
+    "power": (
+        "このジョブの GPU {gpus} 基は {watts} W と数えられますが、全ジョブの合計は {budget} W までです。"
+        "GPU を減らしてください。"
+    ),
+    "power_unknown": "このジョブが使う GPU の数を確定できません(電力の上限に必要です)。例: --nodes=N --gpus-per-node=N",
+    "power_licences": "--licenses の | は電力の上限と併用できません。ライセンスはコンマで区切ってください。",
     "help": "制限時間と待ち時間について詳しくは: {url}",
 }
 

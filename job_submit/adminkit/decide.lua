@@ -8,6 +8,7 @@ local evaluate = need("evaluate")
 local hint = need("hint")
 local modify = need("modify")
 local points = need("points")
+local power = need("power")
 local record = need("record")
 local rule_text = need("rule_text")
 local route = need("route")
@@ -15,7 +16,7 @@ local rules = need("rules")
 local soft = need("soft")
 local text = need("text")
 
-local decide = { modify = modify.decide }
+local decide = {}
 
 local NONE = text.NONE
 
@@ -233,6 +234,9 @@ function decide.decide(request, ruleset)
             give_hint(outcome, job, request, ruleset)
         end
     end
+    if ruleset.power and not power.settle(outcome, job, request, ruleset) then
+        return decision.refuse(outcome, request, ruleset)
+    end
     local sum, paid = points_of(job, request, ruleset)
     local planned = planned_of(job, request, ruleset, typed)
     local written
@@ -244,6 +248,12 @@ function decide.decide(request, ruleset)
         settle_typed(outcome, ruleset, planned)
     end
     return decision.accept(outcome, job, request, ruleset, true, sum, written)
+end
+
+-- The decision on an update; see modify.decide.
+function decide.modify(request, job, ruleset)
+    local made = modify.decide(request, job, ruleset)
+    return ruleset.power and power.keep(made, request, job, ruleset) or made
 end
 
 return decide

@@ -56,6 +56,10 @@ function later.account_given(_, source)
     return lowered(source.account) ~= nil
 end
 
+function later.licenses(_, source)
+    return word(source.licenses)
+end
+
 function later.qos(_, source)
     return lowered(source.qos) or lowered(source.default_qos)
 end
@@ -273,6 +277,7 @@ local function of_update(job_desc, job_rec, part_list, by, now, site)
     end
     read(wanted, update_view.after(job_desc, job_rec), uid, by, now, site, counted)
     wanted.whole = wanted.whole or job.whole
+    wanted.counted = counted or false
     wanted.account_given, job.account_given = word(job_desc.account) ~= nil, false
     wanted.names_mem = (job_desc.min_mem_per_node or job_desc.min_mem_per_cpu) ~= nil
     return wanted, job

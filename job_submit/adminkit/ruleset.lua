@@ -3,6 +3,7 @@
 local need = ...
 local decision = need("decision")
 local points = need("points")
+local power = need("power")
 local rule_text = need("rule_text")
 local rules = need("rules")
 local soft = need("soft")
@@ -179,6 +180,7 @@ function ruleset.of(policy, incentives, hints, soft_limits)
         record = policy.record ~= "none" and policy.record or nil,
         points = incentives and points.packed(incentives),
         hints = hints,
+        power = power.packed(policy.power),
         soft = soft.packed(policy.soft_limits, soft_limits),
         help = rule_text.of_help(policy),
     }

@@ -52,6 +52,9 @@ local function write(job_desc, decision, field, asked)
     elseif decision.time_min then
         job_desc.time_min = decision.time_min == 0 and asked and NO_VAL or ceil(decision.time_min / 60)
     end
+    if decision.licences then
+        job_desc.licenses = decision.licences
+    end
     if decision.max_nodes then
         job_desc.max_nodes = decision.max_nodes
         local flags = asked and asked.fewest_nodes -- else Slurm would take as many as it may
@@ -84,6 +87,7 @@ local function apply(job_desc, decision, field, asked)
     local time_min = plans and (asked and not asked.time_min and NO_VAL or job_desc.time_min)
     local max_nodes = decision.max_nodes and job_desc.max_nodes
     local bitflags = max_nodes and job_desc.bitflags
+    local licences = decision.licences and (job_desc.licenses or "")
     local there = field and decision.record and (asked[field] or "")
     local ok, wrong = pcall(write, job_desc, decision, field, asked)
     if ok then
@@ -94,6 +98,7 @@ local function apply(job_desc, decision, field, asked)
     take_back(job_desc, "time_min", time_min)
     take_back(job_desc, "max_nodes", max_nodes)
     take_back(job_desc, "bitflags", bitflags)
+    take_back(job_desc, "licenses", licences)
     take_back(job_desc, field, there)
     error(wrong, 0)
 end
@@ -166,8 +171,9 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
         if ruleset.soft and (is_policed or job_desc.admin_comment) then -- without its record nobody would raise it
             drop_planned(slurm, job_desc, job_rec)
         end
-        if not is_policed or policy.exempt[uid] then
-            return slurm.SUCCESS
+        local names, is_exempt = ruleset.power and job_desc.licenses ~= nil, policy.exempt[uid]
+        if not (is_policed or names) or (is_exempt and (names or not ruleset.power)) then
+            return slurm.SUCCESS -- who is exempt may name licences, and changes no job's GPUs without theirs
         end
         local wanted, job = reader.of_update(job_desc, job_rec, part_list, uid, needs_now and clock() or nil)
         if ruleset.soft then -- what is there is the policy's own: no rule looks at it

@@ -213,6 +213,20 @@ local function soft_settings(value)
         or of_type(value.variable, "string", "soft_limits.variable")
 end
 
+-- What is wrong with the settings of the power budget, or nil.
+local function power_settings(value)
+    if value == nil then
+        return nil
+    end
+    return of_type(value, "table", "power")
+        or of_type(value.licence, "string", "power.licence")
+        or amount(value.budget_w, "power.budget_w")
+        or of_type(value.gpu_w, "table", "power.gpu_w")
+        or every(value.gpu_w, "power.gpu_w", function(kind, watts)
+            return of_type(kind, "string", "a type of GPU") or amount(watts, "power.gpu_w")
+        end)
+end
+
 -- What is wrong with a policy table, or nil.
 function validate.policy(value)
     local wrong = head(value)
@@ -239,6 +253,7 @@ function validate.policy(value)
         end)
         or ckpt(value.ckpt)
         or soft_settings(value.soft_limits)
+        or power_settings(value.power)
 end
 
 -- What is wrong with a table of incentives, or nil.

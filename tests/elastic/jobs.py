@@ -14,6 +14,7 @@ def open_job(number: int, gpus: int = 1, comment: str = RECORD, **changes: Any) 
     given: dict[str, Any] = {
         "state": "RUNNING", "queue": "gq", "nodes": ("n1",), "many": 1,
         "tres": f"gres:gpu:{gpus}", "submit_time": NOW - 2 * HOUR, "starts": NOW - HOUR, "ends": NOW + HOUR,
-        "time_limit": 2 * HOUR, "reason": "None", "user": "games", "account": "physics", "qos": "normal", "job_name": "train",
+        "time_limit": 2 * HOUR, "reason": "None", "user": "games", "account": "physics", "qos": "normal",
+        "job_name": "train",
     }  # fmt: skip
     return OpenJob(job_id=number, comment=comment, **{**given, **changes})

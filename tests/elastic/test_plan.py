@@ -156,7 +156,8 @@ def test_nothing_happens_to_500_jobs_that_did_not_opt_in() -> None:
         jobs.append(
             open_job(
                 number, gpus=random.choice([1, 2, 4, 8]), comment=comment,
-                job_name=" ".join(random.choices(words, k=3)), state=random.choice(["RUNNING", "PENDING"]), alone=random.random() < 0.9, reason="None",
+                job_name=" ".join(random.choices(words, k=3)), state=random.choice(["RUNNING", "PENDING"]),
+                alone=random.random() < 0.9, reason="None",
             )
         )  # fmt: skip
     jobs.append(open_job(501))

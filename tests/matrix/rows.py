@@ -27,6 +27,7 @@ class Suite:
     """What is run in a row's container, from the root of the copied repository.
 
     `clean`: in one of the bare Debian, without Slurm, compiler or headers. `target`: only on rows of that target.
+    `packages`: of Debian's, which it needs besides and no other suite does.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Suite:
     pytest: bool = True
     clean: bool = False
     target: str = ""
+    packages: tuple[str, ...] = ()
 
 
 ROWS: Final = (
@@ -65,7 +67,9 @@ def suites(root: Path = ROOT) -> list[Suite]:
         text = path.read_text()
         if "soak" not in path.stem and _BOOTS.search(text):
             which = "cluster" if _LONG.search(text) else "cluster and not soak"
-            found.append(Suite(path.stem.removeprefix("test_"), ("-m", which, str(path.relative_to(root)))))
+            packages = ("python3-torch",) if "has_torch" in text else ()
+            command = ("-m", which, str(path.relative_to(root)))
+            found.append(Suite(path.stem.removeprefix("test_"), command, packages=packages))
     return found
 
 

@@ -1,0 +1,129 @@
+-- The power budget: what a job's GPUs may draw, as licences of Slurm's, of which there are as many as the site has watts. The
+-- number of them is ours alone: what a user names of this licence is taken out.
+local need = ...
+local allocation = need("allocation")
+local decision = need("decision")
+local text = need("text")
+
+local power = {}
+
+local concat, find, format = table.concat, string.find, string.format
+local gmatch, huge, match, max = string.gmatch, math.huge, string.match, math.max
+
+local LAST_ABOVE = "adminkit: this job's {gpus} GPUs count as {watts} W; all jobs together may draw {budget} W."
+local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them by --gpus=N."
+local LAST_OR = "adminkit: --licenses with | cannot be joined with the power budget; use commas."
+
+-- The settings of a policy, nil where there is no budget.
+function power.packed(settings)
+    if not settings then
+        return nil
+    end
+    local most = 0
+    for _, watts in pairs(settings.gpu_w) do
+        most = watts > most and watts or most
+    end
+    return { licence = settings.licence, budget = settings.budget_w, gpu_w = settings.gpu_w, most = most }
+end
+
+-- The watts of the most GPUs that Slurm may give the job, and these GPUs; nil where they cannot be counted. A GPU whose type is
+-- not known counts as one of the type that draws most.
+function power.watts(job, request, ruleset)
+    local named, most = job.queues, 0
+    for i = 1, #named > 1 and #named or 1 do
+        local queue = named[i] or ruleset.default
+        local gpus = allocation.most_known("gpus", job, queue and ruleset.facts[queue] or nil, request)
+        if gpus == huge and request.older then -- on how many nodes an older job may be is not shown
+            gpus = max(request.gpus or huge, request.counted or 0)
+        end
+        if not gpus or gpus == huge then
+            return nil
+        end
+        most = gpus > most and gpus or most
+    end
+    local settings, kind = ruleset.power, request.gpu_type
+    return most * (type(kind) == "string" and settings.gpu_w[kind] or settings.most), most
+end
+
+-- A list of licences with so many of `name` in the place of its own, "" for none; nil where they cannot be joined: of
+-- alternatives Slurm takes one.
+function power.licences(listed, name, watts)
+    local kept = {}
+    for item in gmatch(listed or "", "[^,;]+") do
+        if match(item, "^([^:=]*)") ~= name then
+            kept[#kept + 1] = item
+        end
+    end
+    if find(listed or "", "|", 1, true) then
+        local names = false
+        for item in gmatch(listed, "[^|,;]+") do
+            names = names or match(item, "^([^:=]*)") == name
+        end
+        return watts == 0 and not names and listed or nil
+    end
+    if watts > 0 then
+        kept[#kept + 1] = format("%s:%d", name, watts)
+    end
+    return concat(kept, ",")
+end
+
+local function refuse(outcome, ruleset, name, values, last)
+    outcome.misfit = true -- no other queue would help
+    text.say(decision.list(outcome, "refused"), ruleset.policy, name, "reject", values, nil, last)
+    return false
+end
+
+-- The number of our licence in a list, nil where it is not there.
+local function number_in(listed, name)
+    for item in gmatch(listed or "", "[^,;]+") do
+        local number = match(item, "^([^:=]*)") == name and match(item, "[:=](%d+)$")
+        if number then
+            return tonumber(number)
+        end
+    end
+    return nil
+end
+
+-- Sets the outcome's `licences` where the job's have to change. False where the job is refused. `job` has its size; `present`
+-- are its watts where they stay.
+function power.settle(outcome, job, request, ruleset, present)
+    local settings, listed = ruleset.power, request.licenses or ""
+    local watts, gpus = present, request.gpus
+    if not watts then
+        watts, gpus = power.watts(job, request, ruleset)
+    end
+    if not watts then
+        return refuse(outcome, ruleset, "power_unknown", {}, LAST_UNKNOWN)
+    end
+    if watts > settings.budget then
+        local values = { gpus = text.count[gpus], watts = text.count[watts], budget = text.count[settings.budget] }
+        return refuse(outcome, ruleset, "power", values, LAST_ABOVE)
+    end
+    local licences = power.licences(listed, settings.licence, watts)
+    if not licences then
+        return refuse(outcome, ruleset, "power_licences", {}, LAST_OR)
+    end
+    if licences ~= listed then
+        outcome.licences = licences
+    end
+    return true
+end
+
+-- The same of an update, which `made` accepts: of a job that waits, and of any whose owner names licences.
+function power.keep(made, request, job, ruleset)
+    local names = (request.licenses or false) ~= (job.licenses or false)
+    if made.verdict == "reject" or (job.state ~= "PENDING" and not names) then
+        return made
+    end
+    local after, outcome = allocation.job_of(request), decision.outcome()
+    allocation.set_size(after, request, ruleset)
+    local same = request.gpus == job.gpus and request.gpu_type == job.gpu_type
+    local present = same and number_in(job.licenses or nil, ruleset.power.licence)
+    if not power.settle(outcome, after, request, ruleset, present) then
+        return decision.refuse(outcome, request, ruleset)
+    end
+    made.licences = outcome.licences
+    return made
+end
+
+return power

@@ -1,0 +1,125 @@
+"""The power budget: licences for a job's GPUs, and what users try with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.job_submit import site
+from tests.job_submit.policies import policy
+from tests.job_submit.runtime import Lua
+
+POWER = {"licence": "watts", "budget_w": 2000, "gpu_w": {"": 250}}
+BY_TYPE = {"licence": "watts", "budget_w": 2000, "gpu_w": {"a100": 400, "v100": 250}}
+
+#: (licences that are named, watts, the list that the job gets or None, why)
+LISTS: list[tuple[str | None, int, str | None, str]] = [
+    (None, 250, "watts:250", "none"),
+    ("", 250, "watts:250", "an empty list"),
+    ("matlab:1", 250, "matlab:1,watts:250", "others stay"),
+    ("matlab:1;idl", 250, "matlab:1,idl,watts:250", "Slurm's other separator"),
+    ("watts:1", 250, "watts:250", "fewer than it takes"),
+    ("watts:9999", 250, "watts:250", "more than it takes"),
+    ("watts", 250, "watts:250", "without a number"),
+    ("watts=7", 250, "watts:250", "Slurm's other sign"),
+    ("watts:1,watts:2,matlab", 250, "matlab,watts:250", "twice"),
+    ("watts:9999", 0, "", "a job without GPUs takes none from others"),
+    ("matlab:1", 0, "matlab:1", "nothing of ours"),
+    ("watts@far:1", 250, "watts@far:1,watts:250", "another server's"),
+    ("kilowatts:1", 250, "kilowatts:1,watts:250", "another name"),
+    ("matlab:1|idl:1", 250, None, "alternatives, of which Slurm takes one"),
+    ("matlab:1|idl:1", 0, "matlab:1|idl:1", "of a job without GPUs"),
+    ("matlab:1|watts:9999", 0, None, "with ours among them"),
+]
+
+
+@pytest.mark.parametrize(("listed", "watts", "expected", "why"), LISTS, ids=[case[3] for case in LISTS])
+def test_a_list_of_licences(lua: Lua, listed: str | None, watts: int, expected: str | None, why: str) -> None:
+    assert lua.ask("power", "licences", listed, "watts", watts) == expected, why
+
+
+@given(st.text(alphabet="wats:=,;|@1m ", max_size=30), st.integers(0, 5000))
+def test_a_list_has_our_licence_once_and_with_our_number(lua: Lua, listed: str, watts: int) -> None:
+    found = lua.ask("power", "licences", listed, "watts", watts)
+    if found is None:
+        assert "|" in listed
+    elif "|" not in found:
+        ours = [item for item in found.split(",") if item.partition(":")[0].partition("=")[0] == "watts"]
+        assert ours == ([f"watts:{watts}"] if watts else [])
+
+
+def submit(lua: Lua, folder: Path, power: dict[str, Any], **desc: Any) -> Any:
+    site.write(folder, policy={**policy(), "power": power})
+    return site.run(lua, site.case(folder, desc={"partition": "gq", "time_limit": 20, **desc}))
+
+
+#: (the settings, job_desc, the licences or None where it is refused, why)
+JOBS: list[tuple[dict[str, Any], dict[str, Any], str | None, str]] = [
+    (POWER, {"tres_per_node": "gres:gpu:1"}, "watts:250", "one GPU"),
+    (POWER, {"tres_per_node": "gres:gpu:2", "licenses": "matlab:1"}, "matlab:1,watts:500", "two, and a licence"),
+    (POWER, {"tres_per_node": None, "tres_per_job": "gres:gpu:4"}, "watts:1000", "--gpus"),
+    (POWER, {"tres_per_node": "gres:gpu:2", "min_nodes": 2, "max_nodes": 2}, "watts:1000", "two nodes"),
+    (POWER, {"tres_per_node": "gres:gpu:2", "min_nodes": 1, "max_nodes": 3}, "watts:1500", "up to three"),
+    (POWER, {"tres_per_node": None, "licenses": "watts:2000"}, "", "no GPUs, all of the budget"),
+    (POWER, {"tres_per_node": "gres:gpu:8"}, "watts:2000", "all there is"),
+    (POWER, {"tres_per_node": "gres:gpu:9"}, None, "more than there is"),
+    (POWER, {"tres_per_node": "gres:gpu:1", "licenses": "a|b"}, None, "alternatives"),
+    (POWER, {"tres_per_node": "gres:gpu:nonsense:x"}, None, "a list that cannot be read"),
+    (BY_TYPE, {"tres_per_node": "gres:gpu:v100:2"}, "watts:500", "by its type"),
+    (BY_TYPE, {"tres_per_node": "gres:gpu:2"}, "watts:800", "of any type, which may be the larger"),
+    (BY_TYPE, {"tres_per_node": "gres:gpu:h100:2"}, "watts:800", "of one that nobody listed"),
+]
+
+
+@pytest.mark.parametrize(("power", "desc", "expected", "why"), JOBS, ids=[case[3] for case in JOBS])
+def test_a_job_gets_the_licences_of_its_gpus(
+    lua: Lua, tmp_path: Path, power: dict[str, Any], desc: dict[str, Any], expected: str | None, why: str
+) -> None:
+    answer = submit(lua, tmp_path, power, **desc)
+    assert answer["errors"] == [], why
+    if expected is None:
+        assert answer["code"] != 0 and len(answer["messages"]) == 1, (why, answer)
+    else:
+        assert (answer["code"], answer["desc"].get("licenses") or "") == (0, expected), (why, answer)
+
+
+def test_without_a_budget_nothing_is_touched(lua: Lua, tmp_path: Path) -> None:
+    site.write(tmp_path, policy=policy())
+    answer = site.run(lua, site.case(tmp_path, desc={"licenses": "watts:7"}))
+    assert (answer["code"], answer["desc"]["licenses"]) == (0, "watts:7")
+
+
+RECORD = {"tres_per_node": "gres:gpu:v100:1", "licenses": "watts:250", "job_state": 0}
+#: (the update, the job as it is, who, its licences after that or None where it is refused, why)
+UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
+    ({"licenses": ""}, RECORD, 1001, "watts:250", "its owner takes them off"),
+    ({"licenses": "matlab:1"}, RECORD, 1001, "matlab:1,watts:250", "or names another"),
+    ({"licenses": "watts:1"}, RECORD, 1001, "watts:250", "or fewer"),
+    ({"licenses": "a|b"}, RECORD, 1001, None, "or alternatives"),
+    ({"tres_per_node": "gres:gpu:v100:4"}, RECORD, 1001, "watts:1000", "more GPUs"),
+    ({"tres_per_node": "gres:gpu:9"}, RECORD, 1001, None, "more than there is"),
+    ({"tres_per_node": "gres:gpu:a100:1"}, RECORD, 1001, "watts:400", "another type"),
+    ({"time_limit": 10}, {**RECORD, "licenses": "watts:400"}, 1001, "(unset)", "what it has, for the same GPUs"),
+    ({"tres_per_node": "gres:gpu:v100:4"}, RECORD, 0, "watts:1000", "an operator gives it more GPUs"),
+    ({"licenses": ""}, RECORD, 0, "", "an operator takes them off"),
+    ({"licenses": ""}, {**RECORD, "job_state": 1}, 1001, "watts:250", "of a job that runs"),
+    ({"time_limit": 10}, {**RECORD, "job_state": 1, "licenses": None}, 1001, "(unset)", "a running job of before"),
+    ({"name": "x"}, {**RECORD, "licenses": None}, 1001, "(unset)", "a name"),
+]
+
+
+@pytest.mark.parametrize(("change", "record", "who", "expected", "why"), UPDATES, ids=[case[4] for case in UPDATES])
+def test_an_update_keeps_them(
+    lua: Lua, tmp_path: Path, change: dict[str, Any], record: dict[str, Any], who: int, expected: str | None, why: str
+) -> None:
+    site.write(tmp_path, policy={**policy(), "power": {**POWER, "gpu_w": {"": 250, "a100": 400, "v100": 250}}})
+    answer = site.run(lua, site.case(tmp_path, uid=who, desc=change, rec=record))
+    assert answer["errors"] == [], why
+    if expected is None:
+        assert answer["code"] != 0, (why, answer)
+    else:
+        assert (answer["code"], answer["desc"].get("licenses", "(unset)")) == (0, expected), (why, answer)
