@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final
 
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import grouped, split
+from adminkit.stats.taken import months as months_of
 from adminkit.stats.wait import CAUSES, started
-from adminkit.trace.columns import CHUNK
+from adminkit.trace.columns import columns
 
 DAY: Final = 86_400
 #: Months before the last one that are measured: the same month a year ago is the first of them.
@@ -36,8 +37,6 @@ FROM run WHERE """
 _ENDED: Final = f"""
 SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total(state IN ({", ".join(map(repr, FAILED))}))
 FROM run WHERE """
-_WAITS: Final = f"""
-SELECT cluster, strftime('%Y-%m', start_time, 'unixepoch'), max(wait, 0) FROM run WHERE ({CAUSES["queue"]}) AND """
 
 
 @dataclass(slots=True)
@@ -156,18 +155,10 @@ def _quantiles(
     import numpy as np
 
     selection = started(window)
-    chunks = defaultdict(list)
-    for cluster, name, waits in _chunks(db.execute(_WAITS + selection.where, selection.params)):
-        chunks[cluster, name].append(np.array(waits, np.int64))
-    for (cluster, name), some in chunks.items():
-        every, one = np.concatenate(some), found[cluster][place[name]]
-        one.waited = len(every)
-        one.wait_median, one.wait_p95 = map(float, np.quantile(every, (0.5, 0.95)))
-
-
-def _chunks(cursor: sqlite3.Cursor) -> Iterator[tuple[str, str, list[int]]]:
-    while rows := cursor.fetchmany(CHUNK):
-        some: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for cluster, name, wait in rows:
-            some[cluster, name].append(wait)
-        yield from ((cluster, name, waits) for (cluster, name), waits in some.items())
+    waited = f"FROM run WHERE ({CAUSES['queue']}) AND {selection.where}"
+    (cluster,), (start, waits) = columns(db, ("cluster",), ("start_time", "max(wait, 0)"), waited, selection.params)
+    number, keys = grouped(cluster, months_of(start))
+    for (of, name), some in zip(keys, split(number, len(keys), waits), strict=True):
+        one = found[of][place[name]]
+        one.waited = len(some)
+        one.wait_median, one.wait_p95 = map(float, np.quantile(some, (0.5, 0.95)))

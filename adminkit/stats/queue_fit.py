@@ -7,13 +7,13 @@ jobs of one user are alike, so a queue of ten thousand jobs and three users says
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
-from adminkit.trace.columns import CHUNK
+from adminkit.stats.taken import as_they_come, grouped
+from adminkit.trace.columns import Texts, columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,12 +28,12 @@ LEAST_USERS: Final = 5
 _SEED: Final = 18
 #: Of limit_source: 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
 #: job name has shown it: something in it caught the signal, or the plugin put it back.
-_JOBS: Final = """
-SELECT cluster, queue, coalesce(user, ''), elapsed, req_limit, size_units, coalesce(size_gpus, -1),
-    coalesce(size_nodes, -1), CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END,
-    (cluster, user, job_name) IN
-        (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE
-FROM run WHERE """
+_NUMBERS: Final = (
+    "elapsed", "req_limit", "size_units", "coalesce(size_gpus, -1)", "coalesce(size_nodes, -1)",
+    "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END",
+    "(cluster, user, job_name) IN"
+    " (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,32 +110,18 @@ class QueueJobs:
 
 
 def queue_jobs(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueJobs]:
-    """The jobs that `chosen` takes by queue, the queue with the most first. 72 bytes per job are kept."""
+    """The jobs that `chosen` takes by queue, the queue with the most first. 64 bytes per job are kept."""
     import numpy as np
 
     selection = select(chosen, limits=True)
+    params = selection.params
     limits = {(c, q): (default, most) for c, q, default, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
-    numbers: dict[tuple[str, str | None], dict[str, int]] = {}
-    rows: dict[tuple[str, str | None], list[Ints]] = {}
-    cursor = db.execute(_JOBS + selection.where, selection.params)
-    while chunk := cursor.fetchmany(CHUNK):
-        parts: dict[tuple[str, str | None], list[Sequence[int]]] = {}
-        for cluster, queue, user, *values in chunk:
-            users = numbers.setdefault((cluster, queue), {})
-            parts.setdefault((cluster, queue), []).append((users.setdefault(user, len(users)), *values))
-        for key, part in parts.items():
-            rows.setdefault(key, []).append(np.array(part, dtype=np.int64))
-    return [
-        QueueJobs(cluster, queue, *limits.get((cluster, queue), (None, None)), *_columns(rows[cluster, queue]))
-        for cluster, queue in sorted(rows, key=lambda one: (-_length(rows, one), one[0], one[1] or ""))
-    ]
-
-
-def _columns(parts: list[Ints]) -> list[Ints]:
-    import numpy as np
-
-    return list(np.ascontiguousarray(np.concatenate(parts).T))
-
-
-def _length(rows: Mapping[tuple[str, str | None], list[Ints]], key: tuple[str, str | None]) -> int:
-    return sum(map(len, rows[key]))
+    texts, numbers = columns(db, ("cluster", "queue", "user"), _NUMBERS, f"FROM run WHERE {selection.where}", params)
+    number, keys = grouped(*texts[:2])
+    found = []
+    for k, (cluster, queue) in enumerate(keys):
+        mine = np.flatnonzero(number == k)
+        users = as_they_come(*grouped(Texts(texts[2].codes[mine], texts[2].names)))[0]
+        its = (one[mine].astype(np.int64) for one in numbers)
+        found.append(QueueJobs(cluster, queue, *limits.get((cluster, queue), (None, None)), users, *its))
+    return sorted(found, key=lambda one: (-len(one.users), one.cluster, one.queue or ""))
