@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from adminkit.stats.queue_fit import QueueJobs, Share
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 #: Fewer jobs of a queue, or fewer that took its default, are no basis.
 LEAST_JOBS: Final = 100
@@ -101,7 +100,7 @@ def cut(queue: QueueJobs, limit: int, longer: Share) -> Cut:
         limit,
         longer,
         len(np.unique(queue.users[which])),
-        _ran(queue, which),
+        queue.ran(which),
         int(queue.restartable[which].sum()),
         int((queue.req_limit > limit).sum()),
         queue.reserved_beyond(limit),
@@ -133,12 +132,8 @@ def _moves(queue: QueueJobs, every: Sequence[QueueJobs]) -> list[Move]:
             continue
         which = queue.fitting(other)
         users = len(np.unique(queue.users[which]))
-        moves.append(Move(other.queue, other.max_limit, queue.share(which), users, _ran(queue, which)))
+        moves.append(Move(other.queue, other.max_limit, queue.share(which), users, queue.ran(which)))
     return sorted(moves, key=lambda move: (move.max_limit, move.to))
-
-
-def _ran(queue: QueueJobs, which: NDArray[np.bool_]) -> float:
-    return float((queue.elapsed * queue.units)[which].sum())
 
 
 def knee(queue: QueueJobs) -> int | None:
