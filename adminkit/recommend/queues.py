@@ -82,13 +82,11 @@ def _maximum(queue: QueueJobs, menu: Sequence[int], risk: float) -> tuple[Cut | 
         return None, "its maximum is not known"
     if len(queue.elapsed) < LEAST_JOBS:
         return None, f"fewer than {LEAST_JOBS} jobs"
-    for limit in (limit for limit in menu if limit < queue.max_limit):
-        longer = queue.longer(limit)
-        if longer.high is None:
-            return None, "too few users"
-        if longer.high <= risk:
-            return cut(queue, limit, longer), ""
-    return None, "its jobs need it"
+    shorter = [limit for limit in menu if limit < queue.max_limit]
+    if shorter and queue.few_users:
+        return None, "too few users"
+    found = queue.least_limit(shorter, risk)
+    return (cut(queue, *found), "") if found else (None, "its jobs need it")
 
 
 def cut(queue: QueueJobs, limit: int, longer: Share) -> Cut:

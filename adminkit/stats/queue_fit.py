@@ -7,6 +7,7 @@ jobs of one user are alike, so a queue of ten thousand jobs and three users says
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -78,7 +79,7 @@ class QueueJobs:
         jobs, count = int(which.sum()), len(which)
         each = np.bincount(self.users)
         its = np.bincount(self.users, which)
-        if len(each) < LEAST_USERS:
+        if self.few_users:
             return Share(jobs, jobs / count, None, None)
         rng = np.random.default_rng(_SEED)
         found = np.empty(DRAWS)
@@ -87,6 +88,20 @@ class QueueJobs:
             found[draw] = its[drawn].sum() / each[drawn].sum()
         low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         return Share(jobs, jobs / count, float(low), float(high))
+
+    @property
+    def few_users(self) -> bool:
+        """Whether shares of its jobs have no interval."""
+        return int(self.users.max(initial=-1)) + 1 < LEAST_USERS
+
+    def least_limit(self, menu: Iterable[int], risk: float) -> tuple[int, Share] | None:
+        """The least limit of `menu`, which ascends, that at most a share `risk` of the jobs ran longer than, by the
+        upper end of its interval; and that share. None where there is no such limit, or no interval.
+        """
+        if self.few_users:
+            return None
+        shares = ((limit, self.longer(limit)) for limit in menu)
+        return next(((limit, share) for limit, share in shares if share.high is not None and share.high <= risk), None)
 
     def longer(self, limit: int) -> Share:
         """The jobs that ran for longer than `limit` seconds."""
