@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import shutil
 import sys
 import time
@@ -20,6 +19,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.feedback import prefs
 from adminkit.files import folder_to_write
+from adminkit.owner import uid_of
 from adminkit.quote import quote
 from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
@@ -63,14 +63,16 @@ def forget(
     operators_only(path, _FORGET)
     if not connect.is_there(path):
         raise AdminkitError(f"no trace database at {path}", "name one with --db")
+    uid = uid_of(user)
+    uids = () if uid is None else (uid,)
     if not apply:
         with connect.reader(path) as trace:
-            whom = find(trace, user, _uid(user))
+            whom = find(trace, user, uids)
             found = _something(held(trace, whom), user)
         _say(path, user, found, None, [], format)
         return
     with only_one(path, "adminkit trace forget"), connect.writer(path) as trace:
-        whom = find(trace, user, _uid(user))
+        whom = find(trace, user, uids)
         found = _something(held(trace, whom), user)
         runs = next(one.rows for one in found if one.table == "job")
         with progress("forgetting", "runs") as bar:
@@ -90,13 +92,6 @@ def forget(
         with connect.reader(path) as reading:
             publish(reading, path, target)
     _say(path, user, found, person, left, format)
-
-
-def _uid(user: str) -> tuple[int, ...]:
-    try:
-        return (pwd.getpwnam(user).pw_uid,)
-    except (KeyError, ValueError):
-        return ()
 
 
 def _something(found: list[Held], user: str) -> list[Held]:

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 from adminkit.errors import UsageError
 from adminkit.quote import quote
-from adminkit.units import local_time, midnight
+from adminkit.stats.calendar import label
+from adminkit.units import midnight
 
 _NAME: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)
 
@@ -76,7 +77,7 @@ class Calendar:
 
     def _reach(self, at: int) -> None:
         """Know the month of that moment and the one after it, and all between those that are known."""
-        name = local_time(at, self._tz).strftime("%Y-%m")
+        name = label(at, "month", self._tz)
         first = min(name, self._names[0]) if self._names else name
         last = max(following(name), self._names[-1]) if self._names else following(name)
         self._names = [first]

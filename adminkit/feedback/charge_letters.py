@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pwd
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from adminkit.economy.schemes import ChargeFile, load_schemes
 from adminkit.errors import AdminkitError
 from adminkit.feedback import format
 from adminkit.feedback.letter import BudgetLetter, StatementLetter
+from adminkit.owner import uid_of
 from adminkit.quote import quote
 from adminkit.slurm.coordinators import coordinators
 from adminkit.stats.ledger import CloseOf, Group, Sum, closes, lines, sums, uids
@@ -151,17 +151,10 @@ def _coordinators(account: str, recipient: Recipient) -> Iterator[tuple[str, int
     except AdminkitError:
         return
     for name in names:
-        uid = _uid(name)
+        uid = uid_of(name)
         to = recipient(name, uid, None, "budget")
         if uid is not None and not isinstance(to, str):
             yield name, uid, *to
-
-
-def _uid(name: str) -> int | None:
-    try:
-        return pwd.getpwnam(name).pw_uid
-    except (KeyError, ValueError):
-        return None
 
 
 def _money(amount: Decimal) -> str:

@@ -25,22 +25,19 @@ from adminkit.findings import (
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.bundles import bundlers
-from adminkit.stats.efficiencies import efficiencies
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods
 from adminkit.stats.images import images as measure_images
+from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.queue_habits import queue_habits
 from adminkit.stats.select import Filter
-from adminkit.stats.users import users
 from adminkit.stats.wait_avoided import wait_avoided
 
 #: Kinds that add up over users: of queues, and of what their jobs have in common.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images")
 #: Kinds about one user each.
 USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "month")
-#: How far back the months before a month go, seconds.
-YEAR: Final = 366 * 86_400
 
 
 def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str] = QUEUES) -> Iterator[Finding]:
@@ -69,13 +66,18 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
             yield from images.check(image, limits)
 
 
-def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS) -> Iterator[Finding]:
-    """The same of users: of failures and floods whatever the state and run time of their jobs."""
+def of_users(
+    db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS, measures: Measures | None = None
+) -> Iterator[Finding]:
+    """The same of users: of failures and floods whatever the state and run time of their jobs. `measures` of theirs may
+    be known already.
+    """
+    known = measures or Measures()
     if "bundle" in kinds:
         for bundler in bundlers(db, chosen):
             yield from bundle.check(bundler, bundle.Limits())
     if not {"idle_gpus", "memory"}.isdisjoint(kinds):
-        for user in efficiencies(db, chosen, "user").groups:
+        for user in known.efficiencies(db, chosen, "user").groups:
             if "idle_gpus" in kinds:
                 yield from idle_gpus.check(user, idle_gpus.Limits())
             if "memory" in kinds:
@@ -89,11 +91,11 @@ def of_users(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = US
         for one in floods(db, every, flood.Limits().jobs):
             yield from flood.check(one, flood.Limits())
     if "month" in kinds and chosen.until is not None:
-        yield from _months(db, replace(chosen, since=chosen.until - YEAR))
+        yield from _months(db, replace(chosen, since=chosen.until - YEAR), known)
 
 
-def _months(db: sqlite3.Connection, chosen: Filter) -> Iterator[Finding]:
-    measured = users(db, chosen)
+def _months(db: sqlite3.Connection, chosen: Filter, known: Measures) -> Iterator[Finding]:
+    measured = known.rolled_up_users(db, chosen) or known.users(db, chosen)
     for one in measured.users:
         if measured.month is not None and one.user is not None and one.cluster is not None:
             measure = month.Measure(one.cluster, one.user, measured.month, one.change(measured.month))

@@ -43,16 +43,15 @@ def check(queue: QueueJobs, limits: Limits) -> list[Finding]:
     """One finding where a much shorter maximum would do, none otherwise or where too few users have jobs there."""
     if queue.max_limit is None or queue.queue is None or len(queue.elapsed) < limits.jobs:
         return []
-    for enough in (limit for limit in limits.menu if limit <= queue.max_limit * limits.shorter):
-        share = queue.longer(enough)
-        if share.high is None:
-            return []
-        if share.high <= limits.longer:
-            evidence = {
-                "jobs": len(queue.elapsed), "max_limit": queue.max_limit, "enough": enough, "longer": share.jobs,
-                "share": share.share, "share_low": share.low, "share_high": share.high,
-            }  # fmt: skip
-            subject = Subject(cluster=queue.cluster, queue=queue.queue)
-            command = f"scontrol update PartitionName={shlex.quote(queue.queue)} MaxTime={enough // 60}"
-            return [KIND.finding("long", subject, evidence, Stake(queue.reserved_beyond(enough)), command)]
-    return []
+    most = queue.max_limit * limits.shorter
+    found = queue.least_limit((limit for limit in limits.menu if limit <= most), limits.longer)
+    if found is None:
+        return []
+    enough, share = found
+    evidence = {
+        "jobs": len(queue.elapsed), "max_limit": queue.max_limit, "enough": enough, "longer": share.jobs,
+        "share": share.share, "share_low": share.low, "share_high": share.high,
+    }  # fmt: skip
+    subject = Subject(cluster=queue.cluster, queue=queue.queue)
+    command = f"scontrol update PartitionName={shlex.quote(queue.queue)} MaxTime={enough // 60}"
+    return [KIND.finding("long", subject, evidence, Stake(queue.reserved_beyond(enough)), command)]

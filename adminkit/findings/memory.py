@@ -37,7 +37,7 @@ KIND: Final = Kind(
 def check(measure: Group, limits: Limits) -> list[Finding]:
     """One finding of a user whose runs nearly all use little; `measure` is about one user."""
     use = measure.uses["mem"]
-    spread, unused = use.spread(), use.reserved - use.used
+    spread, unused = use.spread, use.reserved - use.used
     if measure.value is None or spread is None or use.share is None or use.jobs < limits.runs:
         return []
     if use.share >= limits.share or spread.p90 >= limits.most or unused < limits.unused:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from adminkit.stats.queue_fit import QueueJobs, Share
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 #: Fewer jobs of a queue, or fewer that took its default, are no basis.
 LEAST_JOBS: Final = 100
@@ -83,13 +82,11 @@ def _maximum(queue: QueueJobs, menu: Sequence[int], risk: float) -> tuple[Cut | 
         return None, "its maximum is not known"
     if len(queue.elapsed) < LEAST_JOBS:
         return None, f"fewer than {LEAST_JOBS} jobs"
-    for limit in (limit for limit in menu if limit < queue.max_limit):
-        longer = queue.longer(limit)
-        if longer.high is None:
-            return None, "too few users"
-        if longer.high <= risk:
-            return cut(queue, limit, longer), ""
-    return None, "its jobs need it"
+    shorter = [limit for limit in menu if limit < queue.max_limit]
+    if shorter and queue.few_users:
+        return None, "too few users"
+    found = queue.least_limit(shorter, risk)
+    return (cut(queue, *found), "") if found else (None, "its jobs need it")
 
 
 def cut(queue: QueueJobs, limit: int, longer: Share) -> Cut:
@@ -101,7 +98,7 @@ def cut(queue: QueueJobs, limit: int, longer: Share) -> Cut:
         limit,
         longer,
         len(np.unique(queue.users[which])),
-        _ran(queue, which),
+        queue.ran(which),
         int(queue.restartable[which].sum()),
         int((queue.req_limit > limit).sum()),
         queue.reserved_beyond(limit),
@@ -133,12 +130,8 @@ def _moves(queue: QueueJobs, every: Sequence[QueueJobs]) -> list[Move]:
             continue
         which = queue.fitting(other)
         users = len(np.unique(queue.users[which]))
-        moves.append(Move(other.queue, other.max_limit, queue.share(which), users, _ran(queue, which)))
+        moves.append(Move(other.queue, other.max_limit, queue.share(which), users, queue.ran(which)))
     return sorted(moves, key=lambda move: (move.max_limit, move.to))
-
-
-def _ran(queue: QueueJobs, which: NDArray[np.bool_]) -> float:
-    return float((queue.elapsed * queue.units)[which].sum())
 
 
 def knee(queue: QueueJobs) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,7 @@ from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
 from adminkit.render.report import Report
 from adminkit.reports.spec import Query, ReportOptions, ReportSpec
+from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
@@ -33,26 +35,42 @@ def answer(
     pictures: bool = False,
 ) -> Report:
     """The report `spec` of the trace at `path`, for this process's user. `now` and `as_of`: see units.Moment."""
+    query = query_of(spec, options, path, settings, now, pictures=pictures)
+    with reader(path, as_of) as trace:
+        return answer_of(trace, spec, options, query).dated(as_of)
+
+
+def query_of(
+    spec: ReportSpec[Any],
+    options: ReportOptions,
+    path: Path,
+    settings: Config,
+    now: int,
+    *,
+    pictures: bool = False,
+    measures: Measures | None = None,
+) -> Query:
+    """What was typed; its words are not yet checked against the trace."""
     filter = job_filter(options, settings, now)
     if spec.every_end:
         filter = replace(filter, states=(), min_elapsed=-1)
-    by = _part(spec, options.by)
-    with reader(path, as_of) as trace:
-        if spec.operators:
-            operators_only(path, *spec.operators)
-        filter = replace(filter, users=whose(options.user, path))
-        if spec.one_cluster:
-            filter = replace(filter, clusters=[only_cluster(trace, next(iter(options.cluster), None))])
-        filter = check_words(trace, filter)
-        query = Query(filter, now, str(path), settings, by, {**_defaults(spec), **options.own}, pictures)
-        measured = None
-        if spec.from_rollups and not options.exact:
-            measured = spec.from_rollups(trace, query)
-        rolled_up = measured is not None
-        if not rolled_up:
-            measured = spec.measure(trace, query)
-    report = spec.view(measured, query).dated(as_of)
-    return report.noted(ROLLED_UP) if rolled_up else report
+    own = {**_defaults(spec), **options.own}
+    return Query(filter, now, str(path), settings, _part(spec, options.by), own, pictures, measures or Measures())
+
+
+def answer_of(trace: sqlite3.Connection, spec: ReportSpec[Any], options: ReportOptions, query: Query) -> Report:
+    """What answer() does, of a trace that is open already; `query` is of query_of()."""
+    path, filter = Path(query.database), query.filter
+    if spec.operators:
+        operators_only(path, *spec.operators)
+    filter = replace(filter, users=whose(options.user, path))
+    if spec.one_cluster:
+        filter = replace(filter, clusters=[only_cluster(trace, next(iter(options.cluster), None))])
+    query = replace(query, filter=check_words(trace, filter))
+    rolled_up = spec.from_rollups(trace, query) if spec.from_rollups and not options.exact else None
+    if rolled_up is not None:
+        return spec.view(rolled_up, query).noted(ROLLED_UP)
+    return spec.view(spec.measure(trace, query), query)
 
 
 def job_filter(options: ReportOptions, settings: Config, now: int) -> Filter:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from adminkit.errors import UsageError
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Trend
-from adminkit.reports.header import header
+from adminkit.reports.header import header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.arrivals import PARTS, Arrivals, Row, arrivals
 
@@ -95,10 +94,8 @@ def _pictures(measured: Arrivals, part: str) -> Pictures | None:
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:
-    try:
+    with within_parts():
         return arrivals(trace, query.filter, query.by, query.now)
-    except ValueError as error:
-        raise UsageError(f"the window has {error}", "name a shorter one with --since and --until") from error
 
 
 SPEC: Final = ReportSpec(

@@ -9,7 +9,7 @@ from adminkit.render.format import percent, plural
 from adminkit.render.report import Box, Boxes, Cell, Field, Panel, Pictures, Report
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
-from adminkit.stats.efficiencies import IDLE, PARTS, RESOURCES, Efficiencies, Group, efficiencies
+from adminkit.stats.efficiencies import IDLE, PARTS, RESOURCES, Efficiencies, Group
 
 FIELDS: Final = (
     Field("jobs", "count", "jobs that count"),
@@ -57,8 +57,7 @@ def _row(group: Group, name: str | None) -> list[Cell]:
 
 def _shares(group: Group, resource: str) -> list[Cell]:
     use = group.uses[resource]
-    spread = use.spread()
-    return [use.jobs, use.share, spread.median if spread else None]
+    return [use.jobs, use.share, use.spread.median if use.spread else None]
 
 
 def _unused(group: Group, resource: str) -> float | None:
@@ -102,13 +101,13 @@ def _pictures(measured: Efficiencies, part: str) -> Pictures | None:
 
 
 def _box(group: Group, name: str, resource: str) -> Box:
-    spread = group.uses[resource].spread()
+    spread = group.uses[resource].spread
     assert spread is not None
     return Box(name, spread.p10, spread.p25, spread.median, spread.p75, spread.p90, spread.mean)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:
-    return efficiencies(trace, query.filter, query.by)
+    return query.measures.efficiencies(trace, query.filter, query.by)
 
 
 SPEC: Final = ReportSpec(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -22,6 +22,7 @@ from adminkit.stats import due
 from adminkit.stats.effect import Design
 from adminkit.stats.effect import effect as measure_effect
 from adminkit.stats.estimates import estimates
+from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter
 from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
 from adminkit.trace.outbox import find
@@ -62,6 +63,7 @@ class Scope:
     users: Sequence[str] = ()
     queues: Sequence[str] = ()  # only of the kinds of feedback/site_findings.py
     everybody: bool = False
+    measures: Measures = field(default_factory=Measures)  # those that are shared with others
 
 
 def gather(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> list[Finding]:
@@ -79,7 +81,7 @@ def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequ
         min_elapsed=usual.min_elapsed, checkpoint_code=settings.checkpoint.code,
     )  # fmt: skip
     yield from of_queues(db, chosen, scope.now, kinds)
-    yield from of_users(db, chosen, kinds)
+    yield from of_users(db, chosen, kinds, scope.measures)
 
 
 def findings_report(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
+from adminkit.errors import UsageError
 from adminkit.quote import clean
 from adminkit.render.report import Meta
 from adminkit.reports.spec import Query
@@ -61,11 +63,20 @@ def ends_early(until: int | None, query: Query) -> list[str]:
     return [f"the trace knows nothing from {show_time(until)} on: the window ends there"]
 
 
+@contextmanager
+def within_parts(hint: str = "name a shorter one with --since and --until") -> Iterator[None]:
+    """UsageError with that hint where a measure finds more parts in the window than stats/calendar.py makes."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"the window has {error}", hint) from error
+
+
 def several(clusters: Iterable[str | None]) -> bool:
     """Whether names need their cluster's before them."""
     return len(set(clusters)) > 1
 
 
-def label(name: str, cluster: str | None, several: bool) -> str:
-    """`name` as a picture shows it."""
-    return clean(f"{cluster}: {name}" if several else name)
+def label(name: str, cluster: str | None, many: bool) -> str:
+    """`name` as a picture shows it, of `many` clusters with its own."""
+    return clean(f"{cluster}: {name}" if many else name)

@@ -18,7 +18,7 @@ from adminkit.findings.registry import KINDS
 from adminkit.quote import clean
 from adminkit.render.document import Document, Remark, Section
 from adminkit.render.report import Pictures, Report, Trend
-from adminkit.reports.answer import answer, job_filter
+from adminkit.reports.answer import answer_of, job_filter, query_of
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.changed import (
     MOST_MARKS,
@@ -32,14 +32,13 @@ from adminkit.reports.findings import Scope, gather
 from adminkit.reports.page_said import titled, translated
 from adminkit.reports.page_words import WORDS
 from adminkit.reports.spec import ReportOptions, ReportSpec
+from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months
 from adminkit.stats.select import Filter, check_words, clusters, span
 from adminkit.trace.connect import reader
 from adminkit.units import show_time
 
-#: Seconds that a page looks back where nobody says since when.
-USUAL: Final = 365 * 86_400
 #: A page until now ends with the last full hour: the trace's rollups have whole hours.
 HOUR: Final = 3600
 #: Kinds about single runs and weeks: thousands in a year.
@@ -89,31 +88,31 @@ def page(
 
     A report that fails says so in its place, and the others are made.
     """
-    words = WORDS[asked.language]
+    words, measures = WORDS[asked.language], Measures(("queue", "user"), asked.exact)
     with reader(path, asked.as_of) as db:
         chosen = check_words(db, _filter(settings, asked))
         known, ends = list(asked.cluster) or clusters(db), span(db)
         marks = changes(db, 0, chosen.until or asked.now, asked.cluster, asked.queue)
-        remarks, good = _remarks(db, settings, asked, chosen, known)
+        remarks, good = _remarks(db, settings, asked, chosen, known, measures)
         shown, earlier = marks[-MOST_MARKS:], max(len(marks) - MOST_MARKS, 0)
-        changed = _changed(db, chosen, str(path), asked, known, shown, earlier)
-    tick(1, len(specs) + 1)
-    made = Page(Document("", words, "", (), "", (), (), ()))
-    sections, nothing = [changed], list[tuple[str, str]]()
-    for number, spec in enumerate(specs, start=2):
-        if spec.one_cluster and not known:
-            nothing.append((words.get(f"title.{spec.name}", spec.name), ""))
-            continue
-        apart = (spec.one_cluster or spec.apart) and len(known) > 1
-        for place, cluster in enumerate(known if apart else [""], start=1):
-            one = _section(spec, cluster, path, settings, asked, chosen, made.failures)
-            one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
-            if one.report is not None and _says_nothing(one.report):
-                why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
-                nothing.append((one.title, translated(why, asked.language) or why))
-            else:
-                sections.append(_marked(one, shown, words, cluster or None))
-        tick(number, len(specs) + 1)
+        made = Page(Document("", words, "", (), "", (), (), ()))
+        sections = [_changed(db, chosen, str(path), asked, known, shown, earlier)]
+        nothing = list[tuple[str, str]]()
+        tick(1, len(specs) + 1)
+        for number, spec in enumerate(specs, start=2):
+            if spec.one_cluster and not known:
+                nothing.append((words.get(f"title.{spec.name}", spec.name), ""))
+                continue
+            apart = (spec.one_cluster or spec.apart) and len(known) > 1
+            for place, cluster in enumerate(known if apart else [""], start=1):
+                one = _section(db, spec, cluster, path, settings, asked, chosen, measures, made.failures)
+                one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
+                if one.report is not None and _says_nothing(one.report):
+                    why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
+                    nothing.append((one.title, translated(why, asked.language) or why))
+                else:
+                    sections.append(_marked(one, shown, words, cluster or None))
+            tick(number, len(specs) + 1)
     made.document = Document(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
         _facts(path, asked, chosen, known, words), words["for_operators"], remarks, good, sections, nothing,
@@ -126,7 +125,7 @@ def _filter(settings: Config, asked: Asked) -> Filter:
     typed = ReportOptions(cluster=asked.cluster, queue=asked.queue, since=asked.since, until=asked.until)
     filter = job_filter(typed, settings, asked.now)
     until = asked.now - asked.now % HOUR if filter.until is None else filter.until
-    since = until - USUAL if filter.since is None else filter.since
+    since = until - YEAR if filter.since is None else filter.since
     if since >= until:
         raise UsageError(f"--since {asked.since} is not before now", f"since is {show_time(since)}")
     return replace(filter, since=since, until=until)
@@ -163,12 +162,12 @@ def _empty(ends: tuple[int | None, int | None], chosen: Filter) -> bool:
 
 
 def _remarks(
-    db: sqlite3.Connection, settings: Config, asked: Asked, chosen: Filter, known: Sequence[str]
+    db: sqlite3.Connection, settings: Config, asked: Asked, chosen: Filter, known: Sequence[str], measures: Measures
 ) -> tuple[list[Remark], list[Remark]]:
     """What could be better, and what goes well."""
     scope = Scope(
         since=chosen.since or 0, until=chosen.until or asked.now, now=asked.now, clusters=known, queues=asked.queue,
-        everybody=True,
+        everybody=True, measures=measures,
     )  # fmt: skip
     templates = Templates(asked.language)
     findings = gather(db, settings, scope, [kind for kind in KINDS if kind not in SMALL])
@@ -216,8 +215,8 @@ def _changed(
 
 
 def _section(
-    spec: ReportSpec[Any], cluster: str, path: Path, settings: Config, asked: Asked, chosen: Filter,
-    failures: list[Failure],
+    db: sqlite3.Connection, spec: ReportSpec[Any], cluster: str, path: Path, settings: Config, asked: Asked,
+    chosen: Filter, measures: Measures, failures: list[Failure],
 ) -> Section:  # fmt: skip
     """The section of a report; of `cluster` alone where it is named."""
     words = WORDS[asked.language]
@@ -233,9 +232,9 @@ def _section(
         note=words["not_by_queue"] if asked.queue and "queue" not in spec.filters else "",
     )  # fmt: skip
     try:
-        report = answer(
-            spec, ReportOptions(**taken, exact=asked.exact), path, settings, asked.now, as_of=asked.as_of, pictures=True
-        )
+        options = ReportOptions(**taken, exact=asked.exact)
+        query = query_of(spec, options, path, settings, asked.now, pictures=True, measures=measures)
+        report = answer_of(db, spec, options, query).dated(asked.as_of)
     except Exception as error:
         failures.append(_failure(spec.name, error))
         return replace(made, title=_titled(title or spec.name, cluster), failure=failures[-1].message)

@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from adminkit.config import Config
 from adminkit.render.report import Field, Report
+from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter
 
 M = TypeVar("M")
@@ -64,6 +65,7 @@ class Query:
     by: str = ""  # one of the spec's parts
     own: Mapping[str, Any] = field(default_factory=dict)
     pictures: bool = False  # whether anybody looks at them
+    measures: Measures = field(default_factory=Measures)  # those that are shared with others
 
 
 @dataclass(frozen=True, slots=True)

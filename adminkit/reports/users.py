@@ -10,8 +10,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Within
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
-from adminkit.stats import from_rollups
-from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users, users
+from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users
 
 FIELDS: Final = (
     Field("user"),
@@ -143,11 +142,11 @@ def _bars(measured: Users, title: str, whole: str, of: Callable[[User], float]) 
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Users:
-    return users(trace, query.filter)
+    return query.measures.users(trace, query.filter)
 
 
 def _from_rollups(trace: sqlite3.Connection, query: Query) -> Users | None:
-    return from_rollups.users(trace, query.filter)
+    return query.measures.rolled_up_users(trace, query.filter)
 
 
 SPEC: Final = ReportSpec(

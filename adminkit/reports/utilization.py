@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from adminkit.errors import UsageError
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Field, Pictures, Report, Trend
-from adminkit.reports.header import ends_early, header
+from adminkit.reports.header import ends_early, header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.utilization import PARTS, Part, Utilization, utilization
@@ -134,11 +133,8 @@ def _pictures(measured: Utilization) -> Pictures | None:
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Utilization:
-    try:
+    with within_parts("name a shorter one with --since and --until, or longer parts"):
         return utilization(trace, query.filter, query.by, query.now)
-    except ValueError as error:
-        hint = "name a shorter one with --since and --until, or longer parts"
-        raise UsageError(f"the window has {error}", hint) from error
 
 
 SPEC: Final = ReportSpec(

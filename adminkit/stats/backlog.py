@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.rollup import sums
 from adminkit.stats.select import Filter, snapshot
-from adminkit.trace.runs import LOST
+from adminkit.stats.window import SEEN
 
 #: SQL: the job is eligible and has not started; who was not seen for so long is lost, not waiting.
-WAITS: Final = f"end_time IS NULL AND start_time IS NULL AND eligible_time <= :now AND seen_open >= :now - {LOST}"
+WAITS: Final = f"end_time IS NULL AND start_time IS NULL AND eligible_time <= :now AND {SEEN}"
 _WAITING: Final = f"""
 SELECT cluster, queue, count(*), min(eligible_time) FROM run WHERE {WAITS}
 GROUP BY cluster, queue ORDER BY cluster, queue

@@ -29,21 +29,25 @@ BUNDLE: Final = f"""
        WHERE {_WORK}))
 """
 
+#: SQL over a row of run: whether it has steps. For speed alone: BUNDLE takes as long for a run without.
+_SEEN: Final = f"EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN})"
+
 #: What a multi-GPU or multi-node run looks like by its steps and its command line.
 LOOKS: Final = ("parallel", "bundle", "one task a GPU", "not known")
 #: SQL over a row of run: one of LOOKS. A launcher on the command line says parallel; so does a step with fewer tasks
 #: than GPUs, one program on several. A step with a task for each GPU may be MPI, or as many programs of their own.
-#: The first line is for speed alone: the others take as long for a run without steps.
 LOOK: Final = f"""CASE
-    WHEN NOT EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN}) THEN iif(framework IS NULL, 'not known', 'parallel')
+    WHEN NOT {_SEEN} THEN iif(framework IS NULL, 'not known', 'parallel')
     WHEN {BUNDLE} THEN 'bundle' WHEN framework IS NOT NULL THEN 'parallel'
     ELSE coalesce((SELECT CASE max(step.tasks < step.gpus) WHEN 1 THEN 'parallel' WHEN 0 THEN 'one task a GPU' END
         FROM step WHERE {_WORK} AND step.gpus > 1), 'not known') END"""
 
+# Trap: without LIMIT SQLite writes BUNDLE out wherever its name stands, and computes it as often.
 _BUNDLERS: Final = f"""
 SELECT cluster, user, count(*), total(bundle), total(elapsed * size_gpus * bundle) FROM (
-    SELECT cluster, user, elapsed, size_gpus, coalesce({BUNDLE}, 0) AS bundle
+    SELECT cluster, user, elapsed, size_gpus, {_SEEN} AND coalesce({BUNDLE}, 0) AS bundle
     FROM run WHERE class IN ('multi-gpu', 'multi-node') AND size_gpus > 0 AND user IS NOT NULL AND {{where}}
+    LIMIT -1
 ) GROUP BY cluster, user HAVING total(bundle) > 0 ORDER BY 5 DESC, cluster, user
 """
 

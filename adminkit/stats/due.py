@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.lost import LOST as LOST_RUN
-from adminkit.stats.lost import UNSAVED
+from adminkit.stats.lost import LOST, UNSAVED
 from adminkit.stats.select import CARRIED_ON, Filter, select
+from adminkit.stats.window import SEEN
 from adminkit.trace.run_view import TOO_LONG
-from adminkit.trace.runs import LOST
 
 #: Tasks that were submitted longer ago belong to an older array of the same number: Slurm's numbers come around.
 _SAME_ARRAY: Final = 180 * 86_400
@@ -24,13 +23,13 @@ _BOUNDED: Final = f"{_COUNTS} AND req_limit > 0"
 
 _SUMS: Final = f"""
     min(submit_time), max(end_time), max(user), max(uid), max(account), max(queue), max(job_name), count(*),
-    count(*) FILTER (WHERE end_time IS NULL AND seen_open >= :now - {LOST}),
+    count(*) FILTER (WHERE end_time IS NULL AND {SEEN}),
     count(*) FILTER (WHERE {_COUNTS}), count(*) FILTER (WHERE {_BOUNDED}),
     coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max(req_limit) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(elapsed * size_units) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(req_limit * size_units) FILTER (WHERE {_BOUNDED}), 0),
     max(interactive), max({_CHECKPOINT}),
-    count(*) FILTER (WHERE {LOST_RUN}), coalesce(max(elapsed) FILTER (WHERE {UNSAVED}), 0),
+    count(*) FILTER (WHERE {LOST}), coalesce(max(elapsed) FILTER (WHERE {UNSAVED}), 0),
     coalesce(sum(elapsed * size_units) FILTER (WHERE {UNSAVED}), 0)
 """
 #: The components of a het job share one limit: only the leader counts.

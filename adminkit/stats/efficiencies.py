@@ -19,6 +19,7 @@ from adminkit.stats.efficiency import (
 )
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, as_they_come, blocks, grouped, split, taken
+from adminkit.trace.columns import Texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,24 +55,12 @@ class Use:
 
     used: float
     reserved: float
-    shares: NDArray[Any] = field(repr=False)  # of each run
-
-    @property
-    def jobs(self) -> int:
-        """Runs of which the use is known."""
-        return len(self.shares)
+    jobs: int  # runs of which the use is known
+    spread: Spread | None  # of their shares; None where no use is known
 
     @property
     def share(self) -> float | None:
         return self.used / self.reserved if self.reserved else None
-
-    def spread(self) -> Spread | None:
-        import numpy as np
-
-        if not self.jobs:
-            return None
-        quantiles = np.quantile(self.shares, (0.1, 0.25, 0.5, 0.75, 0.9))
-        return Spread(float(self.shares.mean()), *map(float, quantiles))
 
 
 @dataclass(slots=True)
@@ -99,23 +88,26 @@ class Efficiencies:
     span: tuple[int | None, int | None]
 
 
-def efficiencies(db: sqlite3.Connection, chosen: Filter, part: str) -> Efficiencies:
-    """Measure what the runs that `chosen` takes used, whatever their limits."""
+def efficiencies(db: sqlite3.Connection, chosen: Filter, parts: Sequence[str]) -> list[Efficiencies]:
+    """Measure what the runs that `chosen` takes used, whatever their limits: once for each of `parts`, in one scan."""
     selection = select(chosen, limits=False)
     with snapshot(db):
         sql_functions(db)
-        jobs = taken(db, selection, ("cluster", PARTS[part]), _NUMBERS)
-        groups = _groups(jobs)
+        jobs = taken(db, selection, ("cluster", *(PARTS[part] for part in parts)), _NUMBERS)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    overall = _together(groups)
-    return Efficiencies(sorted(groups, key=_order), overall, jobs.excluded, names, ends)
+    found = []
+    cluster, *values = jobs.texts
+    for value in values:
+        groups, overall = _groups(jobs, cluster, value)
+        found.append(Efficiencies(sorted(groups, key=_order), overall, jobs.excluded, names, ends))
+    return found
 
 
-def _groups(jobs: Taken) -> list[Group]:
-    """In the order in which their runs come first."""
+def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
+    """In the order in which their runs come first, and all together."""
     import numpy as np
 
-    number, keys = as_they_come(*grouped(*jobs.texts))
+    number, keys = as_they_come(*grouped(*by))
     groups = [Group(value, cluster) for cluster, value in keys]
     sums = {
         name: np.zeros(len(keys))
@@ -133,14 +125,30 @@ def _groups(jobs: Taken) -> list[Group]:
             np.add.at(sums[f"{name} used"], its, share * reserved)
             np.add.at(sums[f"{name} reserved"], its, reserved)
             chunks[name].append((its, share))
+    overall = Group(None, None)
     for name, parts in chunks.items():
         its, shares = (np.concatenate(one) for one in zip(*parts, strict=True)) if parts else (number, np.zeros(0))
-        for k, own in enumerate(split(its, len(keys), shares)):
-            groups[k].uses[name] = Use(float(sums[f"{name} used"][k]), float(sums[f"{name} reserved"][k]), own)
+        used, had = sums[f"{name} used"].tolist(), sums[f"{name} reserved"].tolist()
+        apart = split(its, len(keys), shares)
+        for k, own in enumerate(apart):
+            groups[k].uses[name] = Use(used[k], had[k], len(own), spread_of(own))
+        together = np.concatenate([np.zeros(0), *apart])  # in this order their mean was always added up
+        overall.uses[name] = Use(sum(used), sum(had), len(together), spread_of(together))
     for k, group in enumerate(groups):
         group.jobs, group.idle_seconds = int(sums["jobs"][k]), float(sums["idle_seconds"][k])
         group.gpu_jobs, group.jobstats, group.idle = (int(sums[name][k]) for name in _COUNTED[:3])
-    return groups
+        for name in ("jobs", *_COUNTED):
+            setattr(overall, name, getattr(overall, name) + getattr(group, name))
+    return groups, overall
+
+
+def spread_of(shares: NDArray[Any]) -> Spread | None:
+    """None for no share."""
+    import numpy as np
+
+    if not len(shares):
+        return None
+    return Spread(float(shares.mean()), *map(float, np.quantile(shares, (0.1, 0.25, 0.5, 0.75, 0.9))))
 
 
 def _block(
@@ -169,20 +177,6 @@ def _block(
         "idle_seconds": np.where(idle, had, 0),
     }  # fmt: skip
     return counts, uses
-
-
-def _together(groups: Sequence[Group]) -> Group:
-    import numpy as np
-
-    overall = Group(None, None)
-    for group in groups:
-        for name in ("jobs", *_COUNTED):
-            setattr(overall, name, getattr(overall, name) + getattr(group, name))
-    for name in RESOURCES:
-        its = [group.uses[name] for group in groups]
-        shares = np.concatenate([np.zeros(0), *(use.shares for use in its)])
-        overall.uses[name] = Use(sum((use.used for use in its), 0.0), sum((use.reserved for use in its), 0.0), shares)
-    return overall
 
 
 def _order(group: Group) -> tuple[float, float, str, str]:

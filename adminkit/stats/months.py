@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from itertools import pairwise
 from typing import Final
 
+from adminkit.stats.calendar import label
+from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
+from adminkit.stats.taken import grouped, split
+from adminkit.stats.taken import months as months_of
 from adminkit.stats.wait import CAUSES, started
-from adminkit.trace.columns import CHUNK
+from adminkit.trace.columns import columns
 
 DAY: Final = 86_400
 #: Months before the last one that are measured: the same month a year ago is the first of them.
@@ -36,8 +39,6 @@ FROM run WHERE """
 _ENDED: Final = f"""
 SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total(state IN ({", ".join(map(repr, FAILED))}))
 FROM run WHERE """
-_WAITS: Final = f"""
-SELECT cluster, strftime('%Y-%m', start_time, 'unixepoch'), max(wait, 0) FROM run WHERE ({CAUSES["queue"]}) AND """
 
 
 @dataclass(slots=True)
@@ -101,7 +102,7 @@ def months(db: sqlite3.Connection, chosen: Filter, until: int) -> Months:
             return Months((), ())
         edges = _edges(first, until)
         window = replace(chosen, since=edges[0], until=edges[-1])
-        names = [_name(edge) for edge in edges[:-1]]
+        names = [label(edge, "month", UTC) for edge in edges[:-1]]
         found = {cluster: _empty(db, cluster, edges) for cluster in chosen.clusters or clusters(db)}
         place = {name: number for number, name in enumerate(names)}
         _sums(db, window, found, place)
@@ -119,22 +120,13 @@ def _empty(db: sqlite3.Connection, cluster: str, edges: Sequence[int]) -> list[M
 
 def _edges(first: int, until: int) -> list[int]:
     """The beginnings of the months, and the end: `until`, or the beginning of a month that has only begun."""
-    last = _begin(until - 1)
+    last = month_around(until - 1)[0]
     if until - last < LEAST_DAYS * DAY and first < last:
-        until, last = last, _begin(last - 1)
+        until, last = last, month_around(last - 1)[0]
     found = [last]
     while len(found) <= BEFORE and found[0] > first:
-        found.insert(0, _begin(found[0] - 1))
+        found.insert(0, month_around(found[0] - 1)[0])
     return [max(found[0], first), *found[1:], until]
-
-
-def _begin(at: int) -> int:
-    """The beginning of the month of UTC that the moment lies in."""
-    return int(datetime.fromtimestamp(at, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp())
-
-
-def _name(at: int) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 
 
 def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month]], place: Mapping[str, int]) -> None:
@@ -156,18 +148,10 @@ def _quantiles(
     import numpy as np
 
     selection = started(window)
-    chunks = defaultdict(list)
-    for cluster, name, waits in _chunks(db.execute(_WAITS + selection.where, selection.params)):
-        chunks[cluster, name].append(np.array(waits, np.int64))
-    for (cluster, name), some in chunks.items():
-        every, one = np.concatenate(some), found[cluster][place[name]]
-        one.waited = len(every)
-        one.wait_median, one.wait_p95 = map(float, np.quantile(every, (0.5, 0.95)))
-
-
-def _chunks(cursor: sqlite3.Cursor) -> Iterator[tuple[str, str, list[int]]]:
-    while rows := cursor.fetchmany(CHUNK):
-        some: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for cluster, name, wait in rows:
-            some[cluster, name].append(wait)
-        yield from ((cluster, name, waits) for (cluster, name), waits in some.items())
+    waited = f"FROM run WHERE ({CAUSES['queue']}) AND {selection.where}"
+    (cluster,), (start, waits) = columns(db, ("cluster",), ("start_time", "max(wait, 0)"), waited, selection.params)
+    number, keys = grouped(cluster, months_of(start))
+    for (of, name), some in zip(keys, split(number, len(keys), waits), strict=True):
+        one = found[of][place[name]]
+        one.waited = len(some)
+        one.wait_median, one.wait_p95 = map(float, np.quantile(some, (0.5, 0.95)))

@@ -56,12 +56,18 @@ class Group:
     def spread(self) -> Spread:
         import numpy as np
 
-        elapsed = np.concatenate([np.zeros(0), *self.elapsed])
-        ratios = elapsed / np.concatenate([np.ones(0), *self.limits])
-        ratios = ratios[~np.isnan(ratios)]
+        mean, std = self._accuracy()
+        elapsed = np.concatenate(self.elapsed) if self.elapsed else np.zeros(0)
         quantiles = map(float, np.quantile(elapsed, (0.1, 0.5, 0.9))) if len(elapsed) else (None,) * 3
+        return Spread(mean, std, *quantiles)
+
+    def _accuracy(self) -> tuple[float | None, float | None]:
+        import numpy as np
+
+        parts = (elapsed / limit for elapsed, limit in zip(self.elapsed, self.limits, strict=True))
+        ratios = np.concatenate([np.zeros(0), *(part[~np.isnan(part)] for part in parts)])
         mean = float(ratios.mean()) if len(ratios) else None
-        return Spread(mean, float(ratios.std(ddof=1)) if len(ratios) > 1 else None, *quantiles)
+        return mean, float(ratios.std(ddof=1)) if len(ratios) > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +114,13 @@ def _groups(jobs: Taken) -> list[Group]:
     for k, group in enumerate(groups):
         for name in _SUMMED:
             setattr(group, name, type(getattr(group, name))(added[name][k]))
-    some = np.flatnonzero(jobs.numbers[0] >= 0)
-    times = [split(number[some], len(keys), one[some]) for one in (jobs.numbers[0], jobs.numbers[3])]
+    some = jobs.numbers[0] >= 0
+    known: Any = slice(None) if some.all() else some
+    times = [split(number[known], len(keys), one[known]) for one in (jobs.numbers[0], jobs.numbers[3])]
     for group, elapsed, limit in zip(groups, *times, strict=True):
         group.elapsed, group.limits = (elapsed,), (limit,)
-    for pair in np.unique(number * len(users.names) + users.codes).tolist():
+    pairs = (np.unique(number[block] * np.int64(len(users.names)) + users.codes[block]) for block in blocks(jobs.jobs))
+    for pair in np.unique(np.concatenate([np.zeros(0, np.int64), *pairs])).tolist():
         k, user = divmod(pair, len(users.names))
         if (name := users.names[user]) is not None:
             groups[k].users.add(name)

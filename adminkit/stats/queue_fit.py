@@ -7,19 +7,20 @@ jobs of one user are alike, so a queue of ten thousand jobs and three users says
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
-from adminkit.trace.columns import CHUNK
+from adminkit.stats.taken import as_they_come, grouped
+from adminkit.trace.columns import Texts, columns
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
+    Ints = NDArray[np.signedinteger]  # as narrow as its values allow: widen before a product
 
 DRAWS: Final = 400
 LEVEL: Final = 0.95
@@ -28,12 +29,12 @@ LEAST_USERS: Final = 5
 _SEED: Final = 18
 #: Of limit_source: 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
 #: job name has shown it: something in it caught the signal, or the plugin put it back.
-_JOBS: Final = """
-SELECT cluster, queue, coalesce(user, ''), elapsed, req_limit, size_units, coalesce(size_gpus, -1),
-    coalesce(size_nodes, -1), CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END,
-    (cluster, user, job_name) IN
-        (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE
-FROM run WHERE """
+_NUMBERS: Final = (
+    "elapsed", "req_limit", "size_units", "coalesce(size_gpus, -1)", "coalesce(size_nodes, -1)",
+    "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END",
+    "(cluster, user, job_name) IN"
+    " (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class QueueJobs:
         jobs, count = int(which.sum()), len(which)
         each = np.bincount(self.users)
         its = np.bincount(self.users, which)
-        if len(each) < LEAST_USERS:
+        if self.few_users:
             return Share(jobs, jobs / count, None, None)
         rng = np.random.default_rng(_SEED)
         found = np.empty(DRAWS)
@@ -88,6 +89,20 @@ class QueueJobs:
         low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         return Share(jobs, jobs / count, float(low), float(high))
 
+    @property
+    def few_users(self) -> bool:
+        """Whether shares of its jobs have no interval."""
+        return int(self.users.max(initial=-1)) + 1 < LEAST_USERS
+
+    def least_limit(self, menu: Iterable[int], risk: float) -> tuple[int, Share] | None:
+        """The least limit of `menu`, which ascends, that at most a share `risk` of the jobs ran longer than, by the
+        upper end of its interval; and that share. None where there is no such limit, or no interval.
+        """
+        if self.few_users:
+            return None
+        shares = ((limit, self.longer(limit)) for limit in menu)
+        return next(((limit, share) for limit, share in shares if share.high is not None and share.high <= risk), None)
+
     def longer(self, limit: int) -> Share:
         """The jobs that ran for longer than `limit` seconds."""
         return self.share(self.elapsed > limit)
@@ -96,7 +111,13 @@ class QueueJobs:
         """Unit-seconds that limits above `limit` reserve beyond it."""
         import numpy as np
 
-        return float((np.maximum(self.req_limit - limit, 0) * self.units).sum())
+        return float((np.maximum(self.req_limit - limit, 0) * self.units.astype(np.int64)).sum())
+
+    def ran(self, which: NDArray[np.bool_]) -> float:
+        """Unit-seconds that the jobs in `which` ran."""
+        import numpy as np
+
+        return float((self.elapsed[which] * self.units[which].astype(np.int64)).sum())
 
     def fitting(self, other: QueueJobs) -> NDArray[np.bool_]:
         """The jobs that end within the maximum of `other`, and are no larger than the largest job there. An unknown
@@ -110,32 +131,19 @@ class QueueJobs:
 
 
 def queue_jobs(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueJobs]:
-    """The jobs that `chosen` takes by queue, the queue with the most first. 72 bytes per job are kept."""
+    """The jobs that `chosen` takes by queue, the queue with the most first. Some 20 bytes per job are kept."""
     import numpy as np
 
     selection = select(chosen, limits=True)
+    params = selection.params
     limits = {(c, q): (default, most) for c, q, default, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
-    numbers: dict[tuple[str, str | None], dict[str, int]] = {}
-    rows: dict[tuple[str, str | None], list[Ints]] = {}
-    cursor = db.execute(_JOBS + selection.where, selection.params)
-    while chunk := cursor.fetchmany(CHUNK):
-        parts: dict[tuple[str, str | None], list[Sequence[int]]] = {}
-        for cluster, queue, user, *values in chunk:
-            users = numbers.setdefault((cluster, queue), {})
-            parts.setdefault((cluster, queue), []).append((users.setdefault(user, len(users)), *values))
-        for key, part in parts.items():
-            rows.setdefault(key, []).append(np.array(part, dtype=np.int64))
-    return [
-        QueueJobs(cluster, queue, *limits.get((cluster, queue), (None, None)), *_columns(rows[cluster, queue]))
-        for cluster, queue in sorted(rows, key=lambda one: (-_length(rows, one), one[0], one[1] or ""))
-    ]
-
-
-def _columns(parts: list[Ints]) -> list[Ints]:
-    import numpy as np
-
-    return list(np.ascontiguousarray(np.concatenate(parts).T))
-
-
-def _length(rows: Mapping[tuple[str, str | None], list[Ints]], key: tuple[str, str | None]) -> int:
-    return sum(map(len, rows[key]))
+    texts, numbers = columns(db, ("cluster", "queue", "user"), _NUMBERS, f"FROM run WHERE {selection.where}", params)
+    number, keys = grouped(*texts[:2])
+    found = []
+    for k, (cluster, queue) in enumerate(keys):
+        mine = np.flatnonzero(number == k)
+        users = as_they_come(*grouped(Texts(texts[2].codes[mine], texts[2].names)))[0]
+        its = [one[mine] for one in numbers]
+        its[:2] = [one.astype(np.promote_types(one.dtype, np.int32), copy=False) for one in its[:2]]  # seconds
+        found.append(QueueJobs(cluster, queue, *limits.get((cluster, queue), (None, None)), users, *its))
+    return sorted(found, key=lambda one: (-len(one.users), one.cluster, one.queue or ""))

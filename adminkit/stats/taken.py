@@ -63,8 +63,7 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
             many = len(values)
         else:
             code, many = code * count + more, many * count
-    first = np.full(many, -1, np.int64)
-    first[code[::-1]] = np.arange(len(code) - 1, -1, -1)
+    first = _first(code, many)
     there = np.flatnonzero(first >= 0)
     keys = list(zip(*(_values(column, first[there]) for column in of), strict=True))
     order = sorted(range(len(keys)), key=lambda one: [(value is not None, value) for value in keys[one]])
@@ -77,10 +76,19 @@ def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple
     """What grouped() answers, with numbers in the order in which rows of a group come first."""
     import numpy as np
 
-    first = np.zeros(len(keys), np.int64)
-    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
-    order = np.argsort(first)
+    order = np.argsort(_first(number, len(keys)))
     return np.argsort(order).astype(np.int32)[number], [keys[one] for one in order.tolist()]
+
+
+def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
+    """The first row of each of so many numbers; -1 where there is none."""
+    import numpy as np
+
+    first = np.full(many, -1, np.int64)
+    for block in reversed([*blocks(len(number))]):
+        mine = number[block][::-1]
+        first[mine] = np.arange(block.start + len(mine) - 1, block.start - 1, -1)
+    return first
 
 
 def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
@@ -92,11 +100,25 @@ def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
 
 
 def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
-    """The values of each group, in the order of its rows: slices of one array."""
+    """The values of each group, in the order of its rows: slices of one array, the only one of as many rows."""
     import numpy as np
 
-    ends = np.cumsum(np.bincount(number, minlength=groups))
-    return np.split(values[np.argsort(number, kind="stable")], ends)[:groups]
+    ends = np.cumsum(numbered(number, groups))
+    found, free = np.empty_like(values), np.concatenate([np.zeros(1, np.int64), ends])  # where each group goes on
+    for block in blocks(len(number)):
+        order = np.argsort(number[block], kind="stable")
+        mine = number[block][order]
+        many = np.bincount(mine, minlength=groups + 1)
+        found[np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]] = values[block][order]
+        free += many
+    return np.split(found, ends)[:groups]
+
+
+def numbered(number: NDArray[Any], groups: int) -> NDArray[Any]:
+    """How many rows each group has: np.bincount(), which would widen all of `number` first."""
+    import numpy as np
+
+    return sum((np.bincount(number[block], minlength=groups) for block in blocks(len(number))), np.zeros(groups, int))
 
 
 def add(to: NDArray[Any], number: NDArray[Any], weights: NDArray[Any]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.select import STARTED, Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, grouped, taken
+from adminkit.stats.taken import Taken, grouped, numbered, split, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -261,7 +261,7 @@ def _cells(
     placed = 0
     for unit, size, among in maps:
         known = among & (size > 0) & (limit < LIMIT_UNKNOWN)
-        code = size[known].astype("i4") * 256 + limit[known]
+        code = size[known].astype("u2") * 256 + limit[known]
         found = [
             Group((unit, number >> 8), None, waits, apart, number & 255)
             for number, waits, apart in _split(code, wait[known], mine[known])
@@ -274,18 +274,12 @@ def _cells(
 
 def _split(code: NDArray[Any], wait: NDArray[Any], mine: NDArray[Any]) -> Iterator[tuple[int, Waits, int]]:
     """Of each code, ascending: the waits of the jobs that are `mine`, and how many are not."""
-    import numpy as np
 
-    apart = np.bincount(code[~mine])
-    code, wait = code[mine], wait[mine]
-    order = np.argsort(code, kind="stable")
-    code, wait = code[order], wait[order]
-    counts = np.bincount(code)
-    most = max(len(apart), len(counts))
-    apart, counts = (np.pad(one, (0, most - len(one))) for one in (apart, counts))
-    ends = np.cumsum(counts)
-    for number in np.flatnonzero(apart + counts):
-        yield int(number), waits_of(wait[ends[number] - counts[number] : ends[number]]), int(apart[number])
+    many = int(code.max()) + 1 if len(code) else 0
+    apart = numbered(code[~mine], many)
+    for number, waits in enumerate(split(code[mine], many, wait[mine])):
+        if len(waits) or apart[number]:
+            yield number, waits_of(waits), int(apart[number])
 
 
 def waits_of(values: NDArray[Any]) -> Waits:

@@ -8,16 +8,16 @@ interval is a circular block bootstrap of days, as in wait_given_limit.py: jobs 
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import CARRIED_ON, Filter
+from adminkit.stats.taken import grouped
 from adminkit.stats.wait import CAUSES, LIMITS, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
-from adminkit.trace.columns import CHUNK
+from adminkit.trace.columns import columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 DRAWS: Final = 1000
 _DAY: Final = 86_400
 #: The size is the GPUs or, below 0, the CPUs of a job without.
+_NUMBERS: Final = (
+    "eligible_time", "max(wait, 0)", "elapsed", "req_limit",
+    "CASE WHEN size_gpus > 0 THEN size_gpus ELSE -coalesce(size_cpus, size_nodes, 0) END",
+)  # fmt: skip
 _JOBS: Final = f"""
-SELECT cluster, queue, eligible_time, max(wait, 0), elapsed, req_limit,
-    CASE WHEN size_gpus > 0 THEN size_gpus ELSE -coalesce(size_cpus, size_nodes, 0) END
 FROM run WHERE ({CAUSES["queue"]}) AND state = 'COMPLETED' AND elapsed >= 0 AND req_limit > 0 AND NOT {CARRIED_ON}
     AND """
 
@@ -55,17 +57,11 @@ def wait_avoided(db: sqlite3.Connection, chosen: Filter) -> Iterator[Avoided]:
     import numpy as np
 
     selection = started(chosen)
-    rows: dict[tuple[str, str | None], list[Ints]] = defaultdict(list)
     params = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
-    cursor = db.execute(_JOBS + selection.where, params)
-    while chunk := cursor.fetchmany(CHUNK):
-        parts = defaultdict(list)
-        for cluster, queue, *values in chunk:
-            parts[cluster, queue].append(values)
-        for key, part in parts.items():
-            rows[key].append(np.array(part, dtype=np.int64))
-    for (cluster, queue), found in sorted(rows.items(), key=lambda one: (one[0][0], one[0][1] or "")):
-        if (told := _of_queue(*np.concatenate(found).T)) is not None:
+    texts, numbers = columns(db, ("cluster", "queue"), _NUMBERS, _JOBS + selection.where, params)
+    number, keys = grouped(*texts)
+    for k, (cluster, queue) in enumerate(keys):
+        if (told := _of_queue(*(one[number == k].astype(np.int64) for one in numbers))) is not None:
             yield Avoided(cluster, queue, *told)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,19 +11,20 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.slurm.hostlist import hosts
 from adminkit.stats.wait import CAUSES
 from adminkit.stats.window import END
+from adminkit.trace.columns import Texts, columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Rows that are read at a time.
-CHUNK: Final = 50_000
 #: Shares of a run on several nodes add up to whole numbers only to this many digits.
 DIGITS: Final = 6
+_NUMBERS: Final = (
+    "start_time", END, "eligible_time", "elapsed", "req_limit", "size_nodes", "size_gpus", "size_cpus", "mem",
+    CAUSES["queue"],
+)  # fmt: skip
+_KEY: Final = ("job_id_raw", "submit_time")
 _RUNS: Final = f"""
-SELECT start_time, {END}, eligible_time, elapsed, req_limit, size_nodes, size_gpus, size_cpus, mem,
-    {CAUSES["queue"]}, queue, node_list
-FROM run WHERE cluster = :cluster AND start_time > 0 AND start_time < :until AND {END} > start_time
-    AND {END} > :since ORDER BY job_id_raw, submit_time
+FROM run WHERE cluster = :cluster AND start_time > 0 AND start_time < :until AND {END} > start_time AND {END} > :since
 """
 _NODES: Final = "SELECT node, since, present, gpus, cpus, mem, queues FROM node WHERE cluster = ? ORDER BY node, since"
 _EVENTS: Final = "SELECT node, start_time, end_time FROM node_event WHERE cluster = ? ORDER BY node, start_time"
@@ -110,21 +110,24 @@ def held(db: sqlite3.Connection, cluster: str, window: tuple[int, int], now: int
     """Every run of the cluster that held something in the window."""
     import numpy as np
 
-    numbers, queue, nodes = array("d"), array("q"), array("q")
-    queues: dict[str, int] = {}
-    lists: dict[str, int] = {}
-    cursor = db.execute(_RUNS, {"cluster": cluster, "since": window[0], "until": window[1], "now": now})
-    while rows := cursor.fetchmany(CHUNK):
-        *some, names, places = zip(*rows, strict=True)
-        numbers.frombytes(np.array(some, np.float64).T.tobytes())
-        queue.extend(-1 if name is None else queues.setdefault(name, len(queues)) for name in names)
-        nodes.extend(lists.setdefault(text, len(lists)) if text else -1 for text in places)
-    columns = np.frombuffer(numbers, np.float64).reshape(-1, 10).T if numbers else np.zeros((10, 0))
-    start, end, eligible, elapsed, limit, size, gpu, cpu, mem, for_queue = columns
-    return Held(
-        start, end, eligible, elapsed, limit, size, gpu, cpu, mem, for_queue, np.array(queue, np.int64),
-        np.array(nodes, np.int64), list(queues), list(lists),
-    )  # fmt: skip
+    given = {"cluster": cluster, "since": window[0], "until": window[1], "now": now}
+    texts, (*numbers, job, submitted) = columns(db, ("queue", "node_list"), (*_NUMBERS, *_KEY), _RUNS, given)
+    order = np.lexsort((submitted, job))
+    start, end, eligible, elapsed, limit, size, gpu, cpu, mem, for_queue = (
+        one[order].astype(np.float64) for one in numbers
+    )
+    (queue, queues), (nodes, lists) = (_places(one, order) for one in texts)
+    return Held(start, end, eligible, elapsed, limit, size, gpu, cpu, mem, for_queue, queue, nodes, queues, lists)
+
+
+def _places(texts: Texts, order: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """A column of texts in that order, -1 for no text, and the texts."""
+    import numpy as np
+
+    names = [name for name in texts.names if name]
+    place = {name: number for number, name in enumerate(names)}
+    places = np.array([place.get(name or "", -1) for name in texts.names], np.int64)
+    return places[texts.codes][order], names
 
 
 def known_nodes(db: sqlite3.Connection, cluster: str) -> dict[str, Node]:

@@ -10,9 +10,11 @@ from typing import Final
 from adminkit.stats.select import Filter
 from adminkit.trace.runs import LOST
 
+#: SQL: a run without an end is open still; one that was not seen for so long is lost.
+SEEN: Final = f"seen_open >= :now - {LOST}"
 #: SQL: a run that was open in sync's last snapshot goes on to :now; one that sync lost, or an import saw, no further
 #: than it was seen.
-OPEN: Final = f"CASE WHEN seen_open >= :now - {LOST} THEN :now ELSE seen_open END"
+OPEN: Final = f"CASE WHEN {SEEN} THEN :now ELSE seen_open END"
 #: SQL: the end of a run that started; NULL where nothing is known of it.
 END: Final = f"coalesce(end_time, {OPEN})"
 #: Of these clusters (JSON); none: of all.

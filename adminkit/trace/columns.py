@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from adminkit.errors import AdminkitError
 from adminkit.installed import columns_library
 from adminkit.owner import as_caller
 
@@ -22,7 +23,7 @@ CHUNK: Final = 2000
 _FUNCTION: Final = "adminkit_columns"
 _ONE: Final = "adminkit_column"
 _HEAD: Final = 6
-_HAS_FUNCTION: Final = f"SELECT 1 FROM pragma_function_list WHERE name = '{_FUNCTION}'"
+_FUNCTIONS: Final = f"SELECT DISTINCT name FROM pragma_function_list WHERE name IN ('{_FUNCTION}', '{_ONE}')"
 
 
 class Texts(NamedTuple):
@@ -63,7 +64,7 @@ def columns(
     Whole numbers are as narrow as they allow: widen them before a product or a sum. A column in which a number is
     unknown is of floats, NaN for that one.
     """
-    if db.execute(_HAS_FUNCTION).fetchone() is None:
+    if not _can_read_columns(db):
         rows = db.execute(f"SELECT {', '.join((*texts, *numbers))} {rest}", given)
         return _by_row(iter(lambda: rows.fetchmany(CHUNK), []), len(texts), len(numbers))
     kinds = "t" * len(texts) + "n" * len(numbers)
@@ -73,6 +74,17 @@ def columns(
     # One at a time: SQLite holds a second copy of what it hands over.
     blobs = (db.execute(f"SELECT {_ONE}(?)", (place,)).fetchone()[0] for place in range(len(kinds)))
     return [_texts(next(blobs), rows) for _ in texts], [_numbers(next(blobs), rows) for _ in numbers]
+
+
+def _can_read_columns(db: sqlite3.Connection) -> bool:
+    """Whether the connection has the functions. AdminkitError where the library has some of them only."""
+    there = len(db.execute(_FUNCTIONS).fetchall())
+    if there == 1:
+        raise AdminkitError(
+            f"{columns_library()} is of another release of adminkit",
+            "install adminkit again; in a checkout: rm .venv/.built && make .venv/.built",
+        )
+    return there > 0
 
 
 def _by_row(

@@ -78,9 +78,9 @@ def test_a_report_that_fails_is_named_and_the_page_is_there(
     def fail(*_: Any) -> Any:
         raise TypeError("three\x1b[31m words")
 
-    some = page.answer
+    some = page.answer_of
     monkeypatch.setattr(
-        page, "answer", lambda spec, *rest, **more: fail() if spec.name == "restarts" else some(spec, *rest, **more)
+        page, "answer_of", lambda db, spec, *rest: fail() if spec.name == "restarts" else some(db, spec, *rest)
     )
     assert main(["report", "all", "--html", str(tmp_path / "all.html"), "--db", str(trace), *AS_OF]) == 1
     said = capsys.readouterr().err

@@ -15,7 +15,7 @@ from adminkit.findings import bundle, default_limit, failing, flood, habit, idle
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
 from adminkit.stats.bundles import Bundler
-from adminkit.stats.efficiencies import Group, Use
+from adminkit.stats.efficiencies import Group, Use, spread_of
 from adminkit.stats.failing import Failing, Flood
 from adminkit.stats.images import Image
 from adminkit.stats.queue_habits import Part, QueueHabits
@@ -155,7 +155,7 @@ def used(jobs: int, share: float, reserved: float, idle: int = 0, idle_seconds: 
 
 
 def use(shares: list[float], reserved: list[float]) -> Use:
-    return Use(sum(map(mul, shares, reserved)), sum(reserved), np.array(shares))
+    return Use(sum(map(mul, shares, reserved)), sum(reserved), len(shares), spread_of(np.array(shares)))
 
 
 @pytest.mark.parametrize(

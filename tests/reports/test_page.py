@@ -228,6 +228,19 @@ def test_findings_come_by_what_is_at_stake_with_their_commands(tmp_path: Path) -
     assert len(japanese.remarks) == len(document.remarks)
 
 
+def test_the_trace_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None) -> None:
+    opened, connect = list[Any](), sqlite3.connect
+
+    def counted(*given: Any, **further: Any) -> sqlite3.Connection:
+        opened.append(given)
+        return connect(*given, **further)
+
+    path = make_trace(tmp_path / "t.db", over_a_year())
+    monkeypatch.setattr(sqlite3, "connect", counted)
+    assert not made(path).failures
+    assert sum("immutable" not in name for (name,) in opened) == 1  # which looks whether it is a snapshot
+
+
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("error", "said", "bug"),

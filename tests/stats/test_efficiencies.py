@@ -20,7 +20,7 @@ ALL = Filter(states=(), min_elapsed=-1, checkpoint_code=85)
 
 def measured(path: Path, jobs: list[Job], steps: list[Step] | None = None, part: str = "queue") -> Efficiencies:
     with reader(make_used(path / "t.db", jobs, steps or [])) as db:
-        return efficiencies(db, ALL, part)
+        return efficiencies(db, ALL, (part,))[0]
 
 
 def use(path: Path, resource: str, jobs: list[Job], steps: list[Step] | None = None) -> Use:
@@ -43,7 +43,7 @@ def test_cpu_time_is_of_elapsed_and_cpus(
     tmp_path: Path, jobs: list[Job], share: float | None, median: float | None, why: str
 ) -> None:
     found = use(tmp_path, "cpu", jobs)
-    spread = found.spread()
+    spread = found.spread
     assert (found.share, spread and spread.median) == (share, median), why
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,7 +24,7 @@ def db(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Itera
     if not register():
         pytest.skip("this Python's SQLite cannot be called from outside")
     if request.param == "by row":
-        monkeypatch.setattr(module, "_HAS_FUNCTION", "SELECT 1 WHERE FALSE")
+        monkeypatch.setattr(module, "_FUNCTIONS", "SELECT 1 WHERE FALSE")
     with closing(sqlite3.connect(":memory:")) as db:
         yield db
 
@@ -75,6 +77,16 @@ def test_nothing_of_the_columns_stays_with_the_connection(db: sqlite3.Connection
 def test_an_error_of_the_select_is_sqlites(db: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.OperationalError, match="overflow"):
         columns(db, (), ("abs(-9223372036854775808)",), "")
+
+
+def test_a_library_of_an_older_release_is_named_with_what_to_do() -> None:
+    older = (
+        "import sqlite3; from adminkit.trace.columns import columns; db = sqlite3.connect(':memory:');"
+        " db.create_function('adminkit_columns', -1, lambda *_: 1); columns(db, (), ('1',), '')"
+    )
+    done = subprocess.run([sys.executable, "-c", older], capture_output=True, text=True)
+    said = done.stderr.splitlines()[-1]
+    assert "AdminkitError" in said and "adminkit-columns.so is of another release" in said
 
 
 def test_a_library_that_is_missing_is_done_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,0 +1,157 @@
+/* Any runs, put in, changed and taken away, through rolled() and the sums: what is stored is what ak_image()
+ * says of those that are left, and of none nothing is. */
+#include "any_run.h"
+#include "rollup.h"
+
+#include <stdio.h>
+
+#define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
+#define MOST_RUNS 64
+#define KEY "CREATE TABLE key (id INTEGER PRIMARY KEY, a, b, c, d, e, f, g, h, i, j, k, l, m);"
+#define ENDED(name) "CREATE TABLE " name " (span, key, x, y, a, b, c, d, e, f, g, h, i, j, k, l, m);"
+#define SAME                                                                                                 \
+    "a IS ?1 AND b IS ?2 AND c IS ?3 AND d IS ?4 AND e IS ?5 AND f IS ?6 AND g IS ?7 AND h IS ?8 AND i IS "  \
+    "?9"
+#define PLACES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
+
+static const char *const tables =
+    KEY ENDED("month") ENDED("day") "CREATE TABLE queue (id INTEGER PRIMARY KEY, a, b); CREATE TABLE hour "
+                                    "(hour, queue, a, b, c, d, e, f, g);";
+
+static const struct ak_store_options options = {
+    .rollup = {.n = 7,
+               .word = {"find=SELECT id FROM key WHERE " SAME
+                        " AND j IS ?10 AND k IS ?11 AND l IS ?12 AND m IS ?13",
+                        "make=INSERT INTO key VALUES (NULL, " PLACES ", ?10, ?11, ?12, ?13)",
+                        "find-queue=SELECT id FROM queue WHERE a IS ?1 AND b IS ?2",
+                        "make-queue=INSERT INTO queue VALUES (NULL, ?1, ?2)",
+                        "month=INSERT INTO month VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                        "day=INSERT INTO day VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                        "hour=INSERT INTO hour VALUES (" PLACES ")"}}};
+
+static const struct ak_run nothing = {0}; /* has not ended */
+
+/* What is to be stored; `whole` while it fits into 64 bits. */
+struct expected {
+    int64_t sum[AK_SUMS], edges;
+    bool whole;
+};
+
+static void expect(struct expected *expected, const struct ak_run *run, int sign) {
+    struct ak_image image;
+    if (!ak_image(run, &image))
+        return;
+    for (int i = 0; i < AK_SUMS; i++)
+        expected->whole &= !__builtin_add_overflow(expected->sum[i], sign * image.sum[i], &expected->sum[i]);
+    expected->edges += sign * 2 * image.held;
+}
+
+static void bind(sqlite3_stmt *rolled, int place, const struct ak_run *run) {
+    for (int i = 0; i < AK_RUN_TEXTS; i++)
+        sqlite3_bind_text(rolled, place + i, run->text[i].s, (int)run->text[i].n, SQLITE_STATIC);
+    for (int i = 0; i < AK_RUN_NUMBERS; i++)
+        if (run->number[i].known)
+            sqlite3_bind_int64(rolled, place + AK_RUN_TEXTS + i, run->number[i].i);
+        else
+            sqlite3_bind_null(rolled, place + AK_RUN_TEXTS + i);
+}
+
+/* One row of the trace changes from `old`, NULL for none, to `new`. `wrong` is a column that is a blob, or
+ * -1. */
+static bool change(struct ak_store *store, sqlite3_stmt *rolled, const struct ak_run *old,
+                   const struct ak_run *new, int wrong) {
+    ak_rollup_forget(store);
+    if (old)
+        bind(rolled, 1, old);
+    bind(rolled, old ? 1 + RUN : 1, new);
+    if (wrong >= 0)
+        sqlite3_bind_blob(rolled, 1 + wrong, "x", 1, SQLITE_STATIC);
+    must(sqlite3_step(rolled) == SQLITE_ROW && sqlite3_column_int(rolled, 0) == 7);
+    bool taken = ak_rollup_take(store);
+    sqlite3_reset(rolled);
+    sqlite3_clear_bindings(rolled);
+    return taken;
+}
+
+static int64_t ask(struct ak_store *store, const char *sql) {
+    sqlite3_stmt *asked;
+    must(sqlite3_prepare_v2(store->db, sql, -1, &asked, NULL) == SQLITE_OK &&
+         sqlite3_step(asked) == SQLITE_ROW);
+    int64_t found = sqlite3_column_int64(asked, 0);
+    sqlite3_finalize(asked);
+    return found;
+}
+
+/* Trap: SQL's sum() fails where a sum on the way is too large, though the last is not. */
+static void compare(struct ak_store *store, const struct expected *expected) {
+    for (int i = 0; i < AK_SUMS * 2; i++) {
+        char sql[80];
+        snprintf(sql, sizeof sql, "SELECT total(%c) FROM %s", 'a' + i % AK_SUMS,
+                 i < AK_SUMS ? "month" : "day");
+        int64_t found = ask(store, sql), due = expected->sum[i % AK_SUMS];
+        must(due > (INT64_C(1) << 52) || due < -(INT64_C(1) << 52) || found == due);
+    }
+    must(ask(store, "SELECT total(g) FROM hour") == expected->edges);
+    must(ask(store, "SELECT count(*) FROM (SELECT 1 FROM key GROUP BY a, b, c, d, e, f, g, h, i, j, k, l, m"
+                    " HAVING count(*) > 1)") == 0);
+}
+
+static sqlite3_stmt *prepared(sqlite3 *db, int runs) {
+    char sql[32 + 2 * 2 * RUN] = "SELECT rolled(7";
+    sqlite3_stmt *found = NULL;
+    for (int i = 0; i < runs * RUN; i++)
+        strcat(sql, ",?");
+    strcat(sql, ")");
+    must(sqlite3_prepare_v2(db, sql, -1, &found, NULL) == SQLITE_OK);
+    return found;
+}
+
+/* The runs, put in; every third one is changed into the one before it, and where the first byte says so all
+ * are taken away again. False: a sum became too large. */
+static bool put(struct ak_store *store, const struct ak_run *run, size_t n, bool none,
+                struct expected *expected) {
+    sqlite3_stmt *one = prepared(store->db, 1), *two = prepared(store->db, 2);
+    bool whole = true;
+    for (size_t i = 0; i < n && whole; i++) {
+        whole = change(store, one, NULL, &run[i], -1);
+        expect(expected, &run[i], 1);
+        const struct ak_run *now = i % 3 == 2 ? &run[i - 1] : &run[i];
+        if (whole && now != &run[i]) {
+            whole = change(store, two, &run[i], now, -1);
+            expect(expected, &run[i], -1);
+            expect(expected, now, 1);
+        }
+        if (whole && none) {
+            whole = change(store, two, now, &nothing, -1);
+            expect(expected, now, -1);
+        }
+        must(!change(store, one, NULL, &run[i], (int)(i % RUN)));
+        must(strstr(store->error, "of another type") != NULL);
+    }
+    sqlite3_finalize(one);
+    sqlite3_finalize(two);
+    return whole;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static struct ak_run run[MOST_RUNS];
+    struct ak_store store = {.options = &options};
+    struct expected expected = {.whole = true};
+    size_t n = 0, at = 1;
+    memset(run, 0, sizeof run);
+    while (at < size && n < MOST_RUNS)
+        at += read_run(data + at, size - at, &run[n++]);
+    must(sqlite3_open(":memory:", &store.db) == SQLITE_OK);
+    must(sqlite3_exec(store.db, tables, NULL, NULL, NULL) == SQLITE_OK && ak_rollup_open(&store));
+    bool none = size && data[0] & 1, whole = put(&store, run, n, none, &expected);
+    must(whole || strstr(store.error, "64 bits") != NULL);
+    whole = whole && ak_rollup_finish(&store);
+    if (whole && expected.whole)
+        compare(&store, &expected);
+    if (whole && none)
+        must(ask(&store, "SELECT (SELECT count(*) FROM month) + (SELECT count(*) FROM hour)") == 0);
+    ak_rollup_close(&store);
+    sqlite3_close(store.db);
+    return 0;
+}
