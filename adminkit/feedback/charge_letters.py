@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -78,9 +78,29 @@ def due_statements(
         )  # fmt: skip
 
 
-def statement(db: sqlite3.Connection, due: StatementLetter) -> dict[str, Any]:
+#: (cluster, month) -> user -> what the bill charges.
+Bills = dict[tuple[str, str], dict[str, dict[Group, Sum]]]
+
+
+def bills(db: sqlite3.Connection, dues: Iterable[object]) -> Bills:
+    """What the statements among `dues` are made of: the ledger is read once for each cluster and month."""
+    wanted: dict[tuple[str, str], set[str]] = {}
+    for due in dues:
+        if isinstance(due, StatementLetter):
+            wanted.setdefault((due.cluster, due.week), set()).add(due.user)
+    found: Bills = {}
+    for (cluster, month), users in wanted.items():
+        only = [*users] if len(users) == 1 else ()
+        its = found.setdefault((cluster, month), {})
+        for group, one in sums(lines(db, months=[month], users=only, clusters=[cluster])).items():
+            if group[3] in users:
+                its.setdefault(group[3], {})[group] = one
+    return found
+
+
+def statement(known: Bills, due: StatementLetter) -> dict[str, Any]:
     """The values of statement.*.j2."""
-    found = sums(lines(db, months=[due.week], users=[due.user], clusters=[due.cluster]))
+    found = known.get((due.cluster, due.week), {}).get(due.user)
     if not found:
         raise AdminkitError(f"the ledger has no entry of {due.user} in {due.week}", "the user may have been forgotten")
     return {"month": due.week, "closed": due.since, "charged": _charged(found), "totals": _totals(found)}

@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from datetime import tzinfo
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.economy.schemes import load_schemes
@@ -40,7 +41,8 @@ class Composer:
         tz: tzinfo | None = None,
     ) -> None:
         self._db = db
-        self._known = Known(db, settings, offer, now, dues)
+        self._dues = [*dues]
+        self._known = Known(db, settings, offer, now, self._dues)
         self._help_url = offer.help_url
         self._folder = settings.feedback.templates
         self._charge = settings.charge
@@ -65,13 +67,17 @@ class Composer:
         html = templates.render(f"{name}.html.j2", {**values, "subject": subject})
         return Letter(subject, _tidy(text), html)
 
+    @cached_property
+    def _bills(self) -> charge_letters.Bills:
+        return charge_letters.bills(self._db, self._dues)
+
     def _values(self, due: Due) -> dict[str, Any]:
         if isinstance(due, JobLetter):
             return job_letter.values(self._db, due, self._known, self._tz)
         if isinstance(due, DigestLetter):
             return digest.digest(self._db, due, self._known, self._tz)
         if isinstance(due, StatementLetter):
-            return charge_letters.statement(self._db, due)
+            return charge_letters.statement(self._bills, due)
         if isinstance(due, BudgetLetter):
             return charge_letters.budget(self._db, due, load_schemes(self._charge))
         return digest.operator(self._db, due, self._known, self._tz)

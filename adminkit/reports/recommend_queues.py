@@ -16,6 +16,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Curves, Field, Line, Pictures, Report
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats.accuracy import curve
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.select import clusters, left_out, select, snapshot, span
 from adminkit.units import show_duration, show_short
@@ -62,8 +63,6 @@ Rule = dict[str, Any]
 NO_QUEUE: Final = "(no queue)"
 #: Queues that a picture and the header's sentences show, those with the most jobs.
 MOST_PANELS: Final = 8
-#: Points of a curve.
-_POINTS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +180,8 @@ def _curve(one: QueueAdvice, name: str) -> Curves:
 
 
 def _line(name: str, of: Ints) -> Line:
-    import numpy as np
-
-    seconds = np.sort(of)
-    places = np.unique(np.linspace(0, len(seconds) - 1, min(_POINTS, len(seconds))).astype(int))
-    return Line(name, seconds[places].tolist(), ((places + 1) / len(seconds)).tolist())
+    found = curve(of)
+    return Line(name, found.seconds, found.share)
 
 
 def _rules(measured: Advised) -> list[Rule]:

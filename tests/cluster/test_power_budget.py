@@ -86,7 +86,8 @@ def test_a_job_above_the_budget_waits_until_another_ends(ruled: Ruled) -> None:
     assert licences(ruled, other) == "matlab:1,watts:500"
     for words in ("TresPerNode=gres/gpu:0", "TresPerNode=gres:gpu:0", "Gres=none", "TresPerNode=gpu:1"):
         ruled.update(other, words)
-        had = re.search(r"gres/gpu=(\d+)", ruled.job(other)["TRES"])
+        facts = ruled.job(other)
+        had = re.search(r"gres/gpu=(\d+)", facts.get("ReqTRES") or facts["TRES"])  # from 24.11 on, and before
         assert licences(ruled, other) == "matlab:1" + (f",watts:{int(had[1]) * 250}" if had else ""), words
     change(ruled, other, 2)
 

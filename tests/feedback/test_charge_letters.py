@@ -13,7 +13,7 @@ import pytest
 
 from adminkit.config import Config
 from adminkit.feedback.calendar import last_week
-from adminkit.feedback.compose import compose
+from adminkit.feedback.compose import Composer, compose
 from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
 from adminkit.feedback.plan import due_of, plan
 from adminkit.feedback.recipients import People, system_name
@@ -196,6 +196,18 @@ def test_what_they_say(db: sqlite3.Connection, tmp_path: Path, slurm: Path, lang
     assert "85.00" in spent.text and "15.00" in spent.text and "100" in spent.text
     over = texts[f"budget2026-01/100/operators/{HOSTILE}"]
     assert "234.50" in over.text
+
+
+def test_statements_of_a_month_read_the_ledger_once(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00"), ("ada", "late", "2.00"), ("bob", "vision", "3.00")])
+    chosen = settings(tmp_path)
+    dues, asked = letters(db, chosen, tmp_path), list[str]()
+    db.set_trace_callback(asked.append)
+    composer = Composer(db, chosen, OFFER, NOW, dues)
+    together = [composer.letter(one) for one in dues]
+    db.set_trace_callback(None)
+    assert len(dues) == 2 and sum("FROM ledger WHERE" in one for one in asked) == 1
+    assert together == [compose(db, one, chosen, OFFER, NOW) for one in dues], "each as it is alone"
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
