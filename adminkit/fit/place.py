@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from adminkit.fit.request import Request
-from adminkit.fit.timeline import NEVER, Need, Timeline, Use, earliest_together, holds
+from adminkit.fit.timeline import NEVER, Need, Timeline, Use, earliest_together, holds, less
 from adminkit.slurm.room import READY, Room, RoomJob, RoomNode, RoomQueue, Vector
 
 Word = Literal["now", "later", "never", "unknown"]
@@ -149,7 +149,7 @@ def _own(need: Need, node: RoomNode) -> Need:
 
 def _holds(node: RoomNode, need: Need) -> bool:
     """Whether the node is large enough."""
-    return holds(node.has, _own(need, node).on(node))
+    return holds(node.has, _own(need, node), node)
 
 
 def _largest(nodes: Sequence[RoomNode]) -> str:
@@ -169,8 +169,7 @@ def _why(board: Board, node: RoomNode, need: Need) -> str:
     own, now = _own(need, node), board.room.at
     if board.bare[node.name].earliest(own) == now:
         return "priority"
-    taken = Timeline(node, now, [Use(now, NEVER, node.taken)])
-    if taken.free_for(own):
+    if holds(less(node.has, node.taken), own, node):
         return "reserved"
     return "hidden" if board.bare[node.name].earliest(own) == NEVER else "busy"
 

@@ -25,6 +25,8 @@ WARN_LEAST: Final = 10
 
 _MOST: Final = 500
 #: As jupyter_client takes it. Trap: it becomes a word of the server's command line.
+#: A path, or a reference such as docker://name:tag; nothing that a program could take for an option.
+_IMAGE: Final = re.compile(r"[A-Za-z0-9/._][A-Za-z0-9/._:@+-]{0,499}")
 _KERNEL: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel", "idle", "warn")
 _COUNTS: Final = ("cpus", "max_cpus")
@@ -112,7 +114,7 @@ def _problems(profile: Profile, board: Board) -> Iterator[Problem]:
         yield Problem(
             profile.key,
             "warning",
-            "it has an image, which adminkit's spawner of JupyterHub does not start: it is refused there",
+            "it has an image: JupyterHub refuses it unless c.Spawner.container says how to start one",
         )
 
 
@@ -174,7 +176,9 @@ def _profile(path: Path, key: str, raw: Any) -> Profile:
         raise UsageError(
             f"{where}: {quote(kernel)} is no name of a kernel", "jupyter kernelspec list has those there are"
         )
-    return Profile(key, titles, asked, raw.get("max_cpus"), max_mem, raw.get("image"), tuple(modules), kernel, *idle)
+    if (image := raw.get("image")) is not None and not _IMAGE.fullmatch(image):
+        raise UsageError(f"{where}: {quote(image)} is no image", "a path, or a reference such as docker://name:tag")
+    return Profile(key, titles, asked, raw.get("max_cpus"), max_mem, image, tuple(modules), kernel, *idle)
 
 
 def _idle(idle: str | None, warn: str | None) -> tuple[int | None, int | None]:

@@ -32,16 +32,19 @@ class Need:
         return Vector(cpus, node.has.mem if self.whole else self.mem, {kind: self.gpus} if self.gpus else {})
 
 
-def holds(free: Vector, need: Vector) -> bool:
-    """Whether that much is free. GPUs without a type may be of any; those of one are within all that are free."""
-    if need.cpus > free.cpus or need.mem > free.mem:
+def holds(free: Vector, need: Need, node: RoomNode) -> bool:
+    """Whether that much of the node is free. GPUs without a type may be of any; of a type, within all that are free.
+
+    A page asks it some hundred thousand times, so it makes no Vector.
+    """
+    cpus = node.has.cpus if need.whole else -(-need.cpus // node.threads) * node.threads
+    if cpus > free.cpus or (node.has.mem if need.whole else need.mem) > free.mem:
         return False
     if not need.gpus:
         return True
-    every = sum(free.gpus.values())
-    if sum(need.gpus.values()) > every:
+    if need.gpus > sum(free.gpus.values()):
         return False
-    return all(many <= min(free.gpus.get(kind, 0), every) for kind, many in need.gpus.items() if kind != UNTYPED)
+    return need.gpu_type in (None, UNTYPED) or need.gpus <= free.gpus.get(need.gpu_type or "", 0)
 
 
 def less(free: Vector, used: Vector) -> Vector:
@@ -92,11 +95,11 @@ class Timeline:
                 free = less(free, use.what)
         return free
 
-    def windows(self, need: Vector) -> Iterator[tuple[int, int]]:
+    def windows(self, need: Need) -> Iterator[tuple[int, int]]:
         """From when to when this much is free without a break, in order of time."""
         begin: int | None = None
         for at, free in self.steps():
-            if holds(free, need):
+            if holds(free, need, self.node):
                 begin = at if begin is None else begin
             elif begin is not None:
                 yield begin, at
@@ -114,7 +117,7 @@ class Timeline:
         return self._earliest(need, least)
 
     def _earliest(self, need: Need, least: int) -> int:
-        for begin, end in self.windows(need.on(self.node)):
+        for begin, end in self.windows(need):
             start = max(begin, least)
             if start + need.seconds <= end:
                 return start
@@ -122,7 +125,7 @@ class Timeline:
 
     def free_for(self, need: Need) -> int:
         """For how many seconds from now this much is free."""
-        first = next(iter(self.windows(need.on(self.node))), None)
+        first = next(iter(self.windows(need)), None)
         return 0 if first is None or first[0] > self.now else first[1] - self.now
 
 

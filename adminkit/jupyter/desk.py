@@ -77,8 +77,11 @@ class Desk:
         look: Callable[[int], Room] = room,
         judge: Callable[..., Answer] = answer_on,
         shares: Callable[[], Shares] = fair_shares,
+        images: bool = False,
     ) -> None:
+        """`images`: the hub starts servers in containers."""
         self._path = path
+        self._images = images
         self._look = look
         self._judge = judge
         self._ask_shares = shares
@@ -107,9 +110,13 @@ class Desk:
         shot = await self._lately()
         now = None if shot is None else self._with_bookings(shot)
         return [
-            Offered(one, _IMAGE if one.image else None if now is None else self._said(now, one.request))
+            Offered(one, _IMAGE if self._cannot(one) else None if now is None else self._said(now, one.request))
             for one in self.profiles().values()
         ]
+
+    def _cannot(self, profile: Profile) -> bool:
+        """Whether it has an image, and this hub starts none."""
+        return bool(profile.image) and not self._images
 
     async def place(self, job_id: str) -> Place | None:
         """Of a job that waits, in its queue, as of ten seconds ago at most; None where it cannot be told."""
@@ -152,7 +159,7 @@ class Desk:
 
     async def admit(self, who: Hashable, user: str, profile: Profile) -> No | None:
         """None: it can start, and is booked for `who` until `done`. AdminkitError where slurmctld does not answer."""
-        if profile.image:
+        if self._cannot(profile):
             return No(Answer(profile.request, Start("never", why=_IMAGE.why, text=_IMAGE.text)), None)
         shot = await self._fresh()
         now = self._with_bookings(shot)
@@ -183,7 +190,9 @@ class Desk:
     def _instead(self, now: Board, profile: Profile) -> Profile | None:
         """The nearest smaller profile that has room."""
         smaller = smaller_profiles(list(self.profiles().values()), profile)
-        return next((one for one in smaller if not one.image and self._said(now, one.request).word == "now"), None)
+        return next(
+            (one for one in smaller if not self._cannot(one) and self._said(now, one.request).word == "now"), None
+        )
 
     def _with_bookings(self, shot: _Shot) -> Board:
         """The snapshot with what was promised and is not in it."""

@@ -19,6 +19,11 @@ def kernel_words(kernel: str | None) -> list[str]:
     return [] if kernel is None else [f"--MultiKernelManager.default_kernel_name={kernel}"]
 
 
+def container_words(container: Sequence[str], image: str | None) -> list[str]:
+    """What stands before a server whose profile has an image; {image} is replaced, in whatever word it stands."""
+    return [] if image is None else [word.replace("{image}", image) for word in container]
+
+
 def options(name: str, home: str, exported: Sequence[str], asked: Sequence[str]) -> list[str]:
     """sbatch's words for one server: what the operator's profile asks for, and where the log goes.
 

@@ -26,7 +26,7 @@ from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
 from adminkit.jupyter.programs import Answer, run
 from adminkit.jupyter.refused import Refused
-from adminkit.jupyter.script import kernel_words, log_of, options, script
+from adminkit.jupyter.script import container_words, kernel_words, log_of, options, script
 from adminkit.jupyter.texts import say
 from adminkit.quote import quote
 from adminkit.slurm.reasons import meaning
@@ -59,6 +59,12 @@ class Spawner(SlurmSpawner):
         "", help="Where a server begins and its log lies, {username} is the user's name; empty: their home."
     ).tag(config=True)
 
+    container = List(
+        Unicode(),
+        help='Words before the server of a profile with an image, such as ["apptainer", "exec", "{image}"]. There is no'
+        " shell. Empty: such a profile is refused.",
+    ).tag(config=True)
+
     #: One of each for all servers of the hub.
     jobs: ClassVar[Jobs] = Jobs()
     desks: ClassVar[dict[str, Desk]] = {}
@@ -82,7 +88,7 @@ class Spawner(SlurmSpawner):
     @property
     def desk(self) -> Desk:
         """What is offered, of this file of profiles."""
-        return self.desks.setdefault(self.profiles, Desk(self.profiles))
+        return self.desks.setdefault(self.profiles, Desk(self.profiles, images=bool(self.container)))
 
     @property
     def _mine(self) -> tuple[str, str]:
@@ -197,7 +203,8 @@ class Spawner(SlurmSpawner):
     async def _submit(self, profile: Profile) -> None:
         env = {**self.get_env(), **variables(profile.idle, profile.warn)}
         words = submission(options("jupyter", self.home, sorted(env), profile.request.words()))
-        command = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args(), *kernel_words(profile.kernel)]
+        server = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args(), *kernel_words(profile.kernel)]
+        command = [*container_words(self.container, profile.image), *server]
         try:
             answer = await self.as_them(words, script(command, profile.modules), env)
         except AdminkitError as error:

@@ -12,7 +12,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from adminkit.jupyter.desk import Desk
 from adminkit.policy.user_limits import to_type
 from adminkit.slurm.queue_qos import held_gpus
 from adminkit.slurm.room import room
+from adminkit.slurm.will_run import user_of
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
@@ -38,6 +39,8 @@ USER, OTHER = "games", "news"
 HOUR = 3600
 #: Requests of the random comparison, short and long.
 FEW, MANY = 12, 2000
+#: … of all sources together, each of which asks Slurm too.
+OFFERED = 300
 #: … and jobs whose starts are compared.
 LATER = 30
 
@@ -240,8 +243,21 @@ def test_roots_question_is_asked_as_the_user_without_roots_environment(empty: Cl
     assert "secret" not in said and "SBATCH_PARTITION" not in said
 
 
-def compare(cluster: Cluster, many: int, seed: int) -> Counter[tuple[str, str]]:
-    """(node vectors' word, what Slurm then did) of random requests on a cluster that only this test submits to.
+def vectors(one: Request) -> str:
+    """What node vectors say."""
+    return by_vectors(board(room(int(time.time()))), one).word
+
+
+def form(one: Request) -> str:
+    """What all sources say, as `fit` and the hub's form do."""
+    ask.forget()
+    return ask.answer(one, user_of(USER), instead=False).start.verdict
+
+
+def compare(
+    cluster: Cluster, many: int, seed: int, asked: Callable[[Request], str] = vectors
+) -> Counter[tuple[str, str]]:
+    """(what `asked` says, what Slurm then did) of random requests on a cluster that only this test submits to.
 
     A few jobs at a time end early, at random, so that the cluster is sometimes full and sometimes not.
     """
@@ -254,9 +270,9 @@ def compare(cluster: Cluster, many: int, seed: int) -> Counter[tuple[str, str]]:
             mem=luck.choice((None, "4G", "30G", "60G", "70G")), time=str(luck.choice((10, 60, 90))),
             queue=luck.choice((None, "gq-short")),
         )  # fmt: skip
-        said = by_vectors(board(room(int(time.time()))), one)
+        said = asked(one)
         did, job = happened(cluster, one)
-        seen[said.word, did] += 1
+        seen[said, did] += 1
         if job is not None and did == "now":
             running.append(job)
         elif job is not None:
@@ -299,6 +315,17 @@ def printed(seen: Counter[tuple[str, str]]) -> float:
 
 def test_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
     assert printed(compare(empty, FEW, 20)) == 1.0
+
+
+@pytest.mark.soak
+def test_what_would_start_is_offered(empty: Cluster) -> None:
+    """By all sources; what is offered is what may be chosen in the form."""
+    seen = compare(empty, OFFERED, 23, form)
+    started = sum(many for (_, did), many in seen.items() if did == "now")
+    offered = sum(many for (said, did), many in seen.items() if did == "now" and said in ("now", "room"))
+    wrong = sum(many for (said, did), many in seen.items() if did != "now" and said in ("now", "room"))
+    print(f"offered: {offered} of {started} that started ({offered / started:.2%}), {wrong} that did not: {dict(seen)}")
+    assert offered >= 0.98 * started
 
 
 @pytest.mark.soak

@@ -76,7 +76,7 @@ def test_a_mistake_is_named(tmp_path: Path, text: str, message: str) -> None:
         ("gpus = '8'", [], "a node that is drained, or full, is no error"),
         ("time = '4321'", ["error"], "longer than the queue's maximum"),
         ("partition = 'gx'", ["error"], "no such queue"),
-        ("image = 'docker://a'", ["warning"], "the hub's spawner refuses it"),
+        ("image = 'docker://a'", ["warning"], "a hub that starts no containers refuses it"),
         ("kernel = 'ir'", [], "a kernel"),
         ("cpus = 8\nmax_cpus = 8", [], "no more than it asks for"),
         ("cpus = 8\nmax_cpus = 12", ["warning"], "1.5 times, and more than the node has"),

@@ -75,7 +75,8 @@ def suites(root: Path = ROOT) -> list[Suite]:
 
 #: What a file of tests imports that has a Slurm booted.
 _BOOTS: Final = re.compile(
-    r"^from tests\.(?:cluster\.(?:harness\.(?:cluster|ruled|checkpoint|elastic)|conftest)|simulate_real\.cluster) import",
+    r"^from tests\.(?:cluster\.(?:harness\.(?:cluster|ruled|checkpoint|elastic)|conftest)"
+    r"|simulate_real\.cluster) import",
     re.MULTILINE,
 )
 #: A file whose every test is one of `make soak`.

@@ -20,7 +20,7 @@ SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
     libslurm-dev"
 MAIL_PACKAGES="postfix openssl"
-WEB_PACKAGES="chromium chromium-driver fonts-dejavu-core fonts-noto-cjk prometheus prometheus-node-exporter"
+WEB_PACKAGES="chromium chromium-driver fonts-dejavu-core fonts-noto-cjk prometheus prometheus-node-exporter charliecloud"
 PACKAGING_PACKAGES="build-essential debhelper"
 UNITS="postfix prometheus prometheus-node-exporter munge mariadb slurmctld slurmd slurmdbd"
 POLICY=/usr/sbin/policy-rc.d

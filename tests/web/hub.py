@@ -289,15 +289,19 @@ class Hub:
         return self.log.read_text("utf-8", "replace")[-most:] if self.log.exists() else ""
 
 
-def server_environment(job: int, cluster: Cluster) -> Mapping[str, str]:
-    """The environment of the server of that job, which its user can read."""
+def server_process(job: int, cluster: Cluster) -> tuple[int, Mapping[str, str]]:
+    """The server of that job, and its environment, which its user can read."""
     for pid in cluster.ask("scontrol", "listpids", str(job)).split():
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/environ").read_text().split("\0") if pid.isdigit() and int(pid) > 1 else []
             found = dict(word.split("=", 1) for word in words if "=" in word)
             if "JUPYTERHUB_API_TOKEN" in found:
-                return found
+                return int(pid), found
     raise AssertionError(f"job {job} has no server")
+
+
+def server_environment(job: int, cluster: Cluster) -> Mapping[str, str]:
+    return server_process(job, cluster)[1]
 
 
 def login(

@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub as harness
-from tests.web.hub import Hub, hub_on, login, server_environment
+from tests.web.hub import Hub, hub_on, login, server_environment, server_process
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
@@ -167,6 +168,26 @@ def test_a_profile_with_an_image_is_refused_in_place_of_a_start_without_it(clean
         told = clean.spawn("games", "image")
     assert (told.status, "an image, which this hub does not start" in told.message) == (409, True), told
     assert clean.cluster.ask("squeue", "-h", "-u", "games", "-t", "PD,R") == ""
+
+
+def test_a_profile_with_an_image_starts_in_it(clean: Hub) -> None:
+    """With Charliecloud, which needs no daemon and no rights: the image has a file that the host has not."""
+    image = clean.folder / "image"
+    for name in ("usr", "etc", "tmp", "proc", "sys", "dev", "home", "var", "mnt"):
+        (image / name).mkdir(parents=True)
+    for name in ("bin", "lib", "lib64"):
+        (image / name).symlink_to(f"usr/{name}")
+    for name in ("passwd", "group", "hosts", "resolv.conf"):
+        (image / "etc" / name).touch()
+    (image / "etc/of-the-image").write_text("here")
+    words = ["ch-run", "-b", "/usr:/usr", "{image}", "--"]
+    with clean.with_settings(container=words):
+        with clean.offering(f"[image]\nimage = '{image}'\npartition = 'gq'\nmem = '1G'\ntime = '10'\n"):
+            assert clean.spawn("games", "image").status in (201, 202)
+        clean.until("the server to be ready", lambda: clean.ready("games"))
+        server, _ = server_process(clean.job("games"), clean.cluster)
+        assert Path(f"/proc/{server}/root/etc/of-the-image").read_text() == "here"
+        clean.end("games")
 
 
 def test_a_job_that_waits_is_told_its_place(clean: Hub) -> None:
