@@ -30,7 +30,7 @@ def licences() -> Licences:
 def parse(text: str) -> dict[str, int]:
     """`scontrol -o show licenses`; those of a server elsewhere are not local."""
     return {
-        words["LicenseName"]: number(words.get("Total")) or 0
-        for words in records(text, "LicenseName")
-        if words.get("Remote", "no") == "no"
+        one["LicenseName"]: number(one.get("Total")) or 0
+        for one in records(text, "LicenseName")
+        if one.get("Remote", "no") == "no"
     }

@@ -57,14 +57,15 @@ class Group:
         import numpy as np
 
         mean, std = self._accuracy()
-        elapsed = np.concatenate(self.elapsed) if self.elapsed else np.zeros(0)
+        elapsed = np.concatenate(self.elapsed, dtype=np.float64) if self.elapsed else np.zeros(0)
         quantiles = map(float, np.quantile(elapsed, (0.1, 0.5, 0.9))) if len(elapsed) else (None,) * 3
         return Spread(mean, std, *quantiles)
 
     def _accuracy(self) -> tuple[float | None, float | None]:
         import numpy as np
 
-        parts = (elapsed / limit for elapsed, limit in zip(self.elapsed, self.limits, strict=True))
+        pairs = zip(self.elapsed, self.limits, strict=True)
+        parts = (np.divide(elapsed, limit, dtype=np.float64) for elapsed, limit in pairs)  # columns may be float32
         ratios = np.concatenate([np.zeros(0), *(part[~np.isnan(part)] for part in parts)])
         mean = float(ratios.mean()) if len(ratios) else None
         return mean, float(ratios.std(ddof=1)) if len(ratios) > 1 else None
