@@ -3,6 +3,7 @@ ordered by hand: by how fast earlier jobs of that name were."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,20 @@ echo $n > "$ADMINKIT_PROGRESS"
 """
 
 
+#: In torchrun's place. Debian 13's asks for libuv, without which Debian 13's torch is built.
+SHELL = """for ((rank = 0; rank < ${ADMINKIT_GPUS:-1}; rank++)); do
+    RANK=$rank WORLD_SIZE=${ADMINKIT_GPUS:-1} MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 %s train.py "$1" "$2" &
+done
+wait"""
+
+
+def with_a_shell(script: str) -> str:
+    """The example's script with processes that the shell starts."""
+    found = re.sub(r"^torchrun .*$", SHELL % PYTHON, script, flags=re.MULTILINE)
+    assert found != script
+    return found
+
+
 @pytest.fixture(scope="module")
 def site(outside: Listing) -> Iterator[Elastic]:
     with elastic() as found:
@@ -41,8 +56,8 @@ def site(outside: Listing) -> Iterator[Elastic]:
 @pytest.mark.skipif(not has_torch(), reason="not run: apt-get install python3-torch")
 def test_a_training_ends_with_the_weights_of_one_that_was_never_stopped(site: Elastic) -> None:
     cluster = site.ruled.cluster
-    for name in ("train.py", "elastic.sbatch"):
-        (cluster.work / name).write_text((EXAMPLE / name).read_text())
+    (cluster.work / "train.py").write_text((EXAMPLE / "train.py").read_text())
+    (cluster.work / "elastic.sbatch").write_text(with_a_shell((EXAMPLE / "elastic.sbatch").read_text()))
     for folder in ("whole", "parts"):
         (cluster.work / folder).mkdir()
         (cluster.work / folder).chmod(0o777)
