@@ -9,14 +9,13 @@ import typer
 
 from adminkit import config
 from adminkit.cli.operators import AUDIT, operators_only
-from adminkit.cli.options import Clusters, Database, Format, FormatOption, Output
+from adminkit.cli.options import Apply, Clusters, Database, Format, FormatOption, Output
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.errors import UsageError, unknown_word
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
 
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 Again = Annotated[bool, typer.Option("--all", help="Also ask about rows that an earlier audit confirmed.")]
 Steps = Annotated[
     bool | None,

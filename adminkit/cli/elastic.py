@@ -34,7 +34,6 @@ Gpus = Annotated[
     int | None,
     typer.Option("--gpus", "-G", metavar="N", min=1, help="Have --job go on with N GPUs, whatever it gains."),
 ]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 Wait = Annotated[
     bool, typer.Option("--wait/--no-wait", help="Stay until every job that was ordered waits with its new GPUs.")
 ]
@@ -64,7 +63,7 @@ def preview(
 def run(
     job: Job = None,
     gpus: Gpus = None,
-    apply: Apply = False,
+    apply: options.Apply = False,
     wait: Wait = True,
     db: options.Database = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -101,7 +100,7 @@ def run(
 @app.command()
 def revoke(
     job: Annotated[int, typer.Argument(metavar="JOB", min=1, help="The job whose order is taken back.")],
-    apply: Apply = False,
+    apply: options.Apply = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:

@@ -14,7 +14,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.operators import POINTS, operators_only
 from adminkit.cli.policy_input import PolicyFile
-from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, target_of
+from adminkit.cli.policy_install import Fetch, Folder, Push, target_of
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
 from adminkit.stats.select import only_cluster
@@ -138,7 +138,7 @@ def install(
     points_per_hour: PerHour = None,
     source: Source = None,
     folder: Folder = None,
-    apply: Apply = False,
+    apply: options.Apply = False,
     push: Push = None,
     fetch: Fetch = None,
     print_files: PrintFiles = False,

@@ -84,6 +84,7 @@ SiteFile = Annotated[
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="The output format.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 Queues = Annotated[
     list[str] | None,
     typer.Option("--queue", "--partition", "-p", metavar="NAME", help="Only this queue. Repeat for more."),

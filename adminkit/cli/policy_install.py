@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adminkit import config
-from adminkit.cli.options import Format, FormatOption, Output
+from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.config import chosen
 from adminkit.errors import AdminkitError
@@ -42,7 +42,6 @@ Fetch = Annotated[
         "adminkit/*.lua'.",
     ),
 ]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 
 
 def install(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pwd
 
-from adminkit.cli.options import Format, FormatOption, Output
-from adminkit.cli.policy_install import Apply, Fetch, Folder, Push, target_of
+from adminkit.cli.options import Apply, Format, FormatOption, Output
+from adminkit.cli.policy_install import Fetch, Folder, Push, target_of
 
 
 def refresh(

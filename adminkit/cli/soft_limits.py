@@ -9,9 +9,9 @@ import typer
 
 from adminkit import config
 from adminkit.cli import soft_trial
-from adminkit.cli.options import Format, FormatOption, Output
+from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder
-from adminkit.cli.soft_trial import Apply, site
+from adminkit.cli.soft_trial import site
 from adminkit.render.sink import Way, emit
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from adminkit import config
-from adminkit.cli.options import Database, Format, FormatOption, Output
+from adminkit.cli.options import Apply, Database, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder
 from adminkit.config import chosen
 from adminkit.errors import AdminkitError, UsageError
@@ -50,7 +50,6 @@ From = Annotated[
         help="With --result: soft_trial.json of slurmctld's host, where the trace is elsewhere.",
     ),
 ]
-Apply = Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only show what would be done.")]
 #: Days of the past by which the smallest change is judged.
 _PAST: Final = 182
 _DAY: Final = 86_400
