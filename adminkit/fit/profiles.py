@@ -24,9 +24,9 @@ WARN: Final = 600
 WARN_LEAST: Final = 10
 
 _MOST: Final = 500
-#: As jupyter_client takes it. Trap: it becomes a word of the server's command line.
 #: A path, or a reference such as docker://name:tag; nothing that a program could take for an option.
 _IMAGE: Final = re.compile(r"[A-Za-z0-9/._][A-Za-z0-9/._:@+-]{0,499}")
+#: As jupyter_client takes it. Trap: it becomes a word of the server's command line.
 _KERNEL: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel", "idle", "warn")
 _COUNTS: Final = ("cpus", "max_cpus")

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from adminkit.stats.queue_fit import QueueJobs, Share
-
-if TYPE_CHECKING:
-    pass
 
 #: Fewer jobs of a queue, or fewer that took its default, are no basis.
 LEAST_JOBS: Final = 100

@@ -15,7 +15,7 @@ from tests.cluster.harness.elastic import Elastic, elastic
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.operator import accounted, adminkit
 from tests.cluster.harness.processes import until
-from tests.examples.running import PYTHON, TORCHRUN, has_torch
+from tests.examples.running import PYTHON, has_torch
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs/examples/elastic"
@@ -61,7 +61,7 @@ def test_a_training_ends_with_the_weights_of_one_that_was_never_stopped(site: El
     for folder in ("whole", "parts"):
         (cluster.work / folder).mkdir()
         (cluster.work / folder).chmod(0o777)
-    env = {**TORCHRUN, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PAUSE": "0.1"}
+    env = {"USE_LIBUV": "0", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PAUSE": "0.1"}
     wish = {"ADMINKIT_CKPT": "TERM@5,requeue=9", "ADMINKIT_ELASTIC": "1-4"}
     options = ("sbatch", "--parsable", "--mem=4000", "-c", "2", "-t", "20")
     whole = cluster.run(*options, "-o", "whole.out", "elastic.sbatch", str(STEPS), "whole", user="games",

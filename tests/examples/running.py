@@ -16,8 +16,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "examples" / "checkpoint"
 PYTHON = "/usr/bin/python3"
 MORE = 85
 #: Trap: torchrun of Debian's torch 1.13 fails under Python 3.11 with its own default for its workers' output.
-#: And the one of Debian 13 is built without libuv, which it asks for all the same.
-TORCHRUN = {"PET_REDIRECTS": "1", "PET_TEE": "1", "PET_RDZV_CONF": "use_libuv=0", "USE_LIBUV": "0"}
+TORCHRUN = {"PET_REDIRECTS": "1", "PET_TEE": "1"}
 
 
 def has_torch() -> bool:

@@ -148,7 +148,7 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     report.unlink(missing_ok=True)
     script = _CLEAN if suite.clean else _PYTEST
     if suite.packages:
-        script = f"{_APT} {' '.join(suite.packages)} >/dev/null\n{script}"
+        script = f"{_APT} {' '.join(suite.packages)}\n{script}"
     words = ["bash", "-ec", script, "pytest", *suite.command] if suite.pytest else list(suite.command)
     log = folder.parent / f"{row.name}-{suite.name}.log"
     began = time.monotonic()
@@ -188,9 +188,9 @@ _HOSTS: Final = 'echo "127.0.0.1 localhost slurm" >/etc/hosts; exec "$@"'
 _PYTEST: Final = 'make -s .venv/.built; .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?'
 
 
-_APT: Final = "apt-get -q update >/dev/null; apt-get -q -y install --no-install-recommends"
+_APT: Final = "apt-get -q update; apt-get -q -y install --no-install-recommends"
 #: In a bare Debian: the row's environment needs its Python and no more. What other rows built is beside it.
-_CLEAN: Final = """apt-get -q update; apt-get -q -y install --no-install-recommends python3
+_CLEAN: Final = f"""{_APT} python3
 .venv/bin/python -m pytest --junitxml=build/matrix.xml "$@" || exit $?"""
 
 
