@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.comment_words import COMMENT_MAX, NOTE, ORDER, RECORD
+from adminkit.trace.comment_words import COMMENT_MAX, ORDER, RECORD
 
 #: Seconds behind `until` after which no node acts by the order any more, whatever its clock and its network do.
 MARGIN: Final = 300
@@ -21,7 +21,6 @@ _RECORD: Final = re.compile(
     r",el=(\d{1,4})-(\d{1,4})(?=[, ]|\Z)"
 )
 _ORDER: Final = re.compile(rf"(?:(?<= )|\A){ORDER.prefix}:gpus=(\d{{1,4}}),until=(\d{{1,12}})(?= |\Z)")
-_NOTE: Final = re.compile(rf"(?:(?<= )|\A){NOTE.prefix}:at=\d+,heard=\d+,rq=(\d{{1,9}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +47,6 @@ def order_of(comment: str) -> Order | None:
     """The order that the job has."""
     found = _ORDER.search(comment)
     return None if found is None else Order(int(found[1]), int(found[2]))
-
-
-def requeues_of(comment: str) -> int:
-    """How often the plugin has put the job back."""
-    found = _NOTE.search(comment)
-    return 0 if found is None else int(found[1])
 
 
 def with_order(comment: str, order: Order | None) -> str | None:

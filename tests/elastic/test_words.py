@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.elastic.words import Order, order_of, range_of, requeues_of, with_order
+from adminkit.elastic.words import Order, order_of, range_of, with_order
 from adminkit.trace.comment_words import COMMENT_MAX
 
 RECORD = "ak1:lim=60,src=e,el=1-8"
@@ -51,20 +51,6 @@ def test_a_comment_without_room_for_it_takes_none() -> None:
     full = f"{RECORD} {'x' * (COMMENT_MAX - len(RECORD) - 1)}"
     assert with_order(full, Order(4, 1_790_000_000)) is None
     assert with_order(full[:-40], Order(4, 1_790_000_000)) is not None
-
-
-#: a comment, its requeues
-NOTED = [
-    ("ck1:at=5,heard=1,rq=3,end=more x", 3),
-    ("a ck1:at=5,heard=1,rq=2", 2),
-    ("xck1:at=5,heard=1,rq=2", 0),
-    ("", 0),
-]
-
-
-@pytest.mark.parametrize(("comment", "expected"), NOTED)
-def test_how_often_it_was_put_back(comment: str, expected: int) -> None:
-    assert requeues_of(comment) == expected
 
 
 @given(st.text(alphabet="ael1:gpus=,until0123 \n", max_size=60), st.integers(1, 1024), st.integers(1, 10**11))
