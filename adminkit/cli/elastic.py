@@ -71,27 +71,27 @@ def run(
 ) -> None:
     """Carry on what an earlier run began, then order changes, and see them through. Exit code 1 where one was refused.
 
-    A timer or an operator runs it, as root or as an operator of Slurm's who may read the trace.
+    Cron or an operator runs it, as root or as an operator of Slurm's who may read the trace.
     """
     from adminkit.elastic.resize import order, settle
     from adminkit.reports.elastic_jobs import run_report
     from adminkit.slurm.elastic_jobs import open_jobs
 
     way, settings = Way(format.value, output), config.load()
-    log, every = settings.acts, settings.elastic.between
+    log, between = settings.acts, settings.elastic.between
     if not apply:
         looks, cluster, notes = _looks(job, gpus, db)
         _show(looks, cluster, [*notes, "nothing was done: --apply does it"], way)
         return
     actions.check(log)
-    acts = settle(open_jobs(), int(time.time()), every, log)
+    acts = settle(open_jobs(), int(time.time()), between, log)
     looks, cluster, notes = _looks(job, gpus, db)
     for look in looks:
         if look.to is not None:
             acts.append(order(look, settings.elastic, int(time.time()), log))
     ordered = {one.job.job_id for one in acts if one.did == "ordered"}
     if wait and ordered:
-        acts += _see_through(ordered, settings.elastic.patience, every, log)
+        acts += _see_through(ordered, settings.elastic.patience, between, log)
     emit(run_report(acts, cluster, notes), way)
     if any(one.did == "refused" for one in acts):
         raise typer.Exit(1)
@@ -189,7 +189,7 @@ def _see_through(ordered: set[int], patience: int, between: int, log: Path) -> l
     with progress("changing GPUs") as tick:
         while waiting and time.monotonic() < end:
             time.sleep(PAUSE)
-            jobs = [job for job in open_jobs() if job.job_id in ordered]
+            jobs = open_jobs(ordered)
             acts += settle(jobs, int(time.time()), between, log)
             left = {job.job_id for job in jobs if order_of(job.comment) and not job.held_for_gpus}
             waiting &= left

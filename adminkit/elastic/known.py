@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from adminkit.elastic.plan import Known, Pace
@@ -15,47 +16,54 @@ from adminkit.power.scaling import Point, model
 from adminkit.slurm.elastic_jobs import OpenJob
 from adminkit.stats.iterations import done_before, least_whole
 from adminkit.stats.power_curve import curves
-from adminkit.stats.progress import progress
+from adminkit.stats.progress import Ran, progress
 
 #: Numbers of GPUs that are looked at beside measured ones.
 _DOUBLED: Final = tuple(1 << power for power in range(11))
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What the runs of one user and name said. `whole`: the iterations of the shortest finished job; None: unknown."""
+
+    ran: Sequence[Ran]
+    whole: int | None
 
 
 def known_of(
     db: sqlite3.Connection, jobs: Sequence[OpenJob], cluster: str, node_watts: float, now: int
 ) -> dict[int, Known]:
     """By job id; a job of which nothing is known has no paces."""
-    return {job.job_id: _known(db, job, cluster, node_watts, now) for job in jobs if range_of(job.comment) is not None}
+    mine = [job for job in jobs if range_of(job.comment) is not None]
+    past = {}
+    for user, name in {(job.user, job.job_name) for job in mine}:  # many jobs of a user have one name
+        told = progress(db, now, node_watts, cluster=cluster, user=user, name=name)
+        past[user, name] = _Past(told.get((user, name), []), least_whole(db, now, cluster, user, name))
+    return {job.job_id: _known(db, job, past[job.user, job.job_name], cluster, now) for job in mine}
 
 
-def _known(db: sqlite3.Connection, job: OpenJob, cluster: str, node_watts: float, now: int) -> Known:
-    points, source = _of_runs(db, job, cluster, node_watts, now)
+def _known(db: sqlite3.Connection, job: OpenJob, past: _Past, cluster: str, now: int) -> Known:
+    points, source = _of_runs(past.ran)
     if not points:
         points, source = _of_curve(db, job)
     if not points:
         return Known()
     paces = {one.gpus: Pace(one.seconds, None if one.watts is None else one.watts * one.seconds) for one in points}
-    fitted = model(points)
     between = [gpus for gpus in _DOUBLED if min(paces) < gpus < max(paces) and gpus not in paces]
-    if fitted is not None and between:
+    fitted = model(points) if between else None
+    if fitted is not None:
         for gpus in between:
             seconds, watts = fitted.seconds(gpus, 1.0), fitted.watts(gpus, 1.0)
             paces[gpus] = Pace(seconds, None if watts is None else watts * seconds)
         if fitted.error is not None:
             source += f"; {', '.join(map(str, between))} by the model, off by {fitted.error.median:.0%} in the median"
-    return Known(paces, _left(db, job, paces, cluster, now), source)
+    return Known(paces, _left(db, job, past.whole, paces, cluster, now), source)
 
 
-def _of_runs(
-    db: sqlite3.Connection, job: OpenJob, cluster: str, node_watts: float, now: int
-) -> tuple[list[Point], str]:
-    told = progress(db, now, node_watts, cluster=cluster, user=job.user, name=job.job_name)
-    ran = told.get((job.user, job.job_name), [])
-    points = []
-    for one in ran:
-        seconds = one.elapsed / one.iterations
-        joules = one.energy / one.metered if one.metered else None
-        points.append(Point(one.gpus, 1.0, seconds, None if joules is None else joules / seconds))
+def _of_runs(ran: Sequence[Ran]) -> tuple[list[Point], str]:
+    points = [
+        Point(one.gpus, 1.0, one.pace, None if one.joules_each is None else one.joules_each / one.pace) for one in ran
+    ]
     return points, f"{sum(len(one.seconds) for one in ran)} runs of its own"
 
 
@@ -68,9 +76,10 @@ def _of_curve(db: sqlite3.Connection, job: OpenJob) -> tuple[list[Point], str]:
     return [Point(place.gpus, 1.0, place.seconds, place.watts) for place in found[0].places], "a measured curve"
 
 
-def _left(db: sqlite3.Connection, job: OpenJob, paces: dict[int, Pace], cluster: str, now: int) -> float | None:
+def _left(
+    db: sqlite3.Connection, job: OpenJob, whole: int | None, paces: dict[int, Pace], cluster: str, now: int
+) -> float | None:
     """The iterations it has yet to do, as the shortest finished job of its name had; None: unknown."""
-    whole = least_whole(db, now, cluster, job.user, job.job_name)
     if whole is None or job.starts is None or job.gpus not in paces:
         return None
     before = done_before(db, now, cluster, job.user, job.job_name, job.job_id, job.starts, job.restarts)

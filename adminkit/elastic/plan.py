@@ -13,11 +13,11 @@ from typing import Final, Literal
 
 from adminkit.config import Elastic
 from adminkit.elastic.words import MARGIN, order_of, range_of
-from adminkit.fit.place import Board
+from adminkit.fit.place import Board, in_line, need_of_job
 from adminkit.fit.timeline import NEVER, Need, Timeline, Use
 from adminkit.render.format import plural
 from adminkit.slurm.elastic_jobs import OpenJob
-from adminkit.slurm.room import READY, RoomJob, Vector
+from adminkit.slurm.room import READY, Vector
 from adminkit.slurm.site import UNTYPED
 from adminkit.units import show_duration
 
@@ -99,7 +99,7 @@ def plan(
     mine = [job for job in jobs if range_of(job.comment) is not None]
     looks = {job.job_id: _first(job, known.get(job.job_id, Known()), settings, now) for job in mine}
     free = [job for job in mine if not looks[job.job_id].why]
-    _make_room(free, looks, known, board, settings, now)
+    _make_room(free, looks, known, board, settings)
     for job in free:
         if not looks[job.job_id].why and (found := _spare(job, known[job.job_id], settings)):
             looks[job.job_id] = found
@@ -141,27 +141,19 @@ def _speed(known: Known, gpus: int, base: int) -> float:
 
 
 def _make_room(
-    free: Sequence[OpenJob],
-    looks: dict[int, Look],
-    known: Mapping[int, Known],
-    board: Board,
-    settings: Elastic,
-    now: int,
+    free: Sequence[OpenJob], looks: dict[int, Look], known: Mapping[int, Known], board: Board, settings: Elastic
 ) -> None:
     """Let the first waiting job that needs GPUs of one node start, by the one change that saves most."""
-    waiting = sorted(
-        (job for job in board.room.jobs if job.state == "PENDING" and job.reason in READY),
-        key=lambda job: (-job.priority, job.job_id),
-    )
-    head = next((job for job in waiting if sum(job.each.gpus.values()) and job.many == 1), None)
+    ready = (job for job in in_line(board.room) if job.reason in READY)
+    head = next((job for job in ready if sum(job.each.gpus.values()) and job.many == 1), None)
     if head is None:
         return
-    need, queues = _need_of(head), set(head.queue.split(","))
+    now, need, queues = board.room.at, need_of_job(head), set(head.queue.split(","))
     inside = [line for line in board.bare.values() if line.node.queues & queues and not line.node.away]
     starts = min((line.earliest(need) for line in inside), default=NEVER)
     if starts <= now or starts >= NEVER:
         return
-    best: Look | None = None
+    best: tuple[float, Look | None] = (0.0, None)  # what it saves beyond its costs
     for job in free:
         line = board.bare.get(job.nodes[0])
         if line is None or line not in inside or job.ends is None:
@@ -172,20 +164,11 @@ def _make_room(
             speed = _speed(known[job.job_id], to, job.gpus or 1)
             window = min(starts, job.ends) - now
             costs = 2 * settings.restart + window * (1 - speed)
-            if window > costs and (
-                best is None or best.saves is None or window - costs > best.saves - (best.costs or 0)
-            ):
+            if window - costs > best[0]:
                 why = f"job {head.job_id} could start {show_duration(window)} earlier"
-                best = Look(job, to, why, window, costs, known[job.job_id].source)
-    if best is not None:
-        looks[best.job.job_id] = best
-
-
-def _need_of(job: RoomJob) -> Need:
-    kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
-    kind = kinds[0][0] if len(kinds) == 1 and kinds[0][0] != UNTYPED else None
-    many = sum(number for _, number in kinds)
-    return Need(job.each.cpus, job.each.mem, many, kind, job.time_limit or NEVER // 2)
+                best = window - costs, Look(job, to, why, window, costs, known[job.job_id].source)
+    if best[1] is not None:
+        looks[best[1].job.job_id] = best[1]
 
 
 def _without(line: Timeline, job: OpenJob, to: int) -> Timeline:
@@ -262,7 +245,7 @@ def _grow(
 
 
 def _step(job: OpenJob, at: int, known: Known, settings: Elastic) -> tuple[float, int, OpenJob] | None:
-    """(seconds saved by each GPU more, the next number, the job); None where there is none, or it is not worth it."""
+    """(seconds saved by each GPU more, the next number, the job); None where there is none, or it gains too little."""
     numbers = _numbers(job, known)
     to = next((one for one in numbers if one > at), None)
     if to is None or _speed(known, to, numbers[0]) * numbers[0] / to < settings.efficiency:

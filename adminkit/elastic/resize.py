@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from adminkit import actions
+from adminkit.config import Elastic
 from adminkit.elastic.plan import Look, keeps
 from adminkit.elastic.words import MARGIN, Order, order_of, range_of, with_order
 from adminkit.errors import AdminkitError
@@ -35,7 +36,7 @@ class Act:
     text: str = ""
 
 
-def order(look: Look, settings: Any, now: int, log: Path) -> Act:
+def order(look: Look, settings: Elastic, now: int, log: Path) -> Act:
     """Leave the order in the job, which is looked at again just before: it may have ended, or have another word."""
     assert look.to is not None
     job = open_job(look.job.job_id)

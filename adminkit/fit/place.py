@@ -15,6 +15,7 @@ from typing import Final, Literal
 from adminkit.fit.request import Request
 from adminkit.fit.timeline import NEVER, Need, Timeline, Use, earliest_together, holds, less
 from adminkit.slurm.room import READY, Room, RoomJob, RoomNode, RoomQueue, Vector
+from adminkit.slurm.site import UNTYPED
 
 Word = Literal["now", "later", "never", "unknown"]
 
@@ -75,6 +76,18 @@ def need_of(request: Request, queue: RoomQueue, memory: bool) -> Need:
     if memory and not mem:  # 0, and no default: all of the node's
         return Need(cpus, -1, request.gpus, request.gpu_type, limit, whole)
     return Need(cpus, mem or 0, request.gpus, request.gpu_type, limit, whole)
+
+
+def need_of_job(job: RoomJob) -> Need:
+    """What a job takes of each of its nodes."""
+    kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
+    kind, many = kinds[0] if len(kinds) == 1 else (None, sum(number for _, number in kinds))
+    return Need(job.each.cpus, job.each.mem, many, None if kind == UNTYPED else kind, job.time_limit or NEVER // 2)
+
+
+def in_line(room: Room) -> list[RoomJob]:
+    """The jobs that wait, by priority."""
+    return sorted((job for job in room.jobs if job.state == "PENDING"), key=lambda job: (-job.priority, job.job_id))
 
 
 def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
@@ -210,7 +223,7 @@ def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
 
 def _place(room: Room, lines: Mapping[str, Timeline]) -> int:
     """Put every waiting job that is ready where it will run; how many there was no place for."""
-    waiting = sorted((job for job in room.jobs if job.state == "PENDING"), key=lambda job: (-job.priority, job.job_id))
+    waiting = in_line(room)
     planned = [job for job in waiting if job.nodes and job.starts is not None]
     ready = [job for job in waiting if not (job.nodes and job.starts is not None) and job.reason in READY]
     for job in planned:
@@ -227,10 +240,7 @@ def _place(room: Room, lines: Mapping[str, Timeline]) -> int:
 
 def _placed(room: Room, lines: Mapping[str, Timeline], job: RoomJob) -> bool:
     queues = set(job.queue.split(","))
-    kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
-    kind, many = kinds[0] if len(kinds) == 1 else (None, sum(number for _, number in kinds))
-    kind = None if kind == "gpu" else kind
-    need = Need(job.each.cpus, job.each.mem, many, kind, job.time_limit or NEVER // 2)
+    need = need_of_job(job)
     inside = [lines[node.name] for node in room.nodes if node.queues & queues and not node.away]
     at, where = earliest_together(inside, need, job.many)
     for line in where:

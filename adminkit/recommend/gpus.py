@@ -81,8 +81,8 @@ def known_of(ran: Sequence[Ran]) -> list[Known]:
     return [
         Known(
             one.gpus,
-            one.elapsed / one.iterations,
-            one.energy / one.metered if one.metered else None,
+            one.pace,
+            one.joules_each,
             len(one.seconds),
             one.seconds,
             one.joules,

@@ -1,14 +1,14 @@
 """Open jobs as `adminkit elastic` sees them, and its acts on one of them: comment, GPUs, release.
 
-Traps: what slurmctld prints of an update's success is nothing, so each is read back. The id of an array's last task is
-that of the whole array: tasks of arrays are left out here. A Gres is `gres:gpu:2` in 22.05 and `gres/gpu:2` later, and
-each takes its own.
+Traps: slurmctld may take an update of GPUs and change words alone, so that one is read back. The id of an array's last
+task is that of the whole array: tasks of arrays are told apart here. A Gres is `gres:gpu:2` in 22.05 and `gres/gpu:2`
+later, and each takes its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,7 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import Refused, ask
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.server_job import no_such_job
 
 #: Why a job waits that was put back held.
 HELD: Final = "job_requeued_in_held_state"
@@ -72,16 +73,23 @@ class OpenJob:
         return self.state in ("PENDING", "REQUEUE_HOLD") and self.reason == HELD
 
 
-def open_jobs() -> list[OpenJob]:
-    """Those of this cluster. AdminkitError when slurmctld is away."""
+def open_jobs(only: Collection[int] = ()) -> list[OpenJob]:
+    """Those of this cluster, or these alone. AdminkitError when slurmctld is away."""
     marks = draw()
     shape = ",".join(f"{name}:{width}{marks.delimiter}" for name, width in _FIELDS)
-    return list(parse(ask(["squeue", "-a", "-h", "-O", shape], seal=marks.seal), marks))
+    which = ["-j", ",".join(map(str, sorted(only)))] if only else []
+    try:
+        answer = ask(["squeue", "-a", "-h", *which, "-O", shape], seal=marks.seal)
+    except Refused as error:
+        if only and no_such_job(error.output):
+            return []
+        raise
+    return [job for job in parse(answer, marks) if not only or job.job_id in only]
 
 
 def open_job(job_id: int) -> OpenJob | None:
     """One of them; None where slurmctld has no such job any more."""
-    return next((one for one in open_jobs() if one.job_id == job_id), None)
+    return next(iter(open_jobs([job_id])), None)
 
 
 def parse(text: str, marks: Marks) -> Iterator[OpenJob]:

@@ -38,6 +38,16 @@ class Ran:
     energy: float = 0.0  # of these
     shared: int = 0  # runs with a meter whose nodes were not theirs alone
 
+    @property
+    def pace(self) -> float:
+        """Seconds an iteration, of all runs together."""
+        return self.elapsed / self.iterations
+
+    @property
+    def joules_each(self) -> float | None:
+        """Joules an iteration, of the runs of `joules` together; None without one."""
+        return self.energy / self.metered if self.metered else None
+
 
 def progress(
     db: sqlite3.Connection,

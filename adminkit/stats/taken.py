@@ -81,7 +81,7 @@ def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple
 
 
 def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
-    """The first row of each of so many numbers; -1 where there is none."""
+    """The first row of each number below `many`; -1 where a number has no row."""
     import numpy as np
 
     first = np.full(many, -1, np.int64)
