@@ -45,21 +45,33 @@ function power.watts(job, request, ruleset)
     return most * (type(kind) == "string" and settings.gpu_w[kind] or settings.most), most
 end
 
+-- Whether an item of a list of licences, watts:500, is of that name.
+local function is_of(item, name)
+    return match(item, "^([^:=]*)") == name
+end
+
+-- Whether a list with alternatives names it.
+local function names_one(listed, name)
+    for item in gmatch(listed, "[^|,;]+") do
+        if is_of(item, name) then
+            return true
+        end
+    end
+    return false
+end
+
 -- A list of licences with so many of `name` in the place of its own, "" for none; nil where they cannot be joined: of
 -- alternatives Slurm takes one.
 function power.licences(listed, name, watts)
+    listed = listed or ""
+    if find(listed, "|", 1, true) then
+        return watts == 0 and not names_one(listed, name) and listed or nil
+    end
     local kept = {}
-    for item in gmatch(listed or "", "[^,;]+") do
-        if match(item, "^([^:=]*)") ~= name then
+    for item in gmatch(listed, "[^,;]+") do
+        if not is_of(item, name) then
             kept[#kept + 1] = item
         end
-    end
-    if find(listed or "", "|", 1, true) then
-        local names = false
-        for item in gmatch(listed, "[^|,;]+") do
-            names = names or match(item, "^([^:=]*)") == name
-        end
-        return watts == 0 and not names and listed or nil
     end
     if watts > 0 then
         kept[#kept + 1] = format("%s:%d", name, watts)
@@ -67,21 +79,21 @@ function power.licences(listed, name, watts)
     return concat(kept, ",")
 end
 
-local function refuse(outcome, ruleset, name, values, last)
-    outcome.misfit = true -- no other queue would help
-    text.say(decision.list(outcome, "refused"), ruleset.policy, name, "reject", values, nil, last)
-    return false
-end
-
 -- The number of our licence in a list, nil where it is not there.
 local function number_in(listed, name)
     for item in gmatch(listed or "", "[^,;]+") do
-        local number = match(item, "^([^:=]*)") == name and match(item, "[:=](%d+)$")
+        local number = is_of(item, name) and match(item, "[:=](%d+)$")
         if number then
             return tonumber(number)
         end
     end
     return nil
+end
+
+local function refuse(outcome, ruleset, name, values, last)
+    outcome.misfit = true -- no other queue would help
+    text.say(decision.list(outcome, "refused"), ruleset.policy, name, "reject", values, nil, last)
+    return false
 end
 
 -- Sets the outcome's `licences` where the job's have to change. False where the job is refused. `job` has its size; `present`

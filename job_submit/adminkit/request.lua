@@ -291,12 +291,12 @@ end
 function request.reader(ruleset, gres_slash)
     local site = { ruleset = ruleset, gpus_of = gres.reader(gres_slash) }
     local plan = ruleset.soft and ruleset.soft.variable or false
-    local names_of = ruleset.policy.ckpt or false
-    local elastic = names_of and ruleset.record == "admin_comment" and names_of.elastic or false
+    local ckpt_names = ruleset.policy.ckpt or false
+    local elastic = ckpt_names and ruleset.record == "admin_comment" and ckpt_names.elastic or false
     local submitted =
-        setmetatable({ older = false, _read = {}, _ckpt = names_of, _elastic = elastic, _plan = plan }, LATER)
+        setmetatable({ older = false, _read = {}, _ckpt = ckpt_names, _elastic = elastic, _plan = plan }, LATER)
     local usable, field = usable_of(submitted), ruleset.record
-    if not names_of then
+    if not ckpt_names then
         submitted.restartable = "unknown" -- whatever its environment
     end
     local reader = {}
