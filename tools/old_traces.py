@@ -47,12 +47,14 @@ ROWS = (
     " 'person:0123456789abcdef', 'vision', '1.00', 'points', '9f86d081', 1501600000,"
     f" '{'0' * 64}', '{'5' * 64}')",
     "INSERT INTO rollup_key VALUES (1, 'alpha', 'gq', 'user1', NULL, 'single-gpu', 'COMPLETED', 'finite', 259200,"
-    " 'unknown', 'slurmdbd', 1, 0, 0)",
-    "INSERT INTO ended_month VALUES (1498867200, 1, 3600, 5, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0,"
-    " 255600)",
-    "INSERT INTO ended_day VALUES (1499990400, 1, 3600, 5, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0, 255600)",
-    "INSERT INTO rollup_queue VALUES (1, 'alpha', 'gq')",
-    "INSERT INTO occupied_hour VALUES (1500001200, 1, 0, 0, -1, 0, 0, -1140, 1)",
+    " 'unknown', 'slurmdbd', 1, 0, 0, 2147483646, 2)",
+    "INSERT INTO rollup_key VALUES (2, 'alpha', 'gq', NULL, NULL, 'single-gpu', 'COMPLETED', 'finite', 259200,"
+    " 'unknown', 'slurmdbd', 1, 0, 0, 2147483646, NULL)",
+    *(
+        f"INSERT INTO {table} VALUES (1498867200, {key}, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0, 255600"
+        f"{''.join(f', {int(one in ones)}' for one in range(counts))})"
+        for table, key, counts, ones in (("ended_month", 2, 51, (11, 30)), ("ended_month_user", 1, 82, (11, 30, 64)))
+    ),
     "INSERT INTO fact VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
 )
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from datetime import datetime
+from typing import Any, Final
 
 from adminkit.stats.accuracy import QUANTILES, QUEUE_LIMITS, Accuracy, Curve, QueueAccuracy, Spread, Wanted
-from adminkit.stats.rollup import ACCURACY_UNIT, Sums, binned, month_around, sums
+from adminkit.stats.rollup import ACCURACY_UNIT, binned, by_bin, month_around, sums
 from adminkit.stats.select import Filter, clusters, snapshot, span
 from adminkit.stats.states import END_OF, ENDED, States, ordered
 from adminkit.stats.states import Group as Ends
 from adminkit.stats.users import User, Users, window
-from adminkit.trace.rollup_row import DAY, EDGES, LAST, OVER
+from adminkit.trace.rollup_row import COUNTS, DAY, EDGES, OVER, RAN
 
 #: Names of Spread's quantiles, in the order of QUANTILES.
 _QUANTILE_NAMES: Final = ("min", "p10", "p25", "median", "p75", "p90", "max")
@@ -52,24 +53,29 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted) -
     """stats.accuracy.accuracy(), without standard deviations. Shares are None where a bin leaves them open."""
     if not set(wanted.points) <= set(EDGES[:-1]):
         return None
-    lines = ("elapsed_upto",) if wanted.curves or wanted.points else ()
+    counts = ("accuracy", "elapsed") if wanted.curves or wanted.points else ("accuracy",)
     with snapshot(db):
-        by = ("cluster", "queue", "accuracy_upto", "limit_upto", "limit_source", *lines)
-        rolled = sums(db, chosen, limits=True, by=by)
-        if rolled is None or (lines and any(key[5] in (EDGES[-1], None) for key in rolled.groups)):
+        by = ("cluster", "queue", "limit_upto", "limit_source")
+        rolled = sums(db, chosen, limits=True, by=by, counts=counts)
+        if rolled is None:
             return None
         limits = {(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})}
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     found: dict[tuple[str, str | None], _Queue] = {}
     unsourced = 0
     for key, values in rolled.groups.items():
-        cluster, queue, ratio, limit, source, *elapsed = key
+        cluster, queue, limit, source = key
         one = found.setdefault((cluster, queue), _Queue())
-        _count(one, values, limits.get((cluster, queue), (None, None)), ratio, limit, source, *elapsed)
+        one.accuracy.update(by_bin(values, "accuracy"))
+        if "elapsed" in counts:
+            one.elapsed.update(by_bin(values, "elapsed"))
+        _count(one, values, limits.get((cluster, queue), (None, None)), limit, source)
         unsourced += 0 if source in ("default", "explicit") else values["jobs"]
     whole = _Queue()
     for one in found.values():
         whole.add(one)
+    if whole.elapsed[EDGES[-1]] or whole.elapsed[None]:
+        return None  # a curve would end in the bin without an end
     queues = [_accuracy(key, one, limits.get(key, (None, None)), wanted) for key, one in found.items()]
     queues.sort(key=lambda q: (-q.jobs, q.cluster or "", q.queue or ""))
     means = [q.spread.mean for q in queues if q.spread.mean is not None]
@@ -83,16 +89,12 @@ def _count(
     one: _Queue,
     values: Mapping[str, int],
     limits: tuple[int | None, int | None],
-    ratio: int,
     limit: int,
     source: str,
-    elapsed: int | None = None,
 ) -> None:
     """Add the runs of one group to their queue, whose default and maximum limit are `limits`."""
     jobs, (default, maximum) = values["jobs"], limits
     one.sums.update(values)
-    one.accuracy[ratio] += jobs
-    one.elapsed[elapsed] += jobs
     one.limit[limit] += jobs
     above = max((edge for edge in EDGES if edge < limit), default=-1)
     if maximum:
@@ -178,10 +180,10 @@ _UNKNOWN: Final = (
 
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States | None:
     """stats.states.states(), without `unknown`: who cancelled, and what the study leaves out but for short runs."""
-    if short not in EDGES[:-1]:
+    if short not in RAN[:-1]:
         return None
     with snapshot(db):
-        by = ("cluster", part, "state", "elapsed_upto")
+        by = ("cluster", part, "state", "ran_upto")
         rolled = sums(db, replace(chosen, min_elapsed=None), limits=False, by=by, first={"open": ENDED})
         if rolled is None:
             return None
@@ -213,7 +215,7 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users | None:
         rolled = sums(db, chosen, limits=False, by=("cluster", "user", "month", "limited"))
         if rolled is None:
             return None
-        days = _last_days(db, chosen, rolled)
+        days = _last_days(db, chosen, rolled.groups)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     found: dict[tuple[str, str | None], User] = {}
     overall = User(None, None)
@@ -230,18 +232,27 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users | None:
     return Users(by_jobs, overall, *window(chosen, ends), rolled.excluded, names, ends, DAY // 2)
 
 
-def _last_days(db: sqlite3.Connection, chosen: Filter, rolled: Sums) -> dict[tuple[str, str | None], int]:
-    """(cluster, user) -> the day of the last end. The days are read of the months in which somebody ended last."""
-    last: dict[tuple[str, str | None], int] = {}
-    for (cluster, name, *_), at in rolled.last.items():
-        if at is not None:
-            last[cluster, name] = max(at, last.get((cluster, name), at))
-    for since, until in {month_around(at) for at in last.values() if 0 <= at <= LAST - 31 * DAY}:
+def _last_days(
+    db: sqlite3.Connection, chosen: Filter, groups: Iterable[tuple[Any, ...]]
+) -> dict[tuple[str, str | None], int]:
+    """(cluster, user) -> the first second of the day of the last end. `groups`: cluster, user, month, whatever.
+
+    The days are read of the months in which somebody ended last.
+    """
+    last: dict[tuple[str, str | None], str] = {}
+    for cluster, name, month, *_ in groups:
+        if month is not None and month >= "1970":
+            last[cluster, name] = max(month, last.get((cluster, name), month))
+    found: dict[tuple[str, str | None], int] = {}
+    for month in set(last.values()):
+        since, until = month_around(int(datetime.strptime(f"{month} +0000", "%Y-%m %z").timestamp()))
         first = since if chosen.since is None else max(since, chosen.since)
         end = until if chosen.until is None else min(until, chosen.until)
-        month = replace(chosen, since=first, until=end)
-        found = sums(db, month, limits=False, by=("cluster", "user"), days=True)
-        for (cluster, name), at in found.last.items() if found else ():
-            if at is not None and since <= last[cluster, name] < until:
-                last[cluster, name] = max(at, last[cluster, name])
-    return last
+        part = replace(chosen, since=first, until=end)
+        rolled = sums(db, part, limits=False, by=("cluster", "user"), counts=("day",))
+        for key, values in rolled.groups.items() if rolled else ():
+            cluster, name = key
+            if last.get((cluster, name)) == month:
+                day = max(day for day, column in COUNTS["day"].items() if values[column])
+                found[cluster, name] = since + day * DAY
+    return found

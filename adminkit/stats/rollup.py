@@ -1,28 +1,29 @@
-"""Sums and histograms from the rollups, for the same Filter as from the rows. None where only the rows can answer.
+"""Sums and counts by bin from the rollups, for the same Filter as from the rows. None where only the rows can answer.
 
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
-`end_time` is the first second of the month or day of the end, `elapsed` and `req_limit` are upper edges of bins. A
-window is made of whole months, of whole days, and of less than a day at each end, which is read from the rows. So are
-runs without an end, and the few that another run's row makes checkpoint runs.
+`end_time` is the first second of the month of the end, `elapsed` and `req_limit` are upper edges of bins. A window is
+made of whole months. Of a month of which the window has a part, that part is read from the rows, or the other part is
+and is taken away: whichever is shorter. From the rows come runs without an end, and the few that another run's row
+makes checkpoint runs.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from adminkit.stats.select import LIMITED, Filter, select
-from adminkit.trace.rollup import OCCUPIED, is_kept
-from adminkit.trace.rollup_row import BINS, DAY, EDGES, HOUR, KEYS, LAST, LEVELS, OVER, PERCENT, SUMS, image
+from adminkit.trace.rollup import is_kept
+from adminkit.trace.rollup_row import COUNTS, DAY, EDGES, KEYS, LAST, OVER, PERCENT, RAN, SUMS, WHOSE, image
 
 #: By what sums may be grouped -> SQL. `limited`: whether the run has an accuracy; `month` is UTC's, of the end.
 GROUPS: Final[Mapping[str, str]] = {
-    **{name: name for name in ("cluster", "queue", "user", "account", "class", "state", "limit_source", "end_time")},
-    **{name: name for name in ("limit_upto", "elapsed_upto", "accuracy_upto")},
+    **{name: name for name in ("cluster", "queue", "user", "account", "class", "state", "limit_source")},
+    **{name: name for name in ("limit_upto", "ran_upto")},
     "limited": f"coalesce({LIMITED}, 0)",
     "month": "strftime('%Y-%m', end_time, 'unixepoch')",
 }
@@ -30,9 +31,14 @@ GROUPS: Final[Mapping[str, str]] = {
 ACCURACY_UNIT: Final = 1_000_000
 
 
-def _summed(rows: str, at: str = "end_time", sign: str = "") -> str:
-    as_run = f"{', '.join((*KEYS, *BINS))}, elapsed_upto AS elapsed, limit_upto AS req_limit, {at} AS end_time"
-    return f"SELECT {as_run}, {', '.join(f'{sign}{name} AS sum_{name}' for name in SUMS)} FROM {rows}"
+def _summed(rows: str, counts: Sequence[str], at: str = "end_time", sign: str = "", checkpoint: str = "") -> str:
+    """SQL: `rows`, an image or a table with its keys, under the names of the view run."""
+    keys = ", ".join(f"{checkpoint} AS checkpoint" if checkpoint and key == "checkpoint" else key for key in KEYS)
+    names = (*SUMS, *(name for what in counts for name in COUNTS[what].values()))
+    return (
+        f"SELECT {keys}, ran_upto AS elapsed, limit_upto AS req_limit, {at} AS end_time,"
+        f" {', '.join(f'{sign}{name} AS sum_{name}' for name in names)} FROM {rows}"
+    )
 
 
 #: Runs that a column of another row makes checkpoint runs: all of a requeued job's that do not say it themselves.
@@ -40,13 +46,15 @@ _OTHERS: Final = (
     "(SELECT * FROM run WHERE end_time IS NOT NULL AND checkpoint AND restarts IS NULL"
     " AND (cluster, job_id_raw) IN (SELECT cluster, job_id_raw FROM run WHERE state = 'REQUEUED'))"
 )
-_OTHERS_IMAGE: Final = f"(SELECT * FROM ({image(_OTHERS)}) WHERE NOT checkpoint)"
-_OPEN: Final = _summed(f"({image('(SELECT * FROM run WHERE end_time IS NULL)')})")
-_CORRECTED: Final = (
-    _summed(_OTHERS_IMAGE, sign="-"),
-    _summed(f"(SELECT {', '.join(f'1 AS {k}' if k == 'checkpoint' else k for k in KEYS)}, end_time,"
-            f" {', '.join((*BINS, *SUMS))} FROM {_OTHERS_IMAGE})"),
-)  # fmt: skip
+
+
+def _apart(limits: bool, counts: Sequence[str]) -> list[str]:
+    """SQL: the runs without an end, and with `limits` those of _OTHERS, as they are kept and as they are."""
+    found = [_summed(f"({image('(SELECT * FROM run WHERE end_time IS NULL)', counts)})", counts)]
+    if limits:
+        others = f"(SELECT * FROM ({image(_OTHERS, counts)}) WHERE NOT checkpoint)"
+        found += [_summed(others, counts, sign="-"), _summed(others, counts, checkpoint="1")]
+    return found
 
 
 Values = tuple[Any, ...]
@@ -54,11 +62,10 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Of the runs of each group that a Filter takes: the group's values -> sums by name, trace/rollup.py's SUMS."""
+    """Of the runs of each group that a Filter takes: the group's values -> sums by name, and counts where asked for."""
 
     groups: Mapping[Values, Mapping[str, int]]
     excluded: Mapping[str, int]
-    last: Mapping[Values, int | None]  # of each group, the month or day of the last end, or its second
 
 
 #: Of all runs: those that ended, and those that did not.
@@ -104,7 +111,7 @@ def answers(db: sqlite3.Connection, chosen: Filter) -> bool:
     connection (they are everybody's, and of today).
     """
     whole = all(at is None or 0 <= at <= LAST - 31 * DAY for at in (chosen.since, chosen.until))
-    return whole and (chosen.min_elapsed is None or chosen.min_elapsed in EDGES[:-1]) and is_kept(db)
+    return whole and (chosen.min_elapsed is None or chosen.min_elapsed in RAN[:-1]) and is_kept(db)
 
 
 def sums(
@@ -114,51 +121,50 @@ def sums(
     limits: bool,
     by: Sequence[str] = (),
     first: Mapping[str, str] | None = None,
-    days: bool = False,
+    counts: Sequence[str] = (),
 ) -> Sums | None:
     """The sums of the runs that `chosen` takes, by GROUPS, and how many each rule left out. `limits` as select();
-    `first` are rules that come before the Filter's; `days`: read no months. The caller holds a snapshot where it
-    reads more.
+    `first` are rules that come before the Filter's; `counts` are of COUNTS. The caller holds a snapshot where it reads
+    more.
     """
     if not answers(db, chosen):
         return None
     selection = select(chosen, limits=limits)
     selection = replace(selection, rules={**(first or {}), **selection.rules})
     columns = ", ".join(GROUPS[name] for name in by) or "NULL"
+    names = (*SUMS, *(name for what in counts for name in COUNTS[what].values()))
+    whose = bool(chosen.users or chosen.accounts or set(by) & set(WHOSE) or "day" in counts)
+    every = [*_ended(chosen, "ended_month_user" if whose else "ended_month", counts)]
+    apart = " UNION ALL ".join(_apart(limits or "limited" in by, counts))
+    every.append(f"SELECT * FROM ({apart}) WHERE {selection.within}")
     rows = db.execute(
-        f"SELECT {selection.reason} AS rule, max(end_time), {', '.join(f'sum(sum_{name})' for name in SUMS)}, {columns}"
-        f" FROM ({_all(chosen, limits or 'limited' in by, days)}) WHERE {selection.within} GROUP BY rule, {columns}",
+        f"SELECT {selection.reason} AS rule, {', '.join(f'sum(sum_{name})' for name in names)}, {columns}"
+        f" FROM ({' UNION ALL '.join(every)}) GROUP BY rule, {columns}",
         {**selection.params, "checkpoint_code": chosen.checkpoint_code},
     ).fetchall()
     excluded = dict.fromkeys(selection.rules, 0)
     groups: dict[Values, dict[str, int]] = {}
-    last: dict[Values, int | None] = {}
-    for rule, day, *values in rows:
+    for rule, *values in rows:
         if rule:
             excluded[list(selection.rules)[rule - 1]] += values[0]
         elif values[0]:
-            key = tuple(values[len(SUMS) :]) if by else ()
-            groups[key], last[key] = dict(zip(SUMS, values, strict=False)), day
+            key = tuple(values[len(names) :]) if by else ()
+            groups[key] = dict(zip(names, values, strict=False))
     if selection.within != "TRUE":
         everything = sum(count for (count,) in db.execute(_EVERYTHING))
-        excluded = {"window": everything - sum(row[2] for row in rows), **excluded}
-    return Sums(groups, excluded, last)
+        excluded = {"window": everything - sum(row[1] for row in rows), **excluded}
+    return Sums(groups, excluded)
 
 
-def histogram(db: sqlite3.Connection, chosen: Filter, what: str, *, limits: bool) -> Histogram | None:
-    """The runs that `chosen` takes by `what`: elapsed, seconds, or accuracy, per cent of the limit."""
-    if not answers(db, chosen):
-        return None
-    selection = select(chosen, limits=limits)
-    rows = db.execute(
-        f"SELECT {what}_upto, sum(sum_jobs) FROM ({_all(chosen, limits)}) WHERE {selection.where} GROUP BY 1",
-        selection.params,
-    )
-    return binned(dict(rows.fetchall()), what)
+def by_bin(values: Mapping[str, int], what: str) -> dict[int | None, int]:
+    """Runs by the upper edge of their bin, of a group of sums() with the counts of `what`; None: unknown."""
+    known: dict[int | None, int] = {edge: values[name] for edge, name in COUNTS[what].items() if values[name]}
+    unknown = values["jobs"] - sum(known.values())
+    return {**known, None: unknown} if unknown else known
 
 
 def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
-    """Numbers of runs by the upper edge of their bin of `what`, as histogram() has it."""
+    """Numbers of runs by the upper edge of their bin of `what`: elapsed (seconds) or accuracy (per cent)."""
     edges = EDGES if what != "accuracy" else range(0, OVER + 1, PERCENT)
     above = {upto: low for low, upto in pairwise(edges)}
     return Histogram(
@@ -171,58 +177,18 @@ def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
     )
 
 
-def occupied(db: sqlite3.Connection, chosen: Filter, since: int, until: int) -> list[tuple[int, int, int, int]] | None:
-    """(hour, node-, CPU-, GPU-seconds) of each UTC hour of [since, until) in which a run that ended held any.
-
-    `chosen` names clusters and queues alone.
-    """
-    if chosen != Filter(
-        (*chosen.clusters,),
-        queues=(*chosen.queues,),
-        states=(),
-        min_elapsed=None,
-        checkpoint_code=chosen.checkpoint_code,
-    ):
-        return None
-    if not is_kept(db):
-        return None
-    selection = select(chosen, limits=False)
-    changes = db.execute(
-        f"SELECT hour, {', '.join(f'sum({name})' for name in LEVELS)} FROM ({OCCUPIED})"
-        f" WHERE {selection.where} AND hour < :before"
-        " GROUP BY hour ORDER BY hour",
-        {**selection.params, "before": until},
-    ).fetchall()
-    return _levelled(changes, since - since % HOUR, until)
-
-
-def _levelled(changes: Sequence[Sequence[int]], since: int, until: int) -> list[tuple[int, int, int, int]]:
-    """The seconds of each hour: what was in use when it began, for an hour, and its correction."""
-    found: list[tuple[int, int, int, int]] = []
-    level, at = [0, 0, 0], since
-    for hour, *change in [*changes, (until, *(0,) * len(LEVELS))]:
-        while at < min(hour, until):
-            if any(level):
-                found.append((at, level[0] * HOUR, level[1] * HOUR, level[2] * HOUR))
-            at += HOUR
-        if at == hour and hour < until:
-            seconds = [units * HOUR + more for units, more in zip(level, change[3:6], strict=True)]
-            if any(seconds):
-                found.append((hour, seconds[0], seconds[1], seconds[2]))
-            at += HOUR
-        level = [units + more for units, more in zip(level, change[:3], strict=True)]
-    return found
-
-
-def _all(chosen: Filter, limits: bool, days: bool = False) -> str:
-    """SQL: every run of the window, summed up, under the names of the view run; also runs without an end."""
-    parts = [
-        _summed(f"ended_{span} JOIN rollup_key ON id = key WHERE {_between(span, since, until)}", span)
-        if span
-        else _summed(f"({image('(SELECT * FROM run WHERE ' + _between('end_time', since, until) + ')')})")
-        for span, since, until in pieces(chosen.since, chosen.until, days)
+def _ended(chosen: Filter, table: str, counts: Sequence[str]) -> list[str]:
+    """SQL: the runs of the window that ended, summed up, under the names of the view run."""
+    return [
+        _summed(f"{table} JOIN rollup_key ON id = key WHERE {_between('month', since, until)}", counts, "month", sign)
+        if months
+        else _summed(
+            f"({image('(SELECT * FROM run WHERE ' + _between('end_time', since, until) + ')', counts)})",
+            counts,
+            sign=sign,
+        )
+        for sign, months, since, until in pieces(chosen.since, chosen.until)
     ]
-    return " UNION ALL ".join((*parts, _OPEN, *(_CORRECTED if limits else ())))
 
 
 def _between(column: str, since: int | None, until: int | None) -> str:
@@ -230,43 +196,40 @@ def _between(column: str, since: int | None, until: int | None) -> str:
     return " AND ".join(f"{column} {sign} {int(at)}" for sign, at in bounds if at is not None) or "TRUE"
 
 
-Piece = tuple[str, int | None, int | None]
+class Piece(NamedTuple):
+    """A part of a window: whole months or runs, to be added ("") or taken away ("-")."""
+
+    sign: str
+    months: bool
+    since: int | None
+    until: int | None
 
 
-def pieces(since: int | None, until: int | None, days: bool = False) -> list[Piece]:
-    """The window [since, until) as months, days and less than a day (""): each a window of its own."""
-
-    def cut(spans: Sequence[tuple[str, Callable[[int], int]]], since: int | None, until: int | None) -> list[Piece]:
-        if since is not None and until is not None and since >= until:
-            return []
-        if not spans:
-            return [("", since, until)]
-        (span, first), finer = spans[0], spans[1:]
-        low = None if since is None else first(since)
-        low = low if low is None or low == since else first(low + _LONGEST[span])
-        high = None if until is None else first(until)
-        if low is not None and high is not None and low >= high:
-            return cut(finer, since, until)
-        found: list[Piece] = [(span, low, high)]
-        if since is not None:
-            found += cut(finer, since, low)
-        return found + (cut(finer, high, until) if until is not None else [])
-
-    return cut([("day", _day)] if days else [("month", _month), ("day", _day)], since, until)
+def pieces(since: int | None, until: int | None) -> list[Piece]:
+    """The window [since, until) as months, and at each end the runs of half a month at most."""
+    if since is not None and until is not None and since >= until:
+        return []
+    begin, runs_before = (None, []) if since is None else _nearest(since, "-", "")
+    end, runs_after = (None, []) if until is None else _nearest(until, "", "-")
+    if begin is not None and end is not None and begin >= end:
+        return [Piece("", False, since, until)]
+    return [Piece("", True, begin, end), *runs_before, *runs_after]
 
 
-#: So many seconds after a span's first one is the next span, whichever it is.
-_LONGEST: Final = {"month": 31 * DAY, "day": DAY}
+def _nearest(at: int, after: str, before: str) -> tuple[int, list[Piece]]:
+    """The nearest beginning of a month, and the runs between, with the sign of what is `after` or `before` it."""
+    first, following = month_around(at)
+    if at == first:
+        return first, []
+    if at - first <= following - at:
+        return first, [Piece(after, False, first, at)]
+    return following, [Piece(before, False, at, following)]
 
 
 def month_around(time: int) -> tuple[int, int]:
     """The first second of a time's UTC month, and that of the next one."""
     first = _month(time)
-    return first, _month(first + _LONGEST["month"])
-
-
-def _day(time: int) -> int:
-    return time - time % DAY
+    return first, _month(first + 31 * DAY)
 
 
 def _month(time: int) -> int:

@@ -9,19 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from adminkit.trace.rollup import (
-    DROP,
-    EMPTY,
-    add_ended,
-    add_key,
-    add_occupied,
-    add_queue,
-    keep,
-    key_of,
-    queue_of,
-    triggers,
-)  # fmt: skip
-from adminkit.trace.rollup_row import BINS, KEYS, LEVELS, QUEUE, SPANS, SUMS
+from adminkit.trace.rollup import DROP, EMPTY, add_ended, add_everybody, add_key, keep, key_of, triggers
+from adminkit.trace.rollup_row import TABLES
 
 #: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h.
 RUN: Final = (
@@ -30,10 +19,10 @@ RUN: Final = (
     *("start_time", "eligible_time", "end_time", "elapsed"),
     *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
 )
-#: The parts of a key in the order of native/ingest/image.c, QUEUE first.
+#: The parts of a key in the order of native/ingest/image.c.
 _PARTS: Final = (
     *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "class"),
-    *("limit_upto", "acting", "checkpoint", "exit_code"),
+    *("limit_upto", "acting", "checkpoint", "exit_code", "ran_upto"),
 )
 #: What a column has where nothing is stored in it, if not NULL.
 _DEFAULTS: Final = {"limit_kind": "'unknown'", "limit_source": "'unknown'"}
@@ -65,14 +54,14 @@ _ROWS: Final = f"SELECT {rolled('NULL', {c: c for c in RUN})} FROM job WHERE end
 
 
 def _statements(rows: bool) -> list[str]:
-    keys = [_PLACES[name] for name in KEYS]
+    of = _PLACES.__getitem__
     found = {
-        "find": key_of(_PLACES.__getitem__),
-        "make": add_key(f"VALUES ({', '.join(keys)})"),
-        "find-queue": queue_of(_PLACES.__getitem__),
-        "make-queue": add_queue(_bound(len(QUEUE))),
-        **{span: add_ended(span, _bound(2 + len(BINS) + len(SUMS))) for span in SPANS},
-        "hour": add_occupied(_bound(2 + len(LEVELS))),
+        "find": key_of(of),
+        "make-everybody": add_everybody(of),
+        "make": add_key(of),
+        "everybody": "SELECT coalesce(everybody, id) FROM rollup_key WHERE id = ?1",
+        "month": add_ended("ended_month", _bound(2 + len(TABLES["ended_month"]))),
+        "user": add_ended("ended_month_user", _bound(2 + len(TABLES["ended_month_user"]))),
         **({"rows": _ROWS} if rows else {}),
     }
     return [f"{name}={sql}" for name, sql in found.items()]

@@ -1,17 +1,27 @@
-"""What a run adds to the rollups, as SQL over its row of job: spans, a key, bins, sums, and what it occupies.
+"""What a run adds to the rollups, as SQL over its row of job: a month, a key, sums, and counts by bin and by day.
 
 Every number is whole, so that adding and subtracting a run is exact. What a run adds depends on its own row alone.
 native/ingest/image.c says the same in C.
 
-A bin goes by its upper edge: `elapsed_upto` 600 is of more than 300 and at most 600 seconds.
+A bin goes by its upper edge: `elapsed_600` counts runs of more than 300 and at most 600 seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from adminkit.trace.run_view import CHECKPOINT_OWN, CPUS, GPUS, NODES, REQ_LIMIT, TOO_LONG, acting, class_sql
+from adminkit.trace.run_view import (
+    CHECKPOINT_OWN,
+    CPUS,
+    GPUS,
+    NODES,
+    REQ_LIMIT,
+    STUDY_MIN_ELAPSED,
+    TOO_LONG,
+    acting,
+    class_sql,
+)
 
 HOUR: Final = 3600
 DAY: Final = 24 * HOUR
@@ -24,6 +34,8 @@ EDGES: Final = (
     8 * HOUR, 12 * HOUR, 16 * HOUR, 24 * HOUR, 36 * HOUR, 48 * HOUR, 72 * HOUR, 96 * HOUR, 168 * HOUR, 336 * HOUR,
     720 * HOUR, TOO_LONG - 1,
 )  # fmt: skip
+#: Upper edges of the bins of elapsed that are parts of a key: what `min_elapsed` may be, and one bin above.
+RAN: Final = (0, STUDY_MIN_ELAPSED, TOO_LONG - 1)
 #: Width of a bin of accuracy, per cent, and the bin of everything above 100 %.
 PERCENT: Final = 5
 OVER: Final = 100 + PERCENT
@@ -31,8 +43,8 @@ OVER: Final = 100 + PERCENT
 MOST: Final = 1 << 24
 
 
-def _upto(value: str) -> str:
-    return f"CASE WHEN {value} >= 0 AND {value} < {TOO_LONG} THEN {_halved(value, EDGES)} END"
+def _upto(value: str, edges: Sequence[int] = EDGES) -> str:
+    return f"CASE WHEN {value} >= 0 AND {value} < {TOO_LONG} THEN {_halved(value, edges)} END"
 
 
 def _halved(value: str, edges: Sequence[int]) -> str:
@@ -44,20 +56,12 @@ def _halved(value: str, edges: Sequence[int]) -> str:
     return f"CASE WHEN {value} <= {edges[middle - 1]} THEN {below} ELSE {above} END"
 
 
-def hour_of(time: str, length: int = HOUR) -> str:
-    """SQL: the UTC hour of a time, or what else has so many seconds; also of one before 1970."""
-    return f"({time} - (({time} % {length}) + {length}) % {length})"
-
-
-#: The spans in which ends are summed up -> SQL of the span's first second.
-SPANS: Final = {
-    "month": f"CASE WHEN end_time BETWEEN 0 AND {LAST}"
-    " THEN CAST(strftime('%s', end_time, 'unixepoch', 'start of month') AS INTEGER)"
-    f" ELSE {hour_of('end_time', DAY)} END",
-    "day": hour_of("end_time", DAY),
-}
-
-
+#: SQL of the first second of the UTC day and month of a run's end.
+_DAY: Final = f"(end_time - ((end_time % {DAY}) + {DAY}) % {DAY})"
+MONTH: Final = (
+    f"CASE WHEN end_time BETWEEN 0 AND {LAST}"
+    f" THEN CAST(strftime('%s', end_time, 'unixepoch', 'start of month') AS INTEGER) ELSE {_DAY} END"
+)
 _SIZES: Final = {
     name: f"CASE WHEN {sql} BETWEEN 0 AND {MOST} THEN {sql} END"
     for name, sql in (("size_nodes", NODES), ("size_cpus", CPUS), ("size_gpus", GPUS))
@@ -77,18 +81,26 @@ KEYS: Final = {
     "acting": f"CASE WHEN {acting('job')} THEN 1 ELSE 0 END",
     "checkpoint": f"CASE WHEN {CHECKPOINT_OWN} THEN 1 ELSE 0 END",
     "exit_code": "exit_code",
+    "ran_upto": _upto("elapsed", RAN),
 }
-#: What occupied_hour tells apart; columns of job.
-QUEUE: Final = ("cluster", "queue")
-MAY_BE_NULL: Final = ("queue", "user", "account", "class", "state", "limit_upto", "exit_code")
+#: The parts that are NULL in a key of everybody's.
+WHOSE: Final = ("user", "account")
+MAY_BE_NULL: Final = ("queue", "user", "account", "class", "state", "limit_upto", "exit_code", "ran_upto")
 _RAN: Final = f"elapsed >= 0 AND elapsed < {TOO_LONG}"
 _WAITED: Final = f"wait >= 0 AND wait < {TOO_LONG}"
 _LIMITED: Final = f"{_RAN} AND req_limit > 0"
-#: The bins -> SQL over a row of job with size_nodes, size_cpus, size_gpus and req_limit.
-BINS: Final = {
-    "elapsed_upto": _upto("elapsed"),
-    "accuracy_upto": f"CASE WHEN {_LIMITED} THEN"
+#: The bins -> SQL over a row of job with size_nodes, size_cpus, size_gpus and req_limit; `day_of_month` from 0.
+_BINS: Final = {
+    "elapsed": _upto("elapsed"),
+    "accuracy": f"CASE WHEN {_LIMITED} THEN"
     f" min((elapsed * {100 // PERCENT} + req_limit - 1) / req_limit * {PERCENT}, {OVER}) END",
+    "day": f"({_DAY} - month) / {DAY}",
+}
+#: The columns that count runs by bin: what is counted -> upper edge (of a day its number from 0) -> column.
+COUNTS: Final = {
+    "elapsed": {edge: f"elapsed_{edge}" for edge in EDGES},
+    "accuracy": {edge: f"accuracy_{edge}" for edge in range(0, OVER + 1, PERCENT)},
+    "day": {day: f"day_{day + 1}" for day in range(31)},
 }
 _UNUSED: Final = f"CASE WHEN {_LIMITED} AND req_limit > elapsed THEN req_limit - elapsed ELSE 0 END"
 #: The sums -> SQL over the same; 0 for a run of which it is unknown.
@@ -106,9 +118,12 @@ SUMS: Final = {
     },
     **{f"{name}_seconds_unused": f"{_UNUSED} * coalesce(size_{name}s, 0)" for name in ("cpu", "gpu")},
 }
-#: What changes in an hour: how many more are in use from its end on, the correction of this hour's seconds, and of how
-#: many starts and ends these are.
-LEVELS: Final = ("nodes", "cpus", "gpus", "node_seconds", "cpu_seconds", "gpu_seconds", "edges")
+#: The tables -> of COUNTS what they have; in the order of image.h, where everybody's are the first of a user's.
+COUNTED: Final = {"ended_month": ("elapsed", "accuracy"), "ended_month_user": ("elapsed", "accuracy", "day")}
+#: The tables -> their columns besides month and key.
+TABLES: Final = {
+    table: (*SUMS, *(name for what in counted for name in COUNTS[what].values())) for table, counted in COUNTED.items()
+}
 
 FROM: Final = (
     *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited", "exit_code"),
@@ -121,41 +136,20 @@ def columns(names: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {name}" for name, sql in names.items())
 
 
-def image(rows: str) -> str:
-    """SQL: what each row of `rows` (job, or a SELECT in parentheses) adds: spans, keys, bins, sums; times and sizes."""
+def image(rows: str, counts: Iterable[str] = tuple(COUNTS)) -> str:
+    """SQL: what each row of `rows` (job, or a SELECT in parentheses) adds: month, keys, sums, and of COUNTS these; and
+    end_time.
+    """
     # Trap: without LIMIT SQLite writes each expression out wherever its name stands, and computes it as often.
+    wanted = list(counts)
     inner = (
-        f"SELECT {', '.join(FROM)}, {columns(_SIZES)}, {REQ_LIMIT} AS req_limit, start_time - eligible_time AS wait"
-        f" FROM {rows} AS job LIMIT -1"
+        f"SELECT {', '.join(FROM)}, {columns(_SIZES)}, {REQ_LIMIT} AS req_limit, start_time - eligible_time AS wait,"
+        f" {MONTH} AS month FROM {rows} AS job LIMIT -1"
     )
-    return (
-        f"SELECT {columns(SPANS)}, {columns(KEYS)}, {columns(BINS)}, {columns(SUMS)},"
-        f" start_time, end_time, size_nodes, size_cpus, size_gpus FROM ({inner}) AS job LIMIT -1"
-    )
-
-
-def _edge(sign: str, seconds: str) -> dict[str, str]:
-    """LEVELS of a run's start or end -> SQL over an image. `seconds`: the correction for one unit."""
-    units = ("node", "cpu", "gpu")
-    return {
-        **{f"{unit}s": f"{sign}coalesce(size_{unit}s, 0)" for unit in units},
-        **{f"{unit}_seconds": f"coalesce(size_{unit}s, 0) * ({seconds})" for unit in units},
-        "edges": "1",
-    }
-
-
-#: The times at which a run changes what is in use -> by how much.
-EDGES_OF_RUN: Final = {
-    "start_time": _edge("", f"{hour_of('start_time')} + {HOUR} - start_time"),
-    "end_time": _edge("-", f"end_time - {hour_of('end_time')} - {HOUR}"),
-}
-#: Whether an image has a start and an end that count.
-HELD: Final = f"start_time <= end_time AND end_time - start_time < {TOO_LONG}"
-
-
-def levels(images: str) -> str:
-    """SQL: what the runs of `images` add to occupied_hour: a row where each starts and one where it ends."""
-    return " UNION ALL ".join(
-        f"SELECT {hour_of(time)} AS hour, {', '.join(QUEUE)}, {columns(more)} FROM ({images}) WHERE {HELD}"
-        for time, more in EDGES_OF_RUN.items()
-    )
+    bins = {f"bin_{what}": _BINS[what] for what in wanted}
+    middle = f"SELECT {columns({'month': 'month', **KEYS, **SUMS, **bins})}, end_time FROM ({inner}) AS job LIMIT -1"
+    if not wanted:
+        return middle
+    counted = {name: f"(bin_{what} IS {edge})" for what in wanted for edge, name in COUNTS[what].items()}
+    names = ", ".join(("month", *KEYS, *SUMS, "end_time"))
+    return f"SELECT {names}, {columns(counted)} FROM ({middle})"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.ledger import SCHEMA as LEDGER
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
-from adminkit.trace.rollup import TABLES as ROLLUP_TABLES
+from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -83,6 +84,14 @@ def timed(argv: Sequence[str], stdin: str | None = None, cores: Sequence[int] = 
     if done.returncode:
         raise SystemExit(f"{' '.join(argv)[:200]}: exit {done.returncode}: {done.stderr.decode()[-2000:]}")
     return seconds
+
+
+def processor(argv: Sequence[str]) -> float:
+    """Seconds of processor time that a command takes, with what it starts. Raises when it fails."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    timed(argv, cores=CORES)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def peak_memory(argv: Sequence[str]) -> int:

@@ -7,33 +7,49 @@
 
 #define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
 #define MOST_RUNS 64
-#define KEY "CREATE TABLE key (id INTEGER PRIMARY KEY, a, b, c, d, e, f, g, h, i, j, k, l, m);"
-#define ENDED(name) "CREATE TABLE " name " (span, key, x, y, a, b, c, d, e, f, g, h, i, j, k, l, m);"
-#define SAME                                                                                                 \
-    "a IS ?1 AND b IS ?2 AND c IS ?3 AND d IS ?4 AND e IS ?5 AND f IS ?6 AND g IS ?7 AND h IS ?8 AND i IS "  \
-    "?9"
+#define SUMS "a, b, c, d, e, f, g, h, i, j, k, l, m"
 #define PLACES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
+#define PARTS(user, account) "?1, ?2, " user ", " account ", ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
+#define SAME(user, account) "(a, b, c, d, e, f, g, h, i, j, k, l, m, n) IS (" PARTS(user, account) ")"
+#define EVERYBODY "SELECT id FROM key WHERE " SAME("NULL", "NULL")
 
 static const char *const tables =
-    KEY ENDED("month") ENDED("day") "CREATE TABLE queue (id INTEGER PRIMARY KEY, a, b); CREATE TABLE hour "
-                                    "(hour, queue, a, b, c, d, e, f, g);";
+    "CREATE TABLE key (id INTEGER PRIMARY KEY, " SUMS ", n, everybody);"
+    "CREATE TABLE month (month, key, " SUMS ", counts, PRIMARY KEY (month, key));"
+    "CREATE TABLE user (month, key, " SUMS ", counts, PRIMARY KEY (month, key));";
 
-static const struct ak_store_options options = {
-    .rollup = {.n = 7,
-               .word = {"find=SELECT id FROM key WHERE " SAME
-                        " AND j IS ?10 AND k IS ?11 AND l IS ?12 AND m IS ?13",
-                        "make=INSERT INTO key VALUES (NULL, " PLACES ", ?10, ?11, ?12, ?13)",
-                        "find-queue=SELECT id FROM queue WHERE a IS ?1 AND b IS ?2",
-                        "make-queue=INSERT INTO queue VALUES (NULL, ?1, ?2)",
-                        "month=INSERT INTO month VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-                        "day=INSERT INTO day VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-                        "hour=INSERT INTO hour VALUES (" PLACES ")"}}};
+static struct ak_store_options options = {
+    .rollup = {.n = 4,
+               .word = {"find=SELECT id FROM key WHERE " SAME("?3", "?4"),
+                        "make-everybody=INSERT INTO key SELECT NULL, " PARTS(
+                            "NULL", "NULL") ", NULL WHERE NOT EXISTS (" EVERYBODY ")",
+                        "make=INSERT INTO key SELECT NULL, " PARTS(
+                            "?3", "?4") ", (" EVERYBODY ") WHERE coalesce(?3, ?4) IS NOT NULL",
+                        "everybody=SELECT coalesce(everybody, id) FROM key WHERE id = ?1"}}};
+
+/* What puts a row into `table`: of its counts the sum. */
+static const char *into(const char *table, int counts, char *sql, size_t size) {
+    int n = snprintf(sql, size, "%s=INSERT INTO %s VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, 0",
+                     table, table);
+    for (int i = 0; i < counts; i++)
+        n += snprintf(sql + n, size - (size_t)n, " + ?%d", 16 + i);
+    strcat(sql, ")");
+    return sql;
+}
+
+static void complete_options(void) {
+    static char month[1024], user[1024];
+    if (options.rollup.n == 4) {
+        options.rollup.word[options.rollup.n++] = into("month", AK_EVERYBODYS, month, sizeof month);
+        options.rollup.word[options.rollup.n++] = into("user", AK_RUN_COUNTS, user, sizeof user);
+    }
+}
 
 static const struct ak_run nothing = {0}; /* has not ended */
 
 /* What is to be stored; `whole` while it fits into 64 bits. */
 struct expected {
-    int64_t sum[AK_SUMS], edges;
+    int64_t sum[AK_SUMS], counts[2]; /* everybody's and users' */
     bool whole;
 };
 
@@ -43,7 +59,9 @@ static void expect(struct expected *expected, const struct ak_run *run, int sign
         return;
     for (int i = 0; i < AK_SUMS; i++)
         expected->whole &= !__builtin_add_overflow(expected->sum[i], sign * image.sum[i], &expected->sum[i]);
-    expected->edges += sign * 2 * image.held;
+    for (int i = 0; i < AK_BINS; i++)
+        for (int table = i < 2 ? 0 : 1; table < 2; table++)
+            expected->counts[table] += image.bin[i] >= 0 ? sign : 0;
 }
 
 static void bind(sqlite3_stmt *rolled, int place, const struct ak_run *run) {
@@ -87,13 +105,14 @@ static void compare(struct ak_store *store, const struct expected *expected) {
     for (int i = 0; i < AK_SUMS * 2; i++) {
         char sql[80];
         snprintf(sql, sizeof sql, "SELECT total(%c) FROM %s", 'a' + i % AK_SUMS,
-                 i < AK_SUMS ? "month" : "day");
+                 i < AK_SUMS ? "month" : "user");
         int64_t found = ask(store, sql), due = expected->sum[i % AK_SUMS];
         must(due > (INT64_C(1) << 52) || due < -(INT64_C(1) << 52) || found == due);
     }
-    must(ask(store, "SELECT total(g) FROM hour") == expected->edges);
-    must(ask(store, "SELECT count(*) FROM (SELECT 1 FROM key GROUP BY a, b, c, d, e, f, g, h, i, j, k, l, m"
-                    " HAVING count(*) > 1)") == 0);
+    must(ask(store, "SELECT total(counts) FROM month") == expected->counts[0]);
+    must(ask(store, "SELECT total(counts) FROM user") == expected->counts[1]);
+    must(ask(store, "SELECT count(*) FROM (SELECT 1 FROM key GROUP BY " SUMS ", n HAVING count(*) > 1)") ==
+         0);
 }
 
 static sqlite3_stmt *prepared(sqlite3 *db, int runs) {
@@ -140,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct expected expected = {.whole = true};
     size_t n = 0, at = 1;
     memset(run, 0, sizeof run);
+    complete_options();
     while (at < size && n < MOST_RUNS)
         at += read_run(data + at, size - at, &run[n++]);
     must(sqlite3_open(":memory:", &store.db) == SQLITE_OK);
@@ -150,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (whole && expected.whole)
         compare(&store, &expected);
     if (whole && none)
-        must(ask(&store, "SELECT (SELECT count(*) FROM month) + (SELECT count(*) FROM hour)") == 0);
+        must(ask(&store, "SELECT (SELECT count(*) FROM month) + (SELECT count(*) FROM user)") == 0);
     ak_rollup_close(&store);
     sqlite3_close(store.db);
     return 0;

@@ -11,7 +11,7 @@ import pytest
 
 from adminkit.trace import rollup
 from adminkit.trace.rollup_load import RUN, loading, rolled
-from adminkit.trace.rollup_row import SPANS
+from adminkit.trace.rollup_row import MONTH
 from tests.native import helper
 from tests.support.builders import make_trace
 
@@ -58,7 +58,8 @@ def test_more_groups_than_are_held_at_once_are_put_away_in_between(path: Path) -
     count = "WITH c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 139999) "
     run = of({"user": "'u' || (i % 135000)", "queue": "'q' || (i % 3)"})
     assert not summed(path, f"{count}{run} FROM c").error
-    assert stored(path, "SELECT count(DISTINCT key), sum(jobs) FROM ended_month") == [(135_000, 140_000)]
+    assert stored(path, "SELECT count(DISTINCT key), sum(jobs) FROM ended_month_user") == [(135_000, 140_000)]
+    assert stored(path, "SELECT count(*), sum(jobs) FROM ended_month") == [(3, 140_000)]
 
 
 @pytest.mark.parametrize("value", ["9223372036854775807", "-9223372036854775807 - 1", "0", "-1", "4e18", "NULL"])
@@ -70,15 +71,17 @@ def test_no_number_of_a_run_is_too_large(path: Path, column: str, value: str) ->
     ]
 
 
-def test_every_time_has_the_month_and_the_day_that_sqlite_says(path: Path) -> None:
+def test_every_time_has_the_month_that_sqlite_says_and_its_day(path: Path) -> None:
     end = f"(i * 25_340_230 + i * i % 86400 - {10**9})".replace("_", "")  # 1938 to 9999
     count = "WITH c (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 10038) "
     assert not summed(path, f"{count}{of({'end_time': end, 'user': f'CAST({end} AS TEXT)'})} FROM c").error
-    for span, sql in SPANS.items():
-        rows = (
-            f"SELECT {span} AS found, CAST(user AS INTEGER) AS end_time FROM ended_{span} JOIN rollup_key ON id = key"
-        )
-        assert stored(path, f"SELECT count(*), sum(found = {sql}) FROM ({rows})") == [(10039, 10039)]
+    days = " + ".join(f"day_{day} * {day - 1}" for day in range(1, 32))
+    rows = (
+        f"SELECT month, CAST(user AS INTEGER) AS end_time, month + 86400 * ({days}) AS day"
+        " FROM ended_month_user JOIN rollup_key ON id = key"
+    )
+    right = f"sum(month = {MONTH}), sum(day <= end_time AND end_time < day + 86400)"
+    assert stored(path, f"SELECT count(*), {right} FROM ({rows})") == [(10039, 10039, 10039)]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +95,14 @@ def test_every_time_has_the_month_and_the_day_that_sqlite_says(path: Path) -> No
         (of({}), {"find": ""}, "--rollup: of the statements"),
         (of({}), {"other": "SELECT 1"}, "--rollup: no such statement"),
         (of({}), {"month": "INSERT INTO fact VALUES (?1, 0, 0, 0)"}, "a parameter for each column"),
-        (of({}), {"hour": "INSERT INTO nowhere VALUES (?1, ?2)"}, "no such table: nowhere"),
+        (of({}), {"user": "INSERT INTO nowhere VALUES (?1, ?2)"}, "no such table: nowhere"),
         (of({}), {"make": "INSERT INTO rollup_key (id) VALUES (?1)"}, "column index out of range"),
+        (
+            of({"user": "'u'"}),
+            {"make": "INSERT INTO fact SELECT ?1, ?14, 0, 0 WHERE FALSE"},
+            "makes no row that find= finds",
+        ),
+        (of({}), {"everybody": "SELECT 1 FROM job WHERE job_id_raw = ?1"}, "--rollup everybody="),
     ],
 )
 def test_what_cannot_be_added_up_ends_the_load_with_nothing_written(

@@ -122,10 +122,10 @@ def test_a_curve_has_the_exact_shares_at_the_edges_of_the_bins(tmp_path: Path) -
     ("name", "options", "rolled", "why"),
     [
         ("accuracy", {}, True, "the study's selection"),
-        ("accuracy", {"states": "all", "min_elapsed": "5m"}, True, "states are in the key, 5 minutes are an edge"),
+        ("accuracy", {"states": "all", "min_elapsed": "0"}, True, "states are in the key, and who ran at all"),
         ("accuracy", {"min_elapsed": "45"}, False, "no edge of a bin"),
-        ("accuracy", {"since": f"@{MONDAY}"}, True, "no full day"),
-        ("accuracy", {"since": f"@{MONDAY + 60}"}, True, "the rest of a day is read from the rows"),
+        ("accuracy", {"since": f"@{MONDAY + 60}"}, True, "a part of a month is read from the rows"),
+        ("accuracy", {"min_elapsed": "5m"}, False, "an edge of the counts alone"),
         ("accuracy", {"own": {"points": "1h"}}, True, "a point at an edge"),
         ("accuracy", {"own": {"points": "70m"}}, False, "a point within a bin"),
         ("accuracy", {"exact": True}, False, "--exact"),

@@ -90,7 +90,7 @@ def some_filter(pick: random.Random) -> Filter:
         users=pick.choice(((), ("ada", "nobody"))),
         classes=pick.choice(((), CLASSES[:2])),
         states=pick.choice(((), ("COMPLETED", "TIMEOUT"), ("REQUEUED",))),
-        min_elapsed=pick.choice((None, 0, 60, HOUR)),
+        min_elapsed=pick.choice((None, 0, 60)),
         limit_source=pick.choice((None, "explicit")),
         acting=pick.random() < 0.3,
         checkpoint_code=85,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#define MINUTE 60
 #define HOUR 3600
 #define DAY (24 * HOUR)
 #define LAST 253402300799  /* 9999-12-31T23:59:59Z, the last second that has a month */
@@ -15,7 +16,7 @@
 
 enum { NODES, CPUS, GPUS, SIZES };
 
-static const int32_t edges[] = {
+static const int32_t edges[AK_ELAPSED_BINS] = {
     0,         10,         30,         60,         120,          300,       600,       900,
     1200,      1800,       2700,       1 * HOUR,   3 * HOUR / 2, 2 * HOUR,  3 * HOUR,  4 * HOUR,
     6 * HOUR,  8 * HOUR,   12 * HOUR,  16 * HOUR,  24 * HOUR,    36 * HOUR, 48 * HOUR, 72 * HOUR,
@@ -34,31 +35,45 @@ static bool counts(struct ak_number seconds) {
     return seconds.known && seconds.i >= 0 && seconds.i < TOO_LONG;
 }
 
-/* The upper edge of the bin. */
-static struct ak_number bin_of(struct ak_number seconds) {
-    size_t low = 0, high = sizeof edges / sizeof *edges - 1;
+/* Which bin, or -1. */
+static int bin_of(struct ak_number seconds) {
+    int low = 0, high = AK_ELAPSED_BINS - 1;
     if (!counts(seconds))
-        return (struct ak_number){0};
+        return -1;
     while (low < high) {
-        size_t middle = (low + high) / 2;
+        int middle = (low + high) / 2;
         if (seconds.i <= edges[middle])
             high = middle;
         else
             low = middle + 1;
     }
-    return some(edges[low]);
+    return low;
 }
 
-/* The hour or day of a time; also of one before 1970. */
-static int64_t span_of(int64_t time, int64_t length) {
+/* The bin's upper edge. */
+static struct ak_number upto(struct ak_number seconds) {
+    int bin = bin_of(seconds);
+    return bin < 0 ? (struct ak_number){0} : some(edges[bin]);
+}
+
+/* The coarser bin of a run's elapsed time that is a part of its key. */
+static struct ak_number ran_upto(struct ak_number elapsed) {
+    return !counts(elapsed) ? (struct ak_number){0}
+                            : some(elapsed.i <= 0        ? 0
+                                   : elapsed.i <= MINUTE ? MINUTE
+                                                         : TOO_LONG - 1);
+}
+
+/* The day of a time; also of one before 1970. */
+static int64_t day_of(int64_t time) {
     int64_t first;
-    return __builtin_sub_overflow(time, (time % length + length) % length, &first) ? time : first;
+    return __builtin_sub_overflow(time, (time % DAY + DAY) % DAY, &first) ? time : first;
 }
 
 /* The first second of a time's month. Days are counted in years from March on, whose months have 31, 30, 31,
  * 30, 31 days, twice. */
 static int64_t month_of(int64_t time) {
-    int64_t day = span_of(time, DAY);
+    int64_t day = day_of(time);
     if (time < 0 || time > LAST)
         return day;
     int64_t days = time / DAY + 719468; /* since 0000-03-01 */
@@ -119,10 +134,11 @@ static void set_key(const struct ak_run *run, struct ak_number limit, struct ak_
         image->key_text[i] = run->text[kept[i]];
     image->key_text[AK_KEY_TEXTS - 1] =
         class_of(either(n[AK_RUN_NODES], n[AK_RUN_REQ_NODES]), either(n[AK_RUN_GPUS], n[AK_RUN_REQ_GPUS]));
-    image->key_number[0] = bin_of(limit);
+    image->key_number[0] = upto(limit);
     image->key_number[1] = some(acting(run));
     image->key_number[2] = some(checkpoint(run));
     image->key_number[3] = n[AK_RUN_EXIT_CODE];
+    image->key_number[4] = ran_upto(n[AK_RUN_ELAPSED]);
 }
 
 /* The sizes; 0 for one that is unknown or nonsense. */
@@ -134,36 +150,25 @@ static void set_sizes(const struct ak_run *run, int64_t size[SIZES], bool known[
     }
 }
 
-/* What is in use from this moment on, and by how much less or more it is for the hour in which the moment is.
- */
-static void set_edge(int64_t hour, int64_t less, int sign, const int64_t size[SIZES], int64_t *at,
-                     int64_t level[AK_LEVELS]) {
-    *at = hour;
-    for (int i = 0; i < SIZES; i++) {
-        level[i] = sign * size[i];
-        level[SIZES + i] = size[i] * less;
-    }
-    level[AK_LEVELS - 1] = 1;
-}
-
 bool ak_image(const struct ak_run *run, struct ak_image *image) {
     const struct ak_number *n = run->number;
     struct ak_number elapsed = n[AK_RUN_ELAPSED], limit = req_limit(run), wait = {0};
-    int64_t size[SIZES], start = n[AK_RUN_START].i, end = n[AK_RUN_END].i, unused = 0, span;
+    int64_t size[SIZES], end = n[AK_RUN_END].i, unused = 0;
     bool known[SIZES], ran = counts(elapsed), limited = ran && above_0(limit);
     *image = (struct ak_image){0};
     if (!n[AK_RUN_END].known)
         return false;
     if (n[AK_RUN_START].known && n[AK_RUN_ELIGIBLE].known)
-        wait.known = !__builtin_sub_overflow(start, n[AK_RUN_ELIGIBLE].i, &wait.i);
+        wait.known = !__builtin_sub_overflow(n[AK_RUN_START].i, n[AK_RUN_ELIGIBLE].i, &wait.i);
     set_key(run, limit, image);
     set_sizes(run, size, known);
     image->month = month_of(end);
-    image->day = span_of(end, DAY);
     image->bin[0] = bin_of(elapsed);
+    image->bin[1] = -1;
+    image->bin[2] = AK_EVERYBODYS + (int)((day_of(end) - image->month) / DAY);
     if (limited) {
-        int64_t accuracy = (elapsed.i * (100 / PERCENT) + limit.i - 1) / limit.i * PERCENT;
-        image->bin[1] = some(accuracy < OVER ? accuracy : OVER);
+        int64_t accuracy = (elapsed.i * (100 / PERCENT) + limit.i - 1) / limit.i;
+        image->bin[1] = AK_ELAPSED_BINS + (int)(accuracy < OVER / PERCENT ? accuracy : OVER / PERCENT);
         accuracy = elapsed.i * MILLION / limit.i;
         image->sum[4] = accuracy < MOST_ACCURATE ? accuracy : MOST_ACCURATE;
         unused = limit.i > elapsed.i ? limit.i - elapsed.i : 0;
@@ -178,12 +183,5 @@ bool ak_image(const struct ak_run *run, struct ak_image *image) {
     }
     image->sum[11] = unused * size[CPUS];
     image->sum[12] = unused * size[GPUS];
-    image->held = n[AK_RUN_START].known && start <= end && !__builtin_sub_overflow(end, start, &span) &&
-                  span < TOO_LONG;
-    if (image->held) {
-        int64_t first = span_of(start, HOUR), last = span_of(end, HOUR);
-        set_edge(first, HOUR - (start - first), 1, size, &image->start.hour, image->start.level);
-        set_edge(last, end - last - HOUR, -1, size, &image->end.hour, image->end.level);
-    }
     return true;
 }

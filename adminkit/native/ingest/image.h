@@ -1,5 +1,5 @@
-/* image.h - what a run adds to the rollups: its key, bins and sums. No I/O. adminkit/trace/rollup.py has the
- * same as SQL, for triggers and the check. Private to the store.
+/* image.h - what a run adds to the rollups: its month, key, sums and bins. No I/O.
+ * adminkit/trace/rollup_row.py has the same as SQL, for triggers and the check. Private to the store.
  */
 #ifndef ADMINKIT_IMAGE_H
 #define ADMINKIT_IMAGE_H
@@ -50,24 +50,23 @@ struct ak_run {
     struct ak_number number[AK_RUN_NUMBERS];
 };
 
-/* The parts of a key, texts first, and of these cluster and queue. */
+/* The parts of a key, texts first; of these user and account are no parts of everybody's. */
 #define AK_KEY_TEXTS 9
-#define AK_QUEUE_TEXTS 2
-#define AK_KEY_NUMBERS 4
-#define AK_BINS 2
+#define AK_KEY_NUMBERS 5
 #define AK_SUMS 13
-#define AK_LEVELS 7
+/* Counts of runs: by bin of elapsed, by bin of accuracy, by day of the month. */
+#define AK_ELAPSED_BINS 29
+#define AK_ACCURACY_BINS 22
+#define AK_EVERYBODYS (AK_ELAPSED_BINS + AK_ACCURACY_BINS)
+#define AK_RUN_COUNTS (AK_EVERYBODYS + 31)
+#define AK_BINS 3
 
 struct ak_image {
     struct ak_slice key_text[AK_KEY_TEXTS];
     struct ak_number key_number[AK_KEY_NUMBERS];
-    int64_t month, day; /* of the end: their first second */
-    struct ak_number bin[AK_BINS];
+    int64_t month; /* of the end: its first second */
     int64_t sum[AK_SUMS];
-    bool held; /* has a start and an end that count */
-    struct {
-        int64_t hour, level[AK_LEVELS];
-    } start, end;
+    int bin[AK_BINS]; /* which of AK_RUN_COUNTS count the run; -1 for one that is unknown */
 };
 
 /* False: the run has not ended, and adds nothing. */

@@ -100,13 +100,17 @@ static int ask(sqlite3_stmt *statement, const struct list *list, int64_t *number
 /* The number from the database, where the row is made if there is none. */
 static bool look_up(struct ak_numbered *numbered, struct ak_store *store, const struct list *list,
                     int64_t *number) {
+    sqlite3_stmt *const in_turn[] = {numbered->find, numbered->before, numbered->make, numbered->find};
     bool found = false;
-    int code = ask(numbered->find, list, number, &found);
-    if (code == SQLITE_DONE && !found) {
-        code = ask(numbered->make, list, number, &found);
-        *number = sqlite3_last_insert_rowid(store->db);
+    for (size_t i = 0; i < sizeof in_turn / sizeof *in_turn && !found; i++) {
+        if (ask(in_turn[i], list, number, &found) != SQLITE_DONE)
+            return ak_store_failed(store, "--rollup");
+        if (in_turn[i] == numbered->make && sqlite3_changes(store->db)) {
+            *number = sqlite3_last_insert_rowid(store->db);
+            found = true;
+        }
     }
-    return code == SQLITE_DONE || ak_store_failed(store, "--rollup");
+    return found || ak_store_fault(store, "--rollup: make= makes no row that find= finds");
 }
 
 bool ak_numbered_of(struct ak_numbered *numbered, struct ak_store *store, const char *parts, size_t n,
@@ -134,12 +138,14 @@ bool ak_numbered_of(struct ak_numbered *numbered, struct ak_store *store, const 
 }
 
 bool ak_numbered_open(struct ak_numbered *numbered, struct ak_store *store, const char *find,
-                      const char *make) {
+                      const char *before, const char *make) {
     *numbered = (struct ak_numbered){.slots = calloc(1, sizeof *numbered->slots)};
     if (!numbered->slots)
         return ak_store_fault(store, "out of memory");
     sqlite3_randomness(sizeof numbered->seed, &numbered->seed);
     return (sqlite3_prepare_v3(store->db, find, -1, SQLITE_PREPARE_PERSISTENT, &numbered->find, NULL) ==
+                SQLITE_OK &&
+            sqlite3_prepare_v3(store->db, before, -1, SQLITE_PREPARE_PERSISTENT, &numbered->before, NULL) ==
                 SQLITE_OK &&
             sqlite3_prepare_v3(store->db, make, -1, SQLITE_PREPARE_PERSISTENT, &numbered->make, NULL) ==
                 SQLITE_OK) ||
@@ -148,6 +154,7 @@ bool ak_numbered_open(struct ak_numbered *numbered, struct ak_store *store, cons
 
 void ak_numbered_close(struct ak_numbered *numbered) {
     sqlite3_finalize(numbered->find);
+    sqlite3_finalize(numbered->before);
     sqlite3_finalize(numbered->make);
     free(numbered->slots);
     free(numbered->text);

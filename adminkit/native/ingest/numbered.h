@@ -18,16 +18,17 @@ bool ak_parts_number(struct ak_parts *parts, bool known, int64_t number);
 /* What was numbered already, kept in memory up to a bound, so that most lists need no statement. */
 struct ak_numbered {
     struct ak_slots *slots;
-    sqlite3_stmt *find, *make;
+    sqlite3_stmt *find, *before, *make;
     uint64_t seed;
     char *text; /* the lists of every slot, one behind the other */
     size_t used, room;
 };
 
-/* `find` is a SELECT of a list's number, with a parameter for each part, `make` an INSERT where that finds
- * none; the number is the rowid. False: store->error. ak_numbered_close() is due in both cases. */
+/* `find` is a SELECT of a list's number, with a parameter for each part, `before` and `make` INSERTs where
+ * that finds none, with the same parameters; of what both did the number is found again. False: store->error.
+ * ak_numbered_close() is due in both cases. */
 bool ak_numbered_open(struct ak_numbered *numbered, struct ak_store *store, const char *find,
-                      const char *make);
+                      const char *before, const char *make);
 
 /* The number of a list, the first `n` bytes of parts that were put together. False: store->error. */
 bool ak_numbered_of(struct ak_numbered *numbered, struct ak_store *store, const char *parts, size_t n,

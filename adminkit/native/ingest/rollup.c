@@ -2,6 +2,7 @@
 #include "rollup.h"
 #include "image.h"
 #include "numbered.h"
+#include "slots.h"
 #include "statement.h"
 #include "sums.h"
 
@@ -11,24 +12,24 @@
 #define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
 
 /* The statements: NAME=SQL. */
-enum word { FIND, MAKE, FIND_QUEUE, MAKE_QUEUE, MONTH, DAY, HOUR, ROWS, WORDS };
+enum word { FIND, MAKE_EVERYBODY, MAKE, EVERYBODY, MONTH, USER, ROWS, WORDS };
 static const char *const names[WORDS] = {
-    "find=", "make=", "find-queue=", "make-queue=", "month=", "day=", "hour=", "rows="};
+    "find=", "make-everybody=", "make=", "everybody=", "month=", "user=", "rows="};
 
 /* A run that the row's statement takes away or puts in. */
 struct change {
     bool any;
     struct ak_image image; /* without the texts of its key, which are in `key` */
     struct ak_parts key;
-    size_t queue; /* bytes of `key` that are cluster and queue */
 };
 
 struct ak_rollup {
     const char *sql[WORDS];
     struct change old, new;
     const char *fault; /* in the row's columns */
-    struct ak_numbered keys, queues;
-    struct ak_sums month, day, hour;
+    struct ak_numbered keys;
+    sqlite3_stmt *everybody;
+    struct ak_sums user, month; /* the second is made of the first when that is put away */
 };
 
 /* ---- rolled() ---- */
@@ -68,11 +69,8 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
     change->key.n = 0;
     if (!change->any)
         return NULL;
-    for (int i = 0; i < AK_KEY_TEXTS; i++) {
+    for (int i = 0; i < AK_KEY_TEXTS; i++)
         whole &= ak_parts_text(&change->key, change->image.key_text[i]);
-        if (i < AK_QUEUE_TEXTS)
-            change->queue = change->key.n;
-    }
     for (int i = 0; i < AK_KEY_NUMBERS; i++)
         whole &=
             ak_parts_number(&change->key, change->image.key_number[i].known, change->image.key_number[i].i);
@@ -96,36 +94,45 @@ static void rolled(sqlite3_context *context, int n, sqlite3_value **value) {
 
 /* ---- sums ---- */
 
-static bool add_hour(struct ak_rollup *rollup, struct ak_store *store, int64_t hour, int64_t queue,
-                     const int64_t *level, int sign) {
-    return ak_sums_add(&rollup->hour, store, (int64_t[]){hour, queue, 0}, level, sign);
+/* The key of everybody's runs that are otherwise as those of `key`. */
+static bool everybody_of(struct ak_rollup *rollup, struct ak_store *store, int64_t key, int64_t *found) {
+    sqlite3_bind_int64(rollup->everybody, 1, key);
+    bool any = sqlite3_step(rollup->everybody) == SQLITE_ROW;
+    *found = any ? sqlite3_column_int64(rollup->everybody, 0) : 0;
+    sqlite3_reset(rollup->everybody);
+    return any || ak_store_failed(store, "--rollup everybody=");
 }
 
-static bool add_hours(struct ak_rollup *rollup, struct ak_store *store, const struct change *change,
-                      int sign) {
-    const struct ak_image *image = &change->image;
-    int64_t queue;
-    return ak_numbered_of(&rollup->queues, store, change->key.bytes, change->queue, &queue) &&
-           (!image->held || (add_hour(rollup, store, image->start.hour, queue, image->start.level, sign) &&
-                             add_hour(rollup, store, image->end.hour, queue, image->end.level, sign)));
+static bool put_away(struct ak_rollup *rollup, struct ak_store *store) {
+    bool whole = true;
+    for (size_t i = 0; i < rollup->user.slots->n && whole; i++) {
+        int64_t everybody;
+        if (ak_sums_full(&rollup->month)) {
+            whole = ak_sums_put_away(&rollup->month, store);
+            ak_sums_forget(&rollup->month);
+        }
+        whole = whole && everybody_of(rollup, store, ak_sums_key(&rollup->user, i), &everybody) &&
+                ak_sums_add_entry(&rollup->month, store, &rollup->user, i, everybody);
+    }
+    return whole && ak_sums_put_away(&rollup->user, store) && ak_sums_put_away(&rollup->month, store);
+}
+
+static bool make_room(struct ak_rollup *rollup, struct ak_store *store) {
+    if (!ak_sums_full(&rollup->user))
+        return true;
+    bool whole = put_away(rollup, store);
+    ak_sums_forget(&rollup->user);
+    ak_sums_forget(&rollup->month);
+    return whole;
 }
 
 static bool add(struct ak_rollup *rollup, struct ak_store *store, const struct change *change, int sign) {
     const struct ak_image *image = &change->image;
-    int64_t group[2 + AK_BINS + 1] = {image->month};
-    if (!change->any)
-        return true;
-    if (!ak_numbered_of(&rollup->keys, store, change->key.bytes, change->key.n, &group[1]))
-        return false;
-    for (int i = 0; i < AK_BINS; i++) {
-        group[2 + i] = image->bin[i].known ? image->bin[i].i : 0;
-        group[2 + AK_BINS] |= (int64_t)!image->bin[i].known << (2 + i);
-    }
-    if (!ak_sums_add(&rollup->month, store, group, image->sum, sign))
-        return false;
-    group[0] = image->day;
-    return ak_sums_add(&rollup->day, store, group, image->sum, sign) &&
-           add_hours(rollup, store, change, sign);
+    int64_t group[AK_SUMS_GROUPS] = {image->month};
+    return !change->any ||
+           (ak_numbered_of(&rollup->keys, store, change->key.bytes, change->key.n, &group[1]) &&
+            make_room(rollup, store) &&
+            ak_sums_add(&rollup->user, store, group, image->sum, image->bin, AK_BINS, sign));
 }
 
 void ak_rollup_forget(struct ak_store *store) {
@@ -161,9 +168,8 @@ bool ak_rollup_finish(struct ak_store *store) {
     struct ak_rollup *rollup = store->rollup;
     if (rollup)
         sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
-    return !rollup || ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) &&
-                       ak_sums_put_away(&rollup->month, store) && ak_sums_put_away(&rollup->day, store) &&
-                       ak_sums_put_away(&rollup->hour, store));
+    return !rollup ||
+           ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) && put_away(rollup, store));
 }
 
 /* ---- open, close ---- */
@@ -196,11 +202,13 @@ bool ak_rollup_open(struct ak_store *store) {
         return ak_store_failed(store, "rolled()");
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     return read_words(rollup, store) &&
-           ak_numbered_open(&rollup->keys, store, rollup->sql[FIND], rollup->sql[MAKE]) &&
-           ak_numbered_open(&rollup->queues, store, rollup->sql[FIND_QUEUE], rollup->sql[MAKE_QUEUE]) &&
-           ak_sums_open(&rollup->month, store, rollup->sql[MONTH], 2 + AK_BINS, AK_SUMS) &&
-           ak_sums_open(&rollup->day, store, rollup->sql[DAY], 2 + AK_BINS, AK_SUMS) &&
-           ak_sums_open(&rollup->hour, store, rollup->sql[HOUR], 2, AK_LEVELS);
+           ak_numbered_open(&rollup->keys, store, rollup->sql[FIND], rollup->sql[MAKE_EVERYBODY],
+                            rollup->sql[MAKE]) &&
+           (sqlite3_prepare_v2(store->db, rollup->sql[EVERYBODY], -1, &rollup->everybody, NULL) ==
+                SQLITE_OK ||
+            ak_store_failed(store, "--rollup everybody=")) &&
+           ak_sums_open(&rollup->month, store, rollup->sql[MONTH], AK_SUMS, AK_EVERYBODYS) &&
+           ak_sums_open(&rollup->user, store, rollup->sql[USER], AK_SUMS, AK_RUN_COUNTS);
 }
 
 void ak_rollup_close(struct ak_store *store) {
@@ -208,10 +216,9 @@ void ak_rollup_close(struct ak_store *store) {
     if (!rollup)
         return;
     ak_sums_close(&rollup->month);
-    ak_sums_close(&rollup->day);
-    ak_sums_close(&rollup->hour);
+    ak_sums_close(&rollup->user);
+    sqlite3_finalize(rollup->everybody);
     ak_numbered_close(&rollup->keys);
-    ak_numbered_close(&rollup->queues);
     free(rollup->old.key.bytes);
     free(rollup->new.key.bytes);
     free(rollup);
