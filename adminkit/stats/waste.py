@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import add, blocks, grouped, numbered, taken
 from adminkit.stats.waste_gaps import Given, gaps, waiting
 from adminkit.stats.waste_room import Node, Room, known_nodes, room
 from adminkit.stats.waste_runs import BLOCK, Held, Reader, counted
@@ -19,11 +20,7 @@ if TYPE_CHECKING:
 
 #: Kinds of waste, in the order of the report.
 KINDS: Final = ("limits", *SHAPES, "gaps")
-_LIMITS: Final = """
-SELECT queue, count(*), sum(unused * size_gpus), sum(unused * size_cpus), sum(unused * size_nodes),
-    count(*) - count(size_gpus), count(*) - count(size_cpus), count(*) - count(size_nodes)
-FROM (SELECT *, req_limit - elapsed AS unused FROM run WHERE {where}) GROUP BY queue ORDER BY queue
-"""
+_UNUSED: Final = ("req_limit - elapsed", "size_gpus", "size_cpus", "size_nodes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +87,28 @@ def waste(db: sqlite3.Connection, chosen: Filter, now: int, rows: int = BLOCK) -
 
 
 def _limits(db: sqlite3.Connection, chosen: Filter) -> tuple[list[Waste], Mapping[str, int], dict[str, int]]:
-    """The runs that ended in the window with some of their limit left."""
+    """The runs that ended in the window with some of their limit left; how many of them have an unknown size."""
+    import numpy as np
+
     plain = select(chosen, limits=True)
     rules = {"not_started": "start_time > 0", **plain.rules, "limit_reached": "req_limit > elapsed"}
     selection = Selection(plain.within, rules, plain.params)
-    left_out = LeftOut(db, selection)
-    rows, unknown = [], {"gpu": 0, "cpu": 0, "node": 0}
-    for queue, jobs, *seconds, gpu, cpu, node in db.execute(
-        _LIMITS.format(where=selection.counting), selection.params
-    ).fetchall():
-        rows.append(Waste(queue, "limits", jobs, *seconds))
-        for name, many in (("gpu", gpu), ("cpu", cpu), ("node", node)):
-            unknown[name] += many
-    return rows, left_out.counts(sum(one.jobs or 0 for one in rows)), unknown
+    jobs = taken(db, selection, ("queue",), _UNUSED)
+    number, keys = grouped(*jobs.texts)
+    sums = np.zeros((3, len(keys)))
+    known = np.zeros((3, len(keys)), np.int64)
+    for block in blocks(jobs.jobs):
+        mine, (unused, *sizes) = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
+        for total, count, size in zip(sums, known, sizes, strict=True):
+            add(total, mine, unused * size)
+            count += np.bincount(mine[~np.isnan(size)], minlength=len(keys))
+    many = numbered(number, len(keys))
+    rows = [
+        Waste(name, "limits", int(many[k]), *(float(sums[n, k]) if known[n, k] else None for n in range(3)))
+        for k, (name,) in enumerate(keys)
+    ]
+    unknown = {name: int((many - count).sum()) for name, count in zip(("gpu", "cpu", "node"), known, strict=True)}
+    return rows, jobs.excluded, unknown
 
 
 def _sum(kind: str, rows: Sequence[Waste]) -> Waste:
