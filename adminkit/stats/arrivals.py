@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, taken
+from adminkit.stats.taken import blocks, taken
 from adminkit.stats.window import Known, clamped, known_times
+from adminkit.trace.columns import Texts
 from adminkit.units import local_time
 
 if TYPE_CHECKING:
@@ -102,7 +103,10 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         there = known_times(db, replace(chosen, since=0), now)
         (first,) = db.execute(_FIRST_EVER, {"clusters": json.dumps(names)}).fetchone()
-    times, sizes, queues, queue_names = _submissions(jobs)
+    excluded = jobs.excluded
+    columns, texts = [*jobs.numbers], jobs.texts
+    del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB or more
+    times, sizes, queues, queue_names = _submissions(texts, columns)
     hours = edges(*_window(chosen, times, there, first, now), "hour", tz)
     came = _came(times, sizes, hours)
     found: list[Row] = []
@@ -115,31 +119,48 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
         days = edges(hours[0], hours[-1], "week" if hours[-1] - hours[0] > MOST_DAYS * 86_400 else "day", tz)
     over_time = [int(count) for count in np.histogram(times, days)[0]] if days else []
     several = int((sizes > 1).sum())
-    return Arrivals(found, came.overall(), several, days, over_time, zones(days, tz), jobs.excluded, names, ends)
+    return Arrivals(found, came.overall(), several, days, over_time, zones(days, tz), excluded, names, ends)
 
 
-def _submissions(jobs: Taken) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
-    """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names."""
+def _submissions(
+    texts: Sequence[Texts], columns: list[NDArray[Any]]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
+    """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names. `columns`,
+    the times and the groups, are taken away."""
     import numpy as np
 
-    of_cluster, *of_queue = jobs.texts
-    times, groups = (column.astype(np.int64) for column in jobs.numbers)
-    groups[groups > 0] += of_cluster.codes[groups > 0].astype(np.int64) << 40  # ids of jobs have 32 bits
+    of_cluster, *of_queue = texts
+    groups, times = _whole(columns.pop()), _whole(columns.pop())
+    several, leads = np.flatnonzero(groups).astype(np.int32), groups == 0
+    groups = groups[several]
+    if len(of_cluster.names) > 1:
+        groups = groups + (of_cluster.codes[several].astype(np.int64) << 40)  # ids of jobs have 32 bits
     names: list[str | None] = [None]
-    queues = np.zeros(len(times), np.int32)
+    queues: NDArray[Any] = np.zeros(0, np.int32)
     for one in of_queue:
         names = sorted(one.names, key=lambda name: (name is None, name or ""))
         queues = np.array([names.index(name) for name in one.names], np.int32)[one.codes]
-    alone, several = np.flatnonzero(groups == 0), np.flatnonzero(groups)
-    several = several[np.lexsort((queues[several], times[several], groups[several]))]
+    of_several = [queues[several]] if of_queue else []
+    order = np.lexsort((*of_several, times[several], groups))
+    several, groups = several[order], groups[order]
     first = np.ones(len(several), bool)
-    first[1:] = (np.diff(groups[several]) != 0) | (np.diff(times[several]) != 0)
+    first[1:] = (groups[1:] != groups[:-1]) | (times[several][1:] != times[several][:-1])
     heads = np.flatnonzero(first)
-    sizes = np.concatenate((np.ones(len(alone), np.int64), np.diff(np.append(heads, len(several)))))
-    leaders = np.concatenate((alone, several[heads]))
-    order = np.argsort(times[leaders], kind="stable")
-    leaders = leaders[order]
-    return times[leaders], sizes[order], queues[leaders], names
+    del order, groups, first
+    sizes = np.ones(len(times), np.int32)
+    sizes[several[heads]] = np.diff(np.append(heads, len(several)))
+    leads[several[heads]] = True
+    times, sizes, queues = times[leads], sizes[leads], queues[leads] if of_queue else queues
+    order = np.argsort(times, kind="stable")
+    return times[order], sizes[order], queues[order] if of_queue else queues, names
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers, of 32 bits where differences of them have no more."""
+    import numpy as np
+
+    small = not len(values) or (float(values.min()) >= 0 and float(values.max()) < 2**31)
+    return values.astype(np.int32 if small else np.int64, copy=False)
 
 
 def _window(chosen: Filter, times: NDArray[Any], there: Known, first: int | None, now: int) -> tuple[int, int]:
@@ -219,7 +240,9 @@ def _by_time(came: _Came, key: Callable[[int], str], fixed: Sequence[str]) -> li
     values = fixed or tuple(dict.fromkeys(keys))
     codes = {value: code for code, value in enumerate(values)}
     of_hour = np.array([codes[one] for one in keys], np.int64)
-    of_time = of_hour[np.searchsorted(came.hours, came.times, "right") - 1]
+    of_time = np.zeros(len(came.times), np.int32)
+    for block in blocks(len(of_time)):
+        of_time[block] = of_hour[np.searchsorted(came.hours, came.times[block], "right") - 1]
     gaps = np.diff(came.times)
     return [
         came.row(value, mine, gaps[mine[mine > 0] - 1], of_hour == code)

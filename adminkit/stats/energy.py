@@ -15,7 +15,7 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.stats.efficiencies import IDLE
 from adminkit.stats.efficiency import GPU_SECONDS, JOBSTATS, sql_functions
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, as_they_come, grouped, taken
+from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, taken
 from adminkit.trace.columns import Texts
 
 if TYPE_CHECKING:
@@ -77,24 +77,23 @@ def energy(db: sqlite3.Connection, chosen: Filter, part: str, node_watts: float)
     with snapshot(db):
         sql_functions(db)
         jobs = taken(db, selection, ("cluster", PARTS[part], "node_list"), _NUMBERS)
-        cpus = _cpus_held(db, *jobs.texts[::2])
+        there, cpus = _cpus_held(db, *jobs.texts[::2])
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    groups = _groups(jobs, cpus, node_watts)
+    groups = _groups(jobs, there, cpus, node_watts)
     overall = Group(None, None)
     for name in _SUMMED:
         setattr(overall, name, sum(getattr(group, name) for group in groups))
     return Energy(sorted(groups, key=_order), overall, jobs.excluded, names, ends)
 
 
-def _cpus_held(db: sqlite3.Connection, clusters: Texts, lists: Texts) -> NDArray[Any]:
-    """Of each run cpus_of_nodes(); NaN where one is unknown."""
+def _cpus_held(db: sqlite3.Connection, clusters: Texts, lists: Texts) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Of each run a number, and for each number cpus_of_nodes(); NaN where one is unknown."""
     import numpy as np
 
     there = cpus_of_nodes(db)
     number, keys = grouped(clusters, lists)
     sums = [there(cluster, text) for cluster, text in keys]
-    found: NDArray[Any] = np.array([np.nan if one is None else one for one in sums], np.float64)[number]
-    return found
+    return number, np.array([np.nan if one is None else one for one in sums], np.float64)
 
 
 def cpus_of_nodes(db: sqlite3.Connection) -> Callable[[str, str | None], int | None]:
@@ -108,11 +107,28 @@ def cpus_of_nodes(db: sqlite3.Connection) -> Callable[[str, str | None], int | N
     return there
 
 
-def _groups(jobs: Taken, cpus_there: NDArray[Any], node_watts: float) -> list[Group]:
+def _groups(jobs: Taken, there: NDArray[Any], cpus_there: NDArray[Any], node_watts: float) -> list[Group]:
+    """`there` and `cpus_there` are of _cpus_held(). A few rows at a time: each has two dozen numbers on the way."""
     import numpy as np
 
     number, keys = as_they_come(*grouped(*jobs.texts[:2]))
-    elapsed, nodes, cpus, gpus, joules, busy, told = (one.astype(np.float64) for one in jobs.numbers)
+    sums = {name: np.zeros(len(keys)) for name in _SUMMED}
+    for block in blocks(len(number)):
+        some = [one[block].astype(np.float64) for one in jobs.numbers]
+        for name, column in _columns(some, cpus_there[there[block]], node_watts).items():
+            add(sums[name], number[block], column)
+    groups = [Group(value, cluster) for cluster, value in keys]
+    for name, totals in sums.items():
+        for group, total in zip(groups, totals.tolist(), strict=True):
+            setattr(group, name, type(getattr(group, name))(total))
+    return [group for group in groups if group.jobs]
+
+
+def _columns(numbers: Sequence[NDArray[Any]], cpus_there: NDArray[Any], node_watts: float) -> dict[str, NDArray[Any]]:
+    """What each run adds to the fields of its group; `numbers` are those of _NUMBERS."""
+    import numpy as np
+
+    elapsed, nodes, cpus, gpus, joules, busy, told = numbers
     with np.errstate(divide="ignore", invalid="ignore"):
         ran = elapsed > 0
         node_seconds = np.where(ran, elapsed * np.where(nodes > 0, nodes, 1), 0)
@@ -123,19 +139,13 @@ def _groups(jobs: Taken, cpus_there: NDArray[Any], node_watts: float) -> list[Gr
         idle = had_gpus & (np.where(np.isnan(told), busy / (elapsed * gpus), told) < IDLE)
         shared = measured & (cpus < cpus_there)
         unsure = measured & (np.isnan(cpus) | np.isnan(cpus_there))
-    columns = {
+    return {
         "jobs": ran, "measured": measured, "capped": capped, "shared": shared, "unsure": unsure, "idle": idle,
         "joules": np.where(measured, joules, 0), "shared_joules": np.where(shared, joules, 0),
         "idle_joules": np.where(idle, joules, 0), "node_seconds": np.where(measured, node_seconds, 0),
         "gpu_joules": np.where(had_gpus, joules, 0), "gpu_seconds": np.where(had_gpus, elapsed * gpus, 0),
         "node_seconds_all": node_seconds,
     }  # fmt: skip
-    groups = [Group(value, cluster) for cluster, value in keys]
-    for name, column in columns.items():
-        sums = np.bincount(number, column, len(keys))
-        for group, total in zip(groups, sums.tolist(), strict=True):
-            setattr(group, name, type(getattr(group, name))(total))
-    return [group for group in groups if group.jobs]
 
 
 def _order(group: Group) -> tuple[float, float, str, str]:

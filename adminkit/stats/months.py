@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from itertools import pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.calendar import label
 from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import grouped, split
+from adminkit.stats.taken import add, blocks, grouped, split
 from adminkit.stats.taken import months as months_of
 from adminkit.stats.wait import CAUSES, started
 from adminkit.trace.columns import columns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 DAY: Final = 86_400
 #: Months before the last one that are measured: the same month a year ago is the first of them.
@@ -29,16 +32,11 @@ LEAST_MONTHS: Final = 3
 #: How a run ends that failed.
 FAILED: Final = ("FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL")
 
-_UNUSED: Final = f"CASE WHEN {LIMITED} THEN max(req_limit - elapsed, 0) END"
-_COUNTED: Final = f"""
-SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total({LIMITED}),
-    total(CASE WHEN {LIMITED} THEN elapsed * 1.0 / req_limit END), total(CASE WHEN {LIMITED} THEN elapsed END),
-    total(CASE WHEN {LIMITED} THEN req_limit END), total(({_UNUSED}) * size_gpus),
-    total(CASE WHEN size_gpus = 0 THEN ({_UNUSED}) * size_units END), total({LIMITED} AND size_gpus IS NOT NULL)
-FROM run WHERE """
-_ENDED: Final = f"""
-SELECT cluster, strftime('%Y-%m', end_time, 'unixepoch'), count(*), total(state IN ({", ".join(map(repr, FAILED))}))
-FROM run WHERE """
+#: Of a run that ended; {counts} stands for whether it counts.
+_NUMBERS: Final = (
+    "end_time", "{counts}", LIMITED, "elapsed", "coalesce(req_limit, 0)", "coalesce(size_gpus, -1)",
+    "coalesce(size_units, 1)", f"coalesce(state IN ({', '.join(map(repr, FAILED))}), 0)",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -130,16 +128,40 @@ def _edges(first: int, until: int) -> list[int]:
 
 
 def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month]], place: Mapping[str, int]) -> None:
+    import numpy as np
+
     counted, ended = select(window, limits=False), select(replace(window, states=(), min_elapsed=None), limits=False)
+    # The rules of `ended` are some of those of `counted`, whose values are bound.
+    every = replace(counted, rules={name: rule for name, rule in counted.rules.items() if name in ended.rules})
     params = {**counted.params, "checkpoint_code": window.checkpoint_code}
-    for cluster, name, jobs, limited, *sums in db.execute(f"{_COUNTED}{counted.where} GROUP BY 1, 2", params):
-        one = found[cluster][place[name]]
-        one.jobs, one.limited = jobs, int(limited)
-        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.node_seconds_unused, sized = sums
-        one.sized = int(sized)
-    for cluster, name, jobs, failed in db.execute(f"{_ENDED}{ended.where} GROUP BY 1, 2", ended.params):
-        one = found[cluster][place[name]]
-        one.ended, one.failed = jobs, int(failed)
+    numbers = [one.format(counts=f"({counted.reason}) = 0") for one in _NUMBERS]
+    (cluster,), (at, *rest) = columns(db, ("cluster",), numbers, f"FROM run WHERE {every.where}", params)
+    number, keys = grouped(cluster, months_of(at))
+    sums = np.zeros((10, len(keys)))
+    for block in blocks(len(number)):
+        for total, column in zip(sums, _columns(*(one[block].astype(np.float64) for one in rest)), strict=True):
+            add(total, number[block], column)
+    for (of, name), (jobs, limited, sized, runs, failed, *seconds) in zip(keys, sums.T.tolist(), strict=True):
+        one = found[of][place[name]]
+        one.jobs, one.limited, one.sized, one.ended, one.failed = map(int, (jobs, limited, sized, runs, failed))
+        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.node_seconds_unused = seconds
+
+
+def _columns(
+    counts: NDArray[Any], limited: NDArray[Any], elapsed: NDArray[Any], limit: NDArray[Any], gpus: NDArray[Any],
+    units: NDArray[Any], failed: NDArray[Any],
+) -> list[NDArray[Any]]:  # fmt: skip
+    """What each run adds to the fields of its month; unknown ones are left out."""
+    import numpy as np
+
+    limited = limited * counts
+    has = limited > 0
+    unused = np.where(has, np.maximum(limit - elapsed, 0), 0)
+    return [
+        counts, limited, np.where(gpus >= 0, limited, 0), np.ones(len(counts)), failed,
+        np.divide(elapsed, limit, out=np.zeros(len(limit)), where=has), np.where(has, elapsed, 0),
+        np.where(has, limit, 0), unused * np.maximum(gpus, 0), np.where(gpus == 0, unused * units, 0),
+    ]  # fmt: skip
 
 
 def _quantiles(

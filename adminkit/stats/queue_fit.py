@@ -9,11 +9,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
-from adminkit.stats.taken import as_they_come, grouped
+from adminkit.stats.taken import as_they_come, grouped, split
 from adminkit.trace.columns import Texts, columns
 
 if TYPE_CHECKING:
@@ -139,11 +139,16 @@ def queue_jobs(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueJo
     limits = {(c, q): (default, most) for c, q, default, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
     texts, numbers = columns(db, ("cluster", "queue", "user"), _NUMBERS, f"FROM run WHERE {selection.where}", params)
     number, keys = grouped(*texts[:2])
+    codes = split(number, len(keys), texts[2].codes)
+    its: list[list[NDArray[Any]]] = []
+    while numbers:  # one at a time: a column of ten million jobs is there twice no longer than it takes to split it
+        column = numbers.pop(0)
+        if len(its) < 2:  # seconds
+            column = column.astype(np.promote_types(column.dtype, np.int32), copy=False)
+        its.append(split(number, len(keys), column))
     found = []
     for k, (cluster, queue) in enumerate(keys):
-        mine = np.flatnonzero(number == k)
-        users = as_they_come(*grouped(Texts(texts[2].codes[mine], texts[2].names)))[0]
-        its = [one[mine] for one in numbers]
-        its[:2] = [one.astype(np.promote_types(one.dtype, np.int32), copy=False) for one in its[:2]]  # seconds
-        found.append(QueueJobs(cluster, queue, *limits.get((cluster, queue), (None, None)), users, *its))
+        users = as_they_come(*grouped(Texts(codes[k], texts[2].names)))[0]
+        limit = limits.get((cluster, queue), (None, None))
+        found.append(QueueJobs(cluster, queue, *limit, users, *(one[k] for one in its)))
     return sorted(found, key=lambda one: (-len(one.users), one.cluster, one.queue or ""))

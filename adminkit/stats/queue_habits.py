@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
+from adminkit.stats.taken import add, blocks, grouped
+from adminkit.trace.columns import columns
 
-#: The rest of a run's limit counts as unused; a run of more than its limit left nothing.
-_RESERVED: Final = "req_limit * size_units"
-_USED: Final = "min(elapsed, req_limit) * size_units"
-#: As `report accuracy` has share_maximum and share_default.
-_AT_MAXIMUM: Final = "req_limit >= known.max_limit"
-_AT_DEFAULT: Final = (
-    "(limit_source = 'default' OR limit_source NOT IN ('default', 'explicit') AND req_limit = known.default_limit)"
-)
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-
-def _part(condition: str) -> str:
-    return (
-        f"count(*) FILTER (WHERE {condition}), count(DISTINCT user) FILTER (WHERE {condition}),"
-        f" total({_RESERVED}) FILTER (WHERE {condition}), total({_USED}) FILTER (WHERE {condition})"
-    )
-
-
-_HABITS: Final = f"""
-WITH known AS ({QUEUE_LIMITS})
-SELECT run.cluster, run.queue, known.default_limit, known.max_limit,
-    {_part("TRUE")}, {_part(_AT_MAXIMUM)}, {_part(_AT_DEFAULT)}
-FROM (SELECT cluster, queue, user, req_limit, limit_source, elapsed, size_units FROM run WHERE {{where}}) AS run
-LEFT JOIN known ON known.cluster = run.cluster AND known.queue = run.queue
-GROUP BY run.cluster, run.queue ORDER BY count(*) DESC, run.cluster, run.queue
-"""
+#: The last one is 1 for a run that took the default, 2 where nobody says whether it did.
+_NUMBERS: Final = (
+    "coalesce(elapsed, 0)", "req_limit", "size_units",
+    "CASE WHEN limit_source = 'default' THEN 1 WHEN limit_source NOT IN ('default', 'explicit') THEN 2 ELSE 0 END",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +53,60 @@ class QueueHabits:
 
 
 def queue_habits(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueHabits]:
-    """The queues of the jobs that `chosen` takes, those with the most jobs first; limits are those known at `now`."""
+    """The queues of the jobs that `chosen` takes, those with the most jobs first; limits are those known at `now`.
+
+    The rest of a run's limit counts as unused; a run of more than its limit left nothing.
+    """
+    import numpy as np
+
     selection = select(chosen, limits=True)
-    found = db.execute(_HABITS.format(where=selection.where), {**selection.params, "now": now})
-    return [QueueHabits(*row[:4], *(Part(*row[at : at + 4]) for at in (4, 8, 12))) for row in found]
+    known = {(c, q): (default, most) for c, q, default, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
+    texts, numbers = columns(
+        db, ("cluster", "queue", "user"), _NUMBERS, f"FROM run WHERE {selection.where}", selection.params
+    )
+    number, keys = grouped(*texts[:2])
+    limits = [known.get(key, (None, None)) for key in keys]
+    default, most = np.array(limits, np.float64).reshape(-1, 2).T
+    parts = [_Sums.of(len(keys)) for _ in range(3)]
+    for block in blocks(len(number)):
+        mine, user = number[block], texts[2].codes[block]
+        elapsed, limit, units, source = (one[block].astype(np.float64) for one in numbers)
+        at_default = (source == 1) | (source == 2) & (limit == default[mine])
+        for part, its in zip(parts, (slice(None), limit >= most[mine], at_default), strict=True):
+            part.add(mine[its], user[its], (limit * units)[its], (np.minimum(elapsed, limit) * units)[its])
+    unknown = texts[2].names.index(None) if None in texts[2].names else -1
+    found = [
+        QueueHabits(cluster, queue, *limits[k], *(part.part(k, unknown) for part in parts))
+        for k, (cluster, queue) in enumerate(keys)
+    ]
+    return sorted(found, key=lambda one: (-one.everything.jobs, one.cluster, one.queue is not None, one.queue or ""))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Of some runs of each queue: how many, what they reserved and used, and whose they are."""
+
+    jobs: NDArray[Any]
+    reserved: NDArray[Any]
+    used: NDArray[Any]
+    users: list[set[int]]
+
+    @classmethod
+    def of(cls, queues: int) -> _Sums:
+        import numpy as np
+
+        return cls(np.zeros(queues, np.int64), np.zeros(queues), np.zeros(queues), [set() for _ in range(queues)])
+
+    def add(self, queue: NDArray[Any], user: NDArray[Any], reserved: NDArray[Any], used: NDArray[Any]) -> None:
+        import numpy as np
+
+        self.jobs += np.bincount(queue, minlength=len(self.jobs))
+        add(self.reserved, queue, reserved)
+        add(self.used, queue, used)
+        for pair in np.unique(queue.astype(np.int64) << 32 | user).tolist():
+            self.users[pair >> 32].add(pair & 0xFFFFFFFF)
+
+    def part(self, queue: int, unknown: int) -> Part:
+        """Those of one queue; `unknown` is nobody."""
+        users = len(self.users[queue] - {unknown})
+        return Part(int(self.jobs[queue]), users, float(self.reserved[queue]), float(self.used[queue]))

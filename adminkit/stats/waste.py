@@ -7,23 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
-from adminkit.stats.waste_gaps import gaps
-from adminkit.stats.waste_room import Held, Node, Room, held, known_nodes, on_nodes, room
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import add, blocks, grouped, numbered, taken
+from adminkit.stats.waste_gaps import Given, gaps, waiting
+from adminkit.stats.waste_room import Node, Room, known_nodes, room
+from adminkit.stats.waste_runs import BLOCK, Held, Reader, counted
+from adminkit.stats.waste_shapes import SHAPES, Shapes
 from adminkit.stats.window import clamped, known_times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Free memory below which nothing can be started, bytes.
-LITTLE: Final = 2**30
 #: Kinds of waste, in the order of the report.
-KINDS: Final = ("limits", "gpus_without_cpus", "gpus_without_memory", "cpus_without_gpus", "gaps")
-_LIMITS: Final = """
-SELECT queue, count(*), sum(unused * size_gpus), sum(unused * size_cpus), sum(unused * size_nodes),
-    count(*) - count(size_gpus), count(*) - count(size_cpus), count(*) - count(size_nodes)
-FROM (SELECT *, req_limit - elapsed AS unused FROM run WHERE {where}) GROUP BY queue ORDER BY queue
-"""
+KINDS: Final = ("limits", *SHAPES, "gaps")
+_UNUSED: Final = ("req_limit - elapsed", "size_gpus", "size_cpus", "size_nodes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +61,10 @@ class _Found:
     totals: list[Waste] = field(default_factory=list)
 
 
-def waste(db: sqlite3.Connection, chosen: Filter, now: int) -> Wasted:
-    """Measure all kinds; `chosen` has one cluster, and its window is of ends for limits and of the time itself else."""
+def waste(db: sqlite3.Connection, chosen: Filter, now: int, rows: int = BLOCK) -> Wasted:
+    """Measure all kinds; `chosen` has one cluster, and its window is of ends for limits and of the time itself else.
+    Of that time a block is looked at in which about so many `rows` end, then the next one.
+    """
     with snapshot(db):
         names = tuple(chosen.clusters) or tuple(clusters(db))
         limits, left_out, unknown = _limits(db, chosen)
@@ -77,26 +76,39 @@ def waste(db: sqlite3.Connection, chosen: Filter, now: int) -> Wasted:
             there = known_times(db, replace(chosen, clusters=names[:1]), now)
             measured = replace(measured, until=there.until)
             if within := clamped(chosen, there, now):
-                runs, nodes = held(db, names[0], within, now), known_nodes(db, names[0])
-                measured = _machine(measured, found, runs, nodes, within, chosen.queues)
+                nodes = known_nodes(db, names[0])
+                if any(node.times for node in nodes.values()):
+                    reader = Reader(db, names[0], within, now, list(nodes))
+                    measured = _machine(measured, found, reader, list(nodes.values()), chosen.queues, rows)
+                else:
+                    measured = replace(measured, ran=counted(db, names[0], within, now))
     found.rows.sort(key=lambda one: (one.queue is None, one.queue or "", KINDS.index(one.kind)))
     return replace(measured, rows=found.rows, totals=found.totals)
 
 
 def _limits(db: sqlite3.Connection, chosen: Filter) -> tuple[list[Waste], Mapping[str, int], dict[str, int]]:
-    """The runs that ended in the window with some of their limit left."""
+    """The runs that ended in the window with some of their limit left; how many of them have an unknown size."""
+    import numpy as np
+
     plain = select(chosen, limits=True)
     rules = {"not_started": "start_time > 0", **plain.rules, "limit_reached": "req_limit > elapsed"}
     selection = Selection(plain.within, rules, plain.params)
-    left_out = LeftOut(db, selection)
-    rows, unknown = [], {"gpu": 0, "cpu": 0, "node": 0}
-    for queue, jobs, *seconds, gpu, cpu, node in db.execute(
-        _LIMITS.format(where=selection.counting), selection.params
-    ).fetchall():
-        rows.append(Waste(queue, "limits", jobs, *seconds))
-        for name, many in (("gpu", gpu), ("cpu", cpu), ("node", node)):
-            unknown[name] += many
-    return rows, left_out.counts(sum(one.jobs or 0 for one in rows)), unknown
+    jobs = taken(db, selection, ("queue",), _UNUSED)
+    number, keys = grouped(*jobs.texts)
+    sums = np.zeros((3, len(keys)))
+    known = np.zeros((3, len(keys)), np.int64)
+    for block in blocks(jobs.jobs):
+        mine, (unused, *sizes) = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
+        for total, count, size in zip(sums, known, sizes, strict=True):
+            add(total, mine, unused * size)
+            count += np.bincount(mine[~np.isnan(size)], minlength=len(keys))
+    many = numbered(number, len(keys))
+    rows = [
+        Waste(name, "limits", int(many[k]), *(float(sums[n, k]) if known[n, k] else None for n in range(3)))
+        for k, (name,) in enumerate(keys)
+    ]
+    unknown = {name: int((many - count).sum()) for name, count in zip(("gpu", "cpu", "node"), known, strict=True)}
+    return rows, jobs.excluded, unknown
 
 
 def _sum(kind: str, rows: Sequence[Waste]) -> Waste:
@@ -110,107 +122,86 @@ def _sum(kind: str, rows: Sequence[Waste]) -> Waste:
 
 
 def _machine(
-    measured: Wasted,
-    found: _Found,
-    runs: Held,
-    nodes: dict[str, Node],
-    window: tuple[int, int],
-    queues: Sequence[str],
+    measured: Wasted, found: _Found, reader: Reader, nodes: Sequence[Node], queues: Sequence[str], rows: int
 ) -> Wasted:
     """What was free on the nodes, and what could not be used of it."""
     import numpy as np
 
-    pairs = on_nodes(runs, nodes)
-    some = [node for node in nodes.values() if node.times]
-    measured = replace(measured, ran=len(runs.start_time), nodes=len(some))
-    if not some or not len(pairs[0]):
+    names = sorted({name for node in nodes for name in node.queues if not queues or name in queues})
+    of_queue = {name: np.array([name in node.queues for node in nodes], np.bool_) for name in names}
+    every = np.array([not queues or not node.queues.isdisjoint(queues) for node in nodes], np.bool_)
+    shapes, filled = Shapes(every), _Filled(of_queue)
+    for begin, end in reader.blocks(rows):
+        runs, free = _block(reader, nodes, begin, end)
+        shapes.add(free, end)
+        filled.add(runs, _looking(reader, runs, begin, end), free, reader.queues)
+    there = sum(1 for node in nodes if node.times)
+    measured = replace(measured, ran=reader.ran, nodes=there)
+    if reader.homeless == reader.ran:
         return measured
-    names = sorted(set().union(*(node.queues for node in some)) | set(runs.queues))
-    names = [name for name in names if not queues or name in queues]
-    of_queue = {name: np.array([name in node.queues for node in nodes.values()], np.bool_) for name in names}
-    every = np.array([not queues or not node.queues.isdisjoint(queues) for node in nodes.values()], np.bool_)
-    free = room(runs, pairs, list(nodes.values()), window)
-    stranded = _stranded(free, len(nodes))
     for name, mine in of_queue.items():
-        if mine.any():
-            found.rows += _shape(name, stranded, mine)
-    found.totals += _shape(None, stranded, every)
-    _gaps(found, runs, pairs, free, of_queue, queues)
-    long = free.end - free.begin
-    mine = every[free.place]
-    return replace(
-        measured,
-        nodes=int(every.sum()),
-        homeless=len(runs.start_time) - len(np.unique(pairs[0])),
-        up=float(long[mine & free.up].sum()),
-        unclear=float(long[mine & free.up & ~(free.gpu_known & free.cpu_known)].sum()),
-    )
+        found.rows += _shape(name, shapes, mine)
+    found.totals += _shape(None, shapes, every)
+    rows_of_gaps = filled.rows(reader.queues)
+    found.rows += rows_of_gaps
+    found.totals.append(_sum("gaps", rows_of_gaps))
+    return replace(measured, nodes=int(every.sum()), homeless=reader.homeless, up=shapes.up, unclear=shapes.unclear)
 
 
-def _stranded(free: Room, places: int) -> dict[str, tuple[NDArray[Any], NDArray[Any]]]:
-    """For each kind the seconds of what was free, and of the node, by place. Somebody else can tell whole ones only."""
-    import numpy as np
-
-    long = free.end - free.begin
-    known = free.gpu_known & free.cpu_known
-    no_cpu = known & (free.gpu >= 1) & (free.cpu < 1)
-    no_mem = known & free.mem_known & (free.gpu >= 1) & (free.cpu >= 1) & (free.mem < LITTLE)
-    no_gpu = known & (free.has_gpu > 0) & (free.gpu < 1) & (free.cpu >= 1)
-    found = {}
-    for kind, mask, what in (
-        ("gpus_without_cpus", no_cpu, free.gpu),
-        ("gpus_without_memory", no_mem, free.gpu),
-        ("cpus_without_gpus", no_gpu, free.cpu),
-    ):
-        at, seconds = free.place[mask], long[mask]
-        if kind == "gpus_without_memory":
-            whole = np.bincount(free.place[free.mem_known & known], minlength=places) > 0
-        else:
-            whole = np.bincount(free.place[known], minlength=places) > 0
-        sums = [np.bincount(at, weight, places) for weight in (np.floor(what[mask]) * seconds, seconds)]
-        found[kind] = (np.where(whole, sums[0], np.nan), np.where(whole, sums[1], np.nan))
-    return found
+def _block(reader: Reader, nodes: Sequence[Node], begin: int, end: int) -> tuple[Held, Room]:
+    """The runs that held something in [begin, end), and later as far as runs that could start in it look for a gap; the
+    room of that time."""
+    runs = reader.known(begin, end)
+    some = _looking(reader, runs, begin, end)
+    ahead = int((runs.start_time[some] + runs.req_limit[some]).max()) if len(some) else end
+    until = max(end, min(ahead, reader.until))
+    runs = reader.known(begin, until)
+    runs = runs.of((runs.start_time < until) & (runs.end_time > begin))
+    return runs, room(runs, nodes, (begin, until))
 
 
-def _shape(queue: str | None, stranded: Mapping[str, tuple[NDArray[Any], NDArray[Any]]], mine: Any) -> list[Waste]:
-    """The kinds of one queue's nodes; unknown where nothing is known of any of them."""
+def _looking(reader: Reader, runs: Held, begin: int, end: int) -> NDArray[Any]:
+    """The runs that could start in the block; what waited when the window began, is looked at in the first one."""
+    return waiting(runs, begin if begin > reader.since else 0, end, gpus=reader.gpus)
+
+
+def _shape(queue: str | None, shapes: Shapes, mine: NDArray[Any]) -> list[Waste]:
+    """The kinds of one queue's nodes."""
     rows = []
-    for kind, columns in stranded.items():
-        what, node = (_known_sum(column[mine]) for column in columns)
+    for kind in SHAPES:
+        what, node = shapes.of(kind, mine)
         gpu, cpu = (None, what) if kind == "cpus_without_gpus" else (what, None)
         rows.append(Waste(queue, kind, None, gpu, cpu, node))
     return rows
 
 
-def _known_sum(values: NDArray[Any]) -> float | None:
-    import numpy as np
+@dataclass(slots=True)
+class _Filled:
+    """What the jobs that would have fitted would have used, by their queue: jobs, GPU-seconds, CPU-seconds."""
 
-    return None if np.isnan(values).all() else float(np.nansum(values))
+    of_queue: Mapping[str, NDArray[Any]]
+    given: Given = field(default_factory=Given)
+    sums: dict[str, list[float]] = field(default_factory=dict)
 
+    def add(self, runs: Held, looking: NDArray[Any], free: Room, queues: Sequence[str]) -> None:
+        """Fill the gaps of a block of time."""
+        import numpy as np
 
-def _gaps(
-    found: _Found,
-    runs: Held,
-    pairs: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
-    free: Room,
-    of_queue: Mapping[str, NDArray[Any]],
-    queues: Sequence[str],
-) -> None:
-    """What the jobs that would have fitted would have used, by their queue."""
-    import numpy as np
+        none = np.zeros(len(next(iter(self.of_queue.values()), ())), np.bool_)
+        fits = gaps(runs, looking, free, [self.of_queue.get(name, none) for name in queues], self.given)
+        run = np.array([one.run for one in fits], np.int64)
+        queue = runs.queue[run]
+        for place in np.unique(queue).tolist():
+            its = run[queue == place]
+            sums = self.sums.setdefault(queues[place], [0.0, 0.0, 0.0])
+            parts = (len(its), *(float(np.nansum(runs.elapsed[its] * one[its])) for one in (runs.gpu, runs.cpu)))
+            self.sums[queues[place]] = [one + other for one, other in zip(sums, parts, strict=True)]
 
-    none = np.zeros(len(next(iter(of_queue.values()), ())), np.bool_)
-    places = [of_queue.get(name, none) for name in runs.queues]
-    fits = gaps(runs, pairs, free, places)
-    run = np.array([one.run for one in fits], np.int64)
-    seconds = runs.elapsed[run]
-    queue = runs.queue[run]
-    rows = []
-    for name, mine in of_queue.items():
-        if not mine.any() or name not in runs.queues:
-            continue
-        its = queue == runs.queues.index(name)
-        gpu, cpu = (float(np.nansum(seconds[its] * column[run][its])) for column in (runs.gpu, runs.cpu))
-        rows.append(Waste(name, "gaps", int(its.sum()), gpu, cpu, None))
-    found.rows += rows
-    found.totals.append(_sum("gaps", rows))
+    def rows(self, queues: Sequence[str]) -> list[Waste]:
+        """Of the queues that have nodes and had runs."""
+        found = []
+        for name in self.of_queue:
+            if name in queues:
+                jobs, gpu, cpu = self.sums.get(name, (0, 0.0, 0.0))
+                found.append(Waste(name, "gaps", int(jobs), gpu, cpu, None))
+        return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from adminkit.stats.waste_room import Held, Room
+from adminkit.stats.waste_room import Room
+from adminkit.stats.waste_runs import Held
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ SHORTEST: Final = 60
 #: Gaps that are looked at for one job.
 LOOKS: Final = 100
 #: Runs that look at a time.
-BLOCK: Final = 10_000
+BLOCK: Final = 4000
 
 
 class Fit(NamedTuple):
@@ -25,6 +26,13 @@ class Fit(NamedTuple):
     run: int
     place: int
     begin: float
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was given away on each place: (begin, end, GPUs, CPUs); it goes on from one block of time to the next."""
+
+    on: dict[int, list[tuple[float, float, float, float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,44 +45,73 @@ class _Gaps:
     kept: NDArray[Any]
 
 
-def gaps(
-    runs: Held, pairs: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], room: Room, of_queue: Sequence[NDArray[Any]]
-) -> list[Fit]:
-    """The waiting runs that would have fitted, the first to be eligible first. `of_queue` has, for each queue of the
-    runs, whether a place is one of it. Pairs of several nodes are of no run that is looked at, but may end a gap.
+def gaps(runs: Held, some: NDArray[Any], room: Room, of_queue: Sequence[NDArray[Any]], given: Given) -> list[Fit]:
+    """Of `some`, of waiting(), those that would have fitted, the first to be eligible first. `of_queue` has, for each
+    queue of the runs, whether a place is one of it. Runs on several nodes are not looked at, but may end a gap.
     """
+    found: list[Fit] = []
+    if len(some) and len(room.place):
+        order = [_key(room, room.place, one) for one in (room.begin, room.end)]
+        tables = _Tables(room, of_queue, _kept(runs, room), order)
+        for first in range(0, len(some), BLOCK):
+            found += _filled(_room_for(runs, some[first : first + BLOCK], tables), given.on)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """The gaps for each size, kind and set of places, each looked for once."""
+
+    room: Room
+    of_queue: Sequence[NDArray[Any]]
+    kept: NDArray[Any]
+    order: Sequence[NDArray[Any]]  # _key() of the begins and ends
+    known: dict[tuple[bool, int, bytes], _Gaps] = field(default_factory=dict)
+
+    def table(self, queue: int, gpus: bool, power: int) -> _Gaps:
+        places = self.of_queue[queue]
+        key = (gpus, power, places.tobytes())
+        if key not in self.known:
+            self.known[key] = _gaps(self.room, self.kept, "gpu" if gpus else "cpu", 2**power, places)
+        return self.known[key]
+
+
+def _room_for(
+    runs: Held, some: NDArray[Any], tables: _Tables
+) -> Iterator[tuple[int, int, float, float, float, float, float, float, float]]:
+    """What _filled() takes: the gaps that have room for each of these runs, one run after the other."""
     import numpy as np
 
-    some = _waiting(runs)
-    if not len(some) or not len(room.place):
-        return []
-    gpus = np.nan_to_num(runs.gpu)
-    sizes = np.where(gpus[some] > 0, gpus[some], runs.cpu[some])
-    power = np.maximum(np.ceil(np.log2(sizes)), 0).astype(np.int64)
-    kept = _kept(runs, pairs, room)
+    gpus = np.nan_to_num(runs.gpu[some])
+    power = np.maximum(np.ceil(np.log2(np.where(gpus > 0, gpus, runs.cpu[some]))), 0).astype(np.int64)
+    keys = np.stack((runs.queue[some], gpus > 0, power), axis=1)
     tried: list[tuple[NDArray[Any], ...]] = []
-    keys = np.stack((runs.queue[some], gpus[some] > 0, power), axis=1)
     for key in np.unique(keys, axis=0):
         mine = np.flatnonzero((keys == key).all(axis=1))
-        table = _gaps(room, kept, "gpu" if key[1] else "cpu", 2 ** int(key[2]), of_queue[key[0]])
-        tried += [(mine[which], *found) for which, *found in _tries(runs, some[mine], table)]
+        table = tables.table(int(key[0]), bool(key[1]), int(key[2]))
+        which, *found = _tries(runs, some[mine], table)
+        tried.append((mine[which], *found))
     nth, place, begin = (np.concatenate(one) for one in zip(*tried, strict=True))
-    if not len(nth):
-        return []
     order = np.argsort(nth, kind="stable")
-    run, place, begin = some[nth[order]], place[order], begin[order]
-    end = begin + runs.elapsed[run]
-    free = _free(room, place, begin, end)
-    fits = (free["gpu"] >= gpus[run]) & (free["cpu"] >= runs.cpu[run])
-    columns = (run, place, begin, end, runs.eligible_time[run], gpus[run], runs.cpu[run], free["gpu"], free["cpu"])
-    return _filled(zip(*(column[fits].tolist() for column in columns), strict=True))
+    for first in range(0, len(order), BLOCK):
+        block = order[first : first + BLOCK]
+        run, at, since = some[nth[block]], place[block], begin[block]
+        until = since + runs.elapsed[run]
+        free = _free(tables.room, tables.order, at, since, until)
+        fits = (free["gpu"] >= gpus[nth[block]]) & (free["cpu"] >= runs.cpu[run])
+        columns = (
+            run, at, since, until, runs.eligible_time[run], gpus[nth[block]], runs.cpu[run], free["gpu"], free["cpu"],
+        )  # fmt: skip
+        yield from zip(*(column[fits].tolist() for column in columns), strict=True)
 
 
-def _filled(tries: Iterable[tuple[int, int, float, float, float, float, float, float, float]]) -> list[Fit]:
+def _filled(
+    tries: Iterable[tuple[int, int, float, float, float, float, float, float, float]],
+    given: dict[int, list[tuple[float, float, float, float]]],
+) -> list[Fit]:
     """The first gap of each run that has room beside the runs before it, which got theirs; they come by the moment in
     which they were eligible."""
     found: list[Fit] = []
-    given: dict[int, list[tuple[float, float, float, float]]] = {}
     last = -1
     for run, place, begin, end, eligible, gpus, cpus, gpus_free, cpus_free in tries:
         if run == last:
@@ -94,54 +131,63 @@ def _filled(tries: Iterable[tuple[int, int, float, float, float, float, float, f
     return found
 
 
-def _waiting(runs: Held) -> NDArray[Any]:
-    """Runs that waited, and ran shorter than their limit; by the moment from which on they could start."""
+def waiting(runs: Held, since: float, until: float, *, gpus: bool) -> NDArray[Any]:
+    """Runs that waited, could start from a moment in [since, until) on, and ran shorter than their limit; by that
+    moment, then by number and submission. `gpus`: whether the GPUs of any run are known.
+    """
     import numpy as np
 
-    gpus_known = ~np.isnan(runs.gpu) | np.isnan(runs.gpu).all()
+    at = runs.eligible_time
+    gpus_known = ~np.isnan(runs.gpu) | (not gpus)
     with np.errstate(invalid="ignore"):
-        waited = (runs.eligible_time > 0) & (runs.start_time - runs.eligible_time >= SHORTEST)
+        waited = (at > 0) & (at >= since) & (at < until) & (runs.start_time - at >= SHORTEST)
         ran = (runs.elapsed >= SHORTEST) & (runs.req_limit > runs.elapsed) & (runs.cpu > 0)
     some = np.flatnonzero(waited & ran & gpus_known & (runs.for_queue > 0) & (runs.size == 1) & (runs.queue >= 0))
-    return some[np.argsort(runs.eligible_time[some], kind="stable")]
+    return some[np.lexsort((runs.submit_time[some], runs.job_id_raw[some], at[some]))]
 
 
-def _kept(runs: Held, pairs: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], room: Room) -> NDArray[Any]:
+def _kept(runs: Held, room: Room) -> NDArray[Any]:
     """For each piece of the room, since when the first of those that started at its end was eligible; else infinite."""
     import numpy as np
 
-    run, place, _ = pairs
+    run, place, _ = runs.on_nodes()
+    start = runs.start_time[run]
+    mine = (start > room.begin.min()) & (start <= room.end.max())
+    run, place, start = run[mine], place[mine], start[mine]
+    if not len(run):
+        return np.full(len(room.place), np.inf)
     eligible = np.where(np.isnan(runs.eligible_time[run]), np.inf, runs.eligible_time[run])
-    order = np.lexsort((eligible, runs.start_time[run], place))
-    place, start, eligible = place[order], runs.start_time[run][order], eligible[order]
-    starts, ends = _times((place, start), (room.place, room.end))
+    order = np.lexsort((eligible, start, place))
+    starts, ends = _key(room, place[order], start[order]), _key(room, room.place, room.end)
     at = np.minimum(np.searchsorted(starts, ends), len(starts) - 1)
-    return np.where(starts[at] == ends, eligible[at], np.inf)
+    return np.where(starts[at] == ends, eligible[order][at], np.inf)
 
 
-def _times(*of: tuple[NDArray[Any], NDArray[Any]]) -> list[NDArray[Any]]:
-    """Whole numbers that are ordered as places and times on them are."""
+def _key(room: Room, place: NDArray[Any], at: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers that are ordered as places and times on them are; times within those of the room."""
     import numpy as np
 
-    first = min(float(time.min()) for _, time in of)
-    span = int(max(float(time.max()) for _, time in of) - first) + 1
-    return [place.astype(np.int64) * span + (time - first).astype(np.int64) for place, time in of]
+    first = float(room.begin.min())
+    span = int(float(room.end.max()) - first) + 1
+    key: NDArray[Any] = place.astype(np.int64) * span + (at - first).astype(np.int64)
+    return key
 
 
-def _free(room: Room, place: NDArray[Any], begin: NDArray[Any], end: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """The GPUs and CPUs that are free all the time on a place, for each of these stretches of time."""
+def _free(
+    room: Room, order: Sequence[NDArray[Any]], place: NDArray[Any], begin: NDArray[Any], end: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    """The GPUs and CPUs that are free all the time on a place, for each of these stretches of time. `order` has _key()
+    of the begins and ends of the room.
+    """
     import numpy as np
 
-    begins, ends, since, until = _times((room.place, room.begin), (room.place, room.end), (place, begin), (place, end))
-    low, high = np.searchsorted(ends, since, "right"), np.searchsorted(begins, until, "left")
-    free = {name: np.zeros(len(place)) for name in ("gpu", "cpu")}
-    for block in (slice(first, first + BLOCK) for first in range(0, len(place), BLOCK)):
-        many = high[block] - low[block]
-        first = np.cumsum(many) - many
-        pieces = np.arange(many.sum()) + np.repeat(low[block] - first, many)
-        for name, least in free.items():
-            least[block] = np.minimum.reduceat(getattr(room, name)[pieces], first)
-    return free
+    begins, ends = order
+    low = np.searchsorted(ends, _key(room, place, begin), "right")
+    high = np.searchsorted(begins, _key(room, place, end), "left")
+    many = high - low
+    first = np.cumsum(many) - many
+    pieces = np.arange(many.sum()) + np.repeat(low - first, many)
+    return {name: np.minimum.reduceat(getattr(room, name)[pieces], first) for name in ("gpu", "cpu")}
 
 
 def _gaps(room: Room, kept: NDArray[Any], name: str, size: int, mine: NDArray[Any]) -> _Gaps:
@@ -159,22 +205,20 @@ def _gaps(room: Room, kept: NDArray[Any], name: str, size: int, mine: NDArray[An
     return _Gaps(place[some], begin[some], end[some], since[some])
 
 
-def _tries(runs: Held, some: NDArray[Any], gaps: _Gaps) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
+def _tries(runs: Held, some: NDArray[Any], gaps: _Gaps) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """The gaps into which each run would have fitted by its run time alone, in their order: the run's place in `some`,
     the gap's, and when it would begin. A run looks at LOOKS gaps that end when it could have ended, or later.
     """
     import numpy as np
 
-    for block in range(0, len(some), BLOCK):
-        mine = some[block : block + BLOCK]
-        first = np.searchsorted(gaps.end, runs.eligible_time[mine] + runs.elapsed[mine])
-        after = np.searchsorted(gaps.end, runs.start_time[mine] + runs.req_limit[mine])
-        many = np.clip(after - first, 0, LOOKS)
-        which = np.repeat(np.arange(len(mine)), many)
-        nth = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many) + first[which]
-        run, end = mine[which], gaps.end[nth]
-        begin = np.maximum(gaps.begin[nth], runs.eligible_time[run])
-        start, long = runs.start_time[run], end - begin
-        fits = (begin < start) & (end != start) & (runs.elapsed[run] <= long) & (long < runs.req_limit[run])
-        fits &= gaps.kept[nth] <= begin
-        yield block + which[fits], gaps.place[nth][fits], begin[fits]
+    first = np.searchsorted(gaps.end, runs.eligible_time[some] + runs.elapsed[some])
+    after = np.searchsorted(gaps.end, runs.start_time[some] + runs.req_limit[some])
+    many = np.clip(after - first, 0, LOOKS)
+    which = np.repeat(np.arange(len(some)), many)
+    nth = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many) + first[which]
+    run, end = some[which], gaps.end[nth]
+    begin = np.maximum(gaps.begin[nth], runs.eligible_time[run])
+    start, long = runs.start_time[run], end - begin
+    fits = (begin < start) & (end != start) & (runs.elapsed[run] <= long) & (long < runs.req_limit[run])
+    fits &= gaps.kept[nth] <= begin
+    return which[fits], gaps.place[nth][fits], begin[fits]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -23,6 +24,9 @@ CHUNK: Final = 2000
 _FUNCTION: Final = "adminkit_columns"
 _ONE: Final = "adminkit_column"
 _HEAD: Final = 6
+#: mallopt(3): blocks from so many bytes on are apart from each other, and go back one by one.
+_M_MMAP_THRESHOLD: Final = -3
+_APART: Final = 1 << 20
 _FUNCTIONS: Final = f"SELECT DISTINCT name FROM pragma_function_list WHERE name IN ('{_FUNCTION}', '{_ONE}')"
 
 
@@ -31,6 +35,16 @@ class Texts(NamedTuple):
 
     codes: NDArray[Any]
     names: Sequence[str | None]
+
+
+def give_back() -> None:
+    """Let the columns that are done with go back to the system. glibc keeps freed blocks of up to 32 MB for itself once
+    it has seen one, and what lies between them keeps them there: a process of many measures would only grow.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError):  # another libc has no such function
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _APART)
 
 
 @cache
@@ -45,6 +59,7 @@ def register() -> bool:
         import _sqlite3
         import ctypes
 
+        give_back()
         known_to = ctypes.CDLL(_sqlite3.__file__)
         library = ctypes.CDLL(str(columns_library()))
         return bool(known_to.sqlite3_auto_extension(library.adminkit_columns_init) == 0)

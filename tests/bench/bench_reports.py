@@ -2,7 +2,8 @@
 
 Seconds are CPU's, of one thread on each side: both sides compute, and neither waits. Start and tables are apart.
 DuckDB answers the sums, quantiles and counts of each report; the sample has no steps, so neither side reads any.
-`--rows 10000000` is the size of the targets of memory, 400 MB with --exact and 150 MB from rollups.
+`--rows 10000000` is the size of the targets of memory, 400 MB with --exact and 150 MB from rollups. Every report,
+and the page of all, is measured once in a process of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from tests.bench.tools import adminkit, fresh, shell
 
 #: Of --exact against DuckDB; of ten times the jobs from rollups, and with --exact.
 RIVAL, FLAT, LINEAR = 5.0, 1.2, 11.0
+#: Of a report with --exact and of the page, over ten million jobs.
+MEMORY = 400
 #: Seconds between submissions of the larger and of the smaller trace, which have the same span.
 SPACING = (3, 30)
 NAMES = tuple(QUERIES)
@@ -39,6 +42,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         lambda: ours(small, "exact", NAMES),
         LINEAR,
     )
+    costs(large, small, rows)
     for one in (large, small):
         subprocess.run(adminkit("trace", "rollups", "--rebuild", "--db", one), check=True)
     ratios += against(
@@ -62,7 +66,31 @@ def trace(rows: int, folder: Path, spacing: int) -> Path:
         stderr=subprocess.DEVNULL,
     )
     text.unlink()
+    sample.add_machine(db, spacing)
     return db
+
+
+def costs(large: Path, small: Path, rows: int) -> None:
+    """What each report and the page take with --exact: CPU over both traces, and the peak of memory over the larger."""
+    for spec in SPECS:
+        mine, other = (ours(db, "exact", (spec.name,)) for db in (large, small))
+        print(
+            _cost(spec.name, mine["spent"][spec.name], other["spent"][spec.name], mine["megabytes"], rows), flush=True
+        )
+    window = ("--since", f"@{sample.START}", "--until", f"@{sample.START + 365 * sample.DAY}")
+    mine_page, other_page = (
+        pairs.cost(adminkit("report", "all", "--exact", "--db", db, "--html", f"{db}.html", *window))
+        for db in (large, small)
+    )
+    print(_cost("the page of all", mine_page[0], other_page[0], mine_page[1] / 2**20, rows), flush=True)
+
+
+def _cost(name: str, seconds: float, tenth: float, megabytes: float, rows: int) -> str:
+    target = f", target {MEMORY} MB {'met' if megabytes <= MEMORY else 'MISSED'}" if rows == 10_000_000 else ""
+    return (
+        f"{name}: exact over {rows}: {seconds:.2f} s of CPU, {seconds / tenth:.1f} times a tenth of the jobs,"
+        f" peak {megabytes:.0f} MB{target}"
+    )
 
 
 def parquet(db: Path, file: Path) -> Path:

@@ -96,10 +96,17 @@ def processor(argv: Sequence[str]) -> float:
 
 def peak_memory(argv: Sequence[str]) -> int:
     """Bytes resident at the peak of a command."""
+    return cost(argv)[1]
+
+
+def cost(argv: Sequence[str]) -> tuple[float, int]:
+    """Seconds of CPU of a command, and bytes resident at its peak."""
     script = (
         "import resource,subprocess,sys;"
         "subprocess.run(sys.argv[1:],check=True,stdout=subprocess.DEVNULL);"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        "used=resource.getrusage(resource.RUSAGE_CHILDREN);"
+        "print(used.ru_utime+used.ru_stime,used.ru_maxrss)"
     )
     done = subprocess.run([sys.executable, "-c", script, *argv], check=True, capture_output=True, text=True)
-    return 1024 * int(done.stdout)
+    seconds, kilobytes = done.stdout.split()
+    return float(seconds), 1024 * int(kilobytes)

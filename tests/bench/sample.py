@@ -7,6 +7,8 @@ A user has a few habits: a queue, a size, a limit and a usual run time, as users
 from __future__ import annotations
 
 import random
+import sqlite3
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +18,9 @@ from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
 QUEUES = ("gq", "gq-short", "gq-middle", "gq-long", "cpu", "debug")
 STATES = ("COMPLETED",) * 14 + ("TIMEOUT", "FAILED", "CANCELLED by 12345", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED")
 START = 1_700_000_000
+DAY = 86_400
+#: Jobs of several nodes begin on one below 200, and take four at most.
+LAST_NODE = 202
 
 
 def write(path: Path, rows: int, delimiter: str = "|", spacing: int = 3) -> Path:
@@ -33,6 +38,23 @@ def write(path: Path, rows: int, delimiter: str = "|", spacing: int = 3) -> Path
             out.write(delimiter.join(_row(number, pick, spacing)) + "\n")
     part.rename(path)
     return path
+
+
+def add_machine(path: Path, spacing: int) -> None:
+    """Give the trace at `path`, of jobs so far apart, the nodes that they ran on: all queues have all of them, and some
+    were down for a day.
+    """
+    gpus = max(8, 144 // spacing)
+    names = [f"gpu{number:03d}" for number in range(1, LAST_NODE + 1)]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executemany(
+            "INSERT INTO node (cluster, node, since, present, cpus, gpus, mem, queues) VALUES (?, ?, ?, 1, ?, ?, ?, ?)",
+            [("alpha", name, START, 5 * gpus, gpus, gpus * 2**37, ",".join(QUEUES)) for name in names],
+        )
+        db.executemany(
+            "INSERT INTO node_event (cluster, node, start_time, end_time, state) VALUES (?, ?, ?, ?, 'DOWN')",
+            [("alpha", name, START + day * DAY, START + (day + 1) * DAY) for day, name in enumerate(names[:20], 3)],
+        )
 
 
 class Habit(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,19 @@ import pytest
 from adminkit.job import Job
 from adminkit.stats.select import Filter
 from adminkit.stats.waste import Wasted, waste
+from adminkit.stats.waste_runs import BLOCK
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.gaps import MINUTE, NODES, figure_4, ran, some_waste
 from tests.support.hours import add_nodes
 
+DAY = 24 * HOUR
 
-def measured(path: Path, **chosen: Any) -> Wasted:
+
+def measured(path: Path, rows: int = BLOCK, **chosen: Any) -> Wasted:
     with reader(path) as db:
         asked = Filter(("aaic",), states=(), min_elapsed=-1, checkpoint_code=85, **chosen)
-        return waste(db, asked, MONDAY + 10 * HOUR)
+        return waste(db, asked, MONDAY + 100 * DAY, rows)
 
 
 def totals(found: Wasted) -> dict[str, tuple[Any, ...]]:
@@ -111,6 +115,37 @@ def test_the_window_ends_where_the_trace_does(tmp_path: Path) -> None:
     path = add_nodes(make_trace(tmp_path / "t.db", figure_4()), NODES)
     found = measured(path, since=MONDAY, until=MONDAY + 9 * HOUR)
     assert (found.until, found.up) == (MONDAY + 110 * MINUTE, len(NODES) * 110 * MINUTE)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_of_time_add_up_to_the_whole(tmp_path: Path, seed: int, rows: int) -> None:
+    path = crowded(tmp_path / "t.db", random.Random(seed))
+    whole = measured(path)
+    assert whole.totals[-1].jobs and whole.homeless
+    assert measured(path, rows=rows) == whole
+    part = {"since": MONDAY + 20 * DAY, "until": MONDAY + 60 * DAY + 7}
+    assert measured(path, rows=rows, **part) == measured(path, **part)
+
+
+def crowded(path: Path, rng: random.Random) -> Path:
+    """Three months of four nodes on which runs wait and run for minutes or weeks; some have no end, some no node."""
+    found = []
+    for number in range(1, 301):
+        start = rng.randrange(0, 90 * 24 * 6) * 10
+        minutes = rng.choice((10, 60, 600, 6000, 20_000))
+        hosts = rng.choice(("n1", "n1", "n2", "n3", "n4", "n[1-3]", "n9", ""))
+        many = 3 if "[" in hosts else 1
+        size = rng.choice((1, 2, 4))
+        found.append(
+            ran(
+                number, hosts, start - rng.choice((0, 30, 3000, 15_000)), start, minutes, nodes=many, gpus=many * size,
+                cpus=many * size * rng.choice((1, 5)), time_limit=minutes * MINUTE + rng.choice((0, HOUR, 30 * DAY)),
+                **({"end_time": None, "elapsed": None, "state": "RUNNING"} if number % 50 == 0 else {}),
+                seen_open=MONDAY + 90 * DAY if number % 50 == 0 else None,
+            )
+        )  # fmt: skip
+    return add_nodes(make_trace(path, found), NODES, [("n2", MONDAY + 9 * DAY, MONDAY + 11 * DAY, "DOWN")])
 
 
 def test_an_empty_trace_has_nothing(tmp_path: Path) -> None:
