@@ -24,8 +24,8 @@ FIELDS: Final = (
     ),
     Field(
         "why",
-        help="size, feature, limit, queue, rule, qos, association, licence, busy, priority, fair_share, reserved, drained,"
-        " down",
+        help="size, feature, limit, queue, rule, qos, association, licence, busy, priority, fair_share, reserved,"
+        " drained, down",
     ),
     Field("text", help="the reason", below=True),
     Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
