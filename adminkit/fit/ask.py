@@ -132,8 +132,11 @@ def _start(now: Board, request: Request, who: User, test: bool) -> Start:
 
 
 def by_nodes(now: Board, request: Request) -> dict[str, Said]:
-    """The two sources that are node vectors: without the jobs that wait before it, and with them."""
-    return {"vectors": by_vectors(now, request, waiting=False), "waiting": by_vectors(now, request)}
+    """The two sources that are node vectors: without the jobs that wait before it, and with them. They differ where it
+    has to wait alone."""
+    waiting = by_vectors(now, request)
+    bare = by_vectors(now, request, waiting=False) if waiting.word == "later" else waiting
+    return {"vectors": bare, "waiting": waiting}
 
 
 def limits_say(room: Room, queue: RoomQueue, request: Request, who: User, waits: bool = False) -> Said:

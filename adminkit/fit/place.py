@@ -26,6 +26,8 @@ Word = Literal["now", "later", "never", "unknown"]
 PLACED: Final = 500
 #: Seconds that a job is taken to need yet which is past its limit.
 _PAST: Final = 60
+#: Nodes that are named.
+SHOWN: Final = 8
 #: What keeps a request from a node, the nearest to a start first.
 REASONS: Final = ("priority", "reserved", "busy", "drained", "down", "hidden")
 
@@ -103,12 +105,12 @@ def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
             return unsure or Said("never", None, "feature", f"no node of {queue.name} has {request.features}")
     if parts.most is not None and parts.one.cpus > parts.most:
         return Said("never", None, "limit", f"this queue gives {parts.most} CPUs of a node at most")
-    held = [(node, tasks) for node in inside if (tasks := parts.held(node))]
+    held = parts.large(inside)
     fit = [node for node, _ in held]
     if not parts.enough([tasks for _, tasks in held]):
         return Said("never", None, "size", _too_few(parts, len(fit)) if fit else _largest(inside))
-    first, found = earliest_together([lines[node.name] for node in fit if not node.away], parts)
-    where = tuple(line.node.name for line in found)[:8]
+    first, found = earliest_together([lines[node.name] for node in fit if not node.away], parts, SHOWN)
+    where = tuple(line.node.name for line in found[:SHOWN])
     if first <= board.room.at:
         return Said("now", board.room.at, "", _has_room(parts, where), where)
     why = Counter(word for node in fit if (word := _why(board, lines[node.name], parts)))
@@ -142,7 +144,7 @@ def free_for(board: Board, request: Request) -> int:
     if queue is None or not queue.up:
         return 0
     parts = parts_of(request, queue, board.room.memory)
-    inside = [node for node in _asked_for(board, queue, request) if not node.away and parts.held(node)]
+    inside = [node for node, _ in parts.large(_asked_for(board, queue, request)) if not node.away]
     found = free_together([board.full[node.name] for node in inside], parts)
     return found if queue.max_limit is None else min(found, queue.max_limit)
 

@@ -10,17 +10,19 @@ from adminkit.fit.needs import Parts, own
 from adminkit.fit.timeline import NEVER, Timeline
 
 
-def earliest_together(lines: Sequence[Timeline], parts: Parts) -> tuple[int, list[Timeline]]:
-    """The first moment from which enough nodes have room for as long as it takes, and the nodes that have it then;
-    NEVER and none where it does not come to that."""
+def earliest_together(lines: Sequence[Timeline], parts: Parts, most: int = 1) -> tuple[int, list[Timeline]]:
+    """The first moment from which enough nodes have room for as long as it takes, and the nodes that have it then, of
+    one node's requests `most` at least; NEVER and none where it does not come to that."""
     if parts.nodes == 1 and parts.per_node is not None:
-        first, found = NEVER, list[Timeline]()
+        first, found, one = NEVER, list[Timeline](), parts.one
         for line in lines:
-            at = line.earliest(own(parts.one, line.node))
+            at = line.earliest(own(one, line.node))
             if at < first:
                 first, found = at, []
             if at == first < NEVER:
                 found.append(line)
+                if at == line.now and len(found) >= most:
+                    break
         return first, found
     changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for place, line in enumerate(lines):
@@ -38,8 +40,9 @@ def earliest_together(lines: Sequence[Timeline], parts: Parts) -> tuple[int, lis
 
 def _starts(line: Timeline, parts: Parts) -> Iterator[tuple[int, int]]:
     """From when to when it could start on this node, once for each number of tasks that has room."""
+    one = parts.one
     for tasks in parts.counts(line.node):
-        need = own(parts.need(tasks), line.node)
+        need = own(one if parts.per_node is not None else parts.need(tasks), line.node)
         found = [(begin, end - need.seconds) for begin, end in line.windows(need) if begin + need.seconds <= end]
         if not found:
             return  # more tasks have none either
