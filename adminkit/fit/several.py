@@ -24,6 +24,10 @@ def earliest_together(lines: Sequence[Timeline], parts: Parts, most: int = 1) ->
                 if at == line.now and len(found) >= most:
                     break
         return first, found
+    if parts.per_node is not None and parts.nodes is not None:
+        at, together = _by_firsts(lines, parts, parts.nodes)
+        if together or at == NEVER:
+            return at, together
     changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for place, line in enumerate(lines):
         for begin, last in _starts(line, parts):
@@ -36,6 +40,20 @@ def earliest_together(lines: Sequence[Timeline], parts: Parts, most: int = 1) ->
         if parts.enough(room):
             return at, [line for line, tasks in zip(lines, room, strict=True) if tasks]
     return NEVER, []
+
+
+def _by_firsts(lines: Sequence[Timeline], parts: Parts, nodes: int) -> tuple[int, list[Timeline]]:
+    """No moment is earlier than the one by which so many nodes have had room for the first time: it, and the nodes that
+    have room then; none where they are too few, as some have lost it again."""
+    firsts = sorted((line.earliest(own(parts.one, line.node)), place) for place, line in enumerate(lines))
+    at = firsts[nodes - 1][0] if len(firsts) >= nodes else NEVER
+    if at == NEVER:
+        return NEVER, []
+    found = []
+    for first, place in firsts:
+        if first <= at and any(begin <= at <= last for begin, last in _starts(lines[place], parts)):
+            found.append(lines[place])
+    return at, found if len(found) >= nodes else []
 
 
 def _starts(line: Timeline, parts: Parts) -> Iterator[tuple[int, int]]:

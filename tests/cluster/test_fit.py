@@ -27,7 +27,7 @@ from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.operator import ADMINKIT
 from tests.cluster.harness.processes import until
-from tests.cluster.harness.requests import OTHER, USER, compare, emptied, featured, printed
+from tests.cluster.harness.requests import OTHER, USER, compare, emptied, featured, printed, wrong
 from tests.support.builders import job as past_job
 from tests.support.builders import make_trace
 
@@ -223,7 +223,8 @@ def test_roots_question_is_asked_as_the_user_without_roots_environment(empty: Cl
 
 
 def test_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
-    assert printed(compare(empty, 20, FEW)) == 1.0
+    seen = compare(empty, 20, FEW)
+    assert printed(seen) >= 0.9 and not wrong(seen)
 
 
 PROFILES = """
