@@ -76,8 +76,8 @@ def in_line(room: Room) -> list[RoomJob]:
 def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     """Whether, when and where it can start; `waiting`: behind the jobs that wait already.
 
-    Trap: where nodes may have different numbers of tasks, releases of Slurm differ in whether each node's CPUs have to
-    be whole tasks. What hangs on that is not known.
+    Trap: where nodes may have different numbers of tasks, Slurm 22.05 starts a job whose CPUs are enough in all, though
+    those of each node do not make whole tasks. What hangs on that is not known.
     """
     said = _by_vectors(board, request, waiting)
     if request.per_node is not None or request.cpus == 1 or said.word not in ("later", "never"):

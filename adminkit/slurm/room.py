@@ -20,6 +20,7 @@ from adminkit.slurm.keyvalue import given, names, number, records, settings
 from adminkit.slurm.partitions import gives_whole_nodes, is_up, parse_gres
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.process import ask
+from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import UNTYPED
@@ -155,8 +156,9 @@ def room(now: int) -> Room:
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
     queues = tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE), config))
     reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
-    marks = draw()
-    jobs = tuple(parse_jobs(ask(["squeue", "-a", "-h", "-r", "-O", shape(marks)], PATIENCE, marks.seal), marks))
+    marks, release = draw(), parse_release(config.get("SLURM_VERSION", ""))
+    listed = ask(["squeue", "-a", "-h", "-r", "-O", shape(marks, release)], PATIENCE, marks.seal)
+    jobs = tuple(parse_jobs(listed, marks, release))
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
     memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
@@ -241,16 +243,23 @@ def parse_reserved(text: str, now: int) -> Iterator[Reserved]:
             yield Reserved(words["ReservationName"], nodes, after, after + end - start)
 
 
-def shape(marks: Marks) -> str:
+def exclusive(release: Release) -> tuple[str, str]:
+    """squeue's field that says of a job that it asks for whole nodes, and how. Trap: 26.05 has the other field too, and
+    there it says NO of nearly all jobs."""
+    return ("Exclusive", "NODE") if release >= (26, 5, 0) else ("OverSubscribe", "NO")
+
+
+def shape(marks: Marks, release: Release) -> str:
     """squeue's fields. Of a user's own text slurmctld has let through what names its features and licences alone."""
     fields = ["JobID:20", "ArrayJobID:20", "State:24", "Partition:256", "NodeList:600", "SchedNodes:600"]
     fields += ["tres-alloc:400", "NumNodes:24", "TimeLimit:24", f"StartTime:{SEALED_WIDTH}", f"EndTime:{SEALED_WIDTH}"]
     fields += ["PriorityLong:24", "Reason:100", "UserID:16", "Account:256", "QOS:256"]
-    fields += [f"EligibleTime:{SEALED_WIDTH}", "Feature:400", "Licenses:400", "OverSubscribe:16", "Reservation:256"]
+    fields += [f"EligibleTime:{SEALED_WIDTH}", "Feature:400", "Licenses:400", f"{exclusive(release)[0]}:16"]
+    fields += ["Reservation:256"]
     return ",".join(f"{one}{marks.delimiter}" for one in fields)
 
 
-def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
+def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:
     """Passes over lines that are not of a job."""
     for line in text.split("\n")[:MOST_JOBS]:
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
@@ -280,7 +289,7 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
             even=_even(tres, count),
             features=given(features),
             licences=given(licences),
-            exclusive=shares == "NO",
+            exclusive=shares == exclusive(release)[1],
             reservation=given(reservation),
         )
 

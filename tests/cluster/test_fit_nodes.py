@@ -14,7 +14,7 @@ from adminkit.fit import ask
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
-from tests.cluster.harness.requests import USER, emptied, featured
+from tests.cluster.harness.requests import USER, emptied, featured, settled
 
 
 @pytest.fixture(scope="module")
@@ -91,23 +91,13 @@ def test_what_is_said_of_several_nodes_is_what_slurm_does(empty: Cluster) -> Non
         done = empty.run(
             "sbatch", "--parsable", "-o", "/dev/null", "-t", "20", *nodes, *words, "--wrap=sleep 900", user=USER
         )
-        did = "never" if done.code else settled(empty, int(done.text.partition(";")[0]))
+        did = "never"
+        if not done.code:
+            job = int(done.text.partition(";")[0])
+            did = settled(empty, job)
+            empty.ask("scancel", str(job))
+            until("it to have left", lambda job=job: not empty.ask("squeue", "-h", "-j", str(job)), 30.0)
         assert did == verdict or (verdict, did) == ("never", "later"), (words, did, done.text)
-
-
-def settled(cluster: Cluster, job: int) -> str:
-    def found() -> str | None:
-        state, reason = cluster.ask("squeue", "-h", "-j", str(job), "-o", "%T|%r").split("|")
-        if state == "RUNNING":
-            return "now"
-        if reason in ("BadConstraints", "PartitionConfig", "PartitionNodeLimit"):
-            return "never"
-        return "later" if reason in ("Resources", "Priority", "Licenses") else None
-
-    said: str = until(f"job {job} to run or to wait", found, 30.0)
-    cluster.ask("scancel", str(job))
-    until("it to have left", lambda: not cluster.ask("squeue", "-h", "-j", str(job)), 30.0)
-    return said
 
 
 def test_a_job_that_waits_for_several_nodes_is_judged_by_them(empty: Cluster) -> None:

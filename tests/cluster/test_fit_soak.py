@@ -35,9 +35,11 @@ MANY = 2000
 #: … with all sources, each of which asks Slurm too, until so many have started; and at most.
 STARTED, AT_MOST = 210, 2500
 #: Jobs that have to wait whose start is compared, and jobs of the run with limits that are asked too long.
-LATER, OVER_ASKED = 160, 250
+LATER, OVER_ASKED = 160, 120
 #: Jobs that may wait at once, and seconds by which a start may be away.
 QUEUE, CLOSE = 6, 60
+#: GPUs of a user in the QOS `capped`.
+CAP = 4
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +144,8 @@ def test_shares_where_limits_are_asked_too_long_and_a_qos_caps(empty_wide: Clust
         whole = ask.answer(one, user_of(USER), instead=False).start
         nodes = vectors(one)
         did, job = happened(empty_wide, one, luck.randrange(20, 75))
+        if one.qos and (one.nodes or 1) * one.gpus > CAP:
+            did = "never"  # 22.05 takes it and lets it wait for ever
         seen["node vectors"][nodes.word, did] += 1
         seen["all sources"][whole.verdict, did] += 1
         if job is not None and did == "never":

@@ -132,16 +132,23 @@ def happened(cluster: Cluster, one: Request, seconds: int = 900) -> tuple[str, i
     if done.code:
         return "never", None
     job = int(done.text.partition(";")[0])
+    return settled(cluster, job), job
 
-    def settled() -> str | None:
+
+def settled(cluster: Cluster, job: int) -> str:
+    """now once it runs; else what its reason for waiting means."""
+
+    def found() -> str | None:
         state, reason = cluster.ask("squeue", "-h", "-j", str(job), "-o", "%T|%r").split("|")
         if state in ("RUNNING", "COMPLETING", "COMPLETED"):
             return "now"
         if reason in _NEVER:
             return "never"
-        return "later" if reason in ("Resources", "Priority") or reason.startswith(("QOS", "Assoc")) else None
+        held = reason in ("Resources", "Priority", "Licenses") or reason.startswith(("QOS", "Assoc"))
+        return "later" if held else None
 
-    return until(f"job {job} to run or to wait for a reason", settled, 30.0, pause=0.1), job
+    said: str = until(f"job {job} to run or to wait for a reason", found, 30.0)
+    return said
 
 
 def wrong(seen: Counter[tuple[str, str]]) -> int:
