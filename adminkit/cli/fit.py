@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -22,16 +22,34 @@ if TYPE_CHECKING:
 #: Seconds between two looks of --watch.
 PAUSE: Final = 10
 
-#: Partition, CPUs, memory, GPUs, time, account, QOS, as they are typed.
-Size = tuple[str | None, int, str | None, str | None, str | None, str | None, str | None]
-NO_SIZE: Final[Size] = (None, 1, None, None, None, None, None)
+#: What is asked for, as it is typed, by the names of request.request().
+Size = dict[str, Any]
 
 Partition = Annotated[
     str | None, typer.Option("--partition", "-p", metavar="NAME", help="The queue. Default: Slurm's.")
 ]
-Gpus = Annotated[str | None, typer.Option("--gpus", "-G", metavar="[TYPE:]N", help="GPUs, as for sbatch.")]
-Cpus = Annotated[int, typer.Option("--cpus", "-c", min=1, metavar="N", help="CPUs.")]
-Mem = Annotated[str | None, typer.Option("--mem", metavar="SIZE", help="Memory, as for sbatch: 4G; 500 is MiB.")]
+Gpus = Annotated[str | None, typer.Option("--gpus", "-G", metavar="[TYPE:]N", help="GPUs of one node, as for sbatch.")]
+Cpus = Annotated[int, typer.Option("--cpus", "-c", min=1, metavar="N", help="CPUs of a task.")]
+Nodes = Annotated[str | None, typer.Option("--nodes", "-N", metavar="N", help="Nodes. Default: 1 without -n.")]
+Tasks = Annotated[
+    int | None, typer.Option("--ntasks", "-n", metavar="N", help="Tasks of all nodes; as many nodes as it takes.")
+]
+PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks of each node.")]
+NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs of each node.")]
+CpuMem = Annotated[
+    str | None, typer.Option("--mem-per-cpu", metavar="SIZE", help="Memory of a CPU, in place of --mem.")
+]
+Exclusive = Annotated[bool, typer.Option("--exclusive", help="Whole nodes.")]
+Constraint = Annotated[
+    str | None,
+    typer.Option("--constraint", "-C", metavar="LIST", help="Features of each node: all (a&b) or one (a|b)."),
+]
+Licences = Annotated[
+    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences: a:2,b, of this cluster.")
+]
+Mem = Annotated[
+    str | None, typer.Option("--mem", metavar="SIZE", help="Memory of a node, as for sbatch: 4G; 500 is MiB.")
+]
 Time = Annotated[
     str | None, typer.Option("--time", "-t", metavar="TIME", help="The limit, as for sbatch: 90 is minutes; 1:30:00.")
 ]
@@ -58,7 +76,15 @@ def fit(
     partition: Partition = None,
     gpus: Gpus = None,
     cpus: Cpus = 1,
+    nodes: Nodes = None,
+    ntasks: Tasks = None,
+    ntasks_per_node: PerNode = None,
+    gpus_per_node: NodeGpus = None,
     mem: Mem = None,
+    mem_per_cpu: CpuMem = None,
+    exclusive: Exclusive = False,
+    constraint: Constraint = None,
+    licenses: Licences = None,
     time: Time = None,
     account: Account = None,
     qos: Qos = None,
@@ -71,11 +97,17 @@ def fit(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say whether a job on one node can start now, when, or never, why, and what smaller one would start now."""
+    """Say whether a job can start now, when, or never, why, and what smaller one would start now."""
     from adminkit.render.sink import Way, emit
 
-    size = (partition, cpus, mem, gpus, time, account, qos)
-    if (profile is not None or job is not None) and size != NO_SIZE:
+    size: Size = {
+        "queue": partition, "gpus": gpus, "nodes": nodes, "ntasks": ntasks, "ntasks_per_node": ntasks_per_node,
+        "gpus_per_node": gpus_per_node, "mem": mem, "mem_per_cpu": mem_per_cpu, "features": constraint,
+        "licences": licenses, "time": time, "account": account, "qos": qos,
+    }  # fmt: skip
+    typed = cpus != 1 or exclusive or any(one is not None for one in size.values())
+    size |= {"cpus": cpus, "exclusive": exclusive}
+    if (profile is not None or job is not None) and typed:
         raise UsageError("a profile and a job have their own size", "leave out --profile and --job, or the size")
     if job is not None and (profile is not None or user is not None):
         raise UsageError("a job has its own user and size", "leave out --profile and --user")
@@ -109,7 +141,7 @@ def _request(size: Size, profile: str | None, profiles: Path | None, user: str |
     from adminkit.slurm.will_run import user_of
 
     who = user_of(user)
-    asked = named(load_profiles(profiles or SYSTEM_PROFILES), profile).request if profile else request(*size)
+    asked = named(load_profiles(profiles or SYSTEM_PROFILES), profile).request if profile else request(**size)
     one, past = _with_history(answer(asked, who), db)
     return fit_report([one], {"user": who.name}, past)
 
@@ -133,11 +165,11 @@ def _with_history(answer: Answer, db: Path | None, job: RoomJob | None = None) -
         return answer, []
     limit, gpus, eligible = (
         answer.request.time_limit or queue.default_limit or queue.max_limit,
-        answer.request.gpus,
+        answer.request.gpus * (answer.request.nodes or 1),
         None,
     )
     if job is not None:
-        limit, gpus, eligible = job.time_limit, gpus * job.many, job.eligible_time
+        limit, eligible = job.time_limit, job.eligible_time
     like = Like(room.cluster, queue.name, limit, gpus, eligible)
     try:
         with reader(path) as trace:

@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 from adminkit.config import Elastic
 from adminkit.elastic.words import MARGIN, order_of, range_of
-from adminkit.fit.place import Board, in_line, need_of_job
+from adminkit.fit.needs import need_of_job
+from adminkit.fit.place import Board, in_line
 from adminkit.fit.timeline import NEVER, Need, Timeline, Use
 from adminkit.render.format import plural
 from adminkit.slurm.elastic_jobs import OpenJob

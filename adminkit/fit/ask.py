@@ -9,14 +9,17 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from adminkit.errors import AdminkitError
+from adminkit.fit.licences import by_licences
 from adminkit.fit.limits import by_limits
-from adminkit.fit.place import Board, Said, board, by_vectors, free_for, need_of
+from adminkit.fit.needs import total_of
+from adminkit.fit.place import Board, Said, board, by_vectors, free_for
 from adminkit.fit.profiles import Profile, smaller_profiles
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start, verdict
 from adminkit.slurm.assoc_limits import Held, held
+from adminkit.slurm.licences import Licences, licences
 from adminkit.slurm.process import User
-from adminkit.slurm.room import room
+from adminkit.slurm.room import Room, RoomQueue, room
 from adminkit.slurm.will_run import why_not, will_run
 
 T = TypeVar("T")
@@ -94,7 +97,15 @@ def _shorter(now: Board, request: Request) -> Iterator[Request]:
 
 
 def _less(request: Request) -> Iterator[Request]:
-    """Fewer GPUs with their part of CPUs and memory; without GPUs half as much, again and again."""
+    """Fewer nodes; fewer GPUs with their part of CPUs and memory; without GPUs half as much, again and again."""
+    if request.per_node is None:
+        tasks = request.tasks // 2
+        while tasks >= max(2, request.nodes or 1):
+            yield replace(request, ntasks=tasks)
+            tasks //= 2
+        return
+    for nodes in range((request.nodes or 1) - 1, 0, -1):
+        yield replace(request, nodes=nodes)
     if request.gpus > 1:
         for gpus in range(request.gpus - 1, 0, -1):
             share = gpus / request.gpus
@@ -115,15 +126,38 @@ def _start(now: Board, request: Request, who: User, test: bool) -> Start:
     sources = by_nodes(now, request)
     queue = now.room.queue(request.queue)
     if queue is not None:
-        bounds = limits_of(who, request, queue.qos)
-        sources["limits"] = by_limits(bounds, need_of(request, queue, now.room.memory))
+        sources["limits"] = limits_say(now.room, queue, request, who)
     sources["test_only"] = _tested(request, who, test)
     return verdict(sources)
 
 
 def by_nodes(now: Board, request: Request) -> dict[str, Said]:
-    """The two sources that are node vectors: without the jobs that wait before it, and with them."""
-    return {"vectors": by_vectors(now, request, waiting=False), "waiting": by_vectors(now, request)}
+    """The two sources that are node vectors: without the jobs that wait before it, and with them. They differ where it
+    has to wait alone."""
+    waiting = by_vectors(now, request)
+    bare = by_vectors(now, request, waiting=False) if waiting.word == "later" else waiting
+    return {"vectors": bare, "waiting": waiting}
+
+
+def limits_say(room: Room, queue: RoomQueue, request: Request, who: User, waits: bool = False) -> Said:
+    """What is unused of limits and of licences; `waits`: of a job that is in the queue already."""
+    said = by_limits(limits_of(who, request, queue.qos), total_of(request, queue, room.memory), waits)
+    if request.licences is None:
+        return said
+    both = (said, by_licences(request.licences, room, _licences()))
+    return next((one for word in ("never", "later", "unknown") for one in both if one.word == word), said)
+
+
+def _licences() -> Licences | None:
+    """None where slurmctld does not say."""
+
+    def ask() -> Licences | None:
+        try:
+            return licences()
+        except AdminkitError:
+            return None
+
+    return _once(("licences",), ask)
 
 
 def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:

@@ -1,6 +1,7 @@
 """What fit says of a request in Japanese, by the shape of its English sentence. A sentence of another shape stays.
 
-The English ones are made in place.py, limits.py, fair_share.py and ask.py; tests/fit/test_japanese.py compares.
+The English ones are made in place.py, limits.py, licences.py, fair_share.py and ask.py; tests/fit/test_japanese.py
+compares.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Final
 
 #: What keeps a request from a number of nodes -> the same.
 _NODES: Final = {
+    "free, which is too few": "空きだが不足",
+    "free, which are too few": "空きだが不足",
     "kept for waiting jobs of higher priority (age, fair share, size)": "優先度の高い待ちジョブのために確保",
     "reserved": "予約済み",
     "busy": "使用中",
@@ -17,7 +20,13 @@ _NODES: Final = {
     "down": "停止中",
     "busy until nobody knows when": "終了時刻の分からないジョブが使用中",
 }
-_EACH: Final = {"": "", " a job": "1 ジョブあたり", " a user": "1 ユーザーあたり", " an account": "1 アカウントあたり"}
+_EACH: Final = {
+    "": "",
+    " a job": "1 ジョブあたり",
+    " a user": "1 ユーザーあたり",
+    " an account": "1 アカウントあたり",
+    " a node": "1 ノードあたり",
+}
 
 #: A sentence -> the same. (?P<name>…) is put where the other has {name}.
 _SHAPES: Final = [
@@ -42,14 +51,56 @@ _SHAPES: Final = [
             r"(?P<gpus>\d+) GPUs \((?P<kinds>.*)\)",
             "それだけの大きさのノードはありません。最大は CPU {cpus}、{mem} MiB、GPU {gpus} ({kinds}) です",
         ),
+        (r"nodes have room", "ノードに空きがあります"),
+        (r"(?P<nodes>\d+) nodes have room", "{nodes} ノードに空きがあります"),
         (r"(?P<node>\S+) has room", "{node} に空きがあります"),
         (
-            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)(?P<most>\d+)(?P<each>| a job| a user| an account); "
+            r"(?P<fit>\d+) of the queue's nodes (?:is|are) large enough, and it asks for (?P<nodes>\d+)",
+            "十分な大きさのノードは {fit} で、{nodes} ノードの要求には足りません",
+        ),
+        (
+            r"the nodes have no room for (?P<tasks>\d+) tasks, with nothing else on them",
+            "他のジョブがなくても、ノードには {tasks} タスクが入りません",
+        ),
+        (r"(?P<of>\S+) allows (?P<most>\d+) nodes? a job at most", "{of} のノード数の上限は {most} です"),
+        (r"(?P<of>\S+) takes (?P<most>\d+) nodes? a job as the least", "{of} のノード数の下限は {most} です"),
+        (
+            r"(?P<of>\S+) limits the nodes of a job: name their number",
+            "{of} にはジョブのノード数の制限があります。ノード数を指定してください",
+        ),
+        (
+            r"whether a task's CPUs may be on two nodes is not known here",
+            "タスクの CPU が複数のノードに分かれてよいかどうかは分かりません",
+        ),
+        (
+            r"how tasks share whole nodes is not known: name those of each node",
+            "ノードを占有するタスクの配置は分かりません。ノードごとのタスク数を指定してください",
+        ),
+        (r"what (?P<text>\S+) asks of nodes is not known here", "{text} がノードに求める条件は分かりません"),
+        (r"a node may have (?P<text>\S+) after it has been started anew", "再起動すると {text} を持つノードがあります"),
+        (r"no node of (?P<of>\S+) has (?P<text>\S+)", "{of} に {text} を持つノードはありません"),
+        (r"what (?P<text>\S+) asks of licences is not known here", "{text} が求めるライセンスは分かりません"),
+        (r"there is no licence (?P<name>\S+) here", "ライセンス {name} はここにはありません"),
+        (r"there are (?P<many>\d+) licences of (?P<name>\S+)", "ライセンス {name} は全部で {many} です"),
+        (
+            r"of (?P<many>\d+) licences of (?P<name>\S+) (?P<free>\d+) are free",
+            "ライセンス {name} は {many} のうち {free} が空いています",
+        ),
+        (
+            r"jobs that wait for the same licences come before it",
+            "同じライセンスを待つジョブが先になっています",
+        ),
+        (
+            r"(?P<of>.+) limits (?P<what>\S+), and how much this gets is not known",
+            "{of} には {what} の上限がありますが、割り当てられる量が分かりません",
+        ),
+        (
+            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)(?P<most>\d+)(?P<each>| a job| a user| an account| a node); "
             r"(?P<used>\d+) are in use",
             "{of} の上限{each}は {unit}{most} で、{used} が使用中です",
         ),
         (
-            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)(?P<most>\d+)(?P<each>| a job| a user| an account)",
+            r"(?P<of>.+) allows (?P<unit>(?:\S+ )?)(?P<most>\d+)(?P<each>| a job| a user| an account| a node)",
             "{of} の上限{each}は {unit}{most} です",
         ),
         (r"(?P<of>.+) takes (?P<unit>(?:\S+ )?)(?P<most>\d+) as the least", "{of} の下限は {unit}{most} です"),

@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from adminkit.fit.needs import Parts, alike, need_of_job, own, parts_of
 from adminkit.fit.request import Request
-from adminkit.fit.timeline import NEVER, Need, Timeline, Use, earliest_together, holds, less
+from adminkit.fit.several import chosen, earliest_together, free_together
+from adminkit.fit.timeline import NEVER, Timeline, Use, holds, less
+from adminkit.quote import quote
+from adminkit.slurm.features import parse_features
 from adminkit.slurm.room import READY, Room, RoomJob, RoomNode, RoomQueue, Vector
-from adminkit.slurm.site import UNTYPED
 
 Word = Literal["now", "later", "never", "unknown"]
 
@@ -23,6 +26,8 @@ Word = Literal["now", "later", "never", "unknown"]
 PLACED: Final = 500
 #: Seconds that a job is taken to need yet which is past its limit.
 _PAST: Final = 60
+#: Nodes that are named.
+SHOWN: Final = 8
 #: What keeps a request from a node, the nearest to a start first.
 REASONS: Final = ("priority", "reserved", "busy", "drained", "down", "hidden")
 
@@ -63,35 +68,27 @@ def board(room: Room) -> Board:
     return Board(room, bare, full, unplaced)
 
 
-def need_of(request: Request, queue: RoomQueue, memory: bool) -> Need:
-    """What the request takes in this queue: with its default limit and memory, in CPUs where memory is counted so."""
-    cpus, mem, whole = request.cpus, request.mem, queue.whole
-    if mem is None and queue.default_mem_cpu:
-        mem = queue.default_mem_cpu * cpus
-    elif mem is None:
-        mem = queue.default_mem_node
-    if mem and queue.max_mem_cpu:
-        cpus = max(cpus, -(-mem // queue.max_mem_cpu))
-    limit = request.time_limit or queue.default_limit or queue.max_limit or NEVER // 2
-    if memory and not mem:  # 0, and no default: all of the node's
-        return Need(cpus, -1, request.gpus, request.gpu_type, limit, whole)
-    return Need(cpus, mem or 0, request.gpus, request.gpu_type, limit, whole)
-
-
-def need_of_job(job: RoomJob) -> Need:
-    """What a job takes of each of its nodes."""
-    kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
-    kind, many = kinds[0] if len(kinds) == 1 else (None, sum(number for _, number in kinds))
-    return Need(job.each.cpus, job.each.mem, many, None if kind == UNTYPED else kind, job.time_limit or NEVER // 2)
-
-
 def in_line(room: Room) -> list[RoomJob]:
     """The jobs that wait, by priority."""
     return sorted((job for job in room.jobs if job.state == "PENDING"), key=lambda job: (-job.priority, job.job_id))
 
 
 def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
-    """Whether, when and where it can start; `waiting`: behind the jobs that wait already."""
+    """Whether, when and where it can start; `waiting`: behind the jobs that wait already.
+
+    Trap: where nodes may have different numbers of tasks, Slurm 22.05 starts a job whose CPUs are enough in all, though
+    those of each node do not make whole tasks. What hangs on that is not known.
+    """
+    said = _by_vectors(board, request, waiting)
+    if request.per_node is not None or request.cpus == 1 or said.word not in ("later", "never"):
+        return said
+    split = _by_vectors(board, replace(request, cpus=1, ntasks=request.tasks * request.cpus), waiting)
+    if split.word == said.word:
+        return said if split.at == said.at else replace(said, at=None, nodes=())
+    return Said("unknown", None, "size", "whether a task's CPUs may be on two nodes is not known here")
+
+
+def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
     lines = board.full if waiting else board.bare
     queue = board.room.queue(request.queue)
     if queue is None:
@@ -100,22 +97,28 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
         )
     if refused := _rules(request, queue):
         return refused
-    need = need_of(request, queue, board.room.memory)
-    fit = [node for node in board.inside(queue) if _holds(node, need)]
-    if queue.max_cpus_node is not None and need.cpus > queue.max_cpus_node:
-        return Said("never", None, "limit", f"this queue gives {queue.max_cpus_node} CPUs of a node at most")
-    if not fit:
-        return Said("never", None, "size", _largest(board.inside(queue)))
-    starts = {node.name: lines[node.name].earliest(_own(need, node)) for node in fit if not node.away}
-    first = min(starts.values(), default=NEVER)
-    where = tuple(name for name, at in starts.items() if at == first)[:8]
+    parts = parts_of(request, queue, board.room.memory)
+    inside = board.inside(queue)
+    if request.features is not None:
+        inside, unsure = _with_features(inside, request.features)
+        if not inside or unsure:
+            return unsure or Said("never", None, "feature", f"no node of {queue.name} has {request.features}")
+    if parts.most is not None and parts.one.cpus > parts.most:
+        return Said("never", None, "limit", f"this queue gives {parts.most} CPUs of a node at most")
+    held = parts.large(inside)
+    fit = [node for node, _ in held]
+    if not parts.enough([tasks for _, tasks in held]):
+        return Said("never", None, "size", _too_few(parts, len(fit)) if fit else _largest(inside))
+    first, found = earliest_together([lines[node.name] for node in fit if not node.away], parts, SHOWN)
+    where = tuple(line.node.name for line in found[:SHOWN])
     if first <= board.room.at:
-        return Said("now", board.room.at, "", f"{where[0]} has room", where)
-    why = Counter(_why(board, node, need) for node in fit)
-    main = next(word for word in REASONS if why[word])
-    return Said(
-        "later", first if first < NEVER else None, main, _sentence(why, len(fit)), where if first < NEVER else ()
-    )
+        return Said("now", board.room.at, "", _has_room(parts, where), where)
+    why = Counter(word for node in fit if (word := _why(board, lines[node.name], parts)))
+    near: tuple[str, ...] = REASONS
+    if not parts.enough([tasks for node, tasks in held if not node.away]):
+        near = ("drained", "down", *REASONS)
+    main = next((word for word in near if why[word]), "busy")
+    return Said("later", first if first < NEVER else None, main, _sentence(why, len(fit)), where)
 
 
 def take(board: Board, request: Request) -> Board | None:
@@ -124,13 +127,15 @@ def take(board: Board, request: Request) -> Board | None:
     said = by_vectors(board, request)
     if queue is None or said.word != "now":
         return None
-    name = said.nodes[0]
-    need = _own(need_of(request, queue, board.room.memory), board.full[name].node)
-    use = Use(board.room.at, board.room.at + need.seconds, need.on(board.full[name].node))
-    lines = [{**every, name: every[name].copy()} for every in (board.bare, board.full)]
-    for every in lines:
-        every[name].add(use)
-    return replace(board, bare=lines[0], full=lines[1])
+    parts = parts_of(request, queue, board.room.memory)
+    inside = _asked_for(board, queue, request)
+    changed = {"bare": dict(board.bare), "full": dict(board.full)}
+    for line, tasks in chosen([board.full[node.name] for node in inside if not node.away], parts):
+        need = own(parts.need(tasks), line.node)
+        for every in changed.values():
+            every[line.node.name] = every[line.node.name].copy()
+            every[line.node.name].add(Use(board.room.at, board.room.at + need.seconds, need.on(line.node)))
+    return replace(board, bare=changed["bare"], full=changed["full"])
 
 
 def free_for(board: Board, request: Request) -> int:
@@ -138,10 +143,27 @@ def free_for(board: Board, request: Request) -> int:
     queue = board.room.queue(request.queue)
     if queue is None or not queue.up:
         return 0
-    need = need_of(request, queue, board.room.memory)
-    inside = [node for node in board.inside(queue) if not node.away and _holds(node, need)]
-    found = max((board.full[node.name].free_for(_own(need, node)) for node in inside), default=0)
+    parts = parts_of(request, queue, board.room.memory)
+    inside = [node for node, _ in parts.large(_asked_for(board, queue, request)) if not node.away]
+    found = free_together([board.full[node.name] for node in inside], parts)
     return found if queue.max_limit is None else min(found, queue.max_limit)
+
+
+def _asked_for(board: Board, queue: RoomQueue, request: Request) -> list[RoomNode]:
+    """The nodes of the queue with the features that it asks for."""
+    inside = board.inside(queue)
+    return inside if request.features is None else _with_features(inside, request.features)[0]
+
+
+def _with_features(nodes: list[RoomNode], text: str) -> tuple[list[RoomNode], Said | None]:
+    """Those that have them; and what is said where that is not known."""
+    wanted = parse_features(text)
+    if wanted is None:
+        return [], Said("unknown", None, "feature", f"what {quote(text)} asks of nodes is not known here")
+    found = [node for node in nodes if wanted.on(node.features)]
+    if any(wanted.on(node.features | node.features_else) for node in nodes if node not in found):
+        return found, Said("unknown", None, "feature", f"a node may have {text} after it has been started anew")
+    return found, None
 
 
 def _rules(request: Request, queue: RoomQueue) -> Said | None:
@@ -152,17 +174,31 @@ def _rules(request: Request, queue: RoomQueue) -> Said | None:
         return Said("never", None, "limit", f"{queue.name} allows {queue.max_limit // 60} minutes at most")
     if queue.max_mem_node and (request.mem or 0) > queue.max_mem_node:
         return Said("never", None, "limit", f"{queue.name} allows {queue.max_mem_node >> 20} MiB of a node at most")
+    if queue.max_nodes is not None and (request.nodes or 1) > queue.max_nodes:
+        return Said("never", None, "limit", f"{queue.name} allows {_nodes(queue.max_nodes)} a job at most")
+    if request.nodes is not None and request.nodes < queue.min_nodes:
+        return Said("never", None, "limit", f"{queue.name} takes {_nodes(queue.min_nodes)} a job as the least")
+    if request.per_node is None and request.cpus > 1 and (request.exclusive or queue.whole):
+        return Said("unknown", None, "limit", "how tasks share whole nodes is not known: name those of each node")
+    if request.nodes is None and (queue.min_nodes > 1 or queue.max_nodes is not None):
+        return Said("unknown", None, "limit", f"{queue.name} limits the nodes of a job: name their number")
     return None
 
 
-def _own(need: Need, node: RoomNode) -> Need:
-    """The need with all of this node's memory, where it takes all."""
-    return replace(need, mem=node.has.mem) if need.mem < 0 else need
+def _nodes(many: int) -> str:
+    return "1 node" if many == 1 else f"{many} nodes"
 
 
-def _holds(node: RoomNode, need: Need) -> bool:
-    """Whether the node is large enough."""
-    return holds(node.has, _own(need, node), node)
+def _has_room(parts: Parts, where: Sequence[str]) -> str:
+    if parts.nodes == 1:
+        return f"{where[0]} has room"
+    return "nodes have room" if parts.nodes is None else f"{parts.nodes} nodes have room"
+
+
+def _too_few(parts: Parts, fit: int) -> str:
+    if parts.per_node is None:
+        return f"the nodes have no room for {parts.tasks} tasks, with nothing else on them"
+    return f"{fit} of the queue's nodes {'is' if fit == 1 else 'are'} large enough, and it asks for {parts.nodes}"
 
 
 def _largest(nodes: Sequence[RoomNode]) -> str:
@@ -175,16 +211,19 @@ def _largest(nodes: Sequence[RoomNode]) -> str:
     return f"no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({', '.join(kinds[:8]) or 'none'})"
 
 
-def _why(board: Board, node: RoomNode, need: Need) -> str:
-    """What keeps the request from this node."""
+def _why(board: Board, line: Timeline, parts: Parts) -> str:
+    """What keeps the request from this node; "" where its part has room."""
+    node, now = line.node, board.room.at
     if node.away:
         return node.away
-    own, now = _own(need, node), board.room.at
-    if board.bare[node.name].earliest(own) == now:
+    need = own(parts.one, node)
+    if line.earliest(need) == now:
+        return ""
+    if board.bare[node.name].earliest(need) == now:
         return "priority"
-    if holds(less(node.has, node.taken), own, node):
+    if holds(less(node.has, node.taken), need, node):
         return "reserved"
-    return "hidden" if board.bare[node.name].earliest(own) == NEVER else "busy"
+    return "hidden" if board.bare[node.name].earliest(need) == NEVER else "busy"
 
 
 _TEXTS: Final = {
@@ -198,19 +237,22 @@ _TEXTS: Final = {
 
 
 def _sentence(why: Mapping[str, int], fit: int) -> str:
-    parts = ", ".join(f"{why[word]} {_TEXTS[word]}" for word in REASONS if why.get(word))
-    return f"of {fit} {'node' if fit == 1 else 'nodes'} large enough: {parts}"
+    parts = [f"{why[word]} {_TEXTS[word]}" for word in REASONS if why.get(word)]
+    free = fit - sum(why.values())
+    if free:
+        parts.insert(0, f"{free} free, which {'is' if free == 1 else 'are'} too few")
+    return f"of {fit} {'node' if fit == 1 else 'nodes'} large enough: {', '.join(parts)}"
 
 
 def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
     """Running jobs until they end, what nobody shows for good, reservations whole."""
     line = Timeline(node, room.at)
     rest_cpus, rest_mem, gpus = node.taken.cpus, node.taken.mem, Counter(node.taken.gpus)
-    for job in runs:
+    for job, part in _shares(node, runs, room.hidden > 0):
         ends = NEVER if job.ends is None else max(job.ends, room.at + _PAST)
-        line.add(Use(room.at, ends, job.each))
-        rest_cpus, rest_mem = rest_cpus - job.each.cpus, rest_mem - job.each.mem
-        gpus.subtract(job.each.gpus)
+        line.add(Use(room.at, ends, part))
+        rest_cpus, rest_mem = rest_cpus - part.cpus, rest_mem - part.mem
+        gpus.subtract(part.gpus)
     left = sum(gpus.values())
     rest = Vector(max(0, rest_cpus), max(0, rest_mem), {k: n for k, n in gpus.items() if n > 0} if left > 0 else {})
     if rest.cpus or rest.mem or rest.gpus:
@@ -219,6 +261,27 @@ def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
         if node.name in one.nodes:
             line.add(Use(one.starts, one.ends, node.has))
     return line
+
+
+def _shares(node: RoomNode, runs: Sequence[RoomJob], hidden: bool) -> list[tuple[RoomJob, Vector]]:
+    """Each job's part of the node. Slurm lists those of jobs of one node alone: one of several nodes has what the
+    others leave of what is taken. Where two of several nodes are not even, the one that ends last has all of that.
+
+    `hidden`: jobs that are not shown may have a part, so that nothing is left over for those that are.
+    """
+    several = [job for job in runs if job.many > 1]
+    each = [(job, job.each) for job in runs if job.many == 1]
+    rest = node.taken
+    for _, part in each:
+        rest = less(rest, part)
+    even = rest
+    for job in several:
+        even = less(even, job.each)
+    if hidden or not several or (not even.cpus and not even.mem and not any(even.gpus.values())):
+        return [*each, *((job, job.each) for job in several)]
+    last = max(several, key=lambda job: NEVER if job.ends is None else job.ends)
+    gpus = {kind: many for kind, many in rest.gpus.items() if many > 0}
+    return [*each, (last, Vector(max(0, rest.cpus), max(0, rest.mem), gpus))]
 
 
 def _place(room: Room, lines: Mapping[str, Timeline]) -> int:
@@ -239,10 +302,11 @@ def _place(room: Room, lines: Mapping[str, Timeline]) -> int:
 
 
 def _placed(room: Room, lines: Mapping[str, Timeline], job: RoomJob) -> bool:
-    queues = set(job.queue.split(","))
-    need = need_of_job(job)
-    inside = [lines[node.name] for node in room.nodes if node.queues & queues and not node.away]
-    at, where = earliest_together(inside, need, job.many)
-    for line in where:
-        line.add(Use(at, at + need.seconds, job.each))
+    queues, need = set(job.queue.split(",")), need_of_job(job)
+    inside = [node for node in room.nodes if node.queues & queues and not node.away]
+    if job.features is not None and (wanted := parse_features(job.features)) is not None:
+        inside = [node for node in inside if wanted.on(node.features)]
+    at, where = earliest_together([lines[node.name] for node in inside], alike(need, job.many))
+    for line in where[: job.many]:
+        line.add(Use(at, at + need.seconds, need.on(line.node) if need.whole else job.each))
     return bool(where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,8 @@ NEVER: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a request takes of one node; `whole`: all its CPUs and memory, so that nothing else may be there."""
+    """What a request takes of one node; `whole`: all its CPUs and memory, so that nothing else may be there, and
+    `mem_cpu` bytes have to be there for each of these CPUs."""
 
     cpus: int
     mem: int
@@ -24,12 +25,15 @@ class Need:
     gpu_type: str | None
     seconds: int
     whole: bool = False
+    mem_cpu: int = 0
 
     def on(self, node: RoomNode) -> Vector:
         """The same on this node: in whole cores; `mem` 0 with `whole` is all of it."""
-        cpus = node.has.cpus if self.whole else -(-self.cpus // node.threads) * node.threads
+        cpus = -(-self.cpus // node.threads) * node.threads
         kind = self.gpu_type or UNTYPED
-        return Vector(cpus, node.has.mem if self.whole else self.mem, {kind: self.gpus} if self.gpus else {})
+        if self.whole:
+            return Vector(max(cpus, node.has.cpus), max(self.mem, node.has.mem), {kind: self.gpus} if self.gpus else {})
+        return Vector(cpus, self.mem, {kind: self.gpus} if self.gpus else {})
 
 
 def holds(free: Vector, need: Need, node: RoomNode) -> bool:
@@ -37,8 +41,9 @@ def holds(free: Vector, need: Need, node: RoomNode) -> bool:
 
     A page asks it some hundred thousand times, so it makes no Vector.
     """
-    cpus = node.has.cpus if need.whole else -(-need.cpus // node.threads) * node.threads
-    if cpus > free.cpus or (node.has.mem if need.whole else need.mem) > free.mem:
+    if -(-need.cpus // node.threads) * node.threads > free.cpus or need.mem > free.mem:
+        return False
+    if need.whole and (node.has.cpus > free.cpus or max(node.has.mem, need.mem_cpu * node.has.cpus) > free.mem):
         return False
     if not need.gpus:
         return True
@@ -107,36 +112,15 @@ class Timeline:
         if begin is not None:
             yield begin, NEVER
 
-    def earliest(self, need: Need, least: int = 0) -> int:
+    def earliest(self, need: Need) -> int:
         """When this much is free for so long; NEVER where it does not come to that."""
-        if not least:
-            found = self._first.get(need)
-            if found is None:
-                found = self._first[need] = self._earliest(need, self.now)
-            return found
-        return self._earliest(need, least)
-
-    def _earliest(self, need: Need, least: int) -> int:
-        for begin, end in self.windows(need):
-            start = max(begin, least)
-            if start + need.seconds <= end:
-                return start
-        return NEVER
+        found = self._first.get(need)
+        if found is None:
+            fits = (begin for begin, end in self.windows(need) if begin + need.seconds <= end)
+            found = self._first[need] = next(fits, NEVER)
+        return found
 
     def free_for(self, need: Need) -> int:
         """For how many seconds from now this much is free."""
         first = next(iter(self.windows(need)), None)
         return 0 if first is None or first[0] > self.now else first[1] - self.now
-
-
-def earliest_together(lines: Sequence[Timeline], need: Need, many: int) -> tuple[int, list[Timeline]]:
-    """When so many nodes have this much at the same time, and which; NEVER and none where they do not."""
-    if many == 1 and lines:
-        one = min(lines, key=lambda line: line.earliest(need))
-        return (at, [one]) if (at := one.earliest(need)) < NEVER else (NEVER, [])
-    moments = sorted({at for line in lines if (at := line.earliest(need)) < NEVER})
-    for at in moments[:50]:
-        fit = [line for line in lines if line.earliest(need, at) == at]
-        if len(fit) >= many:
-            return at, fit[:many]
-    return NEVER, []

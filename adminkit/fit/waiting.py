@@ -10,8 +10,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.fit import ask
 from adminkit.fit.fair_share import behind, without_shares
-from adminkit.fit.limits import by_limits
-from adminkit.fit.place import Board, Said, board, by_vectors, need_of
+from adminkit.fit.place import Board, Said, board, by_vectors
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start, verdict
 from adminkit.slurm.fair_share import Shares, fair_shares
@@ -74,7 +73,7 @@ def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said], shares:
     elif job.starts is not None:
         said = Said("later", job.starts, "priority", meaning(job.reason))
     reason = f"Slurm says {job.reason}: {meaning(job.reason)}"
-    if job.many > 1 or job.reason.startswith(_OWN):
+    if not job.even or job.reservation is not None or job.reason.startswith(_OWN):
         start = Start(
             "later", job.starts, None if job.starts is None else "slurm", None, job.reason, meaning(job.reason)
         )
@@ -118,6 +117,10 @@ def request_of(job: RoomJob) -> Request:
         time_limit=job.time_limit,
         account=job.account,
         qos=job.qos,
+        nodes=job.many,
+        exclusive=job.exclusive,
+        features=job.features,
+        licences=job.licences,
     )
 
 
@@ -136,7 +139,7 @@ def _limits(room: Room, job: RoomJob, request: Request) -> Said:
     who = _owner(job)
     if queue is None or who is None:
         return Said("unknown", None, "limits", "the limits of its owner are not known")
-    return by_limits(ask.limits_of(who, request, queue.qos), need_of(request, queue, room.memory), waits=True)
+    return ask.limits_say(room, queue, request, who, waits=True)
 
 
 def _owner(job: RoomJob) -> User | None:

@@ -23,12 +23,14 @@ FIELDS: Final = (
         "how far the other method is from that, where both know; of history, half of waits are so far",
     ),
     Field(
-        "why", help="size, limit, queue, rule, qos, association, busy, priority, fair_share, reserved, drained, down"
+        "why",
+        help="size, feature, limit, queue, rule, qos, association, licence, busy, priority, fair_share, reserved,"
+        " drained, down",
     ),
     Field("text", help="the reason", below=True),
     Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
     Field("waiting", help="the same, with the jobs that wait already before it", data=True),
-    Field("limits", help="what is unused of limits of QOS and associations", data=True),
+    Field("limits", help="what is unused of limits of QOS and associations, and of licences", data=True),
     Field("test_only", help="what sbatch --test-only says as the user; with --job what slurmctld plans", data=True),
     Field("disagree", help="where sources differ, in a sentence", data=True),
 )

@@ -1,8 +1,8 @@
 """What each node has, what of it is taken and until when: nodes, queues, reservations and open jobs of slurmctld.
 
 Traps: AllocTRES and CfgTRES name GPUs only where AccountingStorageTRES does, so GPUs are read from Gres and GresUsed. A
-job's own share of each of several nodes is not listed: it is taken to be even. With PrivateData=jobs the jobs of others
-are hidden, and so is when they end.
+job's own share of each of several nodes is not listed: `each` is an even one. With
+PrivateData=jobs the jobs of others are hidden, and so is when they end.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from adminkit.slurm.keyvalue import given, names, number, records, settings
 from adminkit.slurm.partitions import gives_whole_nodes, is_up, parse_gres
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.process import ask
+from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
 from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import UNTYPED
@@ -61,6 +62,8 @@ class RoomNode:
     away: str = ""  # drained, down
     reason: str = ""  # an operator's text
     threads: int = 1  # CPUs of a core: a job gets whole cores
+    features: frozenset[str] = frozenset()  # those that it has now
+    features_else: frozenset[str] = frozenset()  # those that it could have after a reboot
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,8 @@ class RoomQueue:
     max_mem_cpu: int | None = None
     max_mem_node: int | None = None
     max_cpus_node: int | None = None
+    min_nodes: int = 0  # of one job
+    max_nodes: int | None = None
     qos: str | None = None
     allow_accounts: frozenset[str] | None = None
     deny_accounts: frozenset[str] | None = None
@@ -116,6 +121,11 @@ class RoomJob:
     qos: str | None = None
     job_id_array: int = 0
     eligible_time: int | None = None  # since when it could start; epoch seconds
+    even: bool = True  # it names its nodes, and what it asks for can be shared by them without a rest
+    features: str | None = None  # as its -C says it
+    licences: str | None = None
+    exclusive: bool = False
+    reservation: str | None = None  # that it asks for
 
     @property
     def runs(self) -> bool:
@@ -146,8 +156,9 @@ def room(now: int) -> Room:
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
     queues = tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE), config))
     reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
-    marks = draw()
-    jobs = tuple(parse_jobs(ask(["squeue", "-a", "-h", "-r", "-O", shape(marks)], PATIENCE, marks.seal), marks))
+    marks, release = draw(), parse_release(config.get("SLURM_VERSION", ""))
+    listed = ask(["squeue", "-a", "-h", "-r", "-O", shape(marks, release)], PATIENCE, marks.seal)
+    jobs = tuple(parse_jobs(listed, marks, release))
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
     memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
@@ -180,6 +191,8 @@ def parse_nodes(text: str) -> Iterator[RoomNode]:
             away=away,
             reason=words.get("Reason", ""),
             threads=number(words.get("ThreadsPerCore")) or 1,
+            features=(now := names(words.get("ActiveFeatures")) or frozenset()),
+            features_else=(names(words.get("AvailableFeatures")) or frozenset()) - now,
         )
 
 
@@ -205,6 +218,8 @@ def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
             max_mem_cpu=memory("MaxMemPerCPU"),
             max_mem_node=memory("MaxMemPerNode"),
             max_cpus_node=number(words.get("MaxCPUsPerNode")),
+            min_nodes=number(words.get("MinNodes")) or 0,
+            max_nodes=number(words.get("MaxNodes")),
             qos=given(words.get("QoS")),
             allow_accounts=names(words.get("AllowAccounts")),
             deny_accounts=names(words.get("DenyAccounts")),
@@ -228,23 +243,30 @@ def parse_reserved(text: str, now: int) -> Iterator[Reserved]:
             yield Reserved(words["ReservationName"], nodes, after, after + end - start)
 
 
-def shape(marks: Marks) -> str:
-    """squeue's fields; none of them is a user's own text."""
+def exclusive(release: Release) -> tuple[str, str]:
+    """squeue's field that says of a job that it asks for whole nodes, and how. Trap: 26.05 has the other field too, and
+    there it says NO of nearly all jobs."""
+    return ("Exclusive", "NODE") if release >= (26, 5, 0) else ("OverSubscribe", "NO")
+
+
+def shape(marks: Marks, release: Release) -> str:
+    """squeue's fields. Of a user's own text slurmctld has let through what names its features and licences alone."""
     fields = ["JobID:20", "ArrayJobID:20", "State:24", "Partition:256", "NodeList:600", "SchedNodes:600"]
     fields += ["tres-alloc:400", "NumNodes:24", "TimeLimit:24", f"StartTime:{SEALED_WIDTH}", f"EndTime:{SEALED_WIDTH}"]
     fields += ["PriorityLong:24", "Reason:100", "UserID:16", "Account:256", "QOS:256"]
-    fields += [f"EligibleTime:{SEALED_WIDTH}"]
+    fields += [f"EligibleTime:{SEALED_WIDTH}", "Feature:400", "Licenses:400", f"{exclusive(release)[0]}:16"]
+    fields += ["Reservation:256"]
     return ",".join(f"{one}{marks.delimiter}" for one in fields)
 
 
-def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
+def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:
     """Passes over lines that are not of a job."""
     for line in text.split("\n")[:MOST_JOBS]:
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 18 or not cells[0].isdigit():
+        if len(cells) != 22 or not cells[0].isdigit():
             continue
         job, array, state, queue, listed, planned, tres, many, limit, start, end, priority, reason, uid = cells[:14]
-        account, qos, eligible = cells[14:17]
+        account, qos, eligible, features, licences, shares, reservation = cells[14:21]
         nodes = tuple(hosts(given(listed) or given(planned) or ""))
         count = max(1, len(nodes) or number(many.partition("-")[0]) or 1)
         yield RoomJob(
@@ -264,6 +286,11 @@ def parse_jobs(text: str, marks: Marks) -> Iterator[RoomJob]:
             qos=given(qos),
             job_id_array=number(array) or int(job),
             eligible_time=marks.epoch(eligible),
+            even=_even(tres, count),
+            features=given(features),
+            licences=given(licences),
+            exclusive=shares == exclusive(release)[1],
+            reservation=given(reservation),
         )
 
 
@@ -274,6 +301,14 @@ def _share(tres: str, nodes: int) -> Vector:
         math.ceil(amounts.get("cpu", 0) / nodes),
         math.ceil(amounts.get("mem", 0) / nodes),
         {name: math.ceil(many / nodes) for name, many in _gpus(tres).items()},
+    )
+
+
+def _even(tres: str, nodes: int) -> bool:
+    """Trap: of a job that names its tasks alone squeue counts nodes by a guess, and TRES has the least."""
+    amounts = parse_tres(tres)
+    return amounts.get("node", nodes) == nodes and not any(
+        many % nodes for name, many in amounts.items() if name in ("cpu", "mem", "gres/gpu")
     )
 
 

@@ -6,13 +6,11 @@ import asyncio
 import json
 import os
 import pwd
-import random
 import re
 import shlex
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,53 +18,35 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.fit import ask
-from adminkit.fit.place import board, by_vectors
-from adminkit.fit.request import Request, request
 from adminkit.jupyter.desk import Desk
 from adminkit.policy.user_limits import to_type
 from adminkit.slurm.queue_qos import held_gpus
-from adminkit.slurm.room import room
 from adminkit.slurm.will_run import user_of
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.operator import ADMINKIT
 from tests.cluster.harness.processes import until
+from tests.cluster.harness.requests import OTHER, USER, compare, emptied, featured, printed, wrong
 from tests.support.builders import job as past_job
 from tests.support.builders import make_trace
 
-USER, OTHER = "games", "news"
 HOUR = 3600
-#: Requests of the random comparison, short and long.
-FEW, MANY = 12, 2000
-#: … of all sources together, each of which asks Slurm too.
-OFFERED = 300
-#: … and jobs whose starts are compared.
-LATER = 30
+#: Requests of the random comparison; test_fit_soak.py has more.
+FEW = 20
 
 
 @pytest.fixture(scope="module")
 def spare(outside: Listing) -> Iterator[Cluster]:
-    """One that holds users to the limits of their QOS."""
-    more = {"AccountingStorageEnforce": "associations,limits,qos"}
-    with private_slurm(
-        nodes=3, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2", **more
-    ) as booted:
-        booted.ask("sacctmgr", "-i", "add", "qos", "capped")
-        booted.ask("sacctmgr", "-i", "modify", "qos", "capped", "set", "MaxTRESPerUser=gres/gpu=4")
-        booted.ask("sacctmgr", "-i", "modify", "user", USER, "set", "qos+=capped")
+    with featured() as booted:
         yield booted
 
 
 @pytest.fixture
 def empty(spare: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    """Without jobs, before and after; questions of this process go to it too."""
     monkeypatch.setenv("SLURM_CONF", str(spare.home / "slurm.conf"))
     yield spare
-    spare.run("scancel", "--user", USER)
-    spare.run("scancel", "--user", OTHER)
-    until("no jobs to be left", lambda: not spare.ask("squeue", "-h", "-a"), 60.0)
-    ask.forget()
+    emptied(spare)
 
 
 def fit(cluster: Cluster, *words: str, user: str = USER) -> tuple[dict[str, Any], list[str]]:
@@ -229,7 +209,6 @@ def test_roots_question_is_asked_as_the_user_without_roots_environment(empty: Cl
     (folder / "sbatch").write_text("#!/bin/sh\nid -u; id -G; env\n\n")
     (folder / "sbatch").chmod(0o755)
     from adminkit.slurm.process import told
-    from adminkit.slurm.will_run import user_of
 
     before = dict(os.environ)
     os.environ.update({"PATH": f"{folder}:{before['PATH']}", "A_PASSWORD": "secret", "SBATCH_PARTITION": "debug"})
@@ -243,119 +222,9 @@ def test_roots_question_is_asked_as_the_user_without_roots_environment(empty: Cl
     assert "secret" not in said and "SBATCH_PARTITION" not in said
 
 
-def vectors(one: Request) -> str:
-    """What node vectors say."""
-    return by_vectors(board(room(int(time.time()))), one).word
-
-
-def form(one: Request) -> str:
-    """What all sources say, as `fit` and the hub's form do."""
-    ask.forget()
-    return ask.answer(one, user_of(USER), instead=False).start.verdict
-
-
-def compare(
-    cluster: Cluster, many: int, seed: int, asked: Callable[[Request], str] = vectors
-) -> Counter[tuple[str, str]]:
-    """(what `asked` says, what Slurm then did) of random requests on a cluster that only this test submits to.
-
-    A few jobs at a time end early, at random, so that the cluster is sometimes full and sometimes not.
-    """
-    luck = random.Random(seed)
-    seen: Counter[tuple[str, str]] = Counter()
-    running: list[int] = []
-    for _ in range(many):
-        one = request(
-            gpus=str(luck.choice((1, 1, 2, 3, 4, 6, 8, 9))), cpus=luck.choice((1, 2, 4, 8, 9)),
-            mem=luck.choice((None, "4G", "30G", "60G", "70G")), time=str(luck.choice((10, 60, 90))),
-            queue=luck.choice((None, "gq-short")),
-        )  # fmt: skip
-        said = asked(one)
-        did, job = happened(cluster, one)
-        seen[said, did] += 1
-        if job is not None and did == "now":
-            running.append(job)
-        elif job is not None:
-            cluster.run("scancel", str(job))
-        while running and luck.random() < len(running) / 40:
-            gone = running.pop(luck.randrange(len(running)))
-            cluster.ask("scancel", str(gone))
-            cluster.wait(gone)
-            until(f"job {gone} to have left", lambda: not completing(cluster), 30.0)
-    return seen
-
-
-def completing(cluster: Cluster) -> bool:
-    return bool(cluster.ask("squeue", "-h", "-a", "-t", "CG"))
-
-
-def happened(cluster: Cluster, one: Request) -> tuple[str, int | None]:
-    """What slurmctld does with it: refused, it runs, or it says why it waits."""
-    done = cluster.run("sbatch", "--parsable", "-o", "/dev/null", *one.words(), "--wrap", "sleep 900", user=USER)
-    if done.code:
-        return "never", None
-    job = int(done.text.partition(";")[0])
-
-    def settled() -> str | None:
-        state, reason = cluster.ask("squeue", "-h", "-j", str(job), "-o", "%T|%r").split("|")
-        if state == "RUNNING":
-            return "now"
-        return "later" if reason in ("Resources", "Priority") else None
-
-    return until(f"job {job} to run or to wait for a reason", settled, 30.0, pause=0.1), job
-
-
-def printed(seen: Counter[tuple[str, str]]) -> float:
-    # 26.05 takes a job for more GPUs than a node has, and lets it wait for ever.
-    right = sum(many for (said, did), many in seen.items() if said == did or (said, did) == ("never", "later"))
-    share = right / sum(seen.values())
-    print(f"node vectors against real submissions: {right} of {sum(seen.values())} right ({share:.2%}): {dict(seen)}")
-    return share
-
-
 def test_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
-    assert printed(compare(empty, FEW, 20)) == 1.0
-
-
-@pytest.mark.soak
-def test_what_would_start_is_offered(empty: Cluster) -> None:
-    """By all sources; what is offered is what may be chosen in the form."""
-    seen = compare(empty, OFFERED, 23, form)
-    started = sum(many for (_, did), many in seen.items() if did == "now")
-    offered = sum(many for (said, did), many in seen.items() if did == "now" and said in ("now", "room"))
-    wrong = sum(many for (said, did), many in seen.items() if did != "now" and said in ("now", "room"))
-    print(f"offered: {offered} of {started} that started ({offered / started:.2%}), {wrong} that did not: {dict(seen)}")
-    assert offered >= 0.98 * started
-
-
-@pytest.mark.soak
-def test_later_is_when_it_starts_where_jobs_end_at_their_limits(empty: Cluster) -> None:
-    """Node vectors with the waiting jobs, against when each job then started."""
-    luck, asked = random.Random(22), []
-    for _ in range(LATER):
-        until(
-            "the queue to be short", lambda: len(empty.ask("squeue", "-h", "-t", "PD", "-o", "%i").split()) < 6, 300.0
-        )
-        minutes = luck.choice((1, 2, 3))
-        one = request(gpus=str(luck.choice((2, 3, 4, 6, 8))), time=str(minutes))
-        said = by_vectors(board(room(int(time.time()))), one)
-        words = ("--parsable", "-o", "/dev/null", *one.words(), "--wrap", f"sleep {minutes * 60 - 3}")
-        asked.append((said, empty.ask("sbatch", *words, user=USER)))
-        time.sleep(2)  # until the scheduler has looked at it
-    errors = []
-    for said, job in asked:
-        empty.wait(int(job), ("RUNNING", "COMPLETED", "TIMEOUT"), seconds=900)
-        start = empty.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%S", env={"SLURM_TIME_FORMAT": "%s"})
-        if said.word == "later" and said.at is not None:
-            errors.append(abs(int(start.text) - said.at))
-    close = sum(error <= 60 for error in errors)
-    print(f"later: {close} of {len(errors)} within 60 s; errors {sorted(errors)}")
-    assert close >= 0.9 * len(errors)
-
-
-@pytest.mark.soak
-def test_two_thousand_random_requests_do_what_node_vectors_say(empty: Cluster) -> None:
-    assert printed(compare(empty, MANY, 21)) >= 0.99
+    seen = compare(empty, 20, FEW)
+    assert printed(seen) >= 0.9 and not wrong(seen)
 
 
 PROFILES = """

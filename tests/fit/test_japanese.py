@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.fit import limits, place
+from adminkit.fit import licences, limits, place
 from adminkit.fit.fair_share import Behind
 from adminkit.fit.japanese import in_japanese
 from adminkit.fit.place import REASONS
@@ -23,8 +23,15 @@ WORDS = {
     "where[0]": "n1",
     "unit": "gres/gpu:a100 ",
     "kind": "running jobs",
+    "request.features": "fast",
+    "quote(text)": "fast",
+    "text": "fast",
+    "name": "tool",
+    "what": "node",
+    "_nodes(queue.max_nodes)": "7 nodes",
+    "_nodes(queue.min_nodes)": "1 node",
 }
-GIVEN = {"_TOGETHER[name]": " a user", "_TOGETHER.get(name, ' a job')": " a job"}
+GIVEN = {"_TOGETHER[name]": " a user", "(_TOGETHER | _ALONE)[name]": " a node"}
 
 
 def sentences(source: Path) -> Iterator[str]:
@@ -53,10 +60,15 @@ def _word(node: ast.expr) -> str:
 
 MADE = [
     text
-    for module in (place, limits)
+    for module in (place, limits, licences)
     for text in sentences(Path(str(module.__file__)))
-    if text not in ("limits of QOS and associations are not enforced here", "no limit of QOS and associations holds it")
-]  # these two say now, and are not shown
+    if text
+    not in (
+        "limits of QOS and associations are not enforced here",
+        "no limit of QOS and associations holds it",
+        "its licences are free",
+    )
+]  # these say now, and are not shown
 
 
 def test_the_sentences_are_found() -> None:
@@ -76,6 +88,20 @@ def test_every_sentence_has_one_in_japanese(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            "of 4 nodes large enough: 1 free, which is too few, 3 busy",
+            "十分な大きさの 4 ノード: 空きだが不足 1、使用中 3",
+        ),
+        ("2 nodes have room", "2 ノードに空きがあります"),
+        ("nodes have room", "ノードに空きがあります"),
+        (
+            "1 of the queue's nodes is large enough, and it asks for 2",
+            "十分な大きさのノードは 1 で、2 ノードの要求には足りません",
+        ),
+        (
+            "the nodes have no room for 9 tasks, with nothing else on them",
+            "他のジョブがなくても、ノードには 9 タスクが入りません",
+        ),
         ("of 1 node large enough: 1 busy", "十分な大きさの 1 ノード: 使用中 1"),
         (
             "of 9 nodes large enough: 2 kept for waiting jobs of higher priority (age, fair share, size), 7 drained",

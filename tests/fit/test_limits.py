@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adminkit.fit.limits import by_limits
+from adminkit.fit.needs import total_of
+from adminkit.fit.request import request
 from adminkit.fit.timeline import Need
-from adminkit.slurm.assoc_limits import Bound, Held, parse_held
+from adminkit.slurm.assoc_limits import Bound, Held, Holder, parse_held
+from tests.fit.rooms import queue
 
 TEXT = (Path(__file__).parents[1] / "data" / "slurm" / "assoc-mgr-22.05.txt").read_text()
 CAPS = {"capped": {"MaxTRESPU": {"gres/gpu": Bound(4)}}}
@@ -64,3 +68,42 @@ def test_the_queues_qos_comes_before_the_jobs() -> None:
     both = held("normal", queue_qos="capped")
     assert [one.name for one in both.qos] == ["QOS capped", "QOS normal"]
     assert by_limits(both, need(gpus=3)).word == "later"
+
+
+@pytest.mark.parametrize(
+    ("qos", "asked", "word", "text", "explained"),
+    [
+        ("capped", {"nodes": "2", "gpus_per_node": "1"}, "now", "", "two in all"),
+        ("capped", {"nodes": "2", "gpus_per_node": "2"}, "never", "gres/gpu 3 a job", "four in all"),
+        ("capped", {"nodes": "3", "gpus_per_node": "1"}, "later", "gres/gpu 4 a user; 2 are in use", "three more"),
+        (None, {"nodes": "2", "cpus": 4}, "never", "cpu 7 a job", "eight in all"),
+        (None, {"ntasks": 8}, "never", "cpu 7 a job", "on whatever nodes"),
+        (None, {"ntasks": 7}, "now", "", "GPUs are limited, and it asks for none"),
+        ("capped", {"ntasks": 2, "gpus_per_node": "1"}, "unknown", "gres/gpu", "on one node or on two"),
+        (None, {"exclusive": True}, "unknown", "gres/gpu", "it gets all of the node's"),
+    ],
+)
+def test_limits_count_all_nodes(qos: str | None, asked: dict[str, Any], word: str, text: str, explained: str) -> None:
+    total = total_of(request(time="30", **asked), queue(default_mem_cpu=None), False)
+    said = by_limits(held(qos), total)
+    assert said.word == word and text in said.text, (explained, said)
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "asked", "word"),
+    [
+        ("MaxTRESPN", {"gres/gpu": 2}, {"nodes": "2", "gpus_per_node": "2"}, "now"),
+        ("MaxTRESPN", {"gres/gpu": 1}, {"nodes": "2", "gpus_per_node": "2"}, "never"),
+        ("MaxTRESPJ", {"node": 2}, {"nodes": "2"}, "now"),
+        ("MaxTRESPJ", {"node": 1}, {"nodes": "2"}, "never"),
+        ("MaxTRESPJ", {"node": 1}, {"ntasks": 2}, "unknown"),
+        ("MaxTRESPJ", {"license/tool": 1}, {"licences": "tool:2"}, "never"),
+        ("MaxTRESPJ", {"license/tool": 2}, {"licences": "tool:2"}, "now"),
+    ],
+)
+def test_a_limit_is_of_the_job_or_of_each_node(
+    name: str, most: dict[str, int], asked: dict[str, Any], word: str
+) -> None:
+    holder = Holder("QOS q", "qos", {name: {what: Bound(many) for what, many in most.items()}})
+    said = by_limits(Held(qos=(holder,)), total_of(request(time="30", **asked), queue(), True))
+    assert said.word == word, said

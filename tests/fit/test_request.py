@@ -74,12 +74,17 @@ def test_the_words_of_sbatch_are_whole() -> None:
 
 @given(st.text(max_size=30))
 def test_no_text_becomes_a_second_option_or_a_control_character(text: str) -> None:
-    for name in ("queue", "account", "qos", "gpus", "mem", "time"):
+    names = ("queue", "account", "qos", "gpus", "mem", "time", "nodes", "gpus_per_node", "mem_per_cpu", "features")
+    for name in (*names, "licences"):
         try:
             one = request(**{name: text})  # type: ignore[arg-type]
         except UsageError:
             continue
         for word in one.words():
             assert (
-                word.startswith("--") and word.isascii() and word.isprintable() and " " not in word and "," not in word
+                word.startswith("--")
+                and word.isascii()
+                and word.isprintable()
+                and " " not in word
+                and ("," not in word or name == "licences")
             )

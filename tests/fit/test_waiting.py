@@ -64,12 +64,36 @@ def test_what_a_limit_holds_is_not_offered() -> None:
     assert found.answer.instead is not None and [one.gpus for one in found.answer.instead] == [2, 1]
 
 
-def test_a_job_of_several_nodes_has_slurms_word_alone() -> None:
-    room = of(waits=wait(many=2, starts=NOW + HOUR))
-    found = explain(room, room.jobs[-1], lambda _: FREE)
-    assert (found.answer.start.verdict, found.answer.start.at, found.answer.instead) == ("later", NOW + HOUR, None)
+def test_a_job_of_several_nodes_is_judged_by_the_nodes() -> None:
+    two = job(1, "n1 n2", gpus=6)
+    nodes = [node("n1", taken(two)), node("n2", taken(two)), node("n3")]
+    waits = wait(many=2, starts=None)
+    found = explain(make(nodes, two, waits), waits, lambda _: FREE).answer
+    assert (found.start.verdict, found.start.why, found.start.at) == ("later", "busy", NOW + HOUR)
+    assert next(one.line() for one in found.instead or ()) == "-p gq --gpus 4 -c 1 --mem 500M -t 120", "on one node"
+    never = wait(many=4)
+    found = explain(make(nodes, two, never), never, lambda _: FREE).answer
+    assert (found.start.verdict, found.start.why) == ("never", "size")
+
+
+@pytest.mark.parametrize(
+    ("changes", "explained"),
+    [
+        ({"even": False}, "its parts of the nodes are not known"),
+        ({"reservation": "soon"}, "it may use what others may not"),
+    ],
+)
+def test_a_job_whose_nodes_cannot_be_told_has_slurms_word_alone(changes: dict[str, object], explained: str) -> None:
+    waits = wait(many=2, starts=NOW + HOUR, **changes)
+    found = explain(make([node("n1"), node("n2")], waits), waits, lambda _: FREE).answer
+    assert (found.start.verdict, found.start.at, found.instead) == ("later", NOW + HOUR, None), explained
 
 
 def test_its_request_is_its_own() -> None:
     one = wait(each=Vector(2, 1000 * MIB, {"a100": 3}), account="physics", qos="high")
     assert request_of(one) == Request("gq", 2, 1000 * MIB, 3, "a100", 2 * HOUR, "physics", "high")
+    more = replace(one, many=3, exclusive=True, features="big", licences="tool:2")
+    size = Request(nodes=3, exclusive=True, features="big", licences="tool:2")
+    assert request_of(more) == replace(
+        request_of(one), nodes=size.nodes, exclusive=True, features=size.features, licences=size.licences
+    )

@@ -72,5 +72,10 @@ DIFFERENCES: Final = (
         "a queue of whole nodes is Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
         "adminkit/slurm/partitions.py",
     ),
+    Difference(
+        "26.05",
+        "squeue says in Exclusive whether a job has whole nodes; before, OverSubscribe did",
+        "adminkit/slurm/room.py",
+    ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
 )

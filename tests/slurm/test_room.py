@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.slurm.release import OLDEST, Release
 from adminkit.slurm.room import RoomNode, Vector, parse_jobs, parse_nodes, parse_queues, parse_reserved, shape
 from adminkit.slurm.seal import Marks
 
@@ -75,12 +76,18 @@ def test_a_job_s_part_of_each_node_is_even_and_lines_of_others_are_passed_over()
         "physics",
         "normal",
         f"{NOW - 60}{MARKS.seal}",
+        "a100&nvme",
+        "fluent:2",
+        "NO",
+        "(null)",
     )
     line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in (*cells, *more))
-    (one,) = parse_jobs(f"CLUSTER: alpha\nforged|line\n{line}\n", MARKS)
+    (one,) = parse_jobs(f"CLUSTER: alpha\nforged|line\n{line}\n", MARKS, OLDEST)
     assert (one.nodes, one.each, one.ends) == (("n1", "n2"), Vector(2, 500 * MIB, {"gpu": 8}), NOW + 3600)
     assert one.eligible_time == NOW - 60
-    assert len(shape(MARKS).split(",")) == len(cells) + len(more)
+    assert (one.even, one.features, one.licences, one.exclusive) == (False, "a100&nvme", "fluent:2", True)
+    assert not one.reservation
+    assert len(shape(MARKS, OLDEST).split(",")) == len(cells) + len(more)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +102,57 @@ def test_a_job_s_part_of_each_node_is_even_and_lines_of_others_are_passed_over()
 def test_gpus_in_use_are_slurms_or_accountings(words: str, gpus: dict[str, int], why: str) -> None:
     (one,) = parse_nodes(f"NodeName=n1 CPUTot=8 State=IDLE {words}\n")
     assert one.taken.gpus == gpus, why
+
+
+@pytest.mark.parametrize(
+    ("tres", "many", "even", "why"),
+    [
+        ("cpu=4,mem=1000M,node=2,gres/gpu=4", "2-2", True, "two of each"),
+        ("cpu=12,mem=6000M,node=1", "2", False, "-n 12: squeue guesses two nodes, TRES has one"),
+        ("cpu=3,mem=1000M,node=2", "2-2", False, "three tasks on two nodes"),
+        ("cpu=1,mem=500M,node=1", "1-1", True, "one node"),
+    ],
+)
+def test_whether_a_job_that_waits_asks_for_the_same_of_each_node(tres: str, many: str, even: bool, why: str) -> None:
+    cells = ["7", "7", "PENDING", "gq", "", "(null)", tres, many, "1:00:00", f"0{MARKS.seal}", f"0{MARKS.seal}", "5"]
+    cells += ["Priority", "5", "physics", "normal", f"0{MARKS.seal}", "(null)", "(null)", "OK", "soon"]
+    (one,) = parse_jobs("".join(f"{cell:<20}{MARKS.delimiter}" for cell in cells), MARKS, OLDEST)
+    assert (one.even, one.reservation, one.exclusive) == (even, "soon", False), why
+
+
+def test_features_are_those_that_a_node_has_now_and_those_it_may_have() -> None:
+    (one,) = parse_nodes("NodeName=n1 CPUTot=8 State=IDLE AvailableFeatures=a,b,c ActiveFeatures=a,b\n")
+    assert (one.features, one.features_else) == ({"a", "b"}, {"c"})
+    (one,) = parse_nodes("NodeName=n1 CPUTot=8 State=IDLE AvailableFeatures=(null) ActiveFeatures=(null)\n")
+    assert (one.features, one.features_else) == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("release", "field", "said", "whole"),
+    [
+        ((22, 5, 8), "OverSubscribe", "NO", True),
+        ((24, 11, 5), "OverSubscribe", "OK", False),
+        ((26, 5, 5), "Exclusive", "NODE", True),
+        ((26, 5, 5), "Exclusive", "NO", False),
+    ],
+)
+def test_whether_a_job_asks_for_whole_nodes_is_another_field_in_later_releases(
+    release: Release, field: str, said: str, whole: bool
+) -> None:
+    cells = ["7", "7", "PENDING", "gq", "", "(null)", "cpu=1,node=1", "1-1", "1:00:00", f"0{MARKS.seal}"]
+    cells += [
+        f"0{MARKS.seal}",
+        "5",
+        "Priority",
+        "5",
+        "physics",
+        "normal",
+        f"0{MARKS.seal}",
+        "(null)",
+        "(null)",
+        said,
+        "",
+    ]
+    line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in cells)
+    assert f",{field}:" in shape(MARKS, release)
+    assert [one.exclusive for one in parse_jobs(line, MARKS, release)] == [whole]
