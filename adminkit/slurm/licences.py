@@ -3,34 +3,51 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from adminkit.slurm.keyvalue import number, records, settings
 from adminkit.slurm.process import ask
+from adminkit.slurm.release import release
 from adminkit.slurm.show_config import show_config
 
 PARAMETER = "bf_licenses"
+#: The mode of a resource of which a job takes what it names on each of its nodes.
+EACH_NODE: Final = 3
+#: From it on resources.yaml has that mode.
+LAYERED: Final = (25, 11, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Licences:
-    """`total`: of each local licence by name. `planned`: backfill keeps room for jobs that wait for one."""
+    """`total`: of each local licence by name; of a resource of resources.yaml the greatest of its layers.
+
+    `mode`: of such a resource alone, 1 to 3. `layered`: whether this Slurm has resources that count by node.
+    `planned`: backfill keeps room for jobs that wait for one.
+    """
 
     total: dict[str, int]
     planned: bool
+    mode: dict[str, int] = field(default_factory=dict)
+    layered: bool = False
 
 
 def licences() -> Licences:
     """AdminkitError when slurmctld is away. Trap: what slurm.conf says and slurmctld has not read is not there."""
-    total = parse(ask(["scontrol", "-o", "show", "licenses"]))
+    total, mode = parse(ask(["scontrol", "-o", "show", "licenses"]))
     parameters = re.split(r"[,\s]+", settings(show_config()).get("SchedulerParameters", ""))
-    return Licences(total, PARAMETER in parameters)
+    return Licences(total, PARAMETER in parameters, mode, release() >= LAYERED)
 
 
-def parse(text: str) -> dict[str, int]:
-    """`scontrol -o show licenses`; those of a server elsewhere are not local."""
-    return {
-        one["LicenseName"]: number(one.get("Total")) or 0
-        for one in records(text, "LicenseName")
-        if one.get("Remote", "no") == "no"
-    }
+def parse(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """`total` and `mode` of `scontrol -o show licenses`; those of a server elsewhere are not local."""
+    total: dict[str, int] = {}
+    mode: dict[str, int] = {}
+    for one in records(text, "LicenseName"):
+        if one.get("Remote", "no") != "no":
+            continue
+        name = one["LicenseName"]
+        total[name] = max(total.get(name, 0), number(one.get("Total")) or 0)
+        if (of_layer := number(one.get("Mode"))) is not None:
+            mode[name] = of_layer
+    return total, mode

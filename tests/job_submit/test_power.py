@@ -123,3 +123,25 @@ def test_an_update_keeps_them(
         assert answer["code"] != 0, (why, answer)
     else:
         assert (answer["code"], answer["desc"].get("licenses", "(unset)")) == (0, expected), (why, answer)
+
+
+#: As JOBS, where Slurm takes the number on each node of the job (mode 3 of resources.yaml).
+OF_NODES: list[tuple[dict[str, Any], str | None, str]] = [
+    ({"tres_per_node": "gres:gpu:2"}, "watts:500", "one node"),
+    ({"tres_per_node": "gres:gpu:2", "min_nodes": 2, "max_nodes": 2}, "watts:500", "two nodes with two each"),
+    ({"tres_per_node": None, "tres_per_job": "gres:gpu:4", "min_nodes": 2, "max_nodes": 2}, "watts:1000", "3 + 1"),
+    ({"tres_per_node": None, "licenses": "watts:2000"}, "", "no GPUs"),
+    ({"tres_per_node": "gres:gpu:3", "min_nodes": 3, "max_nodes": 3}, None, "more than there is"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("desc", "expected", "why"), OF_NODES, ids=[case[2] for case in OF_NODES])
+def test_slurm_is_told_the_watts_of_one_node_where_it_counts_by_node(
+    lua: Lua, tmp_path: Path, desc: dict[str, Any], expected: str | None, why: str
+) -> None:
+    answer = submit(lua, tmp_path, {**POWER, "each_node": True}, **desc)
+    assert answer["errors"] == [], why
+    if expected is None:
+        assert answer["code"] != 0, (why, answer)
+    else:
+        assert (answer["code"], answer["desc"].get("licenses") or "") == (0, expected), (why, answer)
