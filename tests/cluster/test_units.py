@@ -23,6 +23,7 @@ pytestmark = pytest.mark.soak
 FEEDBACK, INSTALL = "adminkit-feedback.service", "adminkit-incentives-install.service"
 REFRESH = "adminkit-policy-refresh.service"
 SOFT = "adminkit-soft-limits.service"
+ELASTIC = "adminkit-elastic.service"
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +171,11 @@ def test_roots_unit_guards_soft_limits_and_its_timer_runs_it(slurm: Host) -> Non
     run = slurm.start(SOFT)
     assert run.result == "exit-code" and "release: slurmctld is 22.05" in run.said, run.said
     assert slurm.do(f"ls {SLURM}/adminkit/soft_lease", code=None) == ""
+
+
+def test_roots_unit_looks_at_elastic_jobs_and_leaves_nothing_of_roots_beside_the_trace(slurm: Host) -> None:
+    slurm.drop_in(ELASTIC, "folder", f"[Service]\nEnvironment=SLURM_CONF={SLURM}/slurm.conf\nStandardOutput=inherit\n")
+    run = slurm.start(ELASTIC)
+    assert run.result == "success" and "no open job opted in" in run.said, run.said
+    assert "there is no trace" not in run.said, run.said
+    assert slurm.do("find /var/lib/adminkit -user root") == ""
