@@ -8,7 +8,7 @@ local text = need("text")
 local power = {}
 
 local concat, find, format = table.concat, string.find, string.format
-local gmatch, huge, match, max = string.gmatch, math.huge, string.match, math.max
+local gmatch, huge, match, max, min = string.gmatch, math.huge, string.match, math.max, math.min
 
 local LAST_ABOVE = "adminkit: this job's {gpus} GPUs count as {watts} W; all jobs together may draw {budget} W."
 local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them by --gpus=N."
@@ -59,6 +59,7 @@ function power.watts(job, request, ruleset)
         return nil
     end
     local told = settings.each_node and gpus > 0 and most_of("gpus_per_node", job, request, ruleset) or gpus
+    told = min(told, gpus)
     local each = type(kind) == "string" and settings.gpu_w[kind] or settings.most
     return gpus * each, gpus, told * each
 end
@@ -147,7 +148,7 @@ function power.keep(made, request, job, ruleset)
     end
     local after, outcome = allocation.job_of(request), decision.outcome()
     allocation.set_size(after, request, ruleset)
-    local same = request.gpus == job.gpus and request.gpu_type == job.gpu_type
+    local same = (request.gpus or 0) > 0 and request.gpus == job.gpus and request.gpu_type == job.gpu_type
     local present = same and number_in(job.licenses or nil, ruleset.power.licence)
     if not power.settle(outcome, after, request, ruleset, present) then
         return decision.refuse(outcome, request, ruleset)

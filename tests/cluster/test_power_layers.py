@@ -115,3 +115,13 @@ def test_a_rack_holds_no_more_than_its_own(ruled: Ruled) -> None:
     assert ruled.cluster.ask("squeue", "-h", "-j", str(near), "-o", "%t").strip() == "PD"
     ruled.cluster.ask("scancel", str(three))
     ruled.cluster.wait(near, "RUNNING")
+
+
+def test_who_gives_up_the_gpus_may_then_take_the_watts_off(ruled: Ruled) -> None:
+    """Slurm's own count says so only after the update: of a job with --gpus the same update takes nothing away."""
+    for option, left in (("--gres=gpu:2", "(null)"), ("--gpus=2", "watts:500")):
+        job = run(ruled, option, "-H")
+        assert ruled.update(job, "TresPerNode=gres/gpu:0").accepted
+        assert told(ruled, job) == "watts:500", option
+        ruled.update(job, "Licenses=")
+        assert told(ruled, job) == left, option

@@ -109,6 +109,8 @@ UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
     ({"licenses": ""}, {**RECORD, "job_state": 1}, 1001, "watts:250", "of a job that runs"),
     ({"time_limit": 10}, {**RECORD, "job_state": 1, "licenses": None}, 1001, "(unset)", "a running job of before"),
     ({"name": "x"}, {**RECORD, "licenses": None}, 1001, "(unset)", "a name"),
+    ({"licenses": ""}, {**RECORD, "tres_per_node": None}, 1001, "", "a job that has no GPUs any more"),
+    ({"licenses": "matlab:1"}, {**RECORD, "tres_per_node": None}, 1001, "matlab:1", "the same, for another"),
 ]
 
 
@@ -145,3 +147,16 @@ def test_slurm_is_told_the_watts_of_one_node_where_it_counts_by_node(
         assert answer["code"] != 0, (why, answer)
     else:
         assert (answer["code"], answer["desc"].get("licenses") or "") == (0, expected), (why, answer)
+
+
+def test_an_update_never_tells_more_for_a_node_than_for_the_job(lua: Lua, tmp_path: Path) -> None:
+    """Slurm's count is that of before: 26.05 gives up the GPUs of gres/gpu:0, 22.05 keeps them."""
+    site.write(tmp_path, policy={**policy(), "power": {**POWER, "each_node": True}})
+    record = {
+        "tres_per_node": "gres/gpu:2",
+        "tres_fmt_req_str": "cpu=1,gres/gpu=2",
+        "licenses": "watts:500",
+        "job_state": 0,
+    }
+    answer = site.run(lua, site.case(tmp_path, uid=1001, desc={"tres_per_node": "gres/gpu:0"}, rec=record))
+    assert (answer["code"], answer["desc"].get("licenses", "watts:500")) == (0, "watts:500"), answer
