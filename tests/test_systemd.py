@@ -89,8 +89,10 @@ def test_what_a_unit_starts_exists_with_its_options(unit: str, capsys: pytest.Ca
     assert {value.split()[0] for value in begun} <= {PROGRAM, "/bin/sleep"}
 
 
-#: Those that are root's.
+#: Those that are root's and install for slurmctld.
 ROOTS = ("adminkit-incentives-install.service", "adminkit-policy-refresh.service", "adminkit-soft-limits.service")
+#: Root's too: it reads the trace as whoever owns it, and tells slurmctld.
+ELASTIC = "adminkit-elastic.service"
 #: What every service has, whoever runs it. Trap: what systemd does by a filter of system calls (PrivateDevices,
 #: Restrict…) forbids setgid programs too, which via = "sendmail" needs, whatever a drop-in says of NoNewPrivileges.
 KEPT_IN = {
@@ -128,7 +130,7 @@ def test_a_service_is_kept_in_and_bounded(unit: str) -> None:
     assert re.fullmatch(r"\dG", found["MemoryMax"])
 
 
-@pytest.mark.parametrize("unit", [name for name in SERVICES if name not in (*ROOTS, SERVER)])
+@pytest.mark.parametrize("unit", [name for name in SERVICES if name not in (*ROOTS, ELASTIC, SERVER)])
 def test_a_unit_may_write_where_the_trace_is_and_nowhere_else(unit: str) -> None:
     found = dict(settings(unit))
     wanted = {
@@ -162,6 +164,13 @@ def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else(unit
     assert found["ReadWritePaths"] == f"-/etc/slurm/adminkit {touches}-/var/log/adminkit"
     assert not {"StateDirectory", "User"} & found.keys()
     assert set(found["CapabilityBoundingSet"].split()) == {"CAP_CHOWN", "CAP_DAC_READ_SEARCH"}
+
+
+def test_elastics_unit_may_become_the_traces_owner_and_write_its_log() -> None:
+    found = dict(settings(ELASTIC))
+    assert found["ReadWritePaths"] == "-/var/lib/adminkit -/var/log/adminkit"
+    assert not {"StateDirectory", "User"} & found.keys()
+    assert set(found["CapabilityBoundingSet"].split()) == {"CAP_SETUID", "CAP_SETGID", "CAP_DAC_READ_SEARCH"}
 
 
 @needs_systemd

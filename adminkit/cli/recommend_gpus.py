@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -14,12 +16,13 @@ from adminkit.cli.own import Fresh, opened, readable_trace
 from adminkit.cli.power import Batch, Cap
 from adminkit.cli.recommend import Cluster, Name, User
 from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.recommend.gpu_waits import gpu_waits
 from adminkit.recommend.gpus import Known, advise, known_of
 from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend_gpus import gpus_report
 from adminkit.stats.power_curve import Curve, curves, models
-from adminkit.stats.progress import DAYS, Ran, progress
+from adminkit.stats.progress import DAYS, Ran, counted, habit, progress
 from adminkit.units import moment, parse_share
 
 _HINT = (
@@ -72,12 +75,32 @@ def gpus(
             found = _curve(trace, curve or name or "", gpu, cap, batch, named=curve is not None)
             known, notes = _of_curve(found)
             subject = found.model + (f" on {found.gpu}" if found.gpu else "")
-    base = present or (ran[0].gpus if ran else max(one.gpus for one in known))
-    advice = advise(known, base, slower)
-    if advice is None:
-        counts = ", ".join(str(one.gpus) for one in sorted(known, key=lambda one: one.gpus))
-        raise AdminkitError(f"nothing is known of {subject} with {plural(base, 'GPU')}", f"known are: {counts}")
-    emit(gpus_report(advice, subject, database, slower, notes).dated(when.as_of), Way(format.value, output))
+        base = present or (ran[0].gpus if ran else max(one.gpus for one in known))
+        advice = advise(known, base, slower)
+        if advice is None:
+            counts = ", ".join(str(one.gpus) for one in sorted(known, key=lambda one: one.gpus))
+            raise AdminkitError(f"nothing is known of {subject} with {plural(base, 'GPU')}", f"known are: {counts}")
+        asked = habit(trace, when.now, whose, name, cluster) if ran and whose and name else None
+        waits = gpu_waits(trace, asked, [one.gpus for one in advice.choices], when.now, settings.checkpoint.code)
+        costs = _costs(trace, when.now, whose, name, cluster, notes) if ran and whose and name else None
+    emit(
+        gpus_report(advice, subject, database, slower, notes, waits, costs).dated(when.as_of), Way(format.value, output)
+    )
+
+
+def _costs(
+    trace: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None, notes: list[str]
+) -> Mapping[int, float] | None:
+    """By the scheme of this host, which a note names; None where it has none that may be read."""
+    from adminkit.economy.gpu_cost import gpu_costs
+    from adminkit.economy.schemes import SYSTEM_SCHEMES, load_schemes
+
+    if not os.access(SYSTEM_SCHEMES, os.R_OK):
+        return None
+    file = load_schemes(None, SYSTEM_SCHEMES)
+    notes.append(f"cost: what own runs are charged by the scheme {file.scheme} of {file.path}")
+    found = counted(trace, now, user, name, cluster)
+    return gpu_costs(trace, file.schemes[file.scheme], found, now - DAYS * 86_400)
 
 
 def _of_runs(ran: list[Ran]) -> tuple[list[Known], list[str]]:

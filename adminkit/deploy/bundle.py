@@ -30,7 +30,7 @@ from adminkit.policy.load import load_policy, refuse_unfit
 from adminkit.policy.model import Policy
 from adminkit.slurm.controller import Controller
 from adminkit.slurm.gather import gather
-from adminkit.slurm.licences import licences
+from adminkit.slurm.licences import Licences, licences
 from adminkit.slurm.queue_qos import held_gpus
 
 
@@ -66,18 +66,11 @@ def compile_bundle(path: Path, controller: Controller, made_at: int) -> Bundle:
     policy = load_policy(path)
     gathered = gather(policy.users(), controller)
     refuse_unfit(path, policy, {queue.name: queue.max_limit for queue in gathered.site.queues})
-    with_power, power_notes = _power(policy)
-    table = policy_table(policy, gathered.site, made_at, with_power=with_power)
-    notes = (*gathered.notes, *_by_slurm(policy), *power_notes)
+    there = licences() if policy.power.budget_w is not None else Licences({}, False)
+    with_power, each_node = not power_budget.lacking(policy.power, there), power_budget.each_node(policy.power, there)
+    table = policy_table(policy, gathered.site, made_at, with_power=with_power, each_node=each_node)
+    notes = (*gathered.notes, *_by_slurm(policy), *power_budget.notes(policy.power, there))
     return Bundle({"policy": policy_text(table)}, shipped(), notes=notes)
-
-
-def _power(policy: Policy) -> tuple[bool, list[str]]:
-    """Whether the running slurmctld bears the power budget, and what an operator should know of it."""
-    if policy.power.budget_w is None:
-        return False, []
-    there = licences()
-    return not power_budget.lacking(policy.power, there), power_budget.notes(policy.power, there)
 
 
 def _by_slurm(policy: Policy) -> list[str]:

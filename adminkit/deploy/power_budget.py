@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adminkit.policy.power_settings import Power
-from adminkit.slurm.licences import PARAMETER, Licences
+from adminkit.slurm.licences import EACH_NODE, PARAMETER, Licences
 
 
 def lacking(wanted: Power, there: Licences) -> list[str]:
@@ -13,9 +13,21 @@ def lacking(wanted: Power, there: Licences) -> list[str]:
         lines.append(
             f"write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf: slurmctld has no such licence"
         )
+        if there.layered:
+            lines.append(f"or, to count by rack or circuit, {layers_line(wanted)} into resources.yaml beside it")
     if not there.planned:
         lines.append(f"add {PARAMETER} to SchedulerParameters in slurm.conf: jobs that wait for watts would starve")
     return lines
+
+
+def layers_line(wanted: Power) -> str:
+    """A resource of resources.yaml, of one layer."""
+    return f"- {{resource: {wanted.licence}, mode: MODE_3, layers: [{{nodes: [NODES], count: {wanted.budget_w}}}]}}"
+
+
+def each_node(wanted: Power, there: Licences) -> bool:
+    """Whether slurmctld takes what a job names on each of its nodes."""
+    return there.mode.get(wanted.licence) == EACH_NODE
 
 
 def notes(wanted: Power, there: Licences) -> list[str]:
@@ -25,10 +37,16 @@ def notes(wanted: Power, there: Licences) -> list[str]:
     if lines := lacking(wanted, there):
         last = "then scontrol reconfigure (or restart slurmctld) and install again; until then there is no power budget"
         return [f"power: {line}" for line in (*lines, last)]
-    total = there.total[wanted.licence]
+    total, mode, lines = there.total[wanted.licence], there.mode.get(wanted.licence), []
+    if mode is not None:
+        how = (
+            "counts on each node"
+            if mode == EACH_NODE
+            else f"is of mode {mode}, which counts a job's watts once a layer"
+        )
+        lines.append(f"power: {wanted.licence} is of resources.yaml and {how}")
     if total != wanted.budget_w:
-        return [
-            f"power: slurmctld has {wanted.licence}:{total}, and that is what holds; budget_w is {wanted.budget_w}:"
-            f" write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf"
-        ]
-    return []
+        where = f"write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf" if mode is None else "correct one"
+        has = f"slurmctld has {wanted.licence}:{total}, and that is what holds"
+        lines.append(f"power: {has}; budget_w is {wanted.budget_w}: {where}")
+    return lines

@@ -68,6 +68,8 @@ def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     order = order_of(job.comment)
     if range_of(job.comment) is None:
         return "it did not opt in"
+    if order is None and job.held_for_gpus:
+        return f"it is held and has no order: scontrol release {job.job_id} lets it go on"
     if not job.alone:
         return "it is a part of an array or of a heterogeneous job, or has GPUs by --gpus"
     if job.gpus is None:

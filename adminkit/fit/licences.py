@@ -11,7 +11,8 @@ from adminkit.slurm.room import Room
 def by_licences(text: str, room: Room, known: Licences | None) -> Said:
     """later, at an unknown time, where too few are free; unknown where jobs that wait may have what is free."""
     asked = parse_asked(text)
-    if asked is None or known is None:
+    # Of a resource of resources.yaml each layer has its own count, and which one counts depends on the node.
+    if asked is None or known is None or asked.keys() & known.mode.keys():
         return Said("unknown", None, "licence", f"what {quote(text)} asks of licences is not known here")
     for name, many in asked.items():
         if name not in known.total:

@@ -29,11 +29,17 @@ Table = dict[str, Any]
 
 
 def policy_table(
-    policy: Policy, site: Site, made_at: int, tz: tzinfo | None = None, *, with_power: bool = True
+    policy: Policy,
+    site: Site,
+    made_at: int,
+    tz: tzinfo | None = None,
+    *,
+    with_power: bool = True,
+    each_node: bool = False,
 ) -> Table:
     """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's.
 
-    `with_power`: whether a power budget is in it, where there is one.
+    `with_power`: whether a power budget is in it, where there is one; `each_node`: Slurm takes its watts on each node.
     """
     named = {site.uids[user] for user in policy.exempt.users if user in site.uids}
     table: Table = {
@@ -56,7 +62,7 @@ def policy_table(
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
         **({"soft_limits": _soft_limits(policy.soft_limits, site)} if policy.soft_limits.enabled else {}),
-        **({"power": _power(policy.power)} if with_power and policy.power.budget_w is not None else {}),
+        **({"power": _power(policy.power, each_node)} if with_power and policy.power.budget_w is not None else {}),
     }
     return {**table, "generation": generation(table), "made_at": made_at}
 
@@ -103,8 +109,9 @@ def _soft_limits(settings: SoftLimits, site: Site) -> Table:
     }
 
 
-def _power(settings: Power) -> Table:
-    return {"licence": settings.licence, "budget_w": settings.budget_w, "gpu_w": settings.kinds}
+def _power(settings: Power, each_node: bool) -> Table:
+    table: Table = {"licence": settings.licence, "budget_w": settings.budget_w, "gpu_w": settings.kinds}
+    return {**table, "each_node": True} if each_node else table
 
 
 def _queue(queue: SiteQueue) -> Table:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from adminkit.recommend.gpu_waits import GpuWaits
 from adminkit.recommend.gpus import SMALL, Choice, GpuAdvice, Ratio
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.stats.wait_given_limit import Expected
 
 FIELDS: Final = (
     Field("gpus", "count", "GPUs"),
@@ -21,16 +23,30 @@ FIELDS: Final = (
     Field("energy", "ratio", "energy / that of the present number"),
     Field("energy_low", "ratio", "the 95 % interval of it: from", quiet=True),
     Field("energy_high", "ratio", "to", quiet=True),
-    Field("cost", "ratio", "GPU-hours / those of the present number"),
+    Field("cost", "ratio", "GPU-hours, or what the site's scheme charges / those of the present number"),
+    Field("wait", "duration", "the median that such a request would wait, where the past tells"),
+    Field("wait_low", "duration", "the 95 % interval of the median to expect: from", quiet=True),
+    Field("wait_high", "duration", "to", quiet=True),
     Field("off", "share", "how far off the model is in the median, where it is the model's", quiet=True),
     Field("line", help="to paste into the batch script, where it is the advice", below=True),
 )
 
 
-def gpus_report(advice: GpuAdvice, subject: str, database: str, max_slower: float, notes: Sequence[str]) -> Report:
-    """A row for each number; the sentence is the header's answer."""
-    rows = [_row(one, advice) for one in advice.choices]
-    said = [*notes]
+def gpus_report(
+    advice: GpuAdvice,
+    subject: str,
+    database: str,
+    max_slower: float,
+    notes: Sequence[str],
+    waits: GpuWaits = GpuWaits(),  # noqa: B008 - it is frozen
+    costs: Mapping[int, float] | None = None,
+) -> Report:
+    """A row for each number; the sentence is the header's answer.
+
+    `costs`: what an iteration is charged, by number of GPUs; None: GPU-hours are the cost.
+    """
+    rows = [_row(one, advice, waits.by_gpus.get(one.gpus), _cost(one, advice, costs)) for one in advice.choices]
+    said = [*notes, *([waits.note] if waits.note else [])]
     if advice.fitted is not None and advice.fitted.error is not None:
         error = advice.fitted.error
         said.append(
@@ -80,11 +96,19 @@ def _differs(ratio: Ratio, what: str) -> str:
     return f"{shown} ({low:.0f} to {high:.0f} %)"
 
 
-def _row(one: Choice, advice: GpuAdvice) -> list[Cell]:
+def _cost(one: Choice, advice: GpuAdvice, costs: Mapping[int, float] | None) -> float | None:
+    if costs is None:
+        return one.gpu_hours
+    each, now = costs.get(one.gpus), costs.get(advice.present)
+    return each / now if each is not None and now else None
+
+
+def _row(one: Choice, advice: GpuAdvice, wait: Expected | None, cost: float | None) -> list[Cell]:
     line = f"#SBATCH --gpus={one.gpus}" if one is advice.best and one.gpus != advice.present else None
+    waits = (None, None, None) if wait is None else (round(wait.median), round(wait.low), round(wait.high))
     return [
-        one.gpus, one.how, one.runs, one.seconds, one.joules, *_three(one.time), *_three(one.energy), one.gpu_hours,
-        one.off.median if one.off else None, line,
+        one.gpus, one.how, one.runs, one.seconds, one.joules, *_three(one.time), *_three(one.energy), cost,
+        *waits, one.off.median if one.off else None, line,
     ]  # fmt: skip
 
 

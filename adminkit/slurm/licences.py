@@ -5,43 +5,60 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Final
 
 from adminkit.slurm.keyvalue import number, records, settings
 from adminkit.slurm.process import ask
+from adminkit.slurm.release import release
 from adminkit.slurm.show_config import show_config
 
 PARAMETER = "bf_licenses"
+#: The mode of a resource of which a job takes what it names on each of its nodes.
+EACH_NODE: Final = 3
+#: From it on resources.yaml has that mode.
+LAYERED: Final = (25, 11, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Licences:
-    """`total`, `free`: of each local licence by name, without those that are reserved. `planned`: backfill keeps room
-    for jobs that wait for one."""
+    """`total`: of each local licence by name; of a resource of resources.yaml the greatest of its layers.
+
+    `mode`: of such a resource alone, 1 to 3. `layered`: whether this Slurm has resources that count by node.
+    `planned`: backfill keeps room for jobs that wait for one. `free`: without those that are reserved.
+    """
 
     total: dict[str, int]
     planned: bool
+    mode: dict[str, int] = field(default_factory=dict)
+    layered: bool = False
     free: dict[str, int] = field(default_factory=dict)
 
 
 def licences() -> Licences:
     """AdminkitError when slurmctld is away. Trap: what slurm.conf says and slurmctld has not read is not there."""
     text = ask(["scontrol", "-o", "show", "licenses"])
+    total, mode = parse(text)
     parameters = re.split(r"[,\s]+", settings(show_config()).get("SchedulerParameters", ""))
-    return Licences(parse(text), PARAMETER in parameters, parse_free(text))
+    return Licences(total, PARAMETER in parameters, mode, release() >= LAYERED, parse_free(text))
 
 
-def parse(text: str) -> dict[str, int]:
-    """`scontrol -o show licenses`; those of a server elsewhere are not local."""
-    return {
-        one["LicenseName"]: number(one.get("Total")) or 0
-        for one in records(text, "LicenseName")
-        if one.get("Remote", "no") == "no"
-    }
+def parse(text: str) -> tuple[dict[str, int], dict[str, int]]:
+    """`total` and `mode` of `scontrol -o show licenses`; those of a server elsewhere are not local."""
+    total: dict[str, int] = {}
+    mode: dict[str, int] = {}
+    for one in records(text, "LicenseName"):
+        if one.get("Remote", "no") != "no":
+            continue
+        name = one["LicenseName"]
+        total[name] = max(total.get(name, 0), number(one.get("Total")) or 0)
+        if (of_layer := number(one.get("Mode"))) is not None:
+            mode[name] = of_layer
+    return total, mode
 
 
 def parse_free(text: str) -> dict[str, int]:
     """Of the same: what no job has and no reservation keeps."""
-    total, free = parse(text), {}
+    (total, _), free = parse(text), {}
     for one in records(text, "LicenseName"):
         used, kept = number(one.get("Used")) or 0, number(one.get("Reserved")) or 0
         if one["LicenseName"] in total:

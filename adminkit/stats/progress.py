@@ -25,6 +25,53 @@ ORDER BY end_time DESC
 """
 
 
+_COUNTED: Final = """
+SELECT cluster, job_id_raw, submit_time, size_gpus, iterations FROM run
+WHERE end_time >= :since AND cluster = coalesce(:cluster, cluster) AND user = :user AND job_name = :name
+    AND iterations > 0 AND elapsed > 0 AND size_gpus > 0
+ORDER BY end_time DESC LIMIT :most
+"""
+_HABIT: Final = """
+SELECT cluster, queue, req_limit FROM run
+WHERE end_time >= :since AND cluster = coalesce(:cluster, cluster) AND user = :user AND job_name = :name
+    AND iterations > 0 AND elapsed > 0 AND size_gpus > 0 AND queue IS NOT NULL AND req_limit > 0
+ORDER BY end_time DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """What the last run of a name asked for."""
+
+    cluster: str
+    queue: str
+    req_limit: int
+
+
+def habit(db: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None = None) -> Habit | None:
+    """None where no counted run of the last DAYS had both a queue and a limit."""
+    given = {"since": now - DAYS * 86_400, "cluster": cluster, "user": user, "name": name}
+    found = db.execute(_HABIT, given).fetchone()
+    return None if found is None else Habit(*found)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A run that counted its iterations."""
+
+    cluster: str
+    job_id_raw: int
+    submit_time: int
+    gpus: int
+    iterations: int
+
+
+def counted(db: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None = None) -> list[Counted]:
+    """The runs that progress() is about."""
+    given = {"since": now - DAYS * 86_400, "cluster": cluster, "user": user, "name": name, "most": MOST}
+    return [Counted(*row) for row in db.execute(_COUNTED, given)]
+
+
 @dataclass(slots=True)
 class Ran:
     """The runs with one number of GPUs: seconds an iteration of each; joules of those alone on nodes with a meter."""

@@ -8,7 +8,7 @@ local text = need("text")
 local power = {}
 
 local concat, find, format = table.concat, string.find, string.format
-local gmatch, huge, match, max = string.gmatch, math.huge, string.match, math.max
+local gmatch, huge, match, max, min = string.gmatch, math.huge, string.match, math.max, math.min
 
 local LAST_ABOVE = "adminkit: this job's {gpus} GPUs count as {watts} W; all jobs together may draw {budget} W."
 local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them by --gpus=N."
@@ -23,16 +23,21 @@ function power.packed(settings)
     for _, watts in pairs(settings.gpu_w) do
         most = watts > most and watts or most
     end
-    return { licence = settings.licence, budget = settings.budget_w, gpu_w = settings.gpu_w, most = most }
+    return {
+        licence = settings.licence,
+        budget = settings.budget_w,
+        gpu_w = settings.gpu_w,
+        most = most,
+        each_node = settings.each_node or false,
+    }
 end
 
--- The watts of the most GPUs that Slurm may give the job, and these GPUs; nil where they cannot be counted. A GPU whose type is
--- not known counts as one of the type that draws most.
-function power.watts(job, request, ruleset)
+-- The most of `name`, gpus or gpus_per_node, that Slurm may give the job in any of its queues; nil where that is unknown.
+local function most_of(name, job, request, ruleset)
     local named, most = job.queues, 0
     for i = 1, #named > 1 and #named or 1 do
         local queue = named[i] or ruleset.default
-        local gpus = allocation.most_known("gpus", job, queue and ruleset.facts[queue] or nil, request)
+        local gpus = allocation.most_known(name, job, queue and ruleset.facts[queue] or nil, request)
         if gpus == huge and request.older then -- on how many nodes an older job may be is not shown
             gpus = max(request.gpus or huge, request.counted or 0)
         end
@@ -41,8 +46,22 @@ function power.watts(job, request, ruleset)
         end
         most = gpus > most and gpus or most
     end
+    return most
+end
+
+-- The watts of the most GPUs that Slurm may give the job, these GPUs, and the watts that Slurm is told: of all, or of one node
+-- where it takes them on each. nil where they cannot be counted. A GPU whose type is not known counts as one of the type that
+-- draws most.
+function power.watts(job, request, ruleset)
     local settings, kind = ruleset.power, request.gpu_type
-    return most * (type(kind) == "string" and settings.gpu_w[kind] or settings.most), most
+    local gpus = most_of("gpus", job, request, ruleset)
+    if not gpus then
+        return nil
+    end
+    local told = settings.each_node and gpus > 0 and most_of("gpus_per_node", job, request, ruleset) or gpus
+    told = min(told, gpus)
+    local each = type(kind) == "string" and settings.gpu_w[kind] or settings.most
+    return gpus * each, gpus, told * each
 end
 
 -- Whether an item of a list of licences, watts:500, is of that name.
@@ -97,12 +116,12 @@ local function refuse(outcome, ruleset, name, values, last)
 end
 
 -- Sets the outcome's `licences` where the job's have to change. False where the job is refused. `job` has its size; `present`
--- are its watts where they stay.
+-- are the watts that Slurm was told, where they stay.
 function power.settle(outcome, job, request, ruleset, present)
     local settings, listed = ruleset.power, request.licenses or ""
-    local watts, gpus = present, request.gpus
+    local watts, gpus, told = present, request.gpus, present
     if not watts then
-        watts, gpus = power.watts(job, request, ruleset)
+        watts, gpus, told = power.watts(job, request, ruleset)
     end
     if not watts then
         return refuse(outcome, ruleset, "power_unknown", {}, LAST_UNKNOWN)
@@ -111,7 +130,7 @@ function power.settle(outcome, job, request, ruleset, present)
         local values = { gpus = text.count[gpus], watts = text.count[watts], budget = text.count[settings.budget] }
         return refuse(outcome, ruleset, "power", values, LAST_ABOVE)
     end
-    local licences = power.licences(listed, settings.licence, watts)
+    local licences = power.licences(listed, settings.licence, told)
     if not licences then
         return refuse(outcome, ruleset, "power_licences", {}, LAST_OR)
     end
@@ -129,7 +148,7 @@ function power.keep(made, request, job, ruleset)
     end
     local after, outcome = allocation.job_of(request), decision.outcome()
     allocation.set_size(after, request, ruleset)
-    local same = request.gpus == job.gpus and request.gpu_type == job.gpu_type
+    local same = (request.gpus or 0) > 0 and request.gpus == job.gpus and request.gpu_type == job.gpu_type
     local present = same and number_in(job.licenses or nil, ruleset.power.licence)
     if not power.settle(outcome, after, request, ruleset, present) then
         return decision.refuse(outcome, request, ruleset)

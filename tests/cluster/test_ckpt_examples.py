@@ -19,7 +19,7 @@ from tests.cluster.harness.checkpoint import Watched, proctrack
 from tests.cluster.harness.checkpoint import watched as watching
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.operator import adminkit, one
-from tests.examples.running import FOLDER, TORCHRUN, digest, has_torch, start
+from tests.examples.running import FOLDER, TORCHRUN, digest, has_torch, script_for_here, start
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]
 
@@ -59,6 +59,7 @@ def ran(outside: Listing) -> Iterator[Ran]:
         found.watched.configure("quiet=5", "poll=5")
         for file in FOLDER.iterdir():
             shutil.copy(file, cluster.work)
+        (cluster.work / "torchrun.sbatch").write_text(script_for_here(FOLDER / "torchrun.sbatch"))
         for name in ("torch", "ddp"):
             (cluster.work / name).mkdir()
             (cluster.work / name).chmod(0o777)
@@ -102,7 +103,8 @@ def test_a_training_that_was_stopped_has_the_weights_of_one_that_never_was(ran: 
         pytest.skip("not run: apt-get install python3-torch")
     script, given, *_ = SHAPES[name]
     steps, place = given.split()
-    whole = start(["bash", script, steps, str(tmp_path)], tmp_path / "out", pause=0.0)
+    run = ["bash", str(ran.watched.cluster.work / script), steps, str(tmp_path)]
+    whole = start(run, tmp_path / "out", pause=0.0)
     assert whole.ended() == 0, whole.text()
     stopped = ran.watched.cluster.work / place / "weights.pt"
     assert digest(stopped) == digest(tmp_path / "weights.pt")

@@ -103,6 +103,20 @@ def test_an_order_is_taken_back(site: Elastic) -> None:
     assert said(site, job)[1].startswith("has 1 ")
 
 
+def test_a_held_job_whose_word_was_taken_off_by_hand_is_named(site: Elastic) -> None:
+    job = site.submit(TRAINS)
+    site.runs_for(job, YOUNG)
+    site.adminkit("run", "--apply", "--no-wait", "--job", job.id, "--gpus", 4)
+    until("the job to be held", lambda: site.field(job, "Reason") == HELD, 60)
+    kept = " ".join(word for word in site.comment(job).split() if not word.startswith("el1:"))
+    site.ruled.cluster.ask("scontrol", "update", f"JobId={job.id}", f"AdminComment={kept}")
+    assert site.rows("run", "--apply") == [], "it may be held for something else"
+    (row,) = site.rows("preview", "--job", job.id)
+    assert f"scontrol release {job.id}" in row["why"] and row["verdict"] == "keep", row
+    site.ruled.cluster.ask("scontrol", "release", str(job.id))
+    until("its next run", lambda: len(said(site, job)) == 2, 60)
+
+
 def test_what_keeps_a_job_as_it_is(site: Elastic) -> None:
     """Each asked for four GPUs by an operator; nothing is done to any. They are as many as the node has GPUs."""
     site.ruled.rules(f'{RULES}[[rules]]\nname = "few"\nqueues = ["gq-short"]\ngpus = "1-2"\n')

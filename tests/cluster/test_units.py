@@ -23,6 +23,7 @@ pytestmark = pytest.mark.soak
 FEEDBACK, INSTALL = "adminkit-feedback.service", "adminkit-incentives-install.service"
 REFRESH = "adminkit-policy-refresh.service"
 SOFT = "adminkit-soft-limits.service"
+ELASTIC = "adminkit-elastic.service"
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +64,8 @@ def test_systemd_takes_from_a_unit_what_it_does_not_need(host: Host, unit: str) 
         (wanted,) = re.findall(r"^ConditionPathExists=(.*)$", (ROOT / "etc/systemd" / unit).read_text(), re.MULTILINE)
         host.do(f"install -d -o adminkit {Path(wanted).parent} && install -o adminkit /dev/null {wanted}")
         found = host.start(unit).facts()
-    chown_and_read = 0b101
-    capabilities = chown_and_read if unit in (INSTALL, REFRESH, SOFT) else 0
+    chown_and_read, become_and_read = 0b101, 0b11000100
+    capabilities = become_and_read if unit == ELASTIC else chown_and_read if unit in (INSTALL, REFRESH, SOFT) else 0
     assert (found["NoNewPrivs"], found["Seccomp"]) == ("1", "2")
     assert int(found["CapBnd"], 16) == capabilities
 
@@ -170,3 +171,12 @@ def test_roots_unit_guards_soft_limits_and_its_timer_runs_it(slurm: Host) -> Non
     run = slurm.start(SOFT)
     assert run.result == "exit-code" and "release: slurmctld is 22.05" in run.said, run.said
     assert slurm.do(f"ls {SLURM}/adminkit/soft_lease", code=None) == ""
+
+
+def test_roots_unit_looks_at_elastic_jobs_and_leaves_nothing_of_roots_beside_the_trace(slurm: Host) -> None:
+    slurm.configure('[sync]\nsince = "1d"\n')
+    assert slurm.start("adminkit-sync.service").result == "success"
+    run = slurm.start(ELASTIC)
+    assert run.result == "success" and "nothing was to be done" in run.said, run.said
+    assert "there is no trace" not in run.said, run.said
+    assert slurm.do("find /var/lib/adminkit -user root") == ""

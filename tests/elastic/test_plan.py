@@ -12,7 +12,7 @@ from adminkit.config import Elastic
 from adminkit.elastic.plan import MOST, Known, Look, Pace, keeps, plan
 from adminkit.elastic.words import MARGIN, range_of
 from adminkit.fit.place import board
-from adminkit.slurm.elastic_jobs import OpenJob
+from adminkit.slurm.elastic_jobs import HELD, OpenJob
 from tests.elastic.jobs import RECORD, open_job
 from tests.fit.rooms import HOUR, NOW, job, make, node, taken
 
@@ -43,6 +43,7 @@ KEPT = [
     (open_job(1, tres=""), "not by --gres", "none"),
     (open_job(1, many=2, nodes=("n1", "n2")), "not by --gres", "two nodes"),
     (open_job(1, state="PENDING", nodes=(), starts=None), "does not run", "it waits"),
+    (open_job(1, state="PENDING", nodes=(), starts=None, reason=HELD), "scontrol release 1", "its word is gone"),
     (open_job(1, starts=NOW - HOUR + 1), "started less than", "one change an hour"),
     (open_job(1, ends=NOW + 599), "limit is near", "it ends before that is worth it"),
     (open_job(1, comment=f"{RECORD} el1:gpus=4,until={NOW + 9}"), "already", "it has an order"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -17,12 +18,30 @@ PYTHON = "/usr/bin/python3"
 MORE = 85
 #: Trap: torchrun of Debian's torch 1.13 fails under Python 3.11 with its own default for its workers' output.
 TORCHRUN = {"PET_REDIRECTS": "1", "PET_TEE": "1"}
+#: What docs/checkpoint.md has a script say where torch is built without libuv.
+WITHOUT_LIBUV = (
+    "export USE_LIBUV=0 TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1\ntorchrun --rdzv-backend=c10d --rdzv-conf=store_type=file"
+)
 
 
 def has_torch() -> bool:
     """Whether that Python has a torch with torchrun."""
     tried = "import torch.distributed.run as found; assert found"
     return subprocess.run([PYTHON, "-c", tried], capture_output=True, check=False).returncode == 0
+
+
+@functools.cache
+def lacks_libuv() -> bool:
+    """Whether its torchrun asks for libuv and its torch is built without, as in Debian 13."""
+    tried = "from torch.distributed import TCPStore; TCPStore('127.0.0.1', 0, 1, True)"
+    done = subprocess.run([PYTHON, "-c", tried], capture_output=True, text=True, check=False)
+    return done.returncode != 0 and "libuv" in done.stderr
+
+
+def script_for_here(path: Path) -> str:
+    """An example's script, with the words that the page has for such a torch where this is one."""
+    text = path.read_text()
+    return text.replace("torchrun --standalone", WITHOUT_LIBUV) if lacks_libuv() else text
 
 
 @dataclass
@@ -35,7 +54,7 @@ class Started:
     def text(self) -> str:
         return self.output.read_text()
 
-    def until(self, words: str, seconds: float = 60.0) -> None:
+    def until(self, words: str, seconds: float = 180.0) -> None:
         """Wait for a line of its output to match."""
         end = time.monotonic() + seconds
         while not re.search(words, self.text()):
@@ -44,7 +63,7 @@ class Started:
             time.sleep(0.02)
 
     def ended(self) -> int:
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=180)  # torchrun on a busy machine
 
 
 def start(command: list[str], output: Path, pause: float) -> Started:

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.running import FOLDER, MORE, PYTHON, below, digest, has_torch, start, tell
+from tests.examples.running import (
+    FOLDER,
+    MORE,
+    PYTHON,
+    WITHOUT_LIBUV,
+    below,
+    digest,
+    has_torch,
+    script_for_here,
+    start,
+    tell,
+)
 from tools.docs import DOCS
 
 PAGE = DOCS / "checkpoint.md"
@@ -21,6 +32,12 @@ torch = pytest.mark.skipif(not has_torch(), reason="not run: apt-get install pyt
 def test_the_page_shows_each_example_as_it_is(file: Path) -> None:
     shown = re.findall(r"^```\w*\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert file.read_text() in shown
+
+
+def test_the_page_has_the_words_for_a_torch_without_libuv() -> None:
+    script = (FOLDER / "torchrun.sbatch").read_text()
+    (line,) = (line for line in script.splitlines() if line.startswith("torchrun"))
+    assert line.replace("torchrun --standalone", WITHOUT_LIBUV) in PAGE.read_text()
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.s*")), ids=lambda file: file.name)
@@ -85,7 +102,8 @@ def test_two_processes_stop_at_the_same_step(tmp_path: Path, heard_by: int) -> N
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"
     whole.mkdir()
     pieces.mkdir()
-    command = ["bash", "torchrun.sbatch", "400"]
+    (tmp_path / "torchrun.sbatch").write_text(script_for_here(FOLDER / "torchrun.sbatch"))
+    command = ["bash", str(tmp_path / "torchrun.sbatch"), "400"]
     assert start([*command, str(whole)], tmp_path / "whole.out", pause=0).ended() == 0
     run = start([*command, str(pieces)], tmp_path / "pieces.out", pause=0.02)
     run.until("step 100 ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adminkit.fit.licences import by_licences
@@ -12,8 +14,8 @@ TEXT = """LicenseName=tool Total=3 Used=1 Free=2 Reserved=0 Remote=no
 LicenseName=kept Total=4 Used=1 Free=3 Reserved=2 Remote=no
 LicenseName=far@server Total=9 Used=0 Free=9 Reserved=0 Remote=yes
 """
-KNOWN = Licences(parse(TEXT), False, parse_free(TEXT))
-PLANNED = Licences(parse(TEXT), True, parse_free(TEXT))
+KNOWN = Licences(parse(TEXT)[0], False, free=parse_free(TEXT))
+PLANNED = Licences(parse(TEXT)[0], True, free=parse_free(TEXT))
 WAITS = job(1, "", "PENDING", reason="Licenses", licences="tool:3")
 
 
@@ -30,6 +32,7 @@ WAITS = job(1, "", "PENDING", reason="Licenses", licences="tool:3")
         ("far@server", KNOWN, "unknown", "of a server elsewhere"),
         ("tool|kept", KNOWN, "unknown", "one of two"),
         ("tool:2", None, "unknown", "slurmctld did not say"),
+        ("tool:1", replace(KNOWN, mode={"tool": 3}), "unknown", "each rack and node has a count of its own"),
         ("tool:2", PLANNED, "unknown", "the licences are kept for a job that waits"),
         ("kept:1", PLANNED, "now", "of others"),
     ],

@@ -109,6 +109,8 @@ UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
     ({"licenses": ""}, {**RECORD, "job_state": 1}, 1001, "watts:250", "of a job that runs"),
     ({"time_limit": 10}, {**RECORD, "job_state": 1, "licenses": None}, 1001, "(unset)", "a running job of before"),
     ({"name": "x"}, {**RECORD, "licenses": None}, 1001, "(unset)", "a name"),
+    ({"licenses": ""}, {**RECORD, "tres_per_node": None}, 1001, "", "a job that has no GPUs any more"),
+    ({"licenses": "matlab:1"}, {**RECORD, "tres_per_node": None}, 1001, "matlab:1", "the same, for another"),
 ]
 
 
@@ -123,3 +125,38 @@ def test_an_update_keeps_them(
         assert answer["code"] != 0, (why, answer)
     else:
         assert (answer["code"], answer["desc"].get("licenses", "(unset)")) == (0, expected), (why, answer)
+
+
+#: As JOBS, where Slurm takes the number on each node of the job (mode 3 of resources.yaml).
+OF_NODES: list[tuple[dict[str, Any], str | None, str]] = [
+    ({"tres_per_node": "gres:gpu:2"}, "watts:500", "one node"),
+    ({"tres_per_node": "gres:gpu:2", "min_nodes": 2, "max_nodes": 2}, "watts:500", "two nodes with two each"),
+    ({"tres_per_node": None, "tres_per_job": "gres:gpu:4", "min_nodes": 2, "max_nodes": 2}, "watts:1000", "3 + 1"),
+    ({"tres_per_node": None, "licenses": "watts:2000"}, "", "no GPUs"),
+    ({"tres_per_node": "gres:gpu:3", "min_nodes": 3, "max_nodes": 3}, None, "more than there is"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("desc", "expected", "why"), OF_NODES, ids=[case[2] for case in OF_NODES])
+def test_slurm_is_told_the_watts_of_one_node_where_it_counts_by_node(
+    lua: Lua, tmp_path: Path, desc: dict[str, Any], expected: str | None, why: str
+) -> None:
+    answer = submit(lua, tmp_path, {**POWER, "each_node": True}, **desc)
+    assert answer["errors"] == [], why
+    if expected is None:
+        assert answer["code"] != 0, (why, answer)
+    else:
+        assert (answer["code"], answer["desc"].get("licenses") or "") == (0, expected), (why, answer)
+
+
+def test_an_update_never_tells_more_for_a_node_than_for_the_job(lua: Lua, tmp_path: Path) -> None:
+    """Slurm's count is that of before: 26.05 gives up the GPUs of gres/gpu:0, 22.05 keeps them."""
+    site.write(tmp_path, policy={**policy(), "power": {**POWER, "each_node": True}})
+    record = {
+        "tres_per_node": "gres/gpu:2",
+        "tres_fmt_req_str": "cpu=1,gres/gpu=2",
+        "licenses": "watts:500",
+        "job_state": 0,
+    }
+    answer = site.run(lua, site.case(tmp_path, uid=1001, desc={"tres_per_node": "gres/gpu:0"}, rec=record))
+    assert (answer["code"], answer["desc"].get("licenses", "watts:500")) == (0, "watts:500"), answer

@@ -6,9 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from adminkit.deploy.power_budget import lacking, notes
+from adminkit.policy.compile import policy_table
 from adminkit.policy.explain import explain
 from adminkit.policy.power_settings import Power
 from adminkit.slurm.licences import Licences, parse
+from adminkit.slurm.site import Site
 
 #: (settings, whether they may stand there, why)
 SETTINGS = [
@@ -44,6 +46,20 @@ SLURMS = [
     (Licences({"watts": 20000}, False), False, ["bf_licenses", "then scontrol reconfigure"], "jobs would starve"),
     (Licences({}, False), False, ["Licenses=watts:20000", "bf_licenses", "then scontrol reconfigure"], "neither"),
     (Licences({"watts": 5}, True), True, ["slurmctld has watts:5"], "another number: Slurm's holds"),
+    (
+        Licences({}, True, {}, True),
+        False,
+        ["Licenses=watts:20000", "- {resource: watts, mode: MODE_3, layers: [{nodes: [NODES], count: 20000}]}", "then"],
+        "no licence, where Slurm has layers",
+    ),
+    (Licences({"watts": 20000}, True, {"watts": 3}, True), True, ["counts on each node"], "a resource by node"),
+    (Licences({"watts": 20000}, True, {"watts": 2}, True), True, ["is of mode 2"], "a resource by job"),
+    (
+        Licences({"watts": 5}, True, {"watts": 3}, True),
+        True,
+        ["counts on each node", "budget_w is 20000: correct one"],
+        "a resource with another number",
+    ),
 ]
 
 
@@ -63,7 +79,22 @@ def test_licences_of_slurmctld() -> None:
         "LicenseName=watts Total=20000 Used=500 Free=19500 Reserved=0 Remote=no\n"
         "LicenseName=matlab@far Total=10 Used=0 Free=10 Reserved=0 Remote=yes\nNo licenses configured in Slurm.\n"
     )
-    assert parse(text) == {"watts": 20000}
+    assert parse(text) == ({"watts": 20000}, {})
+
+
+def test_layers_of_slurmctld() -> None:
+    """As 26.05 prints them: a line for each layer, in the order of the file."""
+    line = "LicenseName=watts Total={} Used=0 Free={} Reserved=0 Remote=no Nodes={} Mode=3\n"
+    text = line.format(750, 750, "n[1-2]") + line.format(1000, 1000, "n[1-4]") + line.format(750, 750, "n[3-4]")
+    assert parse(text) == ({"watts": 1000}, {"watts": 3})
+
+
+def test_the_rules_say_that_slurm_counts_by_node() -> None:
+    from tests.policy.test_user_limits import policy
+
+    rules, there = policy("version = 1\n[power]\nbudget_w = 20000\n"), Site("alpha")
+    assert policy_table(rules, there, 0, each_node=True)["power"]["each_node"] is True
+    assert "each_node" not in policy_table(rules, there, 0)["power"]
 
 
 def test_it_is_explained() -> None:

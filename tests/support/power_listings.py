@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.power.files import Read
+from adminkit.recommend.gpu_waits import GpuWaits
 from adminkit.recommend.gpus import Known, advise
 from adminkit.render.report import Report
 from adminkit.reports.power import import_report, power_report
 from adminkit.reports.recommend_gpus import gpus_report
 from adminkit.stats.power_curve import curves
+from adminkit.stats.wait_given_limit import Expected
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.power_curve import Measurement, store
 from tests.support.builders import MONDAY, make_trace
@@ -51,7 +53,8 @@ def advised(_: Path) -> Report:
     ]
     advice = advise(known, 2, 0.06)
     assert advice is not None
-    return gpus_report(advice, f"{_HOSTILE} of ada", "/var/lib/adminkit/trace.db", 0.06, ["two notes", _HOSTILE])
+    waits = GpuWaits({1: Expected(60, 20, 600), 2: Expected(3600, 900, 9000)}, "wait by history: of two numbers")
+    return gpus_report(advice, f"{_HOSTILE} of ada", "/var/lib/adminkit/trace.db", 0.06, ["two notes", _HOSTILE], waits)
 
 
 def imported(_: Path) -> Report:
