@@ -112,9 +112,12 @@ for name, value in VALUES["more"].items():
 """
 
 
-#: Before sbatch on the hub's PATH: while the mark is there jobs are held, which Slurm's test does not foresee.
+#: Before sbatch on the hub's PATH: by a mark jobs are held, which Slurm's test does not foresee; by another it waits.
 _SBATCH: Final = """#!/bin/sh
-case " $* " in *" --test-only "*) ;; *) [ -e {mark} ] && set -- --hold "$@" ;; esac
+case " $* " in *" --test-only "*) ;; *)
+    [ -e {mark} ] && set -- --hold "$@"
+    while [ -e {wait} ]; do : > "{homes}/$(id -un)/asked"; sleep 0.05; done ;;
+esac
 exec {sbatch} "$@"
 """
 
@@ -140,7 +143,7 @@ class Hub:
         self.cluster, self.folder, self._lab, self._more = cluster, folder, lab, more
         self.private, self.homes = folder / "hub", folder / "homes"
         self.log = self.private / "hub.log"
-        self.held = self.homes / "held"
+        self.held, self.waits = self.homes / "held", self.homes / "waits"
         self.port, self._hub_port, self._proxy_port = (free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -163,7 +166,9 @@ class Hub:
         (self.private / "profiles.toml").write_text(PROFILES)
         held = self.folder / "bin/sbatch"
         held.parent.mkdir(mode=0o755)
-        held.write_text(_SBATCH.format(mark=self.held, sbatch=shutil.which("sbatch")))
+        held.write_text(
+            _SBATCH.format(mark=self.held, wait=self.waits, homes=self.homes, sbatch=shutil.which("sbatch"))
+        )
         held.chmod(0o755)
 
     def start(self) -> None:
@@ -192,6 +197,15 @@ class Hub:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+    def kill(self) -> None:
+        """As a host that fails: nothing is written any more, and nothing is cancelled."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        proxy = self.private / "proxy.pid"
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int(proxy.read_text()), signal.SIGTERM)
 
     @contextmanager
     def with_settings(self, **more: Any) -> Iterator[Hub]:
@@ -275,13 +289,13 @@ class Hub:
         self.ask("DELETE", f"/users/{user}/server")
         self.until(f"the server of {user} to end", lambda: not self.server(user))
 
-    def until(self, what: str, condition: Callable[[], Any], seconds: float = 60.0) -> float:
-        """Seconds until it held."""
+    def until(self, what: str, condition: Callable[[], Any], seconds: float = 60.0, check: bool = True) -> float:
+        """Seconds until it held. `check`: the hub has to run meanwhile."""
         started = time.monotonic()
         while not condition():
             waited = time.monotonic() - started
             assert waited < seconds, f"waited {waited:.0f} s for {what}\n{self.said(3000)}"
-            assert self._process is None or self._process.poll() is None, self.said(3000)
+            assert not check or self._process is None or self._process.poll() is None, self.said(3000)
             time.sleep(0.1)
         return time.monotonic() - started
 
