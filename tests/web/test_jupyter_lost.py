@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.cluster.harness.cluster import Cluster
-from tests.web.hub import Hub, Told, hub_on
+from tests.web.hub import Hub, hub_on
+from tests.web.stopped import comes_and_is_cancelled, jobs, spawn_stopped
 
 pytestmark = pytest.mark.soak
 
@@ -21,61 +20,22 @@ def hub(hub_cluster: Cluster) -> Iterator[Hub]:
         yield running
 
 
-@pytest.fixture
-def stopped(hub: Hub) -> Iterator[Callable[[str], tuple[Told, Callable[[], None]]]]:
-    """Spawn for a user whose sbatch meets a slurmctld that has stopped: what is told, and what lets it go on."""
-    pid = int((hub.cluster.home / "state/slurmctld.pid").read_text())
-
-    def spawn(user: str) -> tuple[Told, Callable[[], None]]:
-        hub.waits.touch()
-        asked = hub.homes / user / "asked"
-        with ThreadPoolExecutor(1) as beside:
-            told = beside.submit(hub.spawn, user, "one")
-            hub.until("sbatch to be there", asked.exists)
-            os.kill(pid, signal.SIGSTOP)
-            hub.waits.unlink()
-            asked.unlink()
-            return told.result(60), lambda: os.kill(pid, signal.SIGCONT)
-
-    yield spawn
-    hub.waits.unlink(missing_ok=True)
-    os.kill(pid, signal.SIGCONT)
-    hub.cluster.run("scancel", "--name=jupyter")
-
-
-def jobs(hub: Hub, user: str, *states: str) -> list[str]:
-    """All of this user's that slurmctld knows, in these states or any."""
-    return hub.cluster.ask("squeue", "-h", "-u", user, "-t", ",".join(states) or "all", "-o", "%i").split()
-
-
-def test_a_job_that_comes_after_sbatch_was_given_up_is_cancelled(
-    hub: Hub, stopped: Callable[[str], tuple[Told, Callable[[], None]]]
-) -> None:
-    before = jobs(hub, "games")
-    told, go_on = stopped("games")
-    assert told.status in (201, 202, 503), told
-    hub.until("the start to be given up", lambda: not hub.server("games").get("pending"))
-    go_on()
-    hub.until("slurmctld to take it", lambda: len(jobs(hub, "games")) > len(before))
-    hub.until("its job to be cancelled", lambda: not jobs(hub, "games", "PD", "R", "CG"), 30)
-    assert "came after sbatch had been given up: cancelled" in hub.said()
+def test_a_job_that_comes_after_sbatch_was_given_up_is_cancelled(hub: Hub) -> None:
+    comes_and_is_cancelled(hub, "games")
     assert hub.spawn("games", "one").status in (201, 202)
     hub.until("the next server", lambda: hub.ready("games"))
     hub.end("games")
 
 
-def test_the_next_hub_cancels_what_the_last_one_lost(
-    hub: Hub, stopped: Callable[[str], tuple[Told, Callable[[], None]]]
-) -> None:
+def test_the_next_hub_cancels_what_the_last_one_lost(hub: Hub) -> None:
     before = jobs(hub, "news")
-    _, go_on = stopped("news")
-    hub.until("the start to be given up", lambda: not hub.server("news").get("pending"))
-    hub.kill()
-    go_on()
-    hub.until("slurmctld to take it", lambda: len(jobs(hub, "news")) > len(before), check=False)
-    assert jobs(hub, "news", "PD", "R"), "nobody looks"
-    hub.start()
-    hub.until("its job to be cancelled", lambda: not jobs(hub, "news", "PD", "R", "CG"), 30)
+    with spawn_stopped(hub, "news") as (_, go_on):
+        hub.kill()
+        go_on()
+        hub.until("slurmctld to take it", lambda: len(jobs(hub, "news")) > len(before), check=False)
+        assert jobs(hub, "news", "PD", "R"), "nobody looks"
+        hub.start()
+        hub.until("its job to be cancelled", lambda: not jobs(hub, "news", "PD", "R", "CG"), 30)
 
 
 def test_a_hub_that_is_killed_while_sbatch_runs_leaves_no_job(hub: Hub) -> None:
