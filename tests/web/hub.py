@@ -77,17 +77,17 @@ idle = "40s"
 warn = "15s"
 """
 
-#: The hub's configuration; VALUES is a mapping that is written before it.
-_CONFIG: Final = """
+#: A hub's configuration, whatever its spawner; VALUES is a mapping that is written before it.
+COMMON: Final = """
 c = get_config()
-c.JupyterHub.spawner_class = "adminkit"
+c.JupyterHub.spawner_class = VALUES["spawner"]
 c.JupyterHub.bind_url = f"http://127.0.0.1:{VALUES['port']}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{VALUES['hub_port']}"
 c.JupyterHub.db_url = f"sqlite:///{VALUES['private']}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = f"{VALUES['private']}/cookie_secret"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
-c.ConfigurableHTTPProxy.command = [f"{VALUES['private']}/proxy/node_modules/.bin/configurable-http-proxy"]
+c.ConfigurableHTTPProxy.command = [f"{VALUES['proxy']}/node_modules/.bin/configurable-http-proxy"]
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{VALUES['proxy_port']}"
 c.ConfigurableHTTPProxy.pid_file = f"{VALUES['private']}/proxy.pid"
 c.JupyterHub.services = [{"name": "tester", "api_token": VALUES["token"]}]
@@ -98,14 +98,17 @@ homes = VALUES["homes"]
 kept = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
 c.Spawner.environment = {
     "SLURM_CONF": VALUES["slurm_conf"],
-    "ADMINKIT_TEST": "1",
     **{f"JUPYTER_{name}": (lambda s, n=part: f"{homes}/{s.user.name}/{n}") for name, part in kept.items()},
 }
 c.Spawner.cmd = [f"{VALUES['users']}/bin/jupyterhub-singleuser"]
 c.Spawner.notebook_dir = homes
 c.Spawner.batchspawner_singleuser_cmd = f"{VALUES['users']}/bin/batchspawner-singleuser"
-c.Spawner.profiles = f"{VALUES['private']}/profiles.toml"
-c.Spawner.folder = homes + "/{username}"
+"""
+#: What ours has besides.
+_CONFIG: Final = f"""{COMMON}
+c.Spawner.environment["ADMINKIT_TEST"] = "1"
+c.Spawner.profiles = f"{{VALUES['private']}}/profiles.toml"
+c.Spawner.folder = homes + "/{{username}}"
 c.Spawner.address = "127.0.0.1"
 for name, value in VALUES["more"].items():
     setattr(c.Spawner, name, value)
@@ -171,13 +174,17 @@ class Hub:
         )
         held.chmod(0o755)
 
+    def values(self) -> dict[str, Any]:
+        """What COMMON asks for, but the spawner."""
+        return {
+            "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
+            "private": str(self.private), "proxy": str(self.private / "proxy"), "homes": str(self.homes),
+            "users": str(self.folder / "users"), "slurm_conf": str(self.cluster.home / "slurm.conf"),
+        }  # fmt: skip
+
     def start(self) -> None:
         """The configuration, and the hub."""
-        values = {
-            "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
-            "private": str(self.private), "homes": str(self.homes), "users": str(self.folder / "users"),
-            "slurm_conf": str(self.cluster.home / "slurm.conf"), "more": self._more,
-        }  # fmt: skip
+        values = {**self.values(), "spawner": "adminkit", "more": self._more}
         (self.private / "config.py").write_text(f"VALUES = {values!r}\n{_CONFIG}")
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         env["PATH"] = f"{self.folder}/bin:{env.get('PATH', '')}"

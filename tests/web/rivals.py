@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from tests.web.hub import TOKEN, USERS, Hub
+from tests.web.hub import COMMON, USERS, Hub
 from tests.web.lab import must
 
 #: What the rivals are, with their own defaults but for what a cluster on one host needs and `start_timeout`.
@@ -25,39 +25,15 @@ SPAWNERS: Final = {"batchspawner": "batchspawner.SlurmSpawner", "moss": "jupyter
 #: Seconds; batchspawner's own default is 300.
 START_TIMEOUT: Final = 30
 
-_CONFIG: Final = """
-c = get_config()
-c.JupyterHub.spawner_class = VALUES["spawner"]
-c.JupyterHub.bind_url = f"http://127.0.0.1:{VALUES['port']}"
-c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{VALUES['hub_port']}"
-c.JupyterHub.db_url = f"sqlite:///{VALUES['private']}/hub.sqlite"
-c.JupyterHub.cookie_secret_file = f"{VALUES['private']}/cookie_secret"
-c.JupyterHub.authenticator_class = "dummy"
-c.Authenticator.allow_all = True
-c.ConfigurableHTTPProxy.command = [f"{VALUES['proxy']}/node_modules/.bin/configurable-http-proxy"]
-c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{VALUES['proxy_port']}"
-c.ConfigurableHTTPProxy.pid_file = f"{VALUES['private']}/proxy.pid"
-c.JupyterHub.services = [{"name": "tester", "api_token": VALUES["token"]}]
-c.JupyterHub.load_roles = [
-    {"name": "tester", "services": ["tester"], "scopes": ["admin:users", "admin:servers", "servers"]}
-]
-homes = VALUES["homes"]
-kept = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
-c.Spawner.environment = {
-    "SLURM_CONF": VALUES["slurm_conf"],
-    **{f"JUPYTER_{name}": (lambda s, n=part: f"{homes}/{s.user.name}/{n}") for name, part in kept.items()},
-}
-c.Spawner.notebook_dir = homes
+_CONFIG: Final = f"""{COMMON}
 c.Spawner.start_timeout = VALUES["start_timeout"]
-c.Spawner.cmd = [f"{VALUES['users']}/bin/jupyterhub-singleuser"]
-c.Spawner.batchspawner_singleuser_cmd = f"{VALUES['users']}/bin/batchspawner-singleuser"
-c.Spawner.exec_prefix = "runuser -u {username} --"
+c.Spawner.exec_prefix = "runuser -u {{username}} --"
 c.SlurmSpawner.state_exechost_exp = "127.0.0.1"
 if VALUES["spawner"].startswith("jupyterhub_moss"):
     import jupyterhub_moss
     jupyterhub_moss.set_config(c)
-    c.MOSlurmSpawner.partitions = {"gq": {"gpu": "gpu:{}", "max_ngpus": 8, "jupyter_environments": {
-        "users": {"description": "users", "path": f"{VALUES['users']}/bin"}}}}
+    c.MOSlurmSpawner.partitions = {{"gq": {{"gpu": "gpu:{{}}", "max_ngpus": 8, "jupyter_environments": {{
+        "users": {{"description": "users", "path": f"{{VALUES['users']}}/bin"}}}}}}}}
 """
 
 
@@ -74,12 +50,8 @@ class Rival(Hub):
         self.private.mkdir(mode=0o700)
 
     def start(self) -> None:
-        values = {
-            "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
-            "private": str(self.private), "homes": str(self.homes), "users": str(self.folder / "users"),
-            "slurm_conf": str(self.cluster.home / "slurm.conf"), "spawner": SPAWNERS[self.name],
-            "proxy": str(self._proxy), "start_timeout": START_TIMEOUT,
-        }  # fmt: skip
+        proxy, spawner = str(self._proxy), SPAWNERS[self.name]
+        values = {**self.values(), "proxy": proxy, "spawner": spawner, "start_timeout": START_TIMEOUT}
         (self.private / "config.py").write_text(f"VALUES = {values!r}\n{_CONFIG}")
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         env |= {"SLURM_CONF": str(self.cluster.home / "slurm.conf")}
