@@ -107,7 +107,7 @@ class Session:
 
     def __init__(self, hub: Hub, user: str) -> None:
         assert user in USERS
-        self._base = f"http://127.0.0.1:{hub.port}"
+        self._base, self.problem = f"http://127.0.0.1:{hub.port}", False
         self._jar = http.cookiejar.CookieJar()
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(self._jar)
@@ -127,5 +127,7 @@ class Session:
             return str(answer.read().decode())
 
     def offers(self) -> dict[str, bool]:
-        """Profile -> whether it may be chosen."""
-        return {one["key"]: one["free"] for one in json.loads(self.page("/hub/adminkit/offers"))["offers"]}
+        """Profile -> whether it may be chosen; `problem`: the form said that it does not know, and forbids nothing."""
+        found = json.loads(self.page("/hub/adminkit/offers"))
+        self.problem = bool(found["problem"])
+        return {one["key"]: one["free"] for one in found["offers"]}
