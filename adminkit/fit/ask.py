@@ -33,14 +33,52 @@ SHORTEST: Final = 600
 HASTE: Final = 120
 _MOST_KEPT: Final = 500
 
-_lock: Final = threading.RLock()
-_kept: Final[dict[Hashable, tuple[float, Any]]] = {}
+
+class _Answers:
+    """What is kept. Each question has a lock of its own, so that one who waits for an answer holds up no other."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()  # held for a moment
+        self.kept: dict[tuple[Hashable, ...], tuple[float, Any]] = {}
+        self.asking: dict[tuple[Hashable, ...], threading.Lock] = {}
+
+    def once(self, key: tuple[Hashable, ...], ask: Callable[[], T]) -> T:
+        """What is kept of this question, or its answer now. Errors are not kept."""
+        with self.lock:
+            mine = self.asking.setdefault(key, threading.Lock())
+        with mine:
+            with self.lock:
+                at, found = self.kept.get(key, (0.0, None))
+            if found is not None and time.monotonic() < at + KEPT_SECONDS:
+                return found  # type: ignore[no-any-return]
+            found = ask()
+            with self.lock:
+                if len(self.kept) >= _MOST_KEPT:
+                    self.kept.clear()
+                    self.asking.clear()
+                self.kept[key] = (time.monotonic(), found)
+            return found
+
+    def forget(self, which: Callable[[tuple[Hashable, ...]], bool]) -> None:
+        """Ask these questions again, without waiting for an answer that is under way."""
+        with self.lock:
+            for table in (self.kept, self.asking):
+                for key in [one for one in table if which(one)]:
+                    del table[key]
+
+
+_answers: Final = _Answers()
+_once: Final = _answers.once
 
 
 def forget() -> None:
     """Ask again, whatever is kept."""
-    with _lock:
-        _kept.clear()
+    _answers.forget(lambda key: True)
+
+
+def forget_of(who: User) -> None:
+    """Ask again what Slurm would say to this user; what is kept of the nodes and of others stays."""
+    _answers.forget(lambda key: key[1:2] == (who.uid,))
 
 
 def current() -> Board:
@@ -189,19 +227,6 @@ def _tested(request: Request, who: User, test: bool) -> Said:
         return Said("later", said.start, "busy", "sbatch --test-only expects it later", tuple(said.nodes.split()))
 
     return _once(("test", who.uid, request), ask)
-
-
-def _once(key: Hashable, ask: Callable[[], T]) -> T:
-    """What is kept of this question, or its answer now. One question at a time; errors are not kept."""
-    with _lock:
-        at, found = _kept.get(key, (0.0, None))
-        if found is not None and time.monotonic() < at + KEPT_SECONDS:
-            return found  # type: ignore[no-any-return]
-        found = ask()
-        if len(_kept) >= _MOST_KEPT:
-            _kept.clear()
-        _kept[key] = (time.monotonic(), found)
-        return found
 
 
 def answers(profiles: Sequence[Profile], who: User, *, test: bool = False) -> tuple[list[Answer], list[str]]:

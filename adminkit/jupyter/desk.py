@@ -12,16 +12,18 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 from adminkit.errors import AdminkitError
-from adminkit.fit.ask import answer_on, forget
+from adminkit.fit.ask import answer_on, forget_of
 from adminkit.fit.fair_share import Behind, behind
 from adminkit.fit.line import Place, place_in_line
 from adminkit.fit.place import Board, Said, board, by_vectors, take
 from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Answer, Start
+from adminkit.jupyter.limits import with_limit
 from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.room import Room, room
 from adminkit.slurm.will_run import user_of
@@ -46,6 +48,7 @@ class Offered:
 
     profile: Profile
     said: Said | None
+    limit: int | None = None  # seconds, proposed to this user; `said` is of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +105,26 @@ class Desk:
         """By key, as the file has them now. AdminkitError for a file that cannot be read."""
         return {one.key: one for one in load_profiles(Path(self._path))}
 
-    async def offers(self) -> list[Offered]:
+    @property
+    def cluster(self) -> str:
+        """Its name; "" as long as slurmctld has not said it."""
+        return self._shot.board.room.cluster if self._shot else ""
+
+    async def offers(self, limits: Mapping[str, int] = MappingProxyType({})) -> list[Offered]:
         """For a form: each profile with what the nodes say, from a snapshot of ten seconds ago at most.
 
-        Where slurmctld does not answer soon, they are not known, and `problem` says why.
+        `limits`: by profile, what is proposed in place of its time. Where slurmctld does not answer soon, it is not
+        known what can start, and `problem` says why.
         """
         shot = await self._lately()
         now = None if shot is None else self._with_bookings(shot)
-        return [
-            Offered(one, _IMAGE if self._cannot(one) else None if now is None else self._said(now, one.request))
-            for one in self.profiles().values()
-        ]
+        return [self._offered(now, one, limits.get(one.key)) for one in self.profiles().values()]
+
+    def _offered(self, now: Board | None, profile: Profile, limit: int | None) -> Offered:
+        if self._cannot(profile):
+            return Offered(profile, _IMAGE)
+        said = None if now is None else self._said(now, with_limit(profile, limit).request)
+        return Offered(profile, said, limit)
 
     def _cannot(self, profile: Profile) -> bool:
         """Whether it has an image, and this hub starts none."""
@@ -184,8 +196,9 @@ class Desk:
 
     def _verdict(self, now: Board, request: Request, user: str) -> Answer:
         self.tests += 1
-        forget()  # what Slurm said of this request seconds ago
-        return self._judge(now, request, user_of(user), instead=False)
+        who = user_of(user)
+        forget_of(who)  # what Slurm said seconds ago
+        return self._judge(now, request, who, instead=False)
 
     def _instead(self, now: Board, profile: Profile) -> Profile | None:
         """The nearest smaller profile that has room."""

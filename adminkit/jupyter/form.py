@@ -16,13 +16,14 @@ from adminkit.fit.request import Request
 from adminkit.fit.verdict import Start
 from adminkit.jupyter.desk import Offered
 from adminkit.jupyter.texts import say
-from adminkit.units import show_short
+from adminkit.units import show_duration, show_short
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
-def rows(offered: Sequence[Offered], language: str, *, hide: bool) -> list[dict[str, Any]]:
-    """What the form and its refresh show of each profile: {key, title, size, free, when}.
+def rows(offered: Sequence[Offered], language: str, *, hide: bool, limits: bool = False) -> list[dict[str, Any]]:
+    """What the form and its refresh show of each profile: {key, title, size, free, when}; with `limits` also
+    {limit, learnt}, of those that have a time.
 
     `free`: it may be chosen. Where Slurm did not answer, nothing is refused here: the click asks again.
     """
@@ -33,6 +34,7 @@ def rows(offered: Sequence[Offered], language: str, *, hide: bool) -> list[dict[
             "size": size(one.profile.request, language) + _idle(one.profile.idle, language),
             "free": one.said is None or one.said.word == "now",
             "when": when(one.said, language),
+            **(_limit(one, language) if limits and one.profile.request.time_limit else {}),
         }
         for one in offered
     ]
@@ -49,6 +51,17 @@ def size(request: Request, language: str) -> str:
     if request.time_limit:
         parts.append(show_short(request.time_limit))
     return ", ".join(parts)
+
+
+def _limit(one: Offered, language: str) -> dict[str, str]:
+    """The limit that is proposed, else the profile's own, and where it comes from."""
+    most = one.profile.request.time_limit
+    assert most is not None
+    said = "limit_own" if one.limit is None else "limit_learnt"
+    return {
+        "limit": show_duration(most if one.limit is None else one.limit),
+        "learnt": say(said, language, most=show_duration(most)),
+    }
 
 
 def _idle(idle: int | None, language: str) -> str:
@@ -108,14 +121,15 @@ def html(
     base: str,
     token: str,
     chosen: str = "",
+    typed: str = "",
     problem: bool = False,
     ended: tuple[str, Sequence[str]] | None = None,
     nearest: tuple[str, str] | None = None,
 ) -> str:
-    """Our part of the form. `base`: the hub's path; `token`: for the refresh; `chosen`: what was chosen before;
+    """Our part of the form. `base`: the hub's path; `token`: for the refresh; `chosen`, `typed`: what was before;
     `ended`: state and log of the last job; `nearest`: key and title of what can start in place of what was refused.
     """
-    texts = {key: say(key, language) for key in ("legend", "empty", "slurm_silent", "last_ended")}
+    texts = {key: say(key, language) for key in ("legend", "empty", "slurm_silent", "last_ended", "limit")}
     if nearest:
         texts["instead"] = say("nearest", language, title=nearest[1])
     return str(
@@ -124,6 +138,7 @@ def html(
             base=base,
             token=token,
             chosen=chosen,
+            typed=typed,
             problem=problem,
             ended=ended,
             nearest=nearest,

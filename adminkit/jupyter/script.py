@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from adminkit.slurm.server_job import JOB_NAME
+
 
 def script(words: Sequence[str], modules: Sequence[str] = ()) -> str:
     """A login shell that loads the modules and becomes the server."""
@@ -24,13 +26,15 @@ def container_words(container: Sequence[str], image: str | None) -> list[str]:
     return [] if image is None else [word.replace("{image}", image) for word in container]
 
 
-def options(name: str, home: str, exported: Sequence[str], asked: Sequence[str]) -> list[str]:
+def options(home: str, mark: str, exported: Sequence[str], asked: Sequence[str]) -> list[str]:
     """sbatch's words for one server: what the operator's profile asks for, and where the log goes.
 
-    `exported`: the variables that the job gets; sbatch's own environment holds their values, hidden from others.
+    `mark`: by which the job is found again. `exported`: the variables that the job gets; sbatch's own environment holds
+    their values, hidden from others.
     """
     return [
-        f"--job-name={name}",
+        f"--job-name={JOB_NAME}",
+        f"--comment={mark}",
         f"--chdir={home}",
         f"--output={home}/.jupyterhub-%j.log",
         f"--export={','.join(exported) or 'NONE'}",

@@ -8,66 +8,43 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from datetime import datetime
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, ClassVar
 
-from batchspawner import SlurmSpawner
-from traitlets import Bool, Float, List, Unicode, default
+from traitlets import default
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.fit.fair_share import Behind
 from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
-from adminkit.jupyter import form, handlers, port
+from adminkit.jupyter import form, handlers, port, progress, recover
 from adminkit.jupyter.desk import Desk
 from adminkit.jupyter.idle import variables
 from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
+from adminkit.jupyter.limits import Limits, typed_limit, with_limit
+from adminkit.jupyter.lost import Lost
 from adminkit.jupyter.programs import Answer, run
 from adminkit.jupyter.refused import Refused
 from adminkit.jupyter.script import container_words, kernel_words, log_of, options, script
+from adminkit.jupyter.settings import Settings
 from adminkit.jupyter.texts import say
 from adminkit.quote import quote
-from adminkit.slurm.reasons import meaning
-from adminkit.slurm.server_job import Seen, cancellation, job_id_of, submission, why_of
+from adminkit.slurm.server_job import Seen, cancellation, job_id_of, may_have_come, submission, why_of
 
 port.take_over()
 handlers.put()
+recover.begin()
 
 
-class Spawner(SlurmSpawner):
-    """A user's server. `user_options` is {"profile": KEY}, and nothing else of it is read."""
-
-    profiles = Unicode("/etc/adminkit/profiles.toml", help="The file of profiles (docs/profiles.md).").tag(config=True)
-    as_user = List(
-        Unicode(),
-        ["runuser", "-u", "{username}", "--"],
-        help="Words before a command that is run as the user; {username} is theirs. There is no shell.",
-    ).tag(config=True)
-    patience = Float(300.0, help="Seconds after which a job that still waits is withdrawn, with Slurm's reason.").tag(
-        config=True
-    )
-    hide = Bool(
-        False, help="Leave out what cannot start now; else it is shown with the time, and cannot be chosen."
-    ).tag(config=True)
-    address = Unicode("", help="Where servers are reached, for a cluster on one host; empty: by the node's name.").tag(
-        config=True
-    )
-
-    folder = Unicode(
-        "", help="Where a server begins and its log lies, {username} is the user's name; empty: their home."
-    ).tag(config=True)
-
-    container = List(
-        Unicode(),
-        help='Words before the server of a profile with an image, such as ["apptainer", "exec", "{image}"]. There is no'
-        " shell. Empty: such a profile is refused.",
-    ).tag(config=True)
+class Spawner(Settings):
+    """A user's server. `user_options` is {"profile": KEY, "time": LIMIT}, and nothing else of it is read."""
 
     #: One of each for all servers of the hub.
     jobs: ClassVar[Jobs] = Jobs()
     desks: ClassVar[dict[str, Desk]] = {}
+    limits: ClassVar[dict[str, Limits]] = {}
+    lost: ClassVar[Lost] = Lost()
     #: User and server -> state and log of a job that ended by itself. The hub makes a new spawner when one has ended.
     last_words: ClassVar[dict[tuple[str, str], tuple[str, tuple[str, ...]]]] = {}
 
@@ -76,14 +53,6 @@ class Spawner(SlurmSpawner):
     _place: Place | None = None  # in its queue, while it waits
     _behind: Behind | None = None  # others, for their fair share alone
     _stopping = False
-
-    @default("poll_interval")
-    def _often(self) -> int:
-        return 2
-
-    @default("start_timeout")
-    def _longer_than_patience(self) -> int:
-        return int(self.patience) + 60
 
     @property
     def desk(self) -> Desk:
@@ -119,24 +88,32 @@ class Spawner(SlurmSpawner):
     async def offers(self) -> dict[str, Any]:
         """What the form's refresh shows: {problem, offers}."""
         try:
-            offered = await self.desk.offers()
+            offered = await self.desk.offers(await self._limits())
         except AdminkitError as error:
             self.log.error("couldn't offer profiles: %s", error)
             return {"problem": True, "offers": []}
         return {
             "problem": any(one.said is None for one in offered),
-            "offers": form.rows(offered, self.language, hide=self.hide),
+            "offers": form.rows(offered, self.language, hide=self.hide, limits=bool(self.trace)),
         }
+
+    async def _limits(self) -> Mapping[str, int]:
+        """By profile, what is proposed to this user."""
+        if not self.trace:
+            return {}
+        asked = self.limits.setdefault(self.trace, Limits(self.trace))
+        return await asked.of(self.user.name, self.desk.profiles().values(), self.desk.cluster)
 
     async def _form(self, _: Any) -> str:
         found = await self.offers()
-        asked = self.user_options.get("profile") if isinstance(self.user_options, dict) else None
+        asked, typed = self._asked("profile"), self._asked("time")
         return form.html(
             found["offers"],
             self.language,
             base=self.hub.base_url,
             token=self._token(),
             chosen=asked if isinstance(asked, str) else "",
+            typed=typed if isinstance(typed, str) else "",
             problem=found["problem"],
             ended=self.last_words.get(self._mine),
             nearest=(self._nearest.key, self._nearest.title(self.language)) if self._nearest else None,
@@ -152,11 +129,20 @@ class Spawner(SlurmSpawner):
 
     @default("options_from_form")
     def _own_options(self) -> Any:
-        return lambda sent: {"profile": next(iter(sent.get("profile", [])), "")}
+        def read(sent: Mapping[str, list[str]]) -> dict[str, str]:
+            key = next(iter(sent.get("profile", [])), "")
+            typed = next(iter(sent.get(f"time-{key}", [])), "")
+            return {"profile": key, "time": typed} if typed else {"profile": key}
+
+        return read
 
     @default("apply_user_options")
     def _nothing_else(self) -> Any:
-        return lambda spawner, options: None  # `start` reads the profile, and nothing else of them
+        return lambda spawner, options: None  # `start` reads the profile and the time, and nothing else of them
+
+    def _asked(self, key: str) -> Any:
+        """What a user asked for: any JSON."""
+        return self.user_options.get(key) if isinstance(self.user_options, dict) else None
 
     # --- starting
 
@@ -186,11 +172,12 @@ class Spawner(SlurmSpawner):
         return self.ip, self.port
 
     async def _admitted(self) -> Profile:
-        asked = self.user_options.get("profile") if isinstance(self.user_options, dict) else None
+        asked = self._asked("profile")
         try:
             profile = self.desk.profiles().get(asked) if isinstance(asked, str) else None
             if profile is None:
                 raise Refused(say("no_profile", self.language, name=quote(str(asked))), status=400)
+            profile = self._for_as_long_as_asked(profile)
             refused = await self.desk.admit(self, self.user.name, profile)
         except AdminkitError as error:
             self.log.error("couldn't ask Slurm for %s: %s", self._log_name, error)
@@ -200,21 +187,65 @@ class Spawner(SlurmSpawner):
         self._nearest = refused.instead
         raise Refused(form.refusal(refused.answer.start, self.language))
 
-    async def _submit(self, profile: Profile) -> None:
-        env = {**self.get_env(), **variables(profile.idle, profile.warn)}
-        words = submission(options("jupyter", self.home, sorted(env), profile.request.words()))
-        server = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args(), *kernel_words(profile.kernel)]
-        command = [*container_words(self.container, profile.image), *server]
+    def _for_as_long_as_asked(self, profile: Profile) -> Profile:
+        """With the limit that the user typed, which is theirs to shorten where the form has a field for it."""
+        if not self.trace:
+            return profile
         try:
-            answer = await self.as_them(words, script(command, profile.modules), env)
-        except AdminkitError as error:
-            self.log.error("couldn't submit %s: %s", self._log_name, error)
-            raise Refused(say("no_answer", self.language), status=503) from error
+            return with_limit(profile, typed_limit(profile, self._asked("time")))
+        except UsageError as error:
+            raise Refused(say("no_limit", self.language, why=error.message), status=400) from error
+
+    async def _submit(self, profile: Profile) -> None:
+        mark = self.lost.begin(self._mine)
+        self._save()
+        try:
+            answer = await self._sbatch(profile, mark)
+        except BaseException:  # the hub gives up a start by cancelling it
+            self.lost.search(self._mine, mark, self.as_them)
+            raise
         job_id = job_id_of(answer.said)
+        if job_id is None and may_have_come(answer.complained):
+            self.lost.search(self._mine, mark, self.as_them)
+            self.log.error("couldn't submit %s: %s", self._log_name, answer.complained.strip())
+            raise Refused(say("no_word", self.language), status=503)
+        self.lost.settle(self._mine, mark)
         if answer.code or job_id is None:
             raise Refused(say("refused", self.language, why=why_of(answer.complained)))
         self.job_id = job_id
+        self._save()
         self.log.info("%s is job %s", self._log_name, job_id)
+
+    async def _sbatch(self, profile: Profile, mark: str) -> Answer:
+        env = {**self.get_env(), **variables(profile.idle, profile.warn)}
+        words = submission(options(self.home, mark, sorted(env), profile.request.words()))
+        server = [self.batchspawner_singleuser_cmd, *self.cmd, *self.get_args(), *kernel_words(profile.kernel)]
+        command = [*container_words(self.container, profile.image), *server]
+        try:
+            return await self.as_them(words, script(command, profile.modules), env)
+        except AdminkitError as error:
+            self.log.error("couldn't submit %s: %s", self._log_name, error)
+            raise Refused(say("no_word", self.language), status=503) from error
+
+    # --- what outlives the hub
+
+    def get_state(self) -> dict[str, Any]:
+        """As batchspawner's, and the marks of submissions whose outcome is not known."""
+        state = dict(super().get_state())
+        if marks := self.lost.marks(self._mine):
+            state[recover.KEY] = marks
+        return state
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """As batchspawner's; what the hub had submitted when it went away is searched."""
+        super().load_state(state)
+        self.lost.take_up(self._mine, state.get(recover.KEY), self.as_them)
+
+    def _save(self) -> None:
+        """Into the hub's database. The hub does so only when a start has ended."""
+        if self.orm_spawner is not None:
+            self.orm_spawner.state = self.get_state()
+            self.db.commit()
 
     async def _wait_for_start(self) -> None:
         since = time.monotonic()
@@ -225,7 +256,7 @@ class Spawner(SlurmSpawner):
             self._place = await self.desk.place(self.job_id)
             self._behind = await self.desk.behind(self.job_id)
             if time.monotonic() - since > self.patience:
-                why = self._why()
+                why = progress.why(self._seen, self.language)
                 await self._cancel()
                 raise Refused(say("withdrawn", self.language, seconds=self.patience, why=why))
             await asyncio.sleep(self.startup_poll_interval)
@@ -241,10 +272,6 @@ class Spawner(SlurmSpawner):
         if not (self._seen.waits or self._seen.runs):
             state, lines = await self._end_of(self.job_id, self._seen.state)
             raise Refused(say("ended" if lines else "ended_silent", self.language, state=state), lines)
-
-    def _why(self) -> str:
-        code = self._seen.reason if self._seen else None
-        return f"{code}: {meaning(code, self.language)}" if code else say("no_answer", self.language)
 
     def take_port(self, number: int) -> bool:
         """The port that the server listens at; False where it has told one before."""
@@ -299,29 +326,13 @@ class Spawner(SlurmSpawner):
         """What the page says while the server starts: each sentence once."""
         last = None
         while True:
-            message = self._message()
+            message = self.job_id and progress.message(
+                self.job_id, self._seen, self._place, self._behind, self.language
+            )
             if message and message != last:
                 yield {"message": message, "progress": 60 if self._seen and self._seen.runs else 20}
                 last = message
             await asyncio.sleep(self.startup_poll_interval)
-
-    def _message(self) -> str | None:
-        if not self.job_id:
-            return None
-        seen = self._seen
-        if seen is None:
-            return say("unknown", self.language)
-        if seen.runs:
-            return say("running", self.language, job=self.job_id, host=seen.host)
-        text = say("waiting", self.language, job=self.job_id, why=self._why())
-        if self._place:
-            text += " " + form.place(self._place, self.language)
-        if self._behind and self._behind.jobs:
-            text += " " + form.fair_share(self._behind, self.language)
-        if seen.start_time:
-            at = datetime.fromtimestamp(seen.start_time).strftime("%H:%M")
-            text += " " + say("expected", self.language, at=at)
-        return text
 
 
 async def _listens(host: str, port: int) -> bool:

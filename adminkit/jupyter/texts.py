@@ -12,6 +12,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "Slurm does not answer, so nothing was started. Try again in a minute.",
         "Slurm が応答しないため、開始していません。1 分後にもう一度お試しください。",
     ),
+    "no_word": (
+        "Slurm did not say whether it took the job. If it did, the job is cancelled. Try again in a minute.",
+        "Slurm から投入の成否の応答がありません。投入されていた場合は取り消します。1 分後にもう一度お試しください。",
+    ),
     "withdrawn": (
         "It had not started after {seconds:.0f} s, so it was withdrawn. Slurm's reason: {why}.",
         "{seconds:.0f} 秒待っても開始しないため、取り下げました。Slurm の理由: {why}",
@@ -69,6 +73,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "失われました。保存できなかった内容はこのページに残っています。閉じる前にコピーしてください。",
     ),
     "idle_keep": ("Keep it running", "終了しない"),
+    "limit": ("Time limit", "制限時間"),
+    "limit_own": ("at most {most}", "最大 {most}"),
+    "limit_learnt": ("from your own earlier servers; at most {most}", "これまでのご自身のサーバーから。最大 {most}"),
+    "no_limit": ("No such time limit: {why}.", "制限時間が正しくありません: {why}"),
     "no_profile": ("There is no profile {name}.", "プロファイル {name} はありません。"),
 }
 

@@ -6,12 +6,14 @@ The hub runs the programs itself, beside its event loop, so this has their argum
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.slurm.keyvalue import number
 
+#: Of every server. Their runs are found in the trace by it.
+JOB_NAME: Final = "jupyter"
 #: squeue's fields: none of them is text that a user wrote.
 _FIELDS: Final = "%i|%T|%B|%S|%r"
 #: States in which a job has not begun, and in which it runs. It is over in every other.
@@ -63,6 +65,37 @@ def parse(text: str) -> dict[str, Seen]:
 
 def _epoch(text: str) -> int | None:
     return number(text) if text.isdigit() and text != "0" else None
+
+
+def marked() -> list[str]:
+    """squeue's words for all servers that are not over, with their comments."""
+    return ["squeue", "-a", "-h", f"--name={JOB_NAME}", "-o", "%i|%u|%k"]
+
+
+def parse_marked(text: str, marks: Collection[str]) -> dict[tuple[str, str], list[str]]:
+    """(user, mark) -> the jobs that have one of `marks` as a word of their comment.
+
+    Trap: a comment is what its user typed, line breaks included. So a line may be a lie, and name another's job: who
+    acts on it acts as that user.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for job_id, user, comment in (line.split("|", 2) for line in text.splitlines() if line.count("|") >= 2):
+        for word in comment.split() if re.fullmatch(r"[0-9]+", job_id) else ():
+            if word in marks:
+                found.setdefault((user, word), []).append(job_id)
+    return found
+
+
+#: What Slurm's programs complain of when a message was lost: slurmctld may have taken the job.
+_NO_WORD: Final = re.compile(
+    r"timed out|Unable to contact slurm controller|Zero Bytes|[Cc]onnection (?:failure|refused|reset)"
+    r"|Message (?:send|receive) failure|not connected",
+)
+
+
+def may_have_come(complaint: str) -> bool:
+    """Whether sbatch failed without an answer of slurmctld's."""
+    return _NO_WORD.search(complaint) is not None
 
 
 def submission(options: Sequence[str]) -> list[str]:

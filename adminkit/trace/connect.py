@@ -61,10 +61,11 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 
 
 @contextmanager
-def reader(path: Path, as_of: int | None = None) -> Iterator[sqlite3.Connection]:
+def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
 
-    Users who may not see others' jobs see only their own. `as_of`, epoch seconds: the trace as it was then.
+    Users who may not see others' jobs see only their own. `as_of`, epoch seconds: the trace as it was then. `of`: only
+    the jobs of this user, for who acts for them.
     """
     with as_owner(path):
         with _permitted(path, "read"):
@@ -86,8 +87,8 @@ def reader(path: Path, as_of: int | None = None) -> Iterator[sqlite3.Connection]
                     f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
                 )
             own = not sees_others(path)
-            if own or as_of is not None:
-                shadow(db, own=own, as_of=as_of)
+            if own or as_of is not None or of is not None:
+                shadow(db, own=own, as_of=as_of, of=of)
             yield db
 
 

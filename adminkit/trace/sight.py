@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import UsageError
-from adminkit.owner import is_root_as_owner
+from adminkit.owner import is_root_as_owner, uid_of
 from adminkit.quote import quote
 from adminkit.trace import rollup
 from adminkit.trace.as_of import select_of
@@ -64,18 +64,20 @@ def sees_others(path: Path) -> bool:
     return os.geteuid() in (0, facts.st_uid) or facts.st_gid in (os.getegid(), *os.getgroups())
 
 
-def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
+def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | None = None) -> None:
     """From here on this connection shows the trace as it was at `as_of` (epoch seconds; None: as it is), with `own` the
-    jobs of this process's user only, whatever is asked of it.
+    jobs of this process's user only, and with `of` those of that user only, whatever is asked of it.
 
     UsageError where no job that it would show was submitted by `as_of`.
     """
-    mine = _OWN.format(uid=os.geteuid(), name=own_name().replace("'", "''")) if own else "TRUE"
+    mine = _jobs_of(os.geteuid(), own_name()) if own else "TRUE"
+    if of is not None:
+        mine = f"{mine} AND {_jobs_of(uid_of(of), of)}"
     db.execute("PRAGMA query_only = 0")
     for table, rows in _OWN_ROWS.items():
         everybodys = f"SELECT * FROM main.{table}" if as_of is None else select_of(table, as_of)
         db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
-        which = rows.format(own=mine) if own else "TRUE"
+        which = rows.format(own=mine) if own or of is not None else "TRUE"
         db.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM all_{table} WHERE {which}")
     # Trap: the schema's own views never see temporary ones: each is made once more over what stands before tables.
     for view, select in VIEWS.items():
@@ -88,6 +90,12 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None) -> None:
             raise UsageError(
                 f"no job of the trace was submitted by {show_time(as_of)}", f"the first one was at {show_time(first)}"
             )
+
+
+def _jobs_of(uid: int | None, name: str) -> str:
+    if "\0" in name:
+        return "FALSE"  # no text of SQL, and nobody's name
+    return _OWN.format(uid="NULL" if uid is None else uid, name=name.replace("'", "''"))
 
 
 def everybodys(db: sqlite3.Connection, table: str) -> str:

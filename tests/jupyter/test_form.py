@@ -131,3 +131,25 @@ def test_every_sentence_is_there_twice_with_the_same_values() -> None:
 def test_the_script_makes_no_html() -> None:
     script = (Path(form.__file__).parent / "static/form.js").read_text()
     assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|eval|\.html\(", script)
+
+
+def test_a_limit_is_proposed_where_the_hub_has_a_trace_and_the_profile_a_time() -> None:
+    learnt = Offered(Profile("a", {}, Request(time_limit=7200)), None, 1800)
+    own, without = offered(None, time_limit=7200), offered(None)
+    assert [one.get("limit") for one in rows([learnt, own, without], "en", hide=False, limits=True)] == [
+        "00:30:00",
+        "02:00:00",
+        None,
+    ]
+    assert "limit" not in rows([learnt], "en", hide=False)[0]
+
+
+def test_the_limit_that_was_typed_is_kept_and_is_no_html() -> None:
+    offers = rows([offered(None, time_limit=7200)], "en", hide=False, limits=True)
+    for typed in ("45", HOSTILE):
+        page = html(offers, "en", base="/hub/", token="t", chosen="a", typed=typed)
+        tags = Tags()
+        tags.feed(page)
+        assert "img" not in tags.tags
+        assert ('value="45"' in page) is (typed == "45")
+    assert 'value="02:00:00"' in html(offers, "en", base="/hub/", token="t")

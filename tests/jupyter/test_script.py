@@ -31,12 +31,13 @@ def test_the_kernel_is_one_word() -> None:
 
 
 def test_what_sbatch_is_told() -> None:
-    assert options("jupyter", "/home/ada", ["A", "B"], ["--gpus=1"]) == [
+    assert options("/home/ada", "jupyterhub:ab", ["A", "B"], ["--gpus=1"]) == [
         "--job-name=jupyter",
+        "--comment=jupyterhub:ab",
         "--chdir=/home/ada",
         "--output=/home/ada/.jupyterhub-%j.log",
         "--export=A,B",
         "--no-requeue",
         "--gpus=1",
     ]
-    assert "--export=NONE" in options("jupyter", "/home/ada", [], [])
+    assert "--export=NONE" in options("/home/ada", "jupyterhub:ab", [], [])

@@ -51,6 +51,11 @@ DIFFERENCES: Final = (
         "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t, no number",
         "spank/common/slurm_compat.h",
     ),
+    Difference(
+        "26.05",
+        "slurmd cancels a job with --export=NAMES whose user has no login shell; before, it ran",
+        "tests/cluster/test_hub.py",
+    ),
     Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/common/slurm_compat.h"),
     Difference(
         "26.05",

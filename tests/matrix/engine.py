@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -147,6 +148,8 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     script = _CLEAN if suite.clean else _PYTEST
+    if suite.wheels:
+        script = f"make -s .venv/.built; .venv/bin/pip -q install {shlex.join(suite.wheels)}\n{script}"
     if suite.packages:
         script = f"{_APT} {' '.join(suite.packages)}\n{script}"
     words = ["bash", "-ec", script, "pytest", *suite.command] if suite.pytest else list(suite.command)
@@ -229,9 +232,10 @@ def _command(row: Row, words: list[str], name: str = "", clean: bool = False) ->
 
 
 def _index_settings() -> list[tuple[str, str]]:
-    """How this host's pip reaches its index: settings in the environment, and whom it trusts."""
+    """How this host's pip and npm reach their indexes: settings in the environment, and whom they trust."""
     wanted = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST", "PIP_CERT", "PIP_DEFAULT_TIMEOUT")
     wanted += ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+    wanted += ("npm_config_registry", "NODE_EXTRA_CA_CERTS")
     return [(name, os.environ[name]) for name in wanted if name in os.environ]
 
 

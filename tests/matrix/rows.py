@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,7 +28,7 @@ class Suite:
     """What is run in a row's container, from the root of the copied repository.
 
     `clean`: in one of the bare Debian, without Slurm, compiler or headers. `target`: only on rows of that target.
-    `packages`: of Debian's, which it needs besides and no other suite does.
+    `packages`: of Debian's, which it needs besides and no other suite does; `wheels`: of PyPI's.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Suite:
     clean: bool = False
     target: str = ""
     packages: tuple[str, ...] = ()
+    wheels: tuple[str, ...] = ()
 
 
 ROWS: Final = (
@@ -68,9 +70,18 @@ def suites(root: Path = ROOT) -> list[Suite]:
         if "soak" not in path.stem and _BOOTS.search(text):
             which = "cluster" if _LONG.search(text) else "cluster and not soak"
             packages = ("python3-torch",) if "has_torch" in text else ()
+            wheels: tuple[str, ...] = ()
+            if "tests.web.hub" in text:
+                packages, wheels = ("nodejs", "npm"), _of_extra(root, "jupyter")
             command = ("-m", which, str(path.relative_to(root)))
-            found.append(Suite(path.stem.removeprefix("test_"), command, packages=packages))
+            found.append(Suite(path.stem.removeprefix("test_"), command, packages=packages, wheels=wheels))
     return found
+
+
+def _of_extra(root: Path, name: str) -> tuple[str, ...]:
+    """What pip installs for an extra of adminkit's."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    return tuple(project["optional-dependencies"][name])
 
 
 #: What a file of tests imports that has a Slurm booted.

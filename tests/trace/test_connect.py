@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import resource
 import shutil
 import sqlite3
@@ -20,6 +21,7 @@ from adminkit.installed import helper_path
 from adminkit.trace import bulk_load, connect, location
 from adminkit.trace.permissions import sidecars
 from adminkit.trace.schema import SCHEMA_VERSION
+from tests.support.builders import job, make_trace
 from tests.support.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user, kill_in_the_middle
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root can act as the other users of a group")
@@ -371,3 +373,19 @@ def test_a_folder_the_owner_may_not_write_is_said(shared: Path) -> None:
     refused = as_user(OWNER, OUTSIDE, lambda: note(new, "first"))
     assert refused.message == f"couldn't write {new}: permission denied"
     assert as_user(OWNER, OUTSIDE, lambda: read(shared)) == 1
+
+
+def test_who_acts_for_a_user_is_shown_that_user_s_jobs_alone(tmp_path: Path) -> None:
+    """Also in what is made of jobs, and whoever has the number of a user who left."""
+    games, bins = (pwd.getpwnam(name).pw_uid for name in ("games", "bin"))
+    jobs = [
+        job(1, user="games", uid=games), job(2, user="bin", uid=bins), job(3, user="games", uid=None),
+        job(4, user="games", uid=999),
+    ]  # fmt: skip
+    path = make_trace(tmp_path / "t.db", jobs)
+    for name, expected in (("games", [1, 3]), ("bin", [2]), ("nosuchuser", []), ("x\0", []), ("' OR '1", [])):
+        with connect.reader(path, of=name) as db:
+            for table in ("job", "run"):
+                assert [row[0] for row in db.execute(f"SELECT job_id_raw FROM {table} ORDER BY 1")] == expected
+    with connect.reader(path) as db:
+        assert db.execute("SELECT count(*) FROM job").fetchone() == (4,)

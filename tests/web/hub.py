@@ -77,17 +77,17 @@ idle = "40s"
 warn = "15s"
 """
 
-#: The hub's configuration; VALUES is a mapping that is written before it.
-_CONFIG: Final = """
+#: A hub's configuration, whatever its spawner; VALUES is a mapping that is written before it.
+COMMON: Final = """
 c = get_config()
-c.JupyterHub.spawner_class = "adminkit"
+c.JupyterHub.spawner_class = VALUES["spawner"]
 c.JupyterHub.bind_url = f"http://127.0.0.1:{VALUES['port']}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{VALUES['hub_port']}"
 c.JupyterHub.db_url = f"sqlite:///{VALUES['private']}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = f"{VALUES['private']}/cookie_secret"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
-c.ConfigurableHTTPProxy.command = [f"{VALUES['private']}/proxy/node_modules/.bin/configurable-http-proxy"]
+c.ConfigurableHTTPProxy.command = [f"{VALUES['proxy']}/node_modules/.bin/configurable-http-proxy"]
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{VALUES['proxy_port']}"
 c.ConfigurableHTTPProxy.pid_file = f"{VALUES['private']}/proxy.pid"
 c.JupyterHub.services = [{"name": "tester", "api_token": VALUES["token"]}]
@@ -98,23 +98,29 @@ homes = VALUES["homes"]
 kept = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
 c.Spawner.environment = {
     "SLURM_CONF": VALUES["slurm_conf"],
-    "ADMINKIT_TEST": "1",
     **{f"JUPYTER_{name}": (lambda s, n=part: f"{homes}/{s.user.name}/{n}") for name, part in kept.items()},
 }
 c.Spawner.cmd = [f"{VALUES['users']}/bin/jupyterhub-singleuser"]
 c.Spawner.notebook_dir = homes
 c.Spawner.batchspawner_singleuser_cmd = f"{VALUES['users']}/bin/batchspawner-singleuser"
-c.Spawner.profiles = f"{VALUES['private']}/profiles.toml"
-c.Spawner.folder = homes + "/{username}"
+"""
+#: What ours has besides.
+_CONFIG: Final = f"""{COMMON}
+c.Spawner.environment["ADMINKIT_TEST"] = "1"
+c.Spawner.profiles = f"{{VALUES['private']}}/profiles.toml"
+c.Spawner.folder = homes + "/{{username}}"
 c.Spawner.address = "127.0.0.1"
 for name, value in VALUES["more"].items():
     setattr(c.Spawner, name, value)
 """
 
 
-#: Before sbatch on the hub's PATH: while the mark is there jobs are held, which Slurm's test does not foresee.
+#: Before sbatch on the hub's PATH: by a mark jobs are held, which Slurm's test does not foresee; by another it waits.
 _SBATCH: Final = """#!/bin/sh
-case " $* " in *" --test-only "*) ;; *) [ -e {mark} ] && set -- --hold "$@" ;; esac
+case " $* " in *" --test-only "*) ;; *)
+    [ -e {mark} ] && set -- --hold "$@"
+    while [ -e {wait} ]; do : > "{homes}/$(id -un)/asked"; sleep 0.05; done ;;
+esac
 exec {sbatch} "$@"
 """
 
@@ -140,7 +146,7 @@ class Hub:
         self.cluster, self.folder, self._lab, self._more = cluster, folder, lab, more
         self.private, self.homes = folder / "hub", folder / "homes"
         self.log = self.private / "hub.log"
-        self.held = self.homes / "held"
+        self.held, self.waits = self.homes / "held", self.homes / "waits"
         self.port, self._hub_port, self._proxy_port = (free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -163,16 +169,22 @@ class Hub:
         (self.private / "profiles.toml").write_text(PROFILES)
         held = self.folder / "bin/sbatch"
         held.parent.mkdir(mode=0o755)
-        held.write_text(_SBATCH.format(mark=self.held, sbatch=shutil.which("sbatch")))
+        held.write_text(
+            _SBATCH.format(mark=self.held, wait=self.waits, homes=self.homes, sbatch=shutil.which("sbatch"))
+        )
         held.chmod(0o755)
+
+    def values(self) -> dict[str, Any]:
+        """What COMMON asks for, but the spawner."""
+        return {
+            "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
+            "private": str(self.private), "proxy": str(self.private / "proxy"), "homes": str(self.homes),
+            "users": str(self.folder / "users"), "slurm_conf": str(self.cluster.home / "slurm.conf"),
+        }  # fmt: skip
 
     def start(self) -> None:
         """The configuration, and the hub."""
-        values = {
-            "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
-            "private": str(self.private), "homes": str(self.homes), "users": str(self.folder / "users"),
-            "slurm_conf": str(self.cluster.home / "slurm.conf"), "more": self._more,
-        }  # fmt: skip
+        values = {**self.values(), "spawner": "adminkit", "more": self._more}
         (self.private / "config.py").write_text(f"VALUES = {values!r}\n{_CONFIG}")
         env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         env["PATH"] = f"{self.folder}/bin:{env.get('PATH', '')}"
@@ -192,6 +204,15 @@ class Hub:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+    def kill(self) -> None:
+        """As a host that fails: nothing is written any more, and nothing is cancelled."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        proxy = self.private / "proxy.pid"
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int(proxy.read_text()), signal.SIGTERM)
 
     @contextmanager
     def with_settings(self, **more: Any) -> Iterator[Hub]:
@@ -275,13 +296,13 @@ class Hub:
         self.ask("DELETE", f"/users/{user}/server")
         self.until(f"the server of {user} to end", lambda: not self.server(user))
 
-    def until(self, what: str, condition: Callable[[], Any], seconds: float = 60.0) -> float:
-        """Seconds until it held."""
+    def until(self, what: str, condition: Callable[[], Any], seconds: float = 60.0, check: bool = True) -> float:
+        """Seconds until it held. `check`: the hub has to run meanwhile."""
         started = time.monotonic()
         while not condition():
             waited = time.monotonic() - started
             assert waited < seconds, f"waited {waited:.0f} s for {what}\n{self.said(3000)}"
-            assert self._process is None or self._process.poll() is None, self.said(3000)
+            assert not check or self._process is None or self._process.poll() is None, self.said(3000)
             time.sleep(0.1)
         return time.monotonic() - started
 

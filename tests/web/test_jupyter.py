@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cluster.harness.cluster import Cluster
+from tests.support.builders import job, make_trace
 from tests.web import hub as harness
 from tests.web.hub import Hub, hub_on, login, server_environment, server_process
 
@@ -125,6 +127,62 @@ def test_of_two_users_one_gets_the_last_gpu(clean: Hub) -> None:
             clean.until("the winner's server", lambda user=winner: clean.ready(user))
             clean.end(winner)
             clean.until("no jobs", lambda: not clean.cluster.ask("squeue", "-h", "-n", "jupyter", "-t", "PD,R,CG"))
+
+
+# --- limits
+
+#: For two hours; the hub has seen who needs one.
+LONG = """
+[long]
+partition = "gq"
+gpus = "1"
+mem = "1G"
+time = "120"
+"""
+FIELDS = """return Object.fromEntries([...document.querySelectorAll(".adminkit-time")].map(one =>
+    [one.parentNode.dataset.key,
+     [one.querySelector("input").value, one.querySelector(".adminkit-learnt").innerText]]))"""
+
+
+def test_a_limit_is_proposed_from_one_s_own_servers_and_what_is_typed_wins(clean: Hub, browser: Browser) -> None:
+    ours = {"cluster": clean.cluster.name, "job_name": "jupyter", "queue": "gq", "cpus": 1, "state": "CANCELLED"}
+    games = {"user": "games", "uid": pwd.getpwnam("games").pw_uid}
+    runs = [job(1440 * day, **games, **ours, elapsed=3000, time_limit=7200) for day in range(1, 13)]
+    make_trace(clean.private / "trace.db", runs)
+    driver = browser.driver
+
+    def limit_of_its_job() -> str:
+        clean.until("the server to be ready", lambda: clean.ready("games"))
+        shown = clean.cluster.ask("scontrol", "show", "job", "-o", str(clean.job("games")))
+        clean.end("games")
+        return shown.split("TimeLimit=")[1].split()[0]
+
+    def submit(typed: str | None) -> None:
+        login(browser, clean, "games")
+        clean.until("the limit", lambda: driver.execute_script(FIELDS)["long"][0] == "01:00:00", 60)
+        field = driver.find_element("css selector", "[data-key=long] .adminkit-time input")
+        if typed is not None:
+            field.clear()
+            field.send_keys(typed)
+        driver.execute_script("document.querySelector('input[value=long]').click()")
+        driver.execute_script("document.querySelector('#spawn_form button[type=submit]:not([name])').click()")
+
+    with clean.with_settings(trace=str(clean.private / "trace.db")), clean.offering(LONG):
+        login(browser, clean, "news")
+        time.sleep(12)  # the form has asked again
+        assert driver.execute_script(FIELDS)["long"] == ["02:00:00", "at most 02:00:00"], "no runs of theirs"
+        submit(None)
+        assert limit_of_its_job() == "01:00:00"
+        submit("45")
+        assert limit_of_its_job() == "00:45:00"
+        submit("121")
+        text = "return document.body.innerText"
+        clean.until("the refusal", lambda: "is longer than the 02:00:00" in driver.execute_script(text), 30)
+        assert driver.execute_script(FIELDS)["long"][0] == "121", "what was typed is kept"
+        assert [one for one in browser.accessibility() if "btn-jupyter" not in one] == []
+        assert clean.spawn("games", "long").status in (201, 202)
+        assert limit_of_its_job() == "02:00:00", "programs are proposed nothing"
+        assert clean.spawn("games", "long", time="1; id").status == 400
 
 
 # --- watching

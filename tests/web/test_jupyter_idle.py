@@ -4,6 +4,7 @@ JupyterLab, kernels, terminals, a browser."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 import urllib.error
@@ -94,6 +95,8 @@ def test_a_page_is_warned_and_saves_and_then_the_server_ends(
         warned = time.monotonic()
         assert one.runs
         assert "Keep it running" in said(browser)
+        if pictures := os.environ.get("ADMINKIT_SCREENSHOTS"):
+            browser.driver.save_screenshot(f"{pictures}/jupyter-idle-{path.split('/')[1]}.png")
         one.until("the file to be saved", lambda: notes.read_text().strip() == "not saved yet", 8)
         assert [found for found in browser.accessibility() if "adminkit-idle" in found] == []
         ActionChains(browser.driver).click(editor).send_keys(", and more").perform()

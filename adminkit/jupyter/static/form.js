@@ -9,12 +9,17 @@
     const offers = new Map(answer.offers.map((one) => [one.key, one]));
     for (const row of form.querySelectorAll(".adminkit-offer")) {
       const one = offers.get(row.dataset.key);
-      const input = row.querySelector("input");
+      const input = row.querySelector("input[name=profile]");
       row.hidden = !one;
       input.disabled = !(one && one.free);
       if (input.disabled) input.checked = false;
       const text = row.querySelector(".adminkit-when");
       if (one && text.textContent !== one.when) text.textContent = one.when;
+      const limit = row.querySelector(".adminkit-time input");
+      if (limit && one && one.limit && limit.value === limit.defaultValue) {
+        limit.value = limit.defaultValue = one.limit;
+        row.querySelector(".adminkit-learnt").textContent = one.learnt;
+      }
     }
   }
 
