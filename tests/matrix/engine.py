@@ -224,11 +224,20 @@ def _command(row: Row, words: list[str], name: str = "", clean: bool = False) ->
     for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
         command += ["-e", f"{key}={value}"]
     command += ["-v", f"{_TRUST}:{_TRUST}:ro"] if _TRUST.exists() else []
-    # Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
-    command += ["-v", f"{_CGROUPS}:{_CGROUPS}"] if (_CGROUPS / "freezer").exists() else []
+    command += _cgroups(row) if (_CGROUPS / "freezer").exists() else []
     command += ["-v", f"{folder.parent}:/rows:ro"] if clean else []
     image = base_of(row) if clean else name_of(row)
     return [*command, image, "bash", "-ec", _HOSTS, "bash", *words]
+
+
+def _cgroups(row: Row) -> list[str]:
+    """Version 1 as the host has it, for the suites whose jobs are tracked by cgroups; podman shows it read-only.
+
+    The freezer, by which Slurm tracks them, is the row's own: node n1 of two rows would have one and the same cgroup.
+    """
+    own = _CGROUPS / "freezer" / f"adminkit-{row.name}"
+    own.mkdir(exist_ok=True)
+    return ["-v", f"{_CGROUPS}:{_CGROUPS}", "-v", f"{own}:{_CGROUPS}/freezer"]
 
 
 def _index_settings() -> list[tuple[str, str]]:
