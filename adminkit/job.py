@@ -27,6 +27,8 @@ LIMIT_SOURCES: Final = ("explicit", "stated", "default", "unknown")
 CKPT_ENDS: Final = ("more", "limit", "done", "failed", "max", "short", "refused")
 #: What may have submitted a job.
 SUBMITTERS: Final = ("sbatch", "srun", "salloc", "scrontab")
+#: The job name of a server of JupyterHub (docs/jupyter.md). Any user may give it to a job: it saves letters, no more.
+SERVER_NAME: Final = "jupyter"
 #: What the numbers of the columns of `job` are in. A number that is not here is a name: an id, a code, a switch.
 UNITS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("submit_time", "seen_open", "eligible_time", "start_time", "end_time", "ckpt_at"), "UTC"),

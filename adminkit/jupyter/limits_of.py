@@ -13,9 +13,9 @@ from typing import Any
 
 from adminkit import config
 from adminkit.errors import AdminkitError
+from adminkit.job import SERVER_NAME
 from adminkit.policy.load import load_offer
 from adminkit.recommend.sessions import Size, session_limit
-from adminkit.slurm.server_job import JOB_NAME
 from adminkit.stats.runs import runs
 from adminkit.trace.connect import reader
 
@@ -25,7 +25,7 @@ def limits_of(trace: Path, user: str, cluster: str, sizes: Mapping[str, Size]) -
     offer, code = load_offer(), config.load().checkpoint.code
     with reader(trace, of=user) as db:
         own = list(runs(db, [user], [cluster] if cluster else [], checkpoint_code=code))
-    found = {key: session_limit(own, JOB_NAME, size, offer) for key, size in sizes.items()}
+    found = {key: session_limit(own, SERVER_NAME, size, offer) for key, size in sizes.items()}
     return {key: limit for key, limit in found.items() if limit is not None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from adminkit.slurm.server_job import JOB_NAME
+from adminkit.job import SERVER_NAME
 
 
 def script(words: Sequence[str], modules: Sequence[str] = ()) -> str:
@@ -33,7 +33,7 @@ def options(home: str, mark: str, exported: Sequence[str], asked: Sequence[str])
     their values, hidden from others.
     """
     return [
-        f"--job-name={JOB_NAME}",
+        f"--job-name={SERVER_NAME}",
         f"--comment={mark}",
         f"--chdir={home}",
         f"--output={home}/.jupyterhub-%j.log",

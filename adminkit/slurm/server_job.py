@@ -10,10 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.job import SERVER_NAME
 from adminkit.slurm.keyvalue import number
 
-#: Of every server. Their runs are found in the trace by it.
-JOB_NAME: Final = "jupyter"
 #: squeue's fields: none of them is text that a user wrote.
 _FIELDS: Final = "%i|%T|%B|%S|%r"
 #: States in which a job has not begun, and in which it runs. It is over in every other.
@@ -69,7 +68,7 @@ def _epoch(text: str) -> int | None:
 
 def marked() -> list[str]:
     """squeue's words for all servers that are not over, with their comments."""
-    return ["squeue", "-a", "-h", f"--name={JOB_NAME}", "-o", "%i|%u|%k"]
+    return ["squeue", "-a", "-h", f"--name={SERVER_NAME}", "-o", "%i|%u|%k"]
 
 
 def parse_marked(text: str, marks: Collection[str]) -> dict[tuple[str, str], list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from adminkit.job import SERVER_NAME
 from adminkit.trace.decision_sql import iterations, soft_limit
 
 #: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
@@ -84,7 +85,7 @@ RUN_SELECT: Final = f"""SELECT job.*,
     {class_sql(NODES, GPUS)} AS class,
     {NODES} AS size_nodes, {CPUS} AS size_cpus, {GPUS} AS size_gpus,
     CASE WHEN {GPUS} > 0 THEN {GPUS} WHEN {NODES} > 0 THEN {NODES} ELSE 1 END AS size_units,
-    CASE WHEN job_name = 'interactive' OR submitted_by IN ('salloc', 'srun')
+    CASE WHEN job_name IN ('interactive', '{SERVER_NAME}') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS ({_STEPS} AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS ({_STEPS}) AND NOT EXISTS ({_STEPS} AND step.step = 'batch')
         THEN 1 ELSE 0 END AS interactive,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from adminkit.job import CKPT_ENDS, CLASSES, LIMIT_KINDS, LIMIT_SOURCES, SOURCES, Job, Step
+from adminkit.job import CKPT_ENDS, CLASSES, LIMIT_KINDS, LIMIT_SOURCES, SERVER_NAME, SOURCES, Job, Step
 from adminkit.stats.select import Filter, select
 from adminkit.trace import schema, sight
 from adminkit.trace.run_view import RUN_VIEW, TOO_LONG
@@ -75,6 +75,11 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ({"eligible_time": None}, {"wait": None}, "unknown since when"),
         ({"start_time": None, "eligible_time": MONDAY}, {"wait": None}, "it never started"),
         ({"job_name": "interactive"}, {"interactive": 1}, "as salloc names it"),
+        (
+            {"job_name": SERVER_NAME, "submitted_by": "sbatch"},
+            {"interactive": 1},
+            "a server of a hub",
+        ),
         ({"submitted_by": "srun"}, {"interactive": 1}, "by its command line"),
         ({"submitted_by": "sbatch"}, {"interactive": 0}, "a batch job"),
         ({"submitted_by": None}, {"interactive": 0}, "nothing known: for all we know a batch job"),
@@ -233,7 +238,7 @@ def _some_jobs(many: int) -> list[Job]:
         "exit_code": (None, 0, 0, 85),
         "source": tuple(SOURCES),
         "audited": (None, None, "confirmed", "beyond"),
-        "job_name": (None, "train", "interactive"),
+        "job_name": (None, "train", "interactive", SERVER_NAME),
         "submitted_by": (None, None, "sbatch", "srun"),
         "start_time": (None, MONDAY, MONDAY + 60),
         "eligible_time": (None, MONDAY, MONDAY - 60),

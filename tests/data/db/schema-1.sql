@@ -214,7 +214,7 @@ CREATE VIEW run AS SELECT job.*,
     CASE WHEN coalesce(nodes, req_nodes) > 1 THEN 'multi-node' WHEN coalesce(gpus, req_gpus) > 1 THEN 'multi-gpu' WHEN coalesce(gpus, req_gpus) = 1 THEN 'single-gpu' WHEN coalesce(gpus, req_gpus) = 0 THEN 'cpu' END AS class,
     coalesce(nodes, req_nodes) AS size_nodes, coalesce(cpus, req_cpus) AS size_cpus, coalesce(gpus, req_gpus) AS size_gpus,
     CASE WHEN coalesce(gpus, req_gpus) > 0 THEN coalesce(gpus, req_gpus) WHEN coalesce(nodes, req_nodes) > 0 THEN coalesce(nodes, req_nodes) ELSE 1 END AS size_units,
-    CASE WHEN job_name = 'interactive' OR submitted_by IN ('salloc', 'srun')
+    CASE WHEN job_name IN ('interactive', 'jupyter') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source) AND NOT EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'batch')
         THEN 1 ELSE 0 END AS interactive,
