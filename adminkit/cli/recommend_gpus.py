@@ -92,15 +92,15 @@ def _costs(
     trace: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None, notes: list[str]
 ) -> Mapping[int, float] | None:
     """By the scheme of this host, which a note names; None where it has none that may be read."""
-    from adminkit.economy.gpu_cost import gpu_costs
     from adminkit.economy.schemes import SYSTEM_SCHEMES, load_schemes
+    from adminkit.economy.unit_cost import unit_costs
 
     if not os.access(SYSTEM_SCHEMES, os.R_OK):
         return None
     file = load_schemes(None, SYSTEM_SCHEMES)
     notes.append(f"cost: what own runs are charged by the scheme {file.scheme} of {file.path}")
-    found = counted(trace, now, user, name, cluster)
-    return gpu_costs(trace, file.schemes[file.scheme], found, now - DAYS * 86_400)
+    did = counted(trace, now, user, name, cluster)
+    return unit_costs(trace, file.schemes[file.scheme], did, now - DAYS * 86_400)
 
 
 def _of_runs(ran: list[Ran]) -> tuple[list[Known], list[str]]:

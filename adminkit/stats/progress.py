@@ -55,21 +55,12 @@ def habit(db: sqlite3.Connection, now: int, user: str, name: str, cluster: str |
     return None if found is None else Habit(*found)
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A run that counted its iterations."""
-
-    cluster: str
-    job_id_raw: int
-    submit_time: int
-    gpus: int
-    iterations: int
-
-
-def counted(db: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None = None) -> list[Counted]:
-    """The runs that progress() is about."""
+def counted(
+    db: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None = None
+) -> dict[tuple[str, int, int], tuple[int, int]]:
+    """By key, the runs that progress() is about: GPUs and iterations."""
     given = {"since": now - DAYS * 86_400, "cluster": cluster, "user": user, "name": name, "most": MOST}
-    return [Counted(*row) for row in db.execute(_COUNTED, given)]
+    return {row[:3]: row[3:] for row in db.execute(_COUNTED, given)}
 
 
 @dataclass(slots=True)

@@ -103,13 +103,13 @@ def test_what_is_said_of_several_nodes_is_what_slurm_does(empty: Cluster) -> Non
 def test_a_job_that_waits_for_several_nodes_is_judged_by_them(empty: Cluster) -> None:
     run(empty, "-N3", "--gpus-per-node=6")
     job = empty.submit("sleep 900", "-N2", "--gpus-per-node=3", "-t", "20", user=USER)
-    until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip() == "Resources", 30.0)
+    until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip() == "Resources", 90.0)
     row, notes = fit(empty, "--job", str(job))
     assert (row["verdict"], row["why"], row["vectors"], row["waiting"]) == ("later", "busy", "later", "later"), row
     assert abs(row["at"] - time.time() - 1800) < 120, row
     assert any(note.startswith("would start now: -p gq -N 2 --gpus-per-node 2") for note in notes), notes
     last = empty.submit("sleep 900", "-n", "20", "-t", "20", user=USER)
-    until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(last), "-o", "%r").strip() != "None", 30.0)
+    until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(last), "-o", "%r").strip() != "None", 90.0)
     row, _ = fit(empty, "--job", str(last))
     assert row["vectors"] is None and row["method"] in (None, "slurm"), "how many of which nodes is Slurm's choice"
 
@@ -117,7 +117,7 @@ def test_a_job_that_waits_for_several_nodes_is_judged_by_them(empty: Cluster) ->
 def test_a_waiting_job_with_a_feature_and_a_licence(empty: Cluster) -> None:
     run(empty, "-w", "n2", "-N1", "--exclusive")
     job = empty.submit("sleep 900", "-N1", "-C", "even", "-t", "20", user=USER)
-    until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip() != "None", 30.0)
+    until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip() != "None", 90.0)
     row, _ = fit(empty, "--job", str(job))
     assert (row["verdict"], row["why"]) == ("later", "busy") and abs(row["at"] - time.time() - 1800) < 120, row
     row, _ = fit(empty, "--user", USER, "-N", "2", "-C", "odd", "-t", "20")

@@ -47,6 +47,11 @@ DIFFERENCES: Final = (
         "adminkit/deploy/planning.py",
     ),
     Difference(
+        "25.11",
+        "resources.yaml has resources of which a job takes what it names on each of its nodes (mode 3)",
+        "adminkit/slurm/licences.py",
+    ),
+    Difference(
         "26.05",
         "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t, no number",
         "spank/common/slurm_compat.h",

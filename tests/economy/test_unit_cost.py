@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.economy.gpu_cost import gpu_costs
 from adminkit.economy.schemes import load_schemes
-from adminkit.stats.progress import Counted, counted
+from adminkit.economy.unit_cost import unit_costs
+from adminkit.stats.progress import counted
 from adminkit.trace.connect import reader
 from tests.support.builders import MONDAY, job, make_trace
 
@@ -47,11 +47,11 @@ def test_an_iteration_costs_what_its_jobs_are_charged(trace: Path, schemes: Path
     scheme = load_schemes(schemes).schemes["dear"]
     with reader(trace) as db:
         found = counted(db, NOW, "ada", "train")
-        assert sorted((one.gpus, one.iterations) for one in found) == [(1, 100), (1, 100), (2, 200)]
-        assert gpu_costs(db, scheme, found, NOW - DAY * 180) == {1: 1.0, 2: 3.0}
-        assert gpu_costs(db, scheme, [], NOW - DAY * 180) == {}
-        other = [Counted(one.cluster, one.job_id_raw + 100, one.submit_time, 1, 1) for one in found]
-        assert gpu_costs(db, scheme, other, NOW - DAY * 180) == {}
+        assert sorted(found.values()) == [(1, 100), (1, 100), (2, 200)]
+        assert unit_costs(db, scheme, found, NOW - DAY * 180) == {1: 1.0, 2: 3.0}
+        assert unit_costs(db, scheme, {}, NOW - DAY * 180) == {}
+        other = {(cluster, job + 100, at): (1, 1) for cluster, job, at in found}
+        assert unit_costs(db, scheme, other, NOW - DAY * 180) == {}
 
 
 def test_the_command_takes_the_hosts_scheme(
