@@ -166,7 +166,7 @@ def said_doctor() -> str:
 #: Every module of adminkit. The packages have no hub, so what adminkit.jupyter takes from one may be missing.
 _IMPORT_ALL: Final = """
 import importlib, pkgutil, adminkit
-HUB = {"batchspawner", "jupyterhub", "jupyter_server", "tornado"}
+HUB = {"batchspawner", "jupyterhub", "jupyter_server", "tornado", "traitlets"}
 for one in pkgutil.walk_packages(adminkit.__path__, "adminkit."):
     try:
         importlib.import_module(one.name)
