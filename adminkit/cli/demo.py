@@ -30,7 +30,8 @@ Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the plots in 
 Story = Annotated[
     bool,
     typer.Option(
-        "--story", help="Two months more: a crowded machine, failures, habits, and a rule from February 2018 on."
+        "--story",
+        help="Two months more: a crowded machine, failures, habits, a rule; then two weeks with energy.",
     ),
 ]
 Fit = Annotated[
@@ -54,6 +55,8 @@ _STORY: Final = (
     "findings --kind month --severity good --as-of 2018-03-01",
     "report wait --since 2018-01-01 --plot",
     "report states --since 2018-01-01",
+    "report energy --since 2018-03-18",
+    "recommend gpus --user user002 --name resnet_whole.sh --as-of 2018-04-15",
 )
 
 

@@ -15,6 +15,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from adminkit.demo import times
+from adminkit.demo.meter import metered
 from adminkit.demo.nodes import GPUS_PER_NODE, NODES, Request, place
 from adminkit.demo.used import uses
 from adminkit.demo.users import BEGIN, END, USERS, Run, runs
@@ -30,14 +31,14 @@ SEED: Final = 2018
 #: Queue -> (default limit in seconds, maximum limit in seconds, nodes). Every queue may use every node.
 QUEUES: Final = {name: (queue.default_limit, queue.max_limit, NODES) for name, queue in times.MODEL.items()}
 
-_CPUS_PER_GPU: Final = 5
+CPUS_PER_GPU: Final = 5
 _MEM_PER_GPU: Final = 48 * 2**30
 _FIRST_JOB: Final = 1204
 _EPILOG: Final = 8  # seconds a node is kept after a job's end
 
 _NODE: Final = SiteNode(
     "gpu001",
-    GPUS_PER_NODE * _CPUS_PER_GPU,
+    GPUS_PER_NODE * CPUS_PER_GPU,
     GPUS_PER_NODE * _MEM_PER_GPU,
     {"p100": GPUS_PER_NODE},
     queues=frozenset(QUEUES),
@@ -138,11 +139,11 @@ def _job(db_index: int, ids: tuple[int, int], person: Person, run: Run, course: 
         limit_source="explicit" if typed else "default",
         limit_original=run.habit.time_limit if typed else None,
         req_nodes=run.habit.nodes,
-        req_cpus=gpus * _CPUS_PER_GPU,
+        req_cpus=gpus * CPUS_PER_GPU,
         req_gpus=gpus,
         req_mem=gpus * _MEM_PER_GPU,
         nodes=run.habit.nodes,
-        cpus=gpus * _CPUS_PER_GPU,
+        cpus=gpus * CPUS_PER_GPU,
         gpus=gpus,
         gpu_type="p100",
         mem=gpus * _MEM_PER_GPU,
@@ -157,7 +158,7 @@ def sacct_text(jobs: Iterable[Job], delimiter: str = "\x1f", seed: int = SEED) -
     `seed` is of what they used.
     """
     yield (delimiter.join(COLUMNS) + "\n").encode()
-    for job, use in uses(jobs, seed):
+    for job, use in metered(uses(jobs, seed)):
         yield (delimiter.join(_cells(job, use.steps, use.submit_line)) + "\n").encode()
         for step in use.steps:
             yield (delimiter.join(_step_cells(job, step)) + "\n").encode()
@@ -166,12 +167,13 @@ def sacct_text(jobs: Iterable[Job], delimiter: str = "\x1f", seed: int = SEED) -
 def _cells(job: Job, steps: Sequence[Step], submit_line: str) -> tuple[str, ...]:
     tres = f"gres/gpu={job.req_gpus},mem={_mebibytes(job.req_mem)},node={job.req_nodes}"
     cpus = f"billing={job.req_cpus},cpu={job.req_cpus}"
+    energy = "" if job.energy is None else f",energy={job.energy}"
     cells = (
         job.job_id, job.job_id_raw, job.cluster, job.db_index, job.user, job.uid, job.group, job.account, job.queue,
         job.qos, job.state, f"{job.exit_code}:{job.exit_signal}", f"{job.derived_exit_code}:0", job.priority,
         job.submit_time, job.eligible_time, job.start_time, job.end_time, job.elapsed, _clock(job.suspended or 0),
         (job.time_limit or 0) // 60, job.req_nodes, job.req_cpus, _mebibytes(job.req_mem), f"{cpus},{tres}",
-        job.nodes, job.cpus, f"{cpus},gres/gpu:{job.gpu_type}={job.gpus},{tres}", job.node_list,
+        job.nodes, job.cpus, f"{cpus},gres/gpu:{job.gpu_type}={job.gpus},{tres}{energy}", job.node_list,
         job.restarts, job.admin_comment, "", _clock(sum(int(step.cpu_time or 0) for step in steps)), "", "",
         submit_line, job.job_name,
     )  # fmt: skip
@@ -180,7 +182,7 @@ def _cells(job: Job, steps: Sequence[Step], submit_line: str) -> tuple[str, ...]
 
 def _step_cells(job: Job, step: Step) -> tuple[str, ...]:
     """A step has no user, queue, limit or request of its own."""
-    cpus = (step.gpus or 0) * _CPUS_PER_GPU
+    cpus = (job.cpus or 0) * (step.gpus or 0) // (job.gpus or 1)
     spent = _clock(int(step.cpu_time or 0))
     busy = f"gres/gpuutil={round(100 * (step.gpus_used or 0))}"
     filled = {

@@ -1,6 +1,7 @@
 """Two months after the look-alike's five: a crowded machine, failures, users with habits, and a rule from February on.
+Then two weeks in March on nodes with a meter.
 
-The jobs of the study stay as they are and come first. The others are their programs again, in a random stream of its
+The jobs of the study stay as they are and come first. The others are their programs again, in random streams of their
 own, submitted to a machine that is full. docs/demo.md says who does what.
 """
 
@@ -8,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
 from random import Random
 from typing import Final
 
-from adminkit.demo import generate
+from adminkit.demo import generate, training
 from adminkit.demo.backfill import Wish, starts
-from adminkit.demo.generate import QUEUES, SEED, node_list
+from adminkit.demo.generate import CPUS_PER_GPU, QUEUES, SEED, node_list
 from adminkit.demo.used import BUNDLE
 from adminkit.demo.users import END, HOUR_WEIGHTS, JST, WEEKDAY_WEIGHTS
 from adminkit.job import Job
@@ -28,6 +29,10 @@ JOBS: Final = 20_000
 #: From then on single-GPU jobs of gq get at most RULE_LIMIT.
 RULE: Final = int(datetime(2018, 2, 1, tzinfo=JST).timestamp())
 RULE_LIMIT: Final = 24 * 3600
+#: From then on, a Monday, nodes have a meter: every job before it has ended.
+METER: Final = int(datetime(2018, 3, 19, tzinfo=JST).timestamp())
+METER_DAYS: Final = 14
+METER_JOBS: Final = 2_000
 
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
@@ -47,20 +52,44 @@ class Program:
 
 
 def jobs(seed: int = SEED) -> Iterator[Job]:
-    """Every job of the study, then those of the two months, in the order of job_id_raw."""
+    """Every job of the study, those of the two months, then those with a meter, in the order of job_id_raw."""
     study = list(generate.jobs(seed))
     yield from study
-    yield from after(study, seed)
+    later = list(after(study, seed))
+    yield from later
+    yield from with_meter(study, later, seed)
 
 
 def after(study: Sequence[Job], seed: int) -> Iterator[Job]:
     """The jobs of the two months."""
     rng = Random(seed + 2)
     programs = _programs(study)
-    asked = sorted([*_usual(programs, rng), *_special(programs, rng)], key=lambda batch: batch[0].submit_time)
-    number, index = study[-1].job_id_raw + 1000, len(study)
+    usual = _usual(programs, JOBS, lambda: _moment(END, DAYS, rng), rng)
+    yield from _placed([*usual, *_special(programs, rng)], study)
+
+
+def with_meter(study: Sequence[Job], later: Sequence[Job], seed: int) -> Iterator[Job]:
+    """The jobs of the two weeks; their energy is 0 until meter.metered() knows what all of them used."""
+    rng = Random(seed + 3)
+
+    def moment() -> int:
+        return _moment(METER, METER_DAYS, rng)
+
+    programs = _programs(study)
+    usual = _usual(programs, METER_JOBS, moment, rng)
+    trained = []
+    for old, elapsed in training.runs(_first(programs, training.RANK, 1), rng):
+        job = _one(old, training.NAME, moment(), elapsed)
+        trained.append([replace(job, admin_comment=f"{job.admin_comment} {old.admin_comment}")])
+    for job in _placed([*usual, *trained], [*study, *later]):
+        yield replace(job, energy=0)
+
+
+def _placed(batches: Sequence[list[Job]], before: Sequence[Job]) -> Iterator[Job]:
+    """Numbered behind the jobs `before`, and started by a queue of their own."""
+    number, index = before[-1].job_id_raw + 1000, len(before)
     made: list[Job] = []
-    for batch in asked:
+    for batch in sorted(batches, key=lambda batch: batch[0].submit_time):
         for task, one in enumerate(batch):
             array = one.array_task is not None
             raw = number if task + 1 == len(batch) or not array else number + 1 + task
@@ -82,7 +111,8 @@ def after(study: Sequence[Job], seed: int) -> Iterator[Job]:
 def _wish(job: Job) -> Wish:
     nodes = job.nodes or 1
     ready = (job.eligible_time or 0) + 1
-    return Wish(ready, (job.elapsed or 0) + _EPILOG, job.time_limit or 0, nodes, (job.gpus or 1) // nodes)
+    held = (job.cpus or 0) // CPUS_PER_GPU // nodes  # who has all CPUs of a node leaves no GPU to others
+    return Wish(ready, (job.elapsed or 0) + _EPILOG, job.time_limit or 0, nodes, held)
 
 
 def _programs(study: Sequence[Job]) -> list[Program]:
@@ -100,27 +130,27 @@ def _programs(study: Sequence[Job]) -> list[Program]:
     return programs
 
 
-def _usual(programs: Sequence[Program], rng: Random) -> Iterator[list[Job]]:
+def _usual(programs: Sequence[Program], count: int, moment: Callable[[], int], rng: Random) -> Iterator[list[Job]]:
     """Batches of old programs; those of several GPUs come more often than before."""
     weights = list(
         accumulate(len(one.jobs) ** 0.7 * (3 if 1 < (one.jobs[0].gpus or 1) <= 32 else 1) for one in programs)
     )
-    left = JOBS
+    left = count
     while left > 0:
         program = rng.choices(programs, cum_weights=weights)[0]
         array = program.jobs[0].array_task is not None
         size = rng.randint(4, 40) if array else 1 if rng.random() < 0.6 else rng.randint(2, 12)
-        submit = _moment(rng)
+        submit = moment()
         yield [_again(program, submit + (0 if array else 7 * nth), array, rng) for nth in range(size)]
         left -= size
 
 
-def _moment(rng: Random) -> int:
-    """A moment of the two months, likelier in busy hours and on working days."""
+def _moment(begin: int, days: int, rng: Random) -> int:
+    """A moment of these days, the first of which is a Monday; likelier in busy hours and on working days."""
     while True:
-        day, hour = rng.randrange(DAYS), rng.choices(range(24), HOUR_WEIGHTS)[0]
-        if rng.random() * max(WEEKDAY_WEIGHTS) < WEEKDAY_WEIGHTS[day % 7]:  # 1 January 2018 is a Monday
-            return END + day * _DAY + hour * _HOUR + rng.randrange(_HOUR)
+        day, hour = rng.randrange(days), rng.choices(range(24), HOUR_WEIGHTS)[0]
+        if rng.random() * max(WEEKDAY_WEIGHTS) < WEEKDAY_WEIGHTS[day % 7]:
+            return begin + day * _DAY + hour * _HOUR + rng.randrange(_HOUR)
 
 
 def _again(program: Program, submit: int, array: bool, rng: Random) -> Job:
@@ -169,29 +199,40 @@ def _made(old: Job, queue: str, limit: int, elapsed: int, submit: int, task: int
     )  # fmt: skip
 
 
+def _first(programs: Sequence[Program], rank: int, gpus: int) -> Job:
+    """A job of gq with so many GPUs, as the user of that rank would have it."""
+    users = list(dict.fromkeys(program.jobs[0].user for program in programs))
+    own = next(one.jobs[0] for one in programs if one.jobs[0].user == users[rank])
+    shape = next(one.jobs[0] for one in programs if one.jobs[0].gpus == gpus and one.jobs[0].queue == "gq")
+    return replace(shape, user=users[rank], uid=own.uid, group=own.group, account=own.account, suspended=0)
+
+
+def _one(old: Job, name: str, submit: int, elapsed: int, state: str = "", queue: str = "gq") -> Job:
+    """A job of that name that asks for the maximum and ends in `state`."""
+    limit = QUEUES[queue][1] if queue != "gq" or submit < RULE or old.gpus != 1 else RULE_LIMIT
+    job = _made(replace(old, job_name=name), queue, limit, elapsed, submit, None, Random(submit))
+    code = 1 if state == "FAILED" else 0
+    return replace(
+        job, elapsed=elapsed, state=state or "COMPLETED", exit_code=code, derived_exit_code=code,
+        exit_signal=9 if state == "OUT_OF_MEMORY" else 0,
+    )  # fmt: skip
+
+
 def _special(programs: Sequence[Program], rng: Random) -> Iterator[list[Job]]:
     """A name that fails, one that runs out of memory, a flood, and bundles that look parallel; of four users."""
-    users = list(dict.fromkeys(program.jobs[0].user for program in programs))
-
-    def first(rank: int, gpus: int) -> Job:
-        own = [one.jobs[0] for one in programs if one.jobs[0].user == users[rank]]
-        shape = next(one.jobs[0] for one in programs if one.jobs[0].gpus == gpus and one.jobs[0].queue == "gq")
-        return replace(shape, user=users[rank], uid=own[0].uid, group=own[0].group, account=own[0].account, suspended=0)
-
-    def one(old: Job, name: str, submit: int, elapsed: int, state: str = "", queue: str = "gq") -> Job:
-        limit = QUEUES[queue][1] if queue != "gq" or submit < RULE or old.gpus != 1 else RULE_LIMIT
-        job = _made(replace(old, job_name=name), queue, limit, elapsed, submit, None, Random(submit))
-        code = 1 if state == "FAILED" else 0
-        return replace(
-            job, elapsed=elapsed, state=state or "COMPLETED", exit_code=code, derived_exit_code=code,
-            exit_signal=9 if state == "OUT_OF_MEMORY" else 0,
-        )  # fmt: skip
-
     for rank, name, state in ((3, "nan_loss.sh", "FAILED"), (6, "bigbatch.sh", "OUT_OF_MEMORY")):
         for _ in range(60):
-            yield [one(first(rank, 1), name, _moment(rng), rng.randint(900, 9000), state if rng.random() < 0.7 else "")]
+            yield [
+                _one(
+                    _first(programs, rank, 1),
+                    name,
+                    _moment(END, DAYS, rng),
+                    rng.randint(900, 9000),
+                    state if rng.random() < 0.7 else "",
+                )
+            ]
     for _ in range(40):
-        yield [one(first(4, 8), BUNDLE, _moment(rng), rng.randint(2 * _HOUR, 8 * _HOUR))]
-    flood, begin = first(10, 1), END + 16 * _DAY + 10 * _HOUR
+        yield [_one(_first(programs, 4, 8), BUNDLE, _moment(END, DAYS, rng), rng.randint(2 * _HOUR, 8 * _HOUR))]
+    flood, begin = _first(programs, 10, 1), END + 16 * _DAY + 10 * _HOUR
     for nth in range(700):
-        yield [one(flood, "sweep.sh", begin + 5 * nth, rng.randint(30, 90), queue="gq-short")]
+        yield [_one(flood, "sweep.sh", begin + 5 * nth, rng.randint(30, 90), queue="gq-short")]

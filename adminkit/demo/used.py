@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, NamedTuple
 
+from adminkit.demo import training
 from adminkit.job import Job, Step
 
 #: Every run used at least this share of its CPUs.
@@ -61,6 +62,8 @@ def _habit(job: Job, container: str, rng: Random) -> _Habit:
         gpu = 0.0
     elif gpus > 1 and not framework and rng.random() < 0.25:
         gpu /= gpus
+    if job.job_name == training.NAME:
+        gpu = training.KINDS[gpus].busy
     stem = (job.job_name or "job").partition("_")[0].partition("-v")[0].removesuffix(".sh")
     words = [f"sbatch --partition={job.queue} {stem}.sh", framework, container]
     return _Habit(rng.betavariate(1.6, 3), rng.lognormvariate(-1.9, 0.8), gpu, " ".join(filter(None, words)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from adminkit.render.report import Report
+
+#: A line of a report's header in another language, by its name and text; None where it is not known there.
+Say = Callable[[str, str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Section:
     """One report: its question, its answers, its pictures and numbers.
 
     `anchor` is a word of letters, digits and "-". `answers` are in the page's language where `translated`, else in
-    English; the report's table and header are in English, and the page is not, where `english`. `items` are lines of a
+    English; the report's table is in English, and the page is not, where `english`. `items` are lines of a
     list, under `items_title`. Of a report that could not be made, `failure` says why.
     """
 
@@ -43,7 +46,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The whole page. `words` are its own, in `language`; `nothing` has (title, why) of reports without a row."""
+    """The whole page. `words` are its own, in `language`; `nothing` has (title, why) of reports without a row.
+
+    `pictured` has what pictures draw of themselves, and `say` what headers say; both None or empty for English.
+    """
 
     language: str
     words: Mapping[str, str]
@@ -56,3 +62,5 @@ class Document:
     nothing: Sequence[tuple[str, str]] = ()
     notice: str = ""  # something that the reader has to know first
     judged: bool = True  # there was something to find
+    pictured: Mapping[str, str] = field(default_factory=dict)
+    say: Say | None = None

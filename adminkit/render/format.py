@@ -13,6 +13,8 @@ from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style, Withi
 from adminkit.units import show_bytes, show_duration, show_energy, show_short, show_time
 
 NONE: Final = "-"
+#: Of words in English -> those of a page in another language, which pictures draw of themselves: none, for English.
+NO_WORDS: Final[Mapping[str, str]] = {}
 
 
 def show(value: Cell, style: Style, tz: tzinfo | None) -> str:

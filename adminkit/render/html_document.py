@@ -140,7 +140,7 @@ def _shown(one: Section, document: Document, tz: tzinfo | None) -> Iterator[str]
     if report is None:
         return
     if report.pictures:
-        yield figures(report.pictures, words["numbers"], every=True)
+        yield figures(report.pictures, words["numbers"], every=True, words=document.pictured)
     if rows := len(report.rows):
         opened = " open" if rows <= OPEN_ROWS else ""
         said = _text(words["table"].format(rows=shown(rows)))
@@ -150,7 +150,7 @@ def _shown(one: Section, document: Document, tz: tzinfo | None) -> Iterator[str]
             rest = words["rows_more"].format(number=shown(rows - MOST_ROWS), command=one.command)
             yield f'<p class="note">{_text(rest)}</p>'
         yield "</details>"
-    counted = report_facts(report.meta, tz, words, "en" if one.english else "")
+    counted = report_facts(report.meta, tz, words, "en" if one.english else "", document.say)
     yield f"<details><summary>{_text(words['counted'])}</summary>{counted}</details>"
 
 

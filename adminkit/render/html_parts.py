@@ -9,7 +9,8 @@ from html import escape
 from typing import Final
 
 from adminkit.quote import clean
-from adminkit.render.format import cells, header
+from adminkit.render.document import Say
+from adminkit.render.format import NO_WORDS, cells, header
 from adminkit.render.panel_numbers import Numbers, numbers
 from adminkit.render.report import Boxes, Field, Heat, Meta, Panel, Pictures, Report
 
@@ -19,17 +20,40 @@ LONG: Final = 48
 _SCROLL: Final = '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
 
 
-def facts(lines: Sequence[tuple[str, str]], language: str = "") -> str:
-    """A list of names and what they say, in another language than the page where one is named."""
-    other = f' lang="{language}"' if language else ""
-    said = "\n".join(f"<dt>{escape(clean(name))}</dt><dd{other}>{escape(clean(text))}</dd>" for name, text in lines)
+def facts(lines: Sequence[tuple[str, str]]) -> str:
+    """A list of names and what they say."""
+    return _facts([(name, text, "") for name, text in lines])
+
+
+def _facts(lines: Sequence[tuple[str, str, str]]) -> str:
+    """Of a name, a text, and the text's language where it is another than the page's."""
+    said = "\n".join(
+        f"<dt>{escape(clean(name))}</dt><dd{_lang(language)}>{escape(clean(text))}</dd>"
+        for name, text, language in lines
+    )
     return f"<dl>\n{said}\n</dl>"
 
 
-def report_facts(meta: Meta, tz: tzinfo | None, words: Mapping[str, str] | None = None, language: str = "") -> str:
-    """The header of a report; `words` may have other names for its lines, as fact.NAME."""
-    named = words or {}
-    return facts([(named.get(f"fact.{name}", name), text) for name, text in header(meta, tz)], language)
+def _lang(language: str) -> str:
+    return f' lang="{language}"' if language else ""
+
+
+def report_facts(
+    meta: Meta,
+    tz: tzinfo | None,
+    words: Mapping[str, str] | None = None,
+    language: str = "",
+    say: Say | None = None,
+) -> str:
+    """The header of a report; `words` may have other names for its lines, as fact.NAME, and `say` what they say.
+
+    `language` is that of lines that it does not say, where it is another than the page's.
+    """
+    named, lines = words or {}, []
+    for name, text in header(meta, tz):
+        said = say(name, text) if say else None
+        lines.append((named.get(f"fact.{name}", name), said or text, "" if said else language))
+    return _facts(lines)
 
 
 def table(report: Report, tz: tzinfo | None, most: int | None = None) -> str:
@@ -63,26 +87,29 @@ def _side(field: Field) -> str:
     return "" if field.style == "text" else ' class="n"'
 
 
-def figures(pictures: Pictures, summary: str, *, every: bool) -> str:
-    """Each picture with its title; `every` one, or those of matrices alone, with its numbers under `summary`."""
+def figures(pictures: Pictures, summary: str, *, every: bool, words: Mapping[str, str] = NO_WORDS) -> str:
+    """Each picture with its title; `every` one, or those of matrices alone, with its numbers under `summary`.
+
+    `words` are those that a picture has of itself, English -> the page's.
+    """
     from adminkit.render.figure import panels
 
     drawn = []
-    for panel, svg in zip(pictures.panels, panels(pictures), strict=True):
+    for panel, svg in zip(pictures.panels, panels(pictures, words), strict=True):
         title = clean(panel.title)
         subtitle = "" if isinstance(panel, Boxes) else clean(panel.subtitle)
         label = escape(". ".join(text for text in (title, subtitle) if text))
         svg = _themed(svg).replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
-        below = _numbers(panel, summary) if every or isinstance(panel, Heat) else ""
+        below = _numbers(panel, summary, words) if every or isinstance(panel, Heat) else ""
         caption = f"<figcaption><b>{escape(title)}</b>{escape(subtitle)}</figcaption>"
         drawn.append(f"<figure>{caption}\n{svg}{below}</figure>")
     caption = f'<p class="caption">{escape(clean(pictures.caption))}</p>' if pictures.caption else ""
     return f'<div class="panels">\n{"".join(drawn)}</div>\n{caption}'
 
 
-def _numbers(panel: Panel, summary: str) -> str:
+def _numbers(panel: Panel, summary: str, words: Mapping[str, str]) -> str:
     """What is drawn as a table, for those who do not see it and for copying."""
-    found: Numbers = numbers(panel)
+    found: Numbers = numbers(panel, words)
     head = "".join(f'<th scope="col" class="n">{escape(clean(name))}</th>' for name in found.columns)
     rows = []
     for name, shown in found.rows:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.render.format import NONE, in_cell, number, percent, plural, show
+from adminkit.render.format import NO_WORDS, NONE, in_cell, number, percent, plural, show
 from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Scatter, Series, Trend
 from adminkit.units import show_short, show_time
 
 #: The shares at which a curve is read.
 SHARES: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
+READ: Final = "such a share of the jobs has at most"
 #: Rows of values over time, at most; of more, every k-th is left.
 MOST: Final = 400
 
@@ -26,30 +27,29 @@ class Numbers:
     rows: Sequence[tuple[str, Sequence[str]]]
 
 
-def numbers(panel: Panel) -> Numbers:
-    """The numbers that are drawn; of curves, the quantiles."""
+def numbers(panel: Panel, words: Mapping[str, str] = NO_WORDS) -> Numbers:
+    """The numbers that are drawn; of curves, the quantiles. `words` are English -> those of the page."""
     if isinstance(panel, Bars):
         rows = [(bar.name, [number(bar.jobs), percent(bar.share, 2)]) for bar in panel.bars]
-        return Numbers(panel.subtitle, ("number", "share"), rows)
+        return Numbers(panel.subtitle, tuple(words.get(name, name) for name in ("number", "share")), rows)
     if isinstance(panel, Boxes):
         names = ("p10", "p25", "median", "p75", "p90", "mean")
-        return Numbers(
-            panel.axis, names, [(box.name, [f"{getattr(box, name):.3f}" for name in names]) for box in panel.boxes]
-        )
+        rows = [(box.name, [f"{getattr(box, name):.3f}" for name in names]) for box in panel.boxes]
+        return Numbers(panel.axis, tuple(words.get(name, name) for name in names), rows)
     if isinstance(panel, Curves):
-        return _curves(panel)
+        return _curves(panel, words)
     if isinstance(panel, Heat):
-        return _heat(panel)
+        return _heat(panel, words)
     if isinstance(panel, Scatter):
         return _scatter(panel)
-    return _over_time(panel)
+    return _over_time(panel, words)
 
 
-def _curves(panel: Curves) -> Numbers:
+def _curves(panel: Curves, words: Mapping[str, str]) -> Numbers:
     names = [line.name for line in panel.lines]
     rows = [(percent(share, 0), [_reached(line, share) for line in panel.lines]) for share in SHARES]
     marks = ", ".join(f"{name} {show_short(at)}" for name, at in panel.marks)
-    return Numbers(f"such a share of the jobs has at most{f'; {marks}' if marks else ''}", names, rows)
+    return Numbers(f"{words.get(READ, READ)}{f'; {marks}' if marks else ''}", names, rows)
 
 
 def _reached(line: Line, share: float) -> str:
@@ -58,18 +58,22 @@ def _reached(line: Line, share: float) -> str:
     return show_short(line.seconds[place]) if place < len(line.seconds) else NONE
 
 
-def _heat(panel: Heat) -> Numbers:
+def _heat(panel: Heat, words: Mapping[str, str]) -> Numbers:
     rows = [
         (
             name,
             [
-                "" if value is None else f"{in_cell(value, panel)}\n{plural(jobs, 'job')}"
+                "" if value is None else f"{in_cell(value, panel)}\n{_jobs(jobs, words)}"
                 for value, jobs in zip(values, counts, strict=True)
             ],
         )
         for name, values, counts in zip(panel.rows, panel.values, panel.counts, strict=True)
     ]
     return Numbers(f"{panel.row_axis}; {panel.column_axis}", panel.columns, rows)
+
+
+def _jobs(jobs: int, words: Mapping[str, str]) -> str:
+    return words["{} jobs"].format(number(jobs)) if "{} jobs" in words else plural(jobs, "job")
 
 
 def _scatter(panel: Scatter) -> Numbers:
@@ -81,7 +85,7 @@ def _scatter(panel: Scatter) -> Numbers:
     return Numbers("", (panel.x_axis, panel.y_axis), rows[:MOST])
 
 
-def _over_time(panel: Series | Trend) -> Numbers:
+def _over_time(panel: Series | Trend, words: Mapping[str, str]) -> Numbers:
     names = [name for name, _ in panel.lines]
     many = max((len(values) for _, values in panel.lines), default=0)
     step = -(-many // MOST) if many else 1
@@ -91,7 +95,7 @@ def _over_time(panel: Series | Trend) -> Numbers:
         for place in range(0, many, step)
     ]
     marks = list(_marks(panel))
-    return Numbers("; ".join([unit if unit != "share" else "", *marks]).strip("; "), names, rows)
+    return Numbers("; ".join([words.get(unit, unit) if unit != "share" else "", *marks]).strip("; "), names, rows)
 
 
 def _when(panel: Series | Trend, place: int, many: int) -> str:

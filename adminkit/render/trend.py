@@ -102,7 +102,6 @@ def draw(ax: Axes, panel: Trend, colours: Sequence[str], muted: str, faint: str)
     levels = grid(most)
     ax.set_yticks(levels, [value_label(level, panel) for level in levels])
     ax.grid(axis="y", color=faint, linewidth=0.8)
-    ax.set_ylabel(panel.unit, size=8)
 
 
 def sampled(panel: Trend, values: Sequence[float | None], width: int) -> list[float | None]:

@@ -29,7 +29,8 @@ from adminkit.reports.changed import (
     which_months,
 )
 from adminkit.reports.findings import Scope, gather
-from adminkit.reports.page_said import titled, translated
+from adminkit.reports.page_notes import PICTURED
+from adminkit.reports.page_said import said_in, titled, translated
 from adminkit.reports.page_words import WORDS
 from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.stats.measures import YEAR, Measures
@@ -117,6 +118,7 @@ def page(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
         _facts(path, asked, chosen, known, words), words["for_operators"], remarks, good, sections, nothing,
         _notice(made.failures, ends, chosen, words), not _empty(ends, chosen),
+        {} if asked.language == "en" else PICTURED, said_in(asked.language),
     )  # fmt: skip
     return made
 

@@ -42,7 +42,7 @@ SHOWN: list[tuple[str, str]] = [
     (page.name, block)
     for page in (README, *sorted((README.parent / "docs").glob("*.md")))
     for block in re.findall(r"^```\n\$ adminkit (.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    if "--as-of" in block.partition("\n")[0]
+    if "--as-of" in block.partition("\n")[0] and "story.db" not in block.partition("\n")[0]
 ]
 
 
@@ -60,6 +60,18 @@ def test_the_pages_show_what_a_newcomer_reads_of_a_day_of_the_demo(
 
 def test_the_pages_show_points_letters_and_a_report() -> None:
     assert {block.split()[0] for _, block in SHOWN} == {"incentives", "feedback", "report"}
+
+
+def test_the_pages_show_what_the_story_says_and_it_names_what_to_try(tmp_path: Path) -> None:
+    typed = re.findall(r"^  adminkit (.*)$", run(tmp_path, "demo", "--story", "--db", "story.db").stderr, re.MULTILINE)
+    for words in typed:
+        assert len(run(tmp_path, *words.split()).stdout.splitlines()) > 3
+    pages = [(README.parent / "docs" / f"{name}.md").read_text() for name in ("demo", "energy", "recommend-gpus")]
+    shown = re.findall(r"^```\n\$ adminkit ([^\n]* --db story.db.*?)^```", "\n".join(pages), re.MULTILINE | re.DOTALL)
+    assert len(shown) == 3
+    for block in shown:
+        words, _, said = block.partition("\n")
+        assert run(tmp_path, *words.split()).stdout.rstrip() == said.rstrip()
 
 
 def test_its_rows_are_never_taken_for_slurmdbds(made: tuple[Path, str]) -> None:

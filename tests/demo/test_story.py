@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections import Counter
 from pathlib import Path
@@ -9,16 +10,21 @@ from pathlib import Path
 import pytest
 
 from adminkit.config import Config
-from adminkit.demo import generate, story
+from adminkit.demo import generate, story, training
 from adminkit.demo.backfill import Wish, starts
+from adminkit.demo.meter import metered as metered_of
+from adminkit.demo.used import uses
 from adminkit.demo.users import END
 from adminkit.feedback.site_findings import QUEUES, USERS
 from adminkit.ingest.files import Import, import_stream
 from adminkit.job import Job
 from adminkit.reports.findings import Scope, gather
+from adminkit.slurm.hostlist import hosts
 from adminkit.trace.connect import reader
 
 HOUR = 3600
+#: sha256 of the text of the jobs without a meter: traces that people made must stay what they are.
+BEFORE = "21d14e07eb99b86c5c94a8cba5f7a56ba02fe464e59afe11af399c046a7a343f"
 UNTIL = END + story.DAYS * 24 * HOUR
 
 
@@ -88,6 +94,41 @@ def test_every_kind_of_finding_on_jobs_has_something_to_say(study: list[Job], la
     names = {one.subject.name for one in findings if one.kind == "failing"}
     assert names == {"nan_loss.sh", "bigbatch.sh"}
     assert [one.evidence["most"] for one in findings if one.kind == "flood"] == [700]
+
+
+@pytest.fixture(scope="module")
+def metered(study: list[Job], later: list[Job]) -> list[Job]:
+    return list(story.with_meter(study, later, generate.SEED))
+
+
+def test_jobs_with_a_meter_come_when_all_others_have_ended(later: list[Job], metered: list[Job]) -> None:
+    assert max(job.end_time or 0 for job in later) < story.METER <= min(job.submit_time for job in metered)
+    numbers = [job.job_id_raw for job in metered]
+    assert numbers == sorted(set(numbers))
+    assert numbers[0] > later[-1].job_id_raw
+    assert {job.energy for job in later} == {None}
+
+
+def test_the_training_has_its_nodes_alone(metered: list[Job]) -> None:
+    trained = [job for job in metered if job.job_name == training.NAME]
+    assert Counter(job.gpus for job in trained) == {gpus: kind.runs for gpus, kind in training.KINDS.items()}
+    assert {(job.cpus, job.nodes, job.state, job.user) for job in trained} == {(40, 1, "COMPLETED", trained[0].user)}
+    for job in trained:
+        for other in metered:
+            if other is not job and job.node_list in hosts(other.node_list or ""):
+                assert (other.end_time or 0) <= (job.start_time or 0) or (job.end_time or 0) <= (other.start_time or 0)
+
+
+def test_no_node_draws_less_than_at_rest_or_more_than_all_it_has(metered: list[Job]) -> None:
+    for job, _ in metered_of(uses(metered, generate.SEED)):
+        assert 540 <= (job.energy or 0) / ((job.elapsed or 0) * (job.nodes or 0)) <= 300 + 8 * 250
+
+
+def test_earlier_jobs_are_the_same_to_the_byte(study: list[Job], later: list[Job], metered: list[Job]) -> None:
+    before = b"".join(generate.sacct_text([*study, *later]))
+    assert b"energy=" not in before
+    assert b"".join(generate.sacct_text([*study, *later, *metered])).startswith(before)
+    assert hashlib.sha256(before).hexdigest() == BEFORE
 
 
 GPUS = 8

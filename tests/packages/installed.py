@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -162,12 +163,23 @@ def said_doctor() -> str:
     return done.stdout
 
 
+#: Every module of adminkit. The packages have no hub, so what adminkit.jupyter takes from one may be missing.
+_IMPORT_ALL: Final = """
+import importlib, pkgutil, adminkit
+HUB = {"batchspawner", "jupyterhub", "jupyter_server", "tornado"}
+for one in pkgutil.walk_packages(adminkit.__path__, "adminkit."):
+    try:
+        importlib.import_module(one.name)
+    except ModuleNotFoundError as error:
+        if not (one.name.startswith("adminkit.jupyter.") and error.name in HUB):
+            raise
+print(adminkit.__file__)
+"""
+
+
 def test_the_environment_is_whole(installed: str) -> None:
     assert "No broken requirements" in said(ENV / "bin/python", "-I", "-m", "pip", "check")
-    modules = "import pkgutil, importlib, adminkit\n"
-    modules += "for one in pkgutil.walk_packages(adminkit.__path__, 'adminkit.'): importlib.import_module(one.name)\n"
-    modules += "print(adminkit.__file__)"
-    assert said(ENV / "bin/python", "-I", "-c", modules).startswith(str(ENV))
+    assert said(ENV / "bin/python", "-I", "-c", _IMPORT_ALL).startswith(str(ENV))
 
 
 def test_nothing_names_the_folder_of_the_build(installed: str) -> None:

@@ -37,7 +37,7 @@ NAMES = [spec.name for spec in SPECS]
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are empty: drawing them takes most of the time."""
-    monkeypatch.setattr(figure, "panels", lambda pictures: ["<svg ></svg>" for _ in pictures.panels])
+    monkeypatch.setattr(figure, "panels", lambda pictures, words: ["<svg ></svg>" for _ in pictures.panels])
 
 
 def made(path: Path, language: str = "en", specs: Any = SPECS, **asked: Any) -> Page:

@@ -78,6 +78,28 @@ def test_the_program_and_its_twin_say_the_same_of_a_thousand_workloads(policy: i
         assert (said.facts["idle_millijoules"], said.facts["asleep_millijoules"]) == (twin.idle, twin.asleep), seed
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_they_say_the_same_where_far_more_jobs_wait_than_run(policy: int) -> None:
+    for seed in range(10):
+        rules, curves, _ = any_workload(seed)
+        draw = random.Random(seed)
+        kinds = [draw.randrange(3) for _ in range(150)]
+        jobs = [
+            Job(
+                draw.randint(0, 300),
+                draw.randint(1, 400),
+                draw.choice(list(curves[kind].rate)),
+                kind,
+                draw.random() < 0.05,
+            )
+            for kind in kinds
+        ]
+        rules = replace(rules, policy=policy, nodes=1, gpus=8)
+        twin = Twin(rules, curves, jobs)
+        slowly = [(s.start, s.end, s.energy, s.resizes) for s in twin.simulate()]
+        assert rows_of(ask(rules, curves, jobs)) == slowly, seed
+
+
 #: A node of eight; joules are of jobs alone, and a restart takes a second.
 RULES = Rules(ELASTIC, 1, 8, restart=1, hold=10, look=1)
 

@@ -80,6 +80,7 @@ static bool room(struct elastic *e) {
     e->step = malloc((sim->curves + 1) * SIM_CURVE_SIZES * sizeof *e->step);
     e->started = malloc((sim->jobs + 1) * sizeof *e->started);
     e->task = malloc((sim->jobs + 1) * sizeof *e->task);
+    e->running = malloc((sim->jobs + 1) * sizeof *e->running);
     e->active = malloc((sim->jobs + 1) * sizeof *e->active);
     e->order = malloc((sim->jobs + 1) * sizeof *e->order);
     sim->energy = malloc((sim->jobs + 1) * sizeof *sim->energy);
@@ -88,8 +89,8 @@ static bool room(struct elastic *e) {
         elastic_steps(&sim->set, &sim->curve[i], least_size(&sim->curve[i]), e->step + i * SIM_CURVE_SIZES);
     for (size_t i = 0; sim->energy && i < sim->jobs; i++)
         sim->energy[i] = sim->job[i].curve == SIM_NONE ? SIM_NONE : 0;
-    return e->block && e->step && e->started && e->task && e->active && e->order && sim->energy &&
-           sim->resizes;
+    return e->block && e->step && e->started && e->task && e->running && e->active && e->order &&
+           sim->energy && sim->resizes;
 }
 
 /* Those that can change; in fifo's schedule they had no more than a place in the queue. */
@@ -144,24 +145,30 @@ static void end(struct elastic *e, struct elastic_key key, int64_t now) {
     task->size = SIM_NONE;
     e->sim->job[task->job].end = now;
     size_t at = 0;
-    while (e->active[at] != key.item)
+    while (e->running[at] != key.item)
         at++;
-    memmove(&e->active[at], &e->active[at + 1], (--e->actives - at) * sizeof *e->active);
+    memmove(&e->running[at], &e->running[at + 1], (--e->runs - at) * sizeof *e->running);
     look_soon(e, now);
 }
 
 /* A fixed job has its block now, whoever has it. */
 static bool start_fixed(struct elastic *e, int32_t number, int64_t now) {
     struct sim_job *job = &e->sim->job[number];
-    for (size_t i = 0; i < e->actives; i++) {
-        struct elastic_task *task = &e->task[e->active[i]];
-        if (task->size == SIM_NONE || !elastic_overlap(&task->block, &e->block[number]))
+    size_t stay = 0;
+    for (size_t i = 0; i < e->runs; i++) {
+        struct elastic_task *task = &e->task[e->running[i]];
+        if (!elastic_overlap(&task->block, &e->block[number])) {
+            e->running[stay++] = e->running[i];
             continue;
+        }
         elastic_progress(e, task, now);
         elastic_set(&e->machine, &task->block, false, now);
         task->size = SIM_NONE;
+        if (!elastic_wait(e, e->running[i]))
+            return false;
         e->next_look = now;
     }
+    e->runs = stay;
     elastic_set(&e->machine, &e->block[number], true, now);
     elastic_began(e->sim, job, now);
     return elastic_push(&e->ends, (struct elastic_key){0, job->end, (int32_t)e->tasks + number});
@@ -172,7 +179,7 @@ static bool go(struct elastic *e) {
     size_t next = 0, fixed = 0;
     int64_t now;
     for (;;) {
-        now = e->actives ? e->next_look : INT64_MAX;
+        now = e->runs + e->waits ? e->next_look : INT64_MAX;
         if (e->ends.used && e->ends.key[0].when < now)
             now = e->ends.key[0].when;
         if (next < e->tasks && sim->job[e->task[next].job].submit < now)
@@ -184,13 +191,14 @@ static bool go(struct elastic *e) {
         while (e->ends.used && e->ends.key[0].when == now)
             end(e, elastic_pop(&e->ends), now);
         for (; next < e->tasks && sim->job[e->task[next].job].submit == now; next++) {
-            e->active[e->actives++] = (int32_t)next;
+            if (!elastic_wait(e, (int32_t)next))
+                return false;
             look_soon(e, now);
         }
         for (; fixed < e->starts && sim->job[e->started[fixed]].start == now; fixed++)
             if (!start_fixed(e, e->started[fixed], now))
                 return false;
-        if (e->actives && e->next_look <= now && !elastic_decide(e, now))
+        if (e->runs + e->waits && e->next_look <= now && !elastic_decide(e, now))
             return false;
     }
 }
@@ -232,9 +240,12 @@ bool sim_elastic(struct sim *sim) {
     free(e.step);
     free(e.started);
     free(e.task);
+    free(e.running);
     free(e.active);
     free(e.order);
     free(e.ends.key);
     free(e.steps.key);
+    for (int32_t size = 0; size < SIM_CURVE_SIZES; size++)
+        free(e.waiting[size].key);
     return done;
 }

@@ -51,7 +51,7 @@ struct elastic_task {
     int64_t ready, changed; /* it makes progress from then on; its size changed then */
     int64_t served;         /* GPU-seconds */
     int64_t end;            /* if nothing changes */
-    int64_t rest; /* seconds on the fewest GPUs (elastic) or those it asked for (srtf), at the last look */
+    int64_t rank;           /* who comes first: elastic_rank, at the last look or since it waits */
     int32_t job, asked, least, size, target;
     bool ran, held;
     struct elastic_block block;
@@ -65,9 +65,12 @@ struct elastic {
     int32_t *started;            /* jobs in the order of fifo's starts */
     size_t starts;
     struct elastic_task *task; /* in the order of sim->turn */
-    int32_t *active;           /* tasks that have come and not ended, in that order */
+    int32_t *running;          /* tasks that hold GPUs, in that order */
+    int32_t *active;           /* at a look: these and who waited and may have GPUs now, in that order */
     struct elastic_key *order; /* room for a sort of the active ones */
-    size_t tasks, actives;
+    size_t tasks, runs, actives, waits;
+    int64_t wanted;                               /* GPUs that all who wait would get first */
+    struct elastic_heap waiting[SIM_CURVE_SIZES]; /* who has come and holds none: by first size, then rank */
     struct elastic_heap ends, steps;
     int64_t last_look, next_look, last_end;
 };
@@ -97,6 +100,7 @@ bool elastic_overlap(const struct elastic_block *a, const struct elastic_block *
 void elastic_settle(struct elastic_machine *machine, int64_t now);
 
 bool elastic_before(const struct elastic_key *a, const struct elastic_key *b);
+int elastic_by_key(const void *a, const void *b); /* for qsort */
 bool elastic_push(struct elastic_heap *heap, struct elastic_key key);
 struct elastic_key elastic_pop(struct elastic_heap *heap);
 /* The same as a pop and a push. */
@@ -107,10 +111,26 @@ bool elastic_fifo(struct elastic *e);
 bool elastic_is_fixed(const struct sim_job *job);
 void elastic_began(struct sim *sim, struct sim_job *job, int64_t at);
 
+/* Seconds that the rest takes on 2^size GPUs. */
+static inline int64_t elastic_rest(const struct elastic_task *task, int32_t size) {
+    return elastic_ceil(task->left, task->curve->rate[size]);
+}
+/* What a task gets before others get more: the fewest GPUs (elastic), or those it asked for. */
+int32_t elastic_first_size(const struct elastic *e, const struct elastic_task *task);
+/* Seconds of its rest on those GPUs; las: how much it had, in levels. The lowest comes first. */
+int64_t elastic_rank(const struct elastic *e, const struct elastic_task *task);
+/* Puts a task that holds no GPUs among those who wait. False: no memory. */
+bool elastic_wait(struct elastic *e, int32_t number);
+/* Gives those in order[0 … count), who run and may change, and those who wait their first size as far as
+ * `free` reaches, and lists the active ones. */
+void elastic_hand_out(struct elastic *e, size_t count, int64_t *free);
+/* After a look: the active ones run, or wait again. False: no memory. */
+bool elastic_sort_out(struct elastic *e);
+
 /* For each size the step to twice as many GPUs: seconds saved per joule more; -1: it may not be taken. */
 void elastic_steps(const struct sim_settings *set, const struct sim_curve *curve, int32_t least,
                    double *score);
-/* Decides the size of every active task and acts. False: no memory. */
+/* Decides the size of every task and acts. False: no memory. */
 bool elastic_decide(struct elastic *e, int64_t now);
 /* Counts what a task did up to now. */
 void elastic_progress(struct elastic *e, struct elastic_task *task, int64_t now);

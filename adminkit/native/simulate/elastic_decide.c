@@ -4,9 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* GPU-seconds: who got less than the first comes first, then who got less than the second. */
-static const int64_t levels[] = {3600, 36000};
-
 void elastic_progress(struct elastic *e, struct elastic_task *task, int64_t now) {
     if (task->size != SIM_NONE) {
         const int64_t from = task->at > task->ready ? task->at : task->ready;
@@ -20,23 +17,14 @@ void elastic_progress(struct elastic *e, struct elastic_task *task, int64_t now)
     task->at = now;
 }
 
-/* Seconds that the rest takes on 2^size GPUs. */
-static int64_t rest(const struct elastic_task *task, int32_t size) {
-    return elastic_ceil(task->left, task->curve->rate[size]);
-}
-
 static bool pays(const struct elastic *e, const struct elastic_task *task, int32_t size) {
-    return rest(task, task->size) - rest(task, size) > e->sim->set.restart;
+    return elastic_rest(task, task->size) - elastic_rest(task, size) > e->sim->set.restart;
 }
 
 /* Whether its size must stay: it changed not long ago, or is about to end. */
 static bool is_held(const struct elastic *e, const struct elastic_task *task, int64_t now) {
     return task->size != SIM_NONE &&
-           (now - task->changed < e->sim->set.hold || rest(task, task->size) <= e->sim->set.restart);
-}
-
-static int by_key(const void *a, const void *b) {
-    return elastic_before(a, b) ? -1 : 1;
+           (now - task->changed < e->sim->set.hold || elastic_rest(task, task->size) <= e->sim->set.restart);
 }
 
 void elastic_steps(const struct sim_settings *set, const struct sim_curve *curve, int32_t least,
@@ -86,7 +74,7 @@ static bool grow(struct elastic *e, int64_t *free) {
         const struct elastic_task *task = &e->task[e->active[i]];
         if (task->held || task->target == SIM_NONE || task->step[task->target] < 0)
             continue;
-        key = (struct elastic_key){task->step[task->target], task->rest, e->active[i]};
+        key = (struct elastic_key){task->step[task->target], task->rank, e->active[i]};
         if (!elastic_push(&e->steps, key))
             return false;
     }
@@ -129,41 +117,21 @@ static void keep(struct elastic *e, int64_t *free) {
     }
 }
 
-/* What a task gets before others get more. */
-static int32_t first_size(enum elastic_policy policy, const struct elastic_task *task) {
-    return policy == ELASTIC_ELASTIC ? task->least : task->asked;
-}
-
 /* Gives every active task its target; `free` GPUs are there for all of them. False: no memory. */
 static bool aim(struct elastic *e, int64_t now, int64_t free) {
-    const enum elastic_policy policy = (enum elastic_policy)e->sim->set.policy;
     size_t count = 0;
-    int64_t wanted = 0;
-    for (size_t i = 0; i < e->actives; i++) {
-        struct elastic_task *task = &e->task[e->active[i]];
-        int64_t when = task->served < levels[0] ? 0 : task->served < levels[1] ? 1 : 2;
-        if (policy != ELASTIC_LAS)
-            when = task->rest = rest(task, policy == ELASTIC_SRTF ? task->asked : task->least);
+    for (size_t i = 0; i < e->runs; i++) {
+        struct elastic_task *task = &e->task[e->running[i]];
+        task->rank = elastic_rank(e, task);
         task->held = is_held(e, task, now);
         task->target = task->held ? task->size : SIM_NONE;
-        if (task->held) {
+        if (task->held)
             free -= INT64_C(1) << task->size;
-        } else {
-            e->order[count++] = (struct elastic_key){0, when, e->active[i]};
-            wanted += INT64_C(1) << first_size(policy, task);
-        }
+        else
+            e->order[count++] = (struct elastic_key){0, task->rank, e->running[i]};
     }
-    if (wanted > free) /* otherwise all of them get theirs, in any order */
-        qsort(e->order, count, sizeof *e->order, by_key);
-    for (size_t i = 0; i < count; i++) {
-        struct elastic_task *task = &e->task[e->order[i].item];
-        const int32_t size = first_size(policy, task);
-        if (INT64_C(1) << size <= free) {
-            task->target = size;
-            free -= INT64_C(1) << size;
-        }
-    }
-    if (policy == ELASTIC_ELASTIC && !grow(e, &free))
+    elastic_hand_out(e, count, &free);
+    if (e->sim->set.policy == ELASTIC_ELASTIC && !grow(e, &free))
         return false;
     keep(e, &free);
     return true;
@@ -174,7 +142,7 @@ static bool resize(struct elastic *e, int32_t number, int32_t size, struct elast
     struct elastic_task *task = &e->task[number];
     task->size = size;
     task->block = block;
-    task->ready = now;
+    task->at = task->ready = now;
     if (task->ran) {
         e->sim->resizes[task->job]++;
         task->ready = now + e->sim->set.restart;
@@ -183,7 +151,7 @@ static bool resize(struct elastic *e, int32_t number, int32_t size, struct elast
         task->ran = true;
         elastic_began(e->sim, &e->sim->job[task->job], now);
     }
-    task->end = task->ready + rest(task, size);
+    task->end = task->ready + elastic_rest(task, size);
     return elastic_push(&e->ends, (struct elastic_key){0, task->end, number});
 }
 
@@ -224,11 +192,11 @@ static bool act(struct elastic *e, int64_t now) {
     for (size_t i = 0; i < e->actives; i++) {
         const struct elastic_task *task = &e->task[e->active[i]];
         if (task->target > task->size)
-            e->order[count++] = (struct elastic_key){task->target, (int64_t)i, e->active[i]};
+            e->order[count++] = (struct elastic_key){task->target, 0, e->active[i]};
         else if (task->target < task->size && !shrink(e, e->active[i], now))
             return false;
     }
-    qsort(e->order, count, sizeof *e->order, by_key); /* large blocks first */
+    qsort(e->order, count, sizeof *e->order, elastic_by_key); /* large blocks first */
     for (size_t i = 0; i < count; i++)
         if (!enlarge(e, e->order[i].item, now))
             return false;
@@ -238,17 +206,14 @@ static bool act(struct elastic *e, int64_t now) {
 /* Looks again when the first hold ends; las, too, when a turn of those who wait could come. */
 static void set_next_look(struct elastic *e, int64_t now) {
     const struct sim_settings *set = &e->sim->set;
-    bool waits = false;
     e->last_look = now;
     e->next_look = INT64_MAX;
-    for (size_t i = 0; i < e->actives; i++) {
-        const struct elastic_task *task = &e->task[e->active[i]];
-        waits = waits || task->size == SIM_NONE;
-        if (task->size != SIM_NONE && task->held && now - task->changed < set->hold &&
-            task->changed + set->hold < e->next_look)
+    for (size_t i = 0; i < e->runs; i++) {
+        const struct elastic_task *task = &e->task[e->running[i]];
+        if (task->held && now - task->changed < set->hold && task->changed + set->hold < e->next_look)
             e->next_look = task->changed + set->hold;
     }
-    if (waits && set->policy == ELASTIC_LAS && now + set->hold < e->next_look)
+    if (e->waits && set->policy == ELASTIC_LAS && now + set->hold < e->next_look)
         e->next_look = now + set->hold;
     if (e->next_look < now + set->look)
         e->next_look = now + set->look;
@@ -256,12 +221,12 @@ static void set_next_look(struct elastic *e, int64_t now) {
 
 bool elastic_decide(struct elastic *e, int64_t now) {
     int64_t free = e->machine.free;
-    for (size_t i = 0; i < e->actives; i++) {
-        struct elastic_task *task = &e->task[e->active[i]];
+    for (size_t i = 0; i < e->runs; i++) {
+        struct elastic_task *task = &e->task[e->running[i]];
         elastic_progress(e, task, now);
-        free += task->size == SIM_NONE ? 0 : INT64_C(1) << task->size;
+        free += INT64_C(1) << task->size;
     }
-    if (!aim(e, now, free) || !act(e, now))
+    if (!aim(e, now, free) || !act(e, now) || !elastic_sort_out(e))
         return false;
     set_next_look(e, now);
     return true;

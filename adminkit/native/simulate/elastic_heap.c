@@ -9,6 +9,10 @@ bool elastic_before(const struct elastic_key *a, const struct elastic_key *b) {
     return a->when != b->when ? a->when < b->when : a->item < b->item;
 }
 
+int elastic_by_key(const void *a, const void *b) {
+    return elastic_before(a, b) ? -1 : 1;
+}
+
 bool elastic_push(struct elastic_heap *heap, struct elastic_key key) {
     if (heap->used == heap->room) {
         const size_t more = heap->room ? 2 * heap->room : 256;
