@@ -53,7 +53,8 @@ NOT_A_JOB: Final = {
 
 #: What is loaded where a hub or a user's server is installed. They are Jupyter's classes, and carry no job.
 OF_THE_HUB: Final = tuple(
-    f"adminkit.jupyter.{name}" for name in ("extension", "handlers", "port", "recover", "refused", "spawner")
+    f"adminkit.jupyter.{name}"
+    for name in ("extension", "handlers", "port", "recover", "refused", "settings", "spawner")
 )
 
 
