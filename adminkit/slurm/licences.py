@@ -36,36 +36,29 @@ class Licences:
 
 def licences() -> Licences:
     """AdminkitError when slurmctld is away. Trap: what slurm.conf says and slurmctld has not read is not there."""
-    text = ask(["scontrol", "-o", "show", "licenses"])
-    total, mode = parse(text)
+    total, mode, free = parse(ask(["scontrol", "-o", "show", "licenses"]))
     parameters = re.split(r"[,\s]+", settings(show_config()).get("SchedulerParameters", ""))
-    return Licences(total, PARAMETER in parameters, mode, release() >= LAYERED, parse_free(text))
+    return Licences(total, PARAMETER in parameters, mode, release() >= LAYERED, free)
 
 
-def parse(text: str) -> tuple[dict[str, int], dict[str, int]]:
-    """`total` and `mode` of `scontrol -o show licenses`; those of a server elsewhere are not local."""
+def parse(text: str) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """`total`, `mode` and `free` of `scontrol -o show licenses`; those of a server elsewhere are not local.
+
+    Free is what no job has and no reservation keeps; of a resource of resources.yaml it is one layer's, of no use.
+    """
     total: dict[str, int] = {}
     mode: dict[str, int] = {}
+    free: dict[str, int] = {}
     for one in records(text, "LicenseName"):
         if one.get("Remote", "no") != "no":
             continue
         name = one["LicenseName"]
-        total[name] = max(total.get(name, 0), number(one.get("Total")) or 0)
+        here, unused, used, kept = (number(one.get(key)) or 0 for key in ("Total", "Free", "Used", "Reserved"))
+        total[name] = max(total.get(name, 0), here)
+        free[name] = max(0, min(unused, here - used - kept))
         if (of_layer := number(one.get("Mode"))) is not None:
             mode[name] = of_layer
-    return total, mode
-
-
-def parse_free(text: str) -> dict[str, int]:
-    """Of the same: what no job has and no reservation keeps."""
-    (total, _), free = parse(text), {}
-    for one in records(text, "LicenseName"):
-        used, kept = number(one.get("Used")) or 0, number(one.get("Reserved")) or 0
-        if one["LicenseName"] in total:
-            free[one["LicenseName"]] = max(
-                0, min(number(one.get("Free")) or 0, total[one["LicenseName"]] - used - kept)
-            )
-    return free
+    return total, mode, free
 
 
 def parse_asked(text: str) -> Counter[str] | None:

@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 
 from adminkit.fit.licences import by_licences
-from adminkit.slurm.licences import Licences, parse, parse_asked, parse_free
+from adminkit.slurm.licences import Licences, parse, parse_asked
 from tests.fit.rooms import job, make, node
 
 TEXT = """LicenseName=tool Total=3 Used=1 Free=2 Reserved=0 Remote=no
 LicenseName=kept Total=4 Used=1 Free=3 Reserved=2 Remote=no
 LicenseName=far@server Total=9 Used=0 Free=9 Reserved=0 Remote=yes
 """
-KNOWN = Licences(parse(TEXT)[0], False, free=parse_free(TEXT))
-PLANNED = Licences(parse(TEXT)[0], True, free=parse_free(TEXT))
+TOTAL, _, FREE = parse(TEXT)
+KNOWN = Licences(TOTAL, False, free=FREE)
+PLANNED = Licences(TOTAL, True, free=FREE)
 WAITS = job(1, "", "PENDING", reason="Licenses", licences="tool:3")
 
 
