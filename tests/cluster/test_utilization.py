@@ -113,9 +113,9 @@ def added_up(cluster: Cluster, since: int) -> dict[str, dict[str, int]]:
     words = ("cluster", "utilization", f"start={at[0]}", f"end={at[1]}")
     lines = cluster.ask("sreport", "-P", "-t", "seconds", "-T", "cpu,gres/gpu", *words).splitlines()
     begins = next(place for place, line in enumerate(lines) if line.startswith("Cluster|"))
-    names = lines[begins].split("|")
+    names = lines[begins].replace(" ", "").split("|")  # 22.05 writes "PLND Down", 24.11 "PLNDDown"
     found = [dict(zip(names, line.split("|"), strict=True)) for line in lines[begins + 1 :]]
-    return {row["TRES Name"]: {name: int(row[name]) for name in names[2:]} for row in found}
+    return {row["TRESName"]: {name: int(row[name]) for name in names[2:]} for row in found}
 
 
 def spans(cluster: Cluster, table: str, where: str) -> list[Span]:
@@ -195,6 +195,6 @@ def test_down_is_what_sreport_has_down_or_planned_down_but_for_maintenance_reser
     for hour, name, row, ours in cells(seen):
         drained = seen.drained(hour, "" if name == "cpu" else "$")
         reserved = overlap(*seen.mended, hour, hour + HOUR) if name == "cpu" else 0
-        assert row["Down"] + row["PLND Down"] - 8 * reserved == ours["down"] - 8 * drained, (hour, name)
-    assert sum(row["PLND Down"] for _, _, row, _ in cells(seen)) > 0
+        assert row["Down"] + row["PLNDDown"] - 8 * reserved == ours["down"] - 8 * drained, (hour, name)
+    assert sum(row["PLNDDown"] for _, _, row, _ in cells(seen)) > 0
     assert sum(ours["down"] for *_, ours in cells(seen)) > 0
