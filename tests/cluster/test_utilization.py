@@ -110,12 +110,12 @@ def stretch(cluster: Cluster, first: int, begin: int) -> None:
 def added_up(cluster: Cluster, since: int) -> dict[str, dict[str, int]]:
     """What sreport says of an hour: resource -> column -> seconds."""
     at = [time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(one)) for one in (since, since + HOUR)]
-    words = ("cluster", "utilization", f"start={at[0]}", f"end={at[1]}")
+    names = ("Cluster", "TresName", "Allocated", "Down", "PlannedDown", "Reported")
+    words = ("cluster", "utilization", f"start={at[0]}", f"end={at[1]}", f"format={','.join(names)}")
     lines = cluster.ask("sreport", "-P", "-t", "seconds", "-T", "cpu,gres/gpu", *words).splitlines()
     begins = next(place for place, line in enumerate(lines) if line.startswith("Cluster|"))
-    names = lines[begins].replace(" ", "").split("|")  # 22.05 writes "PLND Down", 24.11 "PLNDDown"
     found = [dict(zip(names, line.split("|"), strict=True)) for line in lines[begins + 1 :]]
-    return {row["TRESName"]: {name: int(row[name]) for name in names[2:]} for row in found}
+    return {row["TresName"]: {name: int(row[name]) for name in names[2:]} for row in found}
 
 
 def spans(cluster: Cluster, table: str, where: str) -> list[Span]:
@@ -195,6 +195,6 @@ def test_down_is_what_sreport_has_down_or_planned_down_but_for_maintenance_reser
     for hour, name, row, ours in cells(seen):
         drained = seen.drained(hour, "" if name == "cpu" else "$")
         reserved = overlap(*seen.mended, hour, hour + HOUR) if name == "cpu" else 0
-        assert row["Down"] + row["PLNDDown"] - 8 * reserved == ours["down"] - 8 * drained, (hour, name)
-    assert sum(row["PLNDDown"] for _, _, row, _ in cells(seen)) > 0
+        assert row["Down"] + row["PlannedDown"] - 8 * reserved == ours["down"] - 8 * drained, (hour, name)
+    assert sum(row["PlannedDown"] for _, _, row, _ in cells(seen)) > 0
     assert sum(ours["down"] for *_, ours in cells(seen)) > 0
