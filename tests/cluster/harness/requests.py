@@ -151,16 +151,29 @@ def settled(cluster: Cluster, job: int) -> str:
     return said
 
 
+def outcome(said: str, did: str) -> str:
+    """right or wrong; unknown where nothing was said. 26.05 takes a job for more GPUs than a node has, and lets it wait
+    for ever."""
+    if said == "unknown":
+        return said
+    return "right" if said == did or (said, did) == ("never", "later") else "wrong"
+
+
+def outcomes(seen: Counter[tuple[str, str]]) -> Counter[str]:
+    """How many are right, unknown and wrong: each request is one of them."""
+    found = Counter(right=0, unknown=0, wrong=0)
+    for (said, did), many in seen.items():
+        found[outcome(said, did)] += many
+    return found
+
+
 def wrong(seen: Counter[tuple[str, str]]) -> int:
-    """Of those that said anything. 26.05 takes a job for more GPUs than a node has, and lets it wait for ever."""
-    pairs = ((said, did) for said, did in seen.elements() if said != "unknown")
-    return sum(said != did and (said, did) != ("never", "later") for said, did in pairs)
+    return outcomes(seen)["wrong"]
 
 
 def printed(seen: Counter[tuple[str, str]]) -> float:
     """The share that was right; what is not known is not."""
-    unknown = sum(many for (said, _), many in seen.items() if said == "unknown")
-    right = seen.total() - unknown - wrong(seen)
-    share = right / seen.total()
-    print(f"node vectors against real submissions: {right} of {seen.total()} right ({share:.2%}): {dict(seen)}")
+    found = outcomes(seen)
+    share = found["right"] / found.total()
+    print(f"node vectors against {found.total()} real submissions: {dict(found)}, {share:.2%} right: {dict(seen)}")
     return share
