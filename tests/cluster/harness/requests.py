@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 from adminkit.fit import ask
@@ -14,31 +13,12 @@ from adminkit.fit.place import Said, board, by_vectors
 from adminkit.fit.request import Request, request
 from adminkit.slurm.room import room
 from adminkit.slurm.will_run import user_of
-from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.processes import until
 
 USER, OTHER = "games", "news"
 #: What slurmctld lets wait although it never starts: 26.05 also what no node is large enough for.
 _NEVER: Final = ("BadConstraints", "PartitionConfig", "PartitionNodeLimit")
-
-
-@contextmanager
-def featured(nodes: int = 3, **more: str) -> Iterator[Cluster]:
-    """A cluster that holds users to the limits of their QOS, whose nodes have features, and which has licences."""
-    settings = {
-        "AccountingStorageEnforce": "associations,limits,qos",
-        "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=2",
-        "Licenses": "tool:3",
-    }
-    with private_slurm(nodes=nodes, **settings, **more) as booted:
-        booted.ask("sacctmgr", "-i", "add", "qos", "capped")
-        booted.ask("sacctmgr", "-i", "modify", "qos", "capped", "set", "MaxTRESPerUser=gres/gpu=4")
-        booted.ask("sacctmgr", "-i", "modify", "user", USER, "set", "qos+=capped")
-        for number in range(1, nodes + 1):
-            features = ["odd" if number % 2 else "even", *(["first"] if number == 1 else [])]
-            booted.ask("scontrol", "update", f"NodeName=n{number}", f"Features={','.join(features)}")
-        yield booted
 
 
 def emptied(cluster: Cluster) -> None:
