@@ -13,10 +13,14 @@ COUNTED: Final[Mapping[str, str]] = {
     "submission": "投入 {} 件", "name": "ジョブ名 {} 個", "row": "{} 行", "node": "{} ノード",
     "component": "要素 {} 個",
 }  # fmt: skip
+#: What rows are of.
+PARTS: Final[Mapping[str, str]] = {"queue": "キュー", "user": "利用者", "account": "アカウント", "class": "クラス"}
+#: What is counted on an axis.
+SIZES: Final[Mapping[str, str]] = {"jobs": "ジョブ", "submissions": "投入", "GPUs": "GPU 数", "nodes": "ノード数"}
 #: Rules that leave jobs out, and filters, as a header names them: English -> Japanese.
 RULES: Final[Mapping[str, str]] = {
-    "window": "期間外", "source": "信頼できない出所", "cluster": "クラスタ", "clusters": "クラスタ", "queue": "キュー",
-    "user": "利用者", "account": "アカウント", "class": "クラス", "class unknown": "クラス不明", "state": "状態",
+    **PARTS, "window": "期間外", "source": "信頼できない出所", "cluster": "クラスタ", "clusters": "クラスタ",
+    "class unknown": "クラス不明", "state": "状態",
     "states": "状態", "elapsed": "実行時間", "elapsed unknown": "実行時間が不明", "short": "短い実行",
     "checkpoint": "チェックポイントの途中", "limit unlimited": "制限時間なし",
     "limit partition": "制限時間はキューのもの", "limit unknown": "制限時間が不明", "limit source": "制限時間の由来",
@@ -69,15 +73,15 @@ OUR_BARS: Final = frozenset({
 })  # fmt: skip
 #: Words within pictures, and above the columns of their numbers.
 PICTURED: Final[Mapping[str, str]] = {
-    "ran": "実行時間", "asked": "要求", "needed": "必要", "soft limit": "ソフトリミット", "default": "既定",
+    **SIZES, "ran": "実行時間", "asked": "要求", "needed": "必要", "soft limit": "ソフトリミット", "default": "既定",
     "maximum": "最大", "time (logarithmic)": "時間 (対数)", "share of jobs": "ジョブの割合", "share": "割合",
     "count": "個数", "hours": "時間", "ratio": "比", "number": "個数", "median": "中央値", "mean": "平均",
     "p10": "10 % 点", "p25": "25 % 点", "p75": "75 % 点", "p90": "90 % 点",
     "(line: median, diamond: mean)": "(線: 中央値、ひし形: 平均)", "{} jobs": "{} ジョブ",
     "such a share of the jobs has at most": "ジョブのこの割合が、この値以下です",
     "elapsed / limit": "実行時間 / 制限時間", "used / reserved, of each job": "ジョブごとの 使用 / 予約",
-    "time limit that was asked for": "要求された制限時間", "GPUs": "GPU 数", "nodes": "ノード数", "CPUs": "CPU 数",
-    "submissions": "投入", "jobs": "ジョブ", "unlimited": "無制限", "the queue's": "キューの値", "others": "その他",
+    "time limit that was asked for": "要求された制限時間", "CPUs": "CPU 数", "unlimited": "無制限",
+    "the queue's": "キューの値", "others": "その他",
     "parallel": "並列", "bundle": "束ねたもの", "one task a GPU": "GPU ごとに1タスク", "not known": "不明",
     "success": "成功", "cancelled by the user": "利用者が取消", "cancelled by others": "ほかの人が取消",
     "cancelled by ?": "取消 (誰かは不明)", "timeout": "時間切れ", "failed": "失敗", "node failure": "ノード障害",

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Final
 
 from adminkit.render.report import Bars, Boxes, Curves, Heat, Pictures, Trend
-from adminkit.reports.page_notes import COUNTED, FACTS, NOTES, OUR_BARS, PICTURED, RULES
+from adminkit.reports.page_notes import COUNTED, FACTS, NOTES, OUR_BARS, PARTS, PICTURED, RULES, SIZES
 
 #: Placeholders by their first letter: a number, one or a range, so many of something (COUNTED), a percentage, a time, a
 #: moment, a part of a column's name, what a picture is of, an energy, a list of sentences and a sentence, which are
@@ -32,14 +32,12 @@ _FORMS: Final = {
 }
 #: Words that placeholders have, in English -> Japanese.
 TERMS: Final[Mapping[str, str]] = {
-    "job": "ジョブ", "jobs": "ジョブ", "single-gpu": "単一GPU", "multi-gpu": "複数GPU", "multi-node": "複数ノード",
-    "cpu": "CPU", "unknown": "不明", "GPU-hours": "GPU時間", "CPU-hours": "CPU時間", "node-hours": "ノード時間",
-    "GPU time": "GPU 時間", "CPU time": "CPU 時間", "Memory": "メモリ", "Memory of GPUs": "GPU メモリ",
-    "queue": "キュー", "user": "利用者", "class": "クラス", "framework": "フレームワーク", "container": "コンテナ",
+    **PARTS, **SIZES, "job": "ジョブ", "Jobs": "ジョブ", "submission": "投入", "single-gpu": "単一GPU",
+    "multi-gpu": "複数GPU", "multi-node": "複数ノード", "cpu": "CPU", "unknown": "不明", "GPU-hours": "GPU時間",
+    "CPU-hours": "CPU時間", "node-hours": "ノード時間", "GPU time": "GPU 時間", "CPU time": "CPU 時間",
+    "Memory": "メモリ", "Memory of GPUs": "GPU メモリ", "framework": "フレームワーク", "container": "コンテナ",
     "job name": "ジョブ名", "(none known)": "(不明)", "(no user)": "(利用者なし)", "(no queue)": "(キューなし)",
     "hour of the day": "時間帯", "weekday": "曜日", "day": "日", "week": "週", "month": "月", "limit": "制限時間",
-    "GPUs": "GPU 数", "nodes": "ノード数", "account": "アカウント",
-    "submission": "投入", "submissions": "投入", "Jobs": "ジョブ",
 }  # fmt: skip
 #: English -> Japanese. A pattern before another one is tried first.
 SAID: Final[Mapping[str, str]] = {
