@@ -46,7 +46,7 @@ SAID: Final[Mapping[str, str]] = {
     "{p} of the jobs are those of one user": "ジョブの {p} は1人の利用者のものです",
     "{p} of the jobs ended in success": "ジョブの {p} は成功しました",
     "{p} of the jobs are of {t}": "ジョブの {p} は {t} です",
-    "{p} of the jobs are {t} jobs": "ジョブの {p} は{t}のジョブです",
+    "{p} of the jobs are {t} jobs": "ジョブの {p} は {t} のジョブです",
     "{p} of the {t} are of {t2}": "{t}の {p} は {t2} です",
     "{p} of the {t} was used": "{t}のうち {p} が使われました",
     "{p} of these jobs' time went into waiting between their pieces and saving": (
@@ -157,6 +157,8 @@ SAID: Final[Mapping[str, str]] = {
     "nothing ran in the window": "この期間に実行されたものはありません",
 }  # fmt: skip
 _PLACE: Final = re.compile(r"\{([a-z])(\d?)\}")
+#: An end of what stands in a placeholder, with the space beside it where Japanese letters are on both sides.
+_JOINT: Final = re.compile("(?<=[\u3040-\u30ff\u4e00-\u9fff]) ?\0 ?(?=[\u3040-\u30ff\u4e00-\u9fff])|\0")
 
 
 @cache
@@ -177,7 +179,8 @@ def translated(text: str, language: str) -> str | None:
         return text
     for pattern, other in _patterns():
         if match := pattern.fullmatch(text):
-            return other.format(**{name: _filled(name[0], value) for name, value in match.groupdict().items()})
+            values = {name: f"\0{_filled(name[0], value)}\0" for name, value in match.groupdict().items()}
+            return _JOINT.sub("", other.format(**values))
     return None
 
 
