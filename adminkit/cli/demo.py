@@ -31,7 +31,7 @@ Story = Annotated[
     bool,
     typer.Option(
         "--story",
-        help="Two months more: a crowded machine, failures, habits, a rule; then two weeks with energy.",
+        help="Two months more: a crowded machine, failures, habits, a rule; then four weeks with energy.",
     ),
 ]
 Fit = Annotated[
@@ -55,8 +55,11 @@ _STORY: Final = (
     "findings --kind month --severity good --as-of 2018-03-01",
     "report wait --since 2018-01-01 --plot",
     "report states --since 2018-01-01",
-    "report energy --since 2018-03-18",
+    "report energy --since 2018-03-18 --until 2018-04-15",
     "recommend gpus --user user002 --name resnet_whole.sh --as-of 2018-04-15",
+    "report wait --since 2018-04-15 --by hour",
+    "findings --kind images --since 15d --as-of 2018-05-01",
+    "report frameworks --since 2018-04-15 --by container",
 )
 
 

@@ -1,5 +1,5 @@
 """Two months after the look-alike's five: a crowded machine, failures, users with habits, and a rule from February on.
-Then two weeks in March on nodes with a meter.
+Then four weeks on nodes with a meter: two in March, two in April with a queue on some nights.
 
 The jobs of the study stay as they are and come first. The others are their programs again, in random streams of their
 own, submitted to a machine that is full. docs/demo.md says who does what.
@@ -16,7 +16,7 @@ from itertools import accumulate
 from random import Random
 from typing import Final
 
-from adminkit.demo import generate, training
+from adminkit.demo import generate, nights, training
 from adminkit.demo.backfill import Wish, starts
 from adminkit.demo.generate import CPUS_PER_GPU, QUEUES, SEED, node_list
 from adminkit.demo.used import BUNDLE
@@ -52,12 +52,14 @@ class Program:
 
 
 def jobs(seed: int = SEED) -> Iterator[Job]:
-    """Every job of the study, those of the two months, then those with a meter, in the order of job_id_raw."""
+    """Every job of the study, of the two months, of the two weeks in March and in April, in the order of job_id_raw."""
     study = list(generate.jobs(seed))
     yield from study
     later = list(after(study, seed))
     yield from later
-    yield from with_meter(study, later, seed)
+    metered = list(with_meter(study, later, seed))
+    yield from metered
+    yield from with_nights(study, [*later, *metered], seed)
 
 
 def after(study: Sequence[Job], seed: int) -> Iterator[Job]:
@@ -69,7 +71,7 @@ def after(study: Sequence[Job], seed: int) -> Iterator[Job]:
 
 
 def with_meter(study: Sequence[Job], later: Sequence[Job], seed: int) -> Iterator[Job]:
-    """The jobs of the two weeks; their energy is 0 until meter.metered() knows what all of them used."""
+    """The jobs of the two weeks in March; their energy is 0 until meter.metered() knows what all of them used."""
     rng = Random(seed + 3)
 
     def moment() -> int:
@@ -82,6 +84,22 @@ def with_meter(study: Sequence[Job], later: Sequence[Job], seed: int) -> Iterato
         job = _one(old, training.NAME, moment(), elapsed)
         trained.append([replace(job, admin_comment=f"{job.admin_comment} {old.admin_comment}")])
     for job in _placed([*usual, *trained], [*study, *later]):
+        yield replace(job, energy=0)
+
+
+def with_nights(study: Sequence[Job], earlier: Sequence[Job], seed: int) -> Iterator[Job]:
+    """The jobs of the two weeks in April; their energy is 0, as that of with_meter()."""
+    rng = Random(seed + 4)
+    programs = _programs(study)
+    small = [one for one in programs if one.jobs[0].nodes == 1]
+    batches = list(_usual(small, nights.JOBS, lambda: _moment(nights.BEGIN, nights.DAYS, rng), rng))
+    whole = _first(programs, nights.TRAINING_RANK, nights.TRAINING_GPUS)
+    for submit, elapsed in nights.trainings(rng):
+        batches.append([_one(whole, nights.TRAINING, submit, elapsed, limit=nights.TRAINING_LIMIT)])
+    single = _first(programs, nights.PIPELINE_RANK, 1)
+    for submit, lengths in nights.arrays(rng):
+        batches.append([_one(single, nights.PIPELINE, submit, one, queue="gq-short", task=0) for one in lengths])
+    for job in _placed(batches, [*study, *earlier]):
         yield replace(job, energy=0)
 
 
@@ -207,10 +225,19 @@ def _first(programs: Sequence[Program], rank: int, gpus: int) -> Job:
     return replace(shape, user=users[rank], uid=own.uid, group=own.group, account=own.account, suspended=0)
 
 
-def _one(old: Job, name: str, submit: int, elapsed: int, state: str = "", queue: str = "gq") -> Job:
-    """A job of that name that asks for the maximum and ends in `state`."""
-    limit = QUEUES[queue][1] if queue != "gq" or submit < RULE or old.gpus != 1 else RULE_LIMIT
-    job = _made(replace(old, job_name=name), queue, limit, elapsed, submit, None, Random(submit))
+def _one(
+    old: Job,
+    name: str,
+    submit: int,
+    elapsed: int,
+    state: str = "",
+    queue: str = "gq",
+    limit: int | None = None,
+    task: int | None = None,
+) -> Job:
+    """A job of that name that ends in `state`; without `limit` it asks for the maximum."""
+    most = QUEUES[queue][1] if queue != "gq" or submit < RULE or old.gpus != 1 else RULE_LIMIT
+    job = _made(replace(old, job_name=name), queue, limit or most, elapsed, submit, task, Random(submit))
     code = 1 if state == "FAILED" else 0
     return replace(
         job, elapsed=elapsed, state=state or "COMPLETED", exit_code=code, derived_exit_code=code,

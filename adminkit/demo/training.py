@@ -1,4 +1,4 @@
-"""One user's training in the story's last two weeks: on whole nodes, with 1, 2, 4 or 8 GPUs, and iterations written.
+"""One user's training in the story's weeks of March: on whole nodes, with 1, 2, 4 or 8 GPUs, and iterations written.
 
 All of it is invented: a batch of all GPUs together, images that one node cannot read any faster than four GPUs learn.
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Final, NamedTuple
 
-from adminkit.demo import training
+from adminkit.demo import nights, training
 from adminkit.job import Job, Step
 
 #: Every run used at least this share of its CPUs.
@@ -48,7 +48,8 @@ def uses(jobs: Iterable[Job], seed: int) -> Iterator[tuple[Job, Use]]:
             containers[job.user] = rng.choice(("", "", "singularity"))
         key = (job.user, job.job_name, job.queue, str(job.gpus), str(job.nodes))
         if key not in habits:
-            habits[key] = _habit(job, containers[job.user], rng)
+            container = nights.CONTAINER if job.job_name == nights.PIPELINE else containers[job.user]
+            habits[key] = _habit(job, container, rng)
         yield job, _use(job, habits[key], rng)
 
 

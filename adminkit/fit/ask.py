@@ -47,10 +47,12 @@ class _Answers:
         with self.lock:
             mine = self.asking.setdefault(key, threading.Lock())
         with mine:
+            at: float
+            found: T | None
             with self.lock:
                 at, found = self.kept.get(key, (0.0, None))
             if found is not None and time.monotonic() < at + KEPT_SECONDS:
-                return found  # type: ignore[no-any-return]
+                return found
             found = ask()
             with self.lock:
                 if len(self.kept) >= _MOST_KEPT:

@@ -13,10 +13,14 @@ COUNTED: Final[Mapping[str, str]] = {
     "submission": "投入 {} 件", "name": "ジョブ名 {} 個", "row": "{} 行", "node": "{} ノード",
     "component": "要素 {} 個",
 }  # fmt: skip
+#: What rows are of.
+PARTS: Final[Mapping[str, str]] = {"queue": "キュー", "user": "利用者", "account": "アカウント", "class": "クラス"}
+#: What is counted on an axis.
+SIZES: Final[Mapping[str, str]] = {"jobs": "ジョブ", "submissions": "投入", "GPUs": "GPU 数", "nodes": "ノード数"}
 #: Rules that leave jobs out, and filters, as a header names them: English -> Japanese.
 RULES: Final[Mapping[str, str]] = {
-    "window": "期間外", "source": "信頼できない出所", "cluster": "クラスタ", "clusters": "クラスタ", "queue": "キュー",
-    "user": "利用者", "account": "アカウント", "class": "クラス", "class unknown": "クラス不明", "state": "状態",
+    **PARTS, "window": "期間外", "source": "信頼できない出所", "cluster": "クラスタ", "clusters": "クラスタ",
+    "class unknown": "クラス不明", "state": "状態",
     "states": "状態", "elapsed": "実行時間", "elapsed unknown": "実行時間が不明", "short": "短い実行",
     "checkpoint": "チェックポイントの途中", "limit unlimited": "制限時間なし",
     "limit partition": "制限時間はキューのもの", "limit unknown": "制限時間が不明", "limit source": "制限時間の由来",
@@ -39,7 +43,7 @@ FACTS: Final[Mapping[str, str]] = {
     "started": "開始したもの",
     "ran": "実行中だったもの",
     "> {n} s": "> {n} 秒",
-    "> -1 s": "すべて",
+    "> -1 s": "(すべて)",
     "at most {n} s": "{n} 秒以下",
     # Beside heat maps: of the size with the most jobs, the waits of two limits.
     "{s}: {d} for {s2}, {d2} for {s3}": "{s}: {s2}は {d}、{s3}は {d2}",
@@ -58,7 +62,7 @@ FACTS: Final[Mapping[str, str]] = {
     "{t} (was requeued as often as it asked for) {n}": "{t} (再投入は希望の回数まで) {n}",
     "{t} (ran less than twice the lead: no progress) {n}": "{t} (進捗なし: 実行が猶予の2倍に満たない) {n}",
     "{t} (Slurm refused to requeue it) {n}": "{t} (Slurm が再投入を拒否) {n}",
-    "{n} before and after a user's first letter": "利用者への最初のメールの前後 {n} 日",
+    "{n} before and after a user's first letter": "(利用者への最初のメールの前後 {n} 日)",
 }
 #: Bars of these panels have names of ours; those of others have users' words.
 OUR_BARS: Final = frozenset({
@@ -69,15 +73,15 @@ OUR_BARS: Final = frozenset({
 })  # fmt: skip
 #: Words within pictures, and above the columns of their numbers.
 PICTURED: Final[Mapping[str, str]] = {
-    "ran": "実行時間", "asked": "要求", "needed": "必要", "soft limit": "ソフトリミット", "default": "既定",
+    **SIZES, "ran": "実行時間", "asked": "要求", "needed": "必要", "soft limit": "ソフトリミット", "default": "既定",
     "maximum": "最大", "time (logarithmic)": "時間 (対数)", "share of jobs": "ジョブの割合", "share": "割合",
     "count": "個数", "hours": "時間", "ratio": "比", "number": "個数", "median": "中央値", "mean": "平均",
     "p10": "10 % 点", "p25": "25 % 点", "p75": "75 % 点", "p90": "90 % 点",
     "(line: median, diamond: mean)": "(線: 中央値、ひし形: 平均)", "{} jobs": "{} ジョブ",
     "such a share of the jobs has at most": "ジョブのこの割合が、この値以下です",
-    "elapsed / limit": "実行時間 / 制限時間", "used / reserved, of each job": "ジョブごとの 使用 / 予約",
-    "time limit that was asked for": "要求された制限時間", "GPUs": "GPU 数", "nodes": "ノード数", "CPUs": "CPU 数",
-    "submissions": "投入", "jobs": "ジョブ", "unlimited": "無制限", "the queue's": "キューの値", "others": "その他",
+    "elapsed / limit": "実行時間 / 制限時間", "used / reserved, of each job": "ジョブごとの使用 / 予約",
+    "time limit that was asked for": "要求された制限時間", "CPUs": "CPU 数", "unlimited": "無制限",
+    "the queue's": "キューの値", "others": "その他",
     "parallel": "並列", "bundle": "束ねたもの", "one task a GPU": "GPU ごとに1タスク", "not known": "不明",
     "success": "成功", "cancelled by the user": "利用者が取消", "cancelled by others": "ほかの人が取消",
     "cancelled by ?": "取消 (誰かは不明)", "timeout": "時間切れ", "failed": "失敗", "node failure": "ノード障害",
@@ -93,7 +97,7 @@ NOTES: Final[Mapping[str, str]] = {
     "not shown: {c} of {t}": "表示していないもの: {c} ({t})",
     "not shown: {c} with {c2} and {n} GPU-hours": "表示していないもの: {c} ({c2}、{n} GPU時間)",
     "{w}_hours leave out {c} of unknown {t2}": "{w}_hours は、{t2} の数が不明な {c} を含みません",
-    "{w}_hours leave out {c} of an unknown number of {t2}": "{w}_hours は、{t2} の数が不明な{c}を含みません",
+    "{w}_hours leave out {c} of an unknown number of {t2}": "{w}_hours は、{t2} の数が不明な {c} を含みません",
     "{w}_hours_unused leaves out {c} of unknown {t2}": "{w}_hours_unused は、{t2} の数が不明な {c} を含みません",
     "accuracy leaves out {c}: checkpoint runs, and jobs without a finite limit": (
         "accuracy は {c} を含みません: チェックポイントの途中の実行と、有限の制限時間がないジョブ"
@@ -116,7 +120,7 @@ NOTES: Final[Mapping[str, str]] = {
         "KTH-SP2 (1996) が {n3}、RICC (2010) が {n4}"
     ),
     # parallelism
-    "{c} of {c2} are counted as whole jobs": "{c2} の{c}は、1つのジョブとして数えます",
+    "{c} of {c2} are counted as whole jobs": "{c2} の {c} は、1つのジョブとして数えます",
     "{c} of unknown GPUs are in no class": "GPU 数が不明な {c} は、どのクラスにも入りません",
     "whether they only look parallel is not known of {c}": "見かけだけの並列かどうかは、{c} については不明です",
     "classed by cores, as no job of their cluster says its GPUs: {c}": (
@@ -133,7 +137,7 @@ NOTES: Final[Mapping[str, str]] = {
     # feedback
     "{c} got letters, the first on {m}; of {n} the letter is too recent, {n2} have fewer than {n3} runs before or after"
     " it": (
-        "メールを受け取った{c}、最初は {m}。{n} 人はメールが新しすぎ、{n2} 人は前か後の実行が {n3} 回に足りません"
+        "メールを受け取った {c}、最初は {m}。{n} 人はメールが新しすぎ、{n2} 人は前か後の実行が {n3} 回に足りません"
     ),
     "letters go to users with poor limits, some of whom would have improved anyway; so each user's change is compared"
     " with that of up to {n} users without a letter whose limits were about as poor before (difference in"
@@ -186,15 +190,15 @@ NOTES: Final[Mapping[str, str]] = {
         "now は {m} (UTC)、before はそれより前の {n} ジョブ以上の各月です"
     ),
     "{c} with an interval, 95 % each: about one in twenty is outside it by chance": (
-        "区間のある{c} (各 95 %): 20 人に約 1 人は偶然に外れます"
+        "区間のある {c} (各 95 %): 20 人に約 1 人は偶然に外れます"
     ),
-    "{c} with fewer than {n} such months before: no interval": "それまでの月が {n} か月に満たない{c}: 区間なし",
+    "{c} with fewer than {n} such months before: no interval": "それまでの月が {n} か月に満たない {c}: 区間なし",
     # utilization
     "a run counts in each {t} in which it ran, so these jobs add up to more than all": (
         "実行はそれが動いていた各{t}に数えるため、ジョブ数の合計は全体を超えます"
     ),
     "{c} had not ended: counted up to now, or up to when sync last saw them": (
-        "終了していない{c}: 現在か、最後に sync で確認した時刻まで数えます"
+        "終了していない {c}: 現在か、最後に sync で確認した時刻まで数えます"
     ),
     "no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs": (
         "node_utilization なし: ジョブがノードを共有することがあり、node_hours はノードをジョブごとに数えます"
@@ -266,12 +270,12 @@ NOTES: Final[Mapping[str, str]] = {
         "{t}が不明なもの: {c}。ないか、コマンドラインに現れません"
     ),
     # waste
-    "limits leave out {c} of an unknown number of {t}": "limits は、{t} の数が不明な{c}を含みません",
+    "limits leave out {c} of an unknown number of {t}": "limits は、{t} の数が不明な {c} を含みません",
     "the trace does not know which nodes runs had, so only limits are known": (
         "実行されたノードの記録がないため、limits だけがわかります"
     ),
     "{c} of no known node: what they held counts as free, so all but limits is too high": (
-        "ノードが不明な{c}: その分は空きに数えるため、limits 以外は大きすぎます"
+        "ノードが不明な {c}: その分は空きに数えるため、limits 以外は大きすぎます"
     ),
     "{n} node-hours are left out: a run held an unknown number there": (
         "{n} ノード時間を除きました: そこで使われていた量が不明です"

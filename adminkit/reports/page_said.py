@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Final
 
 from adminkit.render.report import Bars, Boxes, Curves, Heat, Pictures, Trend
-from adminkit.reports.page_notes import COUNTED, FACTS, NOTES, OUR_BARS, PICTURED, RULES
+from adminkit.reports.page_notes import COUNTED, FACTS, NOTES, OUR_BARS, PARTS, PICTURED, RULES, SIZES
 
 #: Placeholders by their first letter: a number, one or a range, so many of something (COUNTED), a percentage, a time, a
 #: moment, a part of a column's name, what a picture is of, an energy, a list of sentences and a sentence, which are
@@ -32,14 +32,12 @@ _FORMS: Final = {
 }
 #: Words that placeholders have, in English -> Japanese.
 TERMS: Final[Mapping[str, str]] = {
-    "job": "ジョブ", "jobs": "ジョブ", "single-gpu": "単一GPU", "multi-gpu": "複数GPU", "multi-node": "複数ノード",
-    "cpu": "CPU", "unknown": "不明", "GPU-hours": "GPU時間", "CPU-hours": "CPU時間", "node-hours": "ノード時間",
-    "GPU time": "GPU 時間", "CPU time": "CPU 時間", "Memory": "メモリ", "Memory of GPUs": "GPU メモリ",
-    "queue": "キュー", "user": "利用者", "class": "クラス", "framework": "フレームワーク", "container": "コンテナ",
+    **PARTS, **SIZES, "job": "ジョブ", "Jobs": "ジョブ", "submission": "投入", "single-gpu": "単一GPU",
+    "multi-gpu": "複数GPU", "multi-node": "複数ノード", "cpu": "CPU", "unknown": "不明", "GPU-hours": "GPU時間",
+    "CPU-hours": "CPU時間", "node-hours": "ノード時間", "GPU time": "GPU 時間", "CPU time": "CPU 時間",
+    "Memory": "メモリ", "Memory of GPUs": "GPU メモリ", "framework": "フレームワーク", "container": "コンテナ",
     "job name": "ジョブ名", "(none known)": "(不明)", "(no user)": "(利用者なし)", "(no queue)": "(キューなし)",
     "hour of the day": "時間帯", "weekday": "曜日", "day": "日", "week": "週", "month": "月", "limit": "制限時間",
-    "GPUs": "GPU 数", "nodes": "ノード数", "account": "アカウント",
-    "submission": "投入", "submissions": "投入", "Jobs": "ジョブ",
 }  # fmt: skip
 #: English -> Japanese. A pattern before another one is tried first.
 SAID: Final[Mapping[str, str]] = {
@@ -48,7 +46,7 @@ SAID: Final[Mapping[str, str]] = {
     "{p} of the jobs are those of one user": "ジョブの {p} は1人の利用者のものです",
     "{p} of the jobs ended in success": "ジョブの {p} は成功しました",
     "{p} of the jobs are of {t}": "ジョブの {p} は {t} です",
-    "{p} of the jobs are {t} jobs": "ジョブの {p} は{t}のジョブです",
+    "{p} of the jobs are {t} jobs": "ジョブの {p} は {t} のジョブです",
     "{p} of the {t} are of {t2}": "{t}の {p} は {t2} です",
     "{p} of the {t} was used": "{t}のうち {p} が使われました",
     "{p} of these jobs' time went into waiting between their pieces and saving": (
@@ -159,6 +157,8 @@ SAID: Final[Mapping[str, str]] = {
     "nothing ran in the window": "この期間に実行されたものはありません",
 }  # fmt: skip
 _PLACE: Final = re.compile(r"\{([a-z])(\d?)\}")
+#: An end of what stands in a placeholder, with the space beside it where Japanese letters are on both sides.
+_JOINT: Final = re.compile("(?<=[\u3040-\u30ff\u4e00-\u9fff]) ?\0 ?(?=[\u3040-\u30ff\u4e00-\u9fff])|\0")
 
 
 @cache
@@ -179,7 +179,8 @@ def translated(text: str, language: str) -> str | None:
         return text
     for pattern, other in _patterns():
         if match := pattern.fullmatch(text):
-            return other.format(**{name: _filled(name[0], value) for name, value in match.groupdict().items()})
+            values = {name: f"\0{_filled(name[0], value)}\0" for name, value in match.groupdict().items()}
+            return _JOINT.sub("", other.format(**values))
     return None
 
 

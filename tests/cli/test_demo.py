@@ -68,7 +68,7 @@ def test_the_pages_show_what_the_story_says_and_it_names_what_to_try(tmp_path: P
         assert len(run(tmp_path, *words.split()).stdout.splitlines()) > 3
     pages = [(README.parent / "docs" / f"{name}.md").read_text() for name in ("demo", "energy", "recommend-gpus")]
     shown = re.findall(r"^```\n\$ adminkit ([^\n]* --db story.db.*?)^```", "\n".join(pages), re.MULTILINE | re.DOTALL)
-    assert len(shown) == 3
+    assert len(shown) == 6
     for block in shown:
         words, _, said = block.partition("\n")
         assert run(tmp_path, *words.split()).stdout.rstrip() == said.rstrip()

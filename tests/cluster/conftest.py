@@ -19,6 +19,7 @@ from tests.cluster.harness import order
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ending import TEMPORARY, clear_abandoned
 from tests.cluster.harness.listing import Listing, listing
+from tests.cluster.harness.requests import USER, emptied
 from tests.cluster.harness.ruled import Ruled, ruling
 from tests.cluster.harness.workload import Workload, submit
 from tests.setup import guard
@@ -34,7 +35,7 @@ OUTSIDE += tuple(Path(path) for path in ("/var/spool/slurm", "/var/log/munge", "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Whatever uses a cluster carries the marker `cluster`; the longest files run first.
+    """Whatever uses a cluster, by its fixture `outside`, carries the marker `cluster`; the longest files run first.
 
     What needs soft limits is no test of a release where they are refused.
     """
@@ -43,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=refused)
         items[:] = [item for item in items if item not in refused]
     for item in items:
-        if {"cluster", "spare", "ruled", "watched"} & set(getattr(item, "fixturenames", ())):
+        if "outside" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.cluster)
     order.sort(items)
 
@@ -91,6 +92,52 @@ def spare(outside: Listing) -> Iterator[Cluster]:
     """A cluster of the test file's own: its slurmdbd may be stopped, its accounting rebuilt."""
     with private_slurm() as booted:
         yield booted
+
+
+@contextmanager
+def featured_slurm(nodes: int) -> Iterator[Cluster]:
+    """A cluster that holds users to the limits of their QOS, whose nodes have features, and which has licences."""
+    settings = {
+        "AccountingStorageEnforce": "associations,limits,qos",
+        "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=2",
+        "Licenses": "tool:3",
+    }
+    with private_slurm(nodes=nodes, **settings) as booted:
+        booted.ask("sacctmgr", "-i", "add", "qos", "capped")
+        booted.ask("sacctmgr", "-i", "modify", "qos", "capped", "set", "MaxTRESPerUser=gres/gpu=4")
+        booted.ask("sacctmgr", "-i", "modify", "user", USER, "set", "qos+=capped")
+        for number in range(1, nodes + 1):
+            features = ["odd" if number % 2 else "even", *(["first"] if number == 1 else [])]
+            booted.ask("scontrol", "update", f"NodeName=n{number}", f"Features={','.join(features)}")
+        yield booted
+
+
+@pytest.fixture(scope="module")
+def featured(outside: Listing) -> Iterator[Cluster]:
+    """A small cluster of the test file's own, for what `adminkit fit` says."""
+    with featured_slurm(nodes=3) as booted:
+        yield booted
+
+
+@pytest.fixture(scope="module")
+def featured_wide(outside: Listing) -> Iterator[Cluster]:
+    with featured_slurm(nodes=12) as booted:
+        yield booted
+
+
+@pytest.fixture
+def empty(featured: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """The small one as this process's Slurm, with nothing in its queues before and afterwards."""
+    monkeypatch.setenv("SLURM_CONF", str(featured.home / "slurm.conf"))
+    yield featured
+    emptied(featured)
+
+
+@pytest.fixture
+def empty_wide(featured_wide: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setenv("SLURM_CONF", str(featured_wide.home / "slurm.conf"))
+    yield featured_wide
+    emptied(featured_wide)
 
 
 @pytest.fixture(scope="session")

@@ -85,22 +85,23 @@ def test_a_run_that_is_killed_leaves_a_held_job_that_the_next_one_releases(site:
 
 
 def test_an_order_is_taken_back(site: Elastic) -> None:
-    """While the job runs, and while it is held."""
-    job = site.submit(TRAINS, wish="TERM@3,requeue=9,target=shell")
-    site.runs_for(job, 1)
-    site.adminkit("run", "--apply", "--no-wait", "--job", job.id, "--gpus", 4)
-    assert site.rows("revoke", job.id)[0]["did"] == "revoked"
-    assert "el1:gpus=4" in site.comment(job), "without --apply nothing is done"
-    site.adminkit("revoke", job.id, "--apply")
-    assert site.comment(job) == "ak1:lim=1200,src=e,el=1-4"
-    site.adminkit("revoke", job.id, "--apply", code=1)
+    """While the job runs, and while it is held. The first has a lead that leaves two minutes to take it back."""
+    running = site.submit(TRAINS, wish="TERM@60,requeue=9,target=shell")
+    held = site.submit(TRAINS, wish="TERM@3,requeue=9,target=shell")
+    site.runs_for(running, 1)
+    site.adminkit("run", "--apply", "--no-wait", "--job", running.id, "--gpus", 4)
+    assert site.rows("revoke", running.id)[0]["did"] == "revoked"
+    assert "el1:gpus=4" in site.comment(running), "without --apply nothing is done"
+    site.adminkit("revoke", running.id, "--apply")
+    assert site.comment(running) == "ak1:lim=1200,src=e,el=1-4"
+    site.adminkit("revoke", running.id, "--apply", code=1)
 
-    site.runs_for(job, YOUNG)
-    site.adminkit("run", "--apply", "--no-wait", "--job", job.id, "--gpus", 4)
-    until("the job to be held", lambda: site.field(job, "Reason") == HELD, 60)
-    assert [row["did"] for row in site.rows("revoke", job.id, "--apply")] == ["released"]
-    until("its next run", lambda: len(said(site, job)) == 2, 60)
-    assert said(site, job)[1].startswith("has 1 ")
+    site.runs_for(held, YOUNG)
+    site.adminkit("run", "--apply", "--no-wait", "--job", held.id, "--gpus", 4)
+    until("the job to be held", lambda: site.field(held, "Reason") == HELD, 60)
+    assert [row["did"] for row in site.rows("revoke", held.id, "--apply")] == ["released"]
+    until("its next run", lambda: len(said(site, held)) == 2, 60)
+    assert said(site, held)[1].startswith("has 1 ")
 
 
 def test_a_held_job_whose_word_was_taken_off_by_hand_is_named(site: Elastic) -> None:

@@ -27,26 +27,13 @@ from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.operator import ADMINKIT
 from tests.cluster.harness.processes import until
-from tests.cluster.harness.requests import OTHER, USER, compare, emptied, featured, printed, wrong
+from tests.cluster.harness.requests import OTHER, USER, compare, printed, wrong
 from tests.support.builders import job as past_job
 from tests.support.builders import make_trace
 
 HOUR = 3600
 #: Requests of the random comparison; test_fit_soak.py has more.
 FEW = 20
-
-
-@pytest.fixture(scope="module")
-def spare(outside: Listing) -> Iterator[Cluster]:
-    with featured() as booted:
-        yield booted
-
-
-@pytest.fixture
-def empty(spare: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setenv("SLURM_CONF", str(spare.home / "slurm.conf"))
-    yield spare
-    emptied(spare)
 
 
 def fit(cluster: Cluster, *words: str, user: str = USER) -> tuple[dict[str, Any], list[str]]:

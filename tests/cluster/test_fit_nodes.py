@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from adminkit.cli.main import main
 from adminkit.fit import ask
 from tests.cluster.harness.cluster import Cluster
-from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
-from tests.cluster.harness.requests import USER, emptied, featured, settled
-
-
-@pytest.fixture(scope="module")
-def spare(outside: Listing) -> Iterator[Cluster]:
-    with featured() as booted:
-        yield booted
-
-
-@pytest.fixture
-def empty(spare: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setenv("SLURM_CONF", str(spare.home / "slurm.conf"))
-    yield spare
-    emptied(spare)
+from tests.cluster.harness.requests import USER, settled
 
 
 def fit(cluster: Cluster, *words: str) -> tuple[dict[str, Any], list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
 from statistics import NormalDist
 
 import pytest
@@ -14,13 +13,10 @@ from adminkit.fit import ask
 from adminkit.fit.request import Request, request
 from adminkit.slurm.will_run import user_of
 from tests.cluster.harness.cluster import Cluster
-from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.requests import (
     USER,
     compare,
-    emptied,
-    featured,
     form,
     happened,
     printed,
@@ -40,32 +36,6 @@ LATER, OVER_ASKED = 160, 120
 QUEUE, CLOSE = 6, 60
 #: GPUs of a user in the QOS `capped`.
 CAP = 4
-
-
-@pytest.fixture(scope="module")
-def small(outside: Listing) -> Iterator[Cluster]:
-    with featured() as booted:
-        yield booted
-
-
-@pytest.fixture(scope="module")
-def wide(outside: Listing) -> Iterator[Cluster]:
-    with featured(nodes=12) as booted:
-        yield booted
-
-
-@pytest.fixture
-def empty(small: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setenv("SLURM_CONF", str(small.home / "slurm.conf"))
-    yield small
-    emptied(small)
-
-
-@pytest.fixture
-def empty_wide(wide: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
-    monkeypatch.setenv("SLURM_CONF", str(wide.home / "slurm.conf"))
-    yield wide
-    emptied(wide)
 
 
 def interval(right: int, of: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections import Counter
+from collections import Counter, defaultdict
+from itertools import accumulate
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from adminkit.config import Config
-from adminkit.demo import generate, story, training
+from adminkit.demo import generate, nights, story, training
 from adminkit.demo.backfill import Wish, starts
 from adminkit.demo.meter import metered as metered_of
 from adminkit.demo.used import uses
@@ -23,8 +25,9 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.trace.connect import reader
 
 HOUR = 3600
-#: sha256 of the text of the jobs without a meter: traces that people made must stay what they are.
+#: sha256 of the text of the jobs without a meter, and of all until March: traces that people made stay what they are.
 BEFORE = "21d14e07eb99b86c5c94a8cba5f7a56ba02fe464e59afe11af399c046a7a343f"
+UNTIL_MARCH = "879ea681c3be7ff3357f1dead7c86f2d74f6140b8243d534b1de26a9ddd22ae1"
 UNTIL = END + story.DAYS * 24 * HOUR
 
 
@@ -45,17 +48,18 @@ def test_each_job_has_a_number_of_its_own_and_comes_after_the_study(study: list[
     assert min(job.submit_time for job in later) >= END > max(job.end_time or 0 for job in study)
 
 
+def in_use(jobs: list[Job]) -> int:
+    """The most GPUs at a time."""
+    starts = [(job.start_time or 0, job.gpus or 0) for job in jobs]
+    ends = [(job.end_time or 0, -(job.gpus or 0)) for job in jobs]
+    return max(accumulate(gpus for _, gpus in sorted([*starts, *ends])))
+
+
 def test_no_job_starts_before_it_may_and_no_more_gpus_are_used_than_there_are(later: list[Job]) -> None:
-    changes = []
     for job in later:
         assert job.submit_time <= (job.eligible_time or 0) < (job.start_time or 0)
         assert job.end_time == (job.start_time or 0) + (job.elapsed or 0)
-        changes += [(job.start_time or 0, job.gpus or 0), (job.end_time or 0, -(job.gpus or 0))]
-    used = most = 0
-    for _, gpus in sorted(changes):
-        used += gpus
-        most = max(most, used)
-    assert 350 < most <= 400
+    assert 350 < in_use(later) <= 400
 
 
 def test_from_february_on_single_gpu_jobs_of_gq_ask_for_a_day_at_most(later: list[Job]) -> None:
@@ -129,6 +133,51 @@ def test_earlier_jobs_are_the_same_to_the_byte(study: list[Job], later: list[Job
     assert b"energy=" not in before
     assert b"".join(generate.sacct_text([*study, *later, *metered])).startswith(before)
     assert hashlib.sha256(before).hexdigest() == BEFORE
+
+
+@pytest.fixture(scope="module")
+def april(study: list[Job], later: list[Job], metered: list[Job]) -> list[Job]:
+    return list(story.with_nights(study, [*later, *metered], generate.SEED))
+
+
+def test_the_jobs_of_april_come_when_all_others_have_ended(metered: list[Job], april: list[Job]) -> None:
+    assert max(job.end_time or 0 for job in metered) < nights.BEGIN <= min(job.submit_time for job in april)
+    numbers = [job.job_id_raw for job in april]
+    assert numbers == sorted(set(numbers)) and numbers[0] > metered[-1].job_id_raw
+    assert in_use(april) <= 400
+
+
+def test_on_some_nights_there_is_a_queue_that_is_gone_by_ten(april: list[Job]) -> None:
+    waits: defaultdict[int, list[int]] = defaultdict(list)  # by hour, JST
+    for job in april:
+        waits[((job.eligible_time or 0) // HOUR + 9) % 24].append((job.start_time or 0) - (job.eligible_time or 0))
+    medians = {hour: median(waits[hour]) for hour in waits}
+    assert min(medians[hour] for hour in (22, 23, 0, 1, 2, 3)) > 1000
+    assert {medians[hour] for hour in range(9, 21)} == {1}
+    assert max(max(waits[hour]) for hour in range(10, 21)) == 1
+
+
+def test_a_pipeline_starts_one_image_in_many_short_runs(april: list[Job], tmp_path: Path) -> None:
+    path, until = tmp_path / "april.db", nights.BEGIN + 15 * 24 * HOUR
+    wanted = Import(
+        None, path, generate.CLUSTER, kind="demo", origin="demo", site=generate.SITE, site_since=generate.BEGIN
+    )
+    import_stream(wanted, io.BytesIO(b"".join(generate.sacct_text(april))), until)
+    scope = Scope(since=nights.BEGIN, until=until, now=until, clusters=[generate.CLUSTER], everybody=True)
+    with reader(path) as db:
+        (finding,) = gather(db, Config(), scope, ["images"])
+    assert finding.subject.name == nights.CONTAINER
+    assert {name: finding.evidence[name] for name in ("starts", "users", "share")} == {
+        "starts": 1200, "users": 1, "share": 1,
+    }  # fmt: skip
+
+
+def test_all_jobs_until_march_are_the_same_to_the_byte(
+    study: list[Job], later: list[Job], metered: list[Job], april: list[Job]
+) -> None:
+    text = b"".join(generate.sacct_text([*study, *later, *metered]))
+    assert hashlib.sha256(text).hexdigest() == UNTIL_MARCH
+    assert b"".join(generate.sacct_text([*study, *later, *metered, *april])).startswith(text)
 
 
 GPUS = 8

@@ -26,6 +26,7 @@ from adminkit.trace.person import person_of
 from tests.feedback import site
 from tests.feedback.site import DAY, NOW, people, synced
 from tests.support.builders import ledger_entry
+from tests.support.japanese import spaces
 
 OFFER = Offer(MENU, RISK, None)
 CLOSED = NOW - 2 * DAY
@@ -190,6 +191,7 @@ def test_what_they_say(db: sqlite3.Connection, tmp_path: Path, slurm: Path, lang
     for letter in texts.values():
         assert "<script>" not in letter.html and "{{" not in letter.text + letter.html
         assert "\n" not in letter.subject
+        assert language == "en" or spaces(f"{letter.subject}\n{letter.text}\n{letter.html}") == []
     statement = texts["statement"]
     assert "1,319.50 points" in statement.subject and "85.00 points" in statement.text and "2026-01" in statement.text
     spent = texts["budget2026-01/80/operators/vision"]

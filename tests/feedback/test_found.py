@@ -12,6 +12,7 @@ from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 from adminkit.findings.registry import KINDS
 from adminkit.reports.page import SMALL
 from adminkit.reports.page_words import LANGUAGES
+from tests.support.japanese import spaces
 from tests.support.reports import HOSTILE
 
 SHOWN = [kind for name, kind in KINDS.items() if name not in SMALL]
@@ -32,6 +33,7 @@ def test_every_kind_has_a_sentence_of_its_own_and_every_verdict_its_advice(kind:
         assert any(name in said for name in ("gq", "ada", "resnet")) or kind.name == "outbox"
         assert bool(advice) == bool(meaning.advice)
         assert language == "en" or not meaning.advice or not advice.isascii(), "in the page's language"
+        assert language == "en" or spaces(said) + spaces(advice) == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

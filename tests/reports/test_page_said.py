@@ -16,8 +16,9 @@ from adminkit.render.html_parts import figures, report_facts
 from adminkit.render.panel_numbers import numbers
 from adminkit.render.report import Bar, Bars, Meta, Pictures, Report
 from adminkit.reports.page_notes import COUNTED, FACTS, NOTES, OUR_BARS, PICTURED, RULES
-from adminkit.reports.page_said import SAID, said_in, titled, translated
+from adminkit.reports.page_said import SAID, TERMS, said_in, titled, translated
 from adminkit.reports.page_words import WORDS
+from tests.support.japanese import between_letters
 from tests.support.reports import HOSTILE, REVIEWED
 
 #: Words that only an English sentence has; names of columns, states and settings are none.
@@ -45,7 +46,9 @@ def report(request: pytest.FixtureRequest, tmp_path: Path) -> Report:
 def test_every_line_of_a_header_is_japanese_but_for_names(report: Report) -> None:
     assert say
     lines = [(name, text) for name, text in header(report.meta, None) if name not in ("database", "clusters", "as of")]
-    assert [text for name, text in lines if text != "-" and not japanese(say(name, text) or "")] == []
+    said = [(text, say(name, text) or "") for name, text in lines if text != "-"]
+    assert [text for text, other in said if not japanese(other)] == []
+    assert [other for _, other in said if between_letters(other)] == []
 
 
 def test_every_word_of_a_picture_is_japanese_but_for_names(report: Report) -> None:
@@ -71,19 +74,41 @@ def _name(text: str) -> bool:
 @pytest.mark.parametrize(
     ("english", "other"),
     [
-        ("cpu_hours leave out 1,200 jobs of unknown CPUs", "cpu_hours は、CPUs の数が不明な 1,200 ジョブ を含みません"),
+        ("cpu_hours leave out 1,200 jobs of unknown CPUs", "cpu_hours は、CPUs の数が不明な 1,200 ジョブを含みません"),
         ("the trace knows nothing from 2026-01-01T00:00:00 on: the window ends there",
          "2026-01-01T00:00:00 以降の記録はないため、期間はそこで終わります"),
-        ("3 het jobs of unknown GPUs are in no class", "GPU 数が不明な het ジョブ 3 件 は、どのクラスにも入りません"),
+        ("3 het jobs of unknown GPUs are in no class", "GPU 数が不明な het ジョブ 3 件は、どのクラスにも入りません"),
         ("the capacity is 1,024 CPUs all the time, as the trace's header states; no node is known",
          "容量は記録のヘッダーにあるとおり常に 1,024 CPU です。ノードの記録はありません"),
         ("how the last run ended: max (was requeued as often as it asked for) 2, more 1",
          "最後の実行の終わり方: max (再投入は希望の回数まで) 2, more 1"),
+        ("93.0 % of the jobs are multi-node jobs", "ジョブの 93.0 % は複数ノードのジョブです"),
+        ("93.0 % of the jobs are multi-gpu jobs", "ジョブの 93.0 % は複数GPU のジョブです"),
+        ("of 3 jobs no energy is known; nothing is made up for them", "3 ジョブの電力量は不明です。推定はしていません"),
+        ("3 het jobs of 4 users are counted as whole jobs",
+         "利用者 4 人の het ジョブ 3 件は、1つのジョブとして数えます"),
         ("2 GPUs: 15 min for up to 1 h, 2 h for over 336 h", "2 GPU: 1 h までは 15 min、336 h 超は 2 h"),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_sentence_stands_in_its_translation(english: str, other: str) -> None:
     assert translated(english, "ja") == other
+
+
+#: What each placeholder of page_said.py may have.
+VALUES = {
+    "n": ["3"], "r": ["1-2"], "c": [f"3 {noun}s" for noun in COUNTED], "m": ["2026-01-02"], "w": ["gpu"],
+    "u": ["Memory of GPUs"], "e": ["9.3 MWh"], "l": ["2 drained, 3 down"], "s": ["ended"], "p": ["12 %"],
+    "d": ["5 min"], "t": [*TERMS, "resnet"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("english", [*SAID, *NOTES, *FACTS])
+def test_no_space_stands_between_two_japanese_letters_whatever_a_placeholder_has(english: str) -> None:
+    places = [name for _, name, _, _ in Formatter().parse(english) if name]
+    for number in range(max((len(VALUES[name[0]]) for name in places), default=1)):
+        values = {name: VALUES[name[0]][number % len(VALUES[name[0]])] for name in places}
+        said = translated(english.format(**values), "ja")
+        assert said and between_letters(said) == [], values
 
 
 @pytest.mark.parametrize(

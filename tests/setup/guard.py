@@ -173,7 +173,7 @@ def _strangers(host: Host) -> dict[int, tuple[str, str]]:
     found = {}
     for pid in pids(host.proc):
         name = next((name for name in _names(host, pid) if name in DAEMONS), "")
-        if name and start_time(pid, host.proc) is not None and not _in_a_container_of_tests(host, pid):
+        if name and start_time(pid, host.proc) is not None and not _in_a_container(host, pid):
             why = _why_no_tests(host, pid, name, known)
             if why is not None:
                 found[pid] = (name, why)
@@ -214,20 +214,32 @@ def _why_no_tests(host: Host, pid: int, name: str, known: dict[Path, set[int]]) 
     return None if ancestor > 1 else f"; {folder / LEDGER} names neither it nor its parents"
 
 
+def _in_a_container(host: Host, pid: int) -> bool:
+    """Whether the pids that a process sees are not this host's, and its ports neither: by its network, or since it is
+    in a container of tests. False where that cannot be read: only root reads the namespaces of others' processes.
+    """
+    return _is_apart(host, pid, "pid") and (_is_apart(host, pid, "net") or _in_a_container_of_tests(host, pid))
+
+
+def _is_apart(host: Host, pid: int, kind: str) -> bool:
+    """Whether a process has another namespace of this kind than this program, and than the host's first process where
+    root may read that one's."""
+    its, ours, first = (_namespace(host, one, kind) for one in (str(pid), "self", "1"))
+    return "" not in (its, ours) and its not in (ours, first)
+
+
+def _namespace(host: Host, process: str, kind: str) -> str:
+    try:
+        return str((host.proc / process / "ns" / kind).readlink())
+    except OSError:
+        return ""
+
+
 def _in_a_container_of_tests(host: Host, pid: int) -> bool:
-    """Only root gives a process other pids than its children see, and names the container in its first process."""
-    if _pids_as_seen_by(host, pid) in ("", _pids_as_seen_by(host, 1)):
-        return False
+    """The container is named in its first process, of which others are children."""
     while pid > 1 and CONTAINER not in environment(pid, host.proc):
         pid = parent(pid, host.proc)
     return pid > 1
-
-
-def _pids_as_seen_by(host: Host, pid: int) -> str:
-    try:
-        return str((host.proc / str(pid) / "ns/pid").readlink())
-    except OSError:
-        return ""
 
 
 def _folder_of(host: Host, pid: int) -> Path | None:

@@ -154,21 +154,57 @@ def without_environment(root: Path, folder: Path) -> None:
     (root / "proc/700/cwd").symlink_to(folder / "alpha" / "log")
 
 
-def in_a_namespace(root: Path, pid: int, number: int) -> None:
-    (root / f"proc/{pid}/ns").mkdir(exist_ok=True)
-    (root / f"proc/{pid}/ns/pid").symlink_to(f"pid:[{number}]")
+def in_namespaces(root: Path, process: str, **numbers: int) -> None:
+    folder = root / "proc" / process / "ns"
+    folder.mkdir(parents=True)
+    for kind, number in numbers.items():
+        (folder / kind).symlink_to(f"{kind}:[{number}]")
 
 
-def in_a_container(root: Path, folder: Path, *, mark: str = "ADMINKIT_CONTAINER=1", namespace: int = 8) -> None:
+OURS = {"pid": 7, "net": 70}
+
+
+def in_a_container(
+    root: Path,
+    folder: Path,
+    *,
+    mark: str = "ADMINKIT_CONTAINER=1",
+    own: dict[str, int] = OURS,
+    init: dict[str, int] = OURS,
+    **other: int,
+) -> None:
     """A daemon whose title took the place of its environment, below the first process of a container."""
     fake_process(root, 700, "catatonit", env=mark)
     fake_process(root, 701, "slurmd", ppid=700)
-    for pid, number in ((1, 7), (700, namespace), (701, namespace)):
-        in_a_namespace(root, pid, number)
+    for process, numbers in (("self", own), ("1", init), ("700", other), ("701", other)):
+        in_namespaces(root, process, **numbers)
 
 
-@pytest.mark.parametrize("setup", [recorded, child_of_recorded, step_of_a_test, without_environment, in_a_container])
-def test_what_a_test_started_is_no_obstacle(root: Path, tmp_path: Path, setup: Setup) -> None:
+def of_tests_on_our_ports(root: Path, folder: Path) -> None:
+    in_a_container(root, folder, pid=8, net=70)
+
+
+def of_anybody_on_its_own_ports(root: Path, folder: Path) -> None:
+    in_a_container(root, folder, mark="container=podman", pid=8, net=80)
+
+
+def where_the_first_process_is_closed(root: Path, folder: Path) -> None:
+    in_a_container(root, folder, mark="container=podman", init={}, pid=8, net=80)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        recorded,
+        child_of_recorded,
+        step_of_a_test,
+        without_environment,
+        of_tests_on_our_ports,
+        of_anybody_on_its_own_ports,
+        where_the_first_process_is_closed,
+    ],
+)
+def test_what_a_test_started_or_a_container_has_is_no_obstacle(root: Path, tmp_path: Path, setup: Setup) -> None:
     setup(root, tmp_path / "try")
     assert guard.check(host(root)) == Verdict()
 
@@ -219,11 +255,17 @@ def test_a_process_that_only_looks_like_ours_says_no_and_why(
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"mark": "container=podman"}, "somebody's Slurm that lives in containers"),
-        ({"namespace": 7}, "not in a container, whatever it says of itself"),
+        ({"mark": "container=podman", "pid": 8, "net": 70}, "somebody's Slurm in a container on the host's ports"),
+        ({"pid": 7, "net": 80}, "on the host's pids, whatever it says of itself"),
+        ({"mark": "container=podman", "pid": 8}, "its network cannot be read"),
+        ({"net": 80}, "which pids it sees cannot be read"),
+        ({"pid": 8, "net": 80, "own": {}}, "which pids we see cannot be read"),
+        ({"pid": 9, "net": 90, "init": {"pid": 9, "net": 90}}, "we are in a container, and it is the host's"),
     ],
 )
-def test_a_container_that_no_test_started_says_no(root: Path, tmp_path: Path, given: dict[str, Any], why: str) -> None:
+def test_a_daemon_that_is_not_known_to_be_in_a_container_of_its_own_says_no(
+    root: Path, tmp_path: Path, given: dict[str, Any], why: str
+) -> None:
     in_a_container(root, tmp_path, **given)
     assert guard.check(host(root)).detail == "slurmd is running (pid 701)", why
 

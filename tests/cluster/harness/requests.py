@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Final
 
 from adminkit.fit import ask
@@ -14,31 +13,12 @@ from adminkit.fit.place import Said, board, by_vectors
 from adminkit.fit.request import Request, request
 from adminkit.slurm.room import room
 from adminkit.slurm.will_run import user_of
-from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.processes import until
 
 USER, OTHER = "games", "news"
 #: What slurmctld lets wait although it never starts: 26.05 also what no node is large enough for.
 _NEVER: Final = ("BadConstraints", "PartitionConfig", "PartitionNodeLimit")
-
-
-@contextmanager
-def featured(nodes: int = 3, **more: str) -> Iterator[Cluster]:
-    """A cluster that holds users to the limits of their QOS, whose nodes have features, and which has licences."""
-    settings = {
-        "AccountingStorageEnforce": "associations,limits,qos",
-        "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=2",
-        "Licenses": "tool:3",
-    }
-    with private_slurm(nodes=nodes, **settings, **more) as booted:
-        booted.ask("sacctmgr", "-i", "add", "qos", "capped")
-        booted.ask("sacctmgr", "-i", "modify", "qos", "capped", "set", "MaxTRESPerUser=gres/gpu=4")
-        booted.ask("sacctmgr", "-i", "modify", "user", USER, "set", "qos+=capped")
-        for number in range(1, nodes + 1):
-            features = ["odd" if number % 2 else "even", *(["first"] if number == 1 else [])]
-            booted.ask("scontrol", "update", f"NodeName=n{number}", f"Features={','.join(features)}")
-        yield booted
 
 
 def emptied(cluster: Cluster) -> None:
@@ -151,16 +131,29 @@ def settled(cluster: Cluster, job: int) -> str:
     return said
 
 
+def outcome(said: str, did: str) -> str:
+    """right or wrong; unknown where nothing was said. 26.05 takes a job for more GPUs than a node has, and lets it wait
+    for ever."""
+    if said == "unknown":
+        return said
+    return "right" if said == did or (said, did) == ("never", "later") else "wrong"
+
+
+def outcomes(seen: Counter[tuple[str, str]]) -> Counter[str]:
+    """How many are right, unknown and wrong: each request is one of them."""
+    found = Counter(right=0, unknown=0, wrong=0)
+    for (said, did), many in seen.items():
+        found[outcome(said, did)] += many
+    return found
+
+
 def wrong(seen: Counter[tuple[str, str]]) -> int:
-    """Of those that said anything. 26.05 takes a job for more GPUs than a node has, and lets it wait for ever."""
-    pairs = ((said, did) for said, did in seen.elements() if said != "unknown")
-    return sum(said != did and (said, did) != ("never", "later") for said, did in pairs)
+    return outcomes(seen)["wrong"]
 
 
 def printed(seen: Counter[tuple[str, str]]) -> float:
     """The share that was right; what is not known is not."""
-    unknown = sum(many for (said, _), many in seen.items() if said == "unknown")
-    right = seen.total() - unknown - wrong(seen)
-    share = right / seen.total()
-    print(f"node vectors against real submissions: {right} of {seen.total()} right ({share:.2%}): {dict(seen)}")
+    found = outcomes(seen)
+    share = found["right"] / found.total()
+    print(f"node vectors against {found.total()} real submissions: {dict(found)}, {share:.2%} right: {dict(seen)}")
     return share
