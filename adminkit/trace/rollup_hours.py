@@ -30,23 +30,23 @@ ODD: Final = f"end_time IS NOT NULL AND start_time IS NOT NULL AND ({_EVEN}) IS 
 #: The sums of a row: runs that began in the hour, and that had their last second in it, all and those of a known size;
 #: by how much what is in use changed, and that times the seconds of the hour that had passed.
 SUMS: Final = (
-    "begun", "over", *(f"{name}_{what}" for name in SIZES for what in ("begun", "over")),
+    "started", "ended", *(f"{name}_{what}" for name in SIZES for what in ("started", "ended")),
     *(column for name in SIZES for column in (f"{name}s", f"{name}_passed")),
 )  # fmt: skip
 #: SQL: a row from which every run is gone.
-GONE: Final = "begun = 0 AND over = 0"
+GONE: Final = "started = 0 AND ended = 0"
 #: The last second of a run, or its first where it had none.
 _LAST_SECOND: Final = "max(end_time - 1, start_time)"
 
 
-def _point(at: str, passed: str, begun: int) -> str:
-    """SQL over the columns of _row: what changes at the start (`begun` 1) or at the end of a run."""
-    sign = "" if begun else "-"
+def _point(at: str, passed: str, started: int) -> str:
+    """SQL over the columns of _row: what changes at the start (`started` 1) or at the end of a run."""
+    sign = "" if started else "-"
     sums = {
-        "begun": str(begun),
-        "over": str(1 - begun),
-        **{f"{name}_begun": f"(size_{name} IS NOT NULL)" if begun else "0" for name in SIZES},
-        **{f"{name}_over": "0" if begun else f"(size_{name} IS NOT NULL)" for name in SIZES},
+        "started": str(started),
+        "ended": str(1 - started),
+        **{f"{name}_started": f"(size_{name} IS NOT NULL)" if started else "0" for name in SIZES},
+        **{f"{name}_ended": "0" if started else f"(size_{name} IS NOT NULL)" for name in SIZES},
         **{f"{name}s": f"{sign}coalesce(size_{name}, 0)" for name in SIZES},
         **{f"{name}_passed": f"{sign}coalesce(size_{name}, 0) * ({passed})" for name in SIZES},
     }
