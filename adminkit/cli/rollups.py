@@ -23,7 +23,7 @@ def rollups(
     ] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Remove them, and keep none from here on.")] = False,
 ) -> None:
-    """Compare the sums per month that the trace keeps with its runs; exit 1 where they differ."""
+    """Compare the sums per month and hour that the trace keeps with its runs; exit 1 where they differ."""
     if rebuild and drop:
         raise UsageError("--rebuild and --drop exclude each other", "name one of them")
     path = find_trace(db, config.load().db)
@@ -49,5 +49,5 @@ def rollups(
         )
     print(
         f"{path}: {size.runs} runs that ended; {size.months} rows of ended_month, {size.users} of ended_month_user,"
-        f" {size.keys} keys"
+        f" {size.hours} of occupied_hour, {size.keys} keys"
     )

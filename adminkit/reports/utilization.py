@@ -9,6 +9,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Field, Pictures, Report, Trend
 from adminkit.reports.header import ends_early, header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.stats import occupied
 from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.utilization import PARTS, Part, Utilization, utilization
 from adminkit.units import show_time
@@ -32,6 +33,7 @@ FIELDS: Final = (
 )
 _KINDS: Final = {"maintenance": "in a maintenance reservation", "drained": "drained", "down": "down"}
 ALL: Final = "(all)"
+_TOO_MANY: Final = "name a shorter one with --since and --until, or longer parts"
 #: Changes of the number of nodes that a picture marks, at most.
 MOST_MARKS: Final = 4
 
@@ -133,8 +135,13 @@ def _pictures(measured: Utilization) -> Pictures | None:
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Utilization:
-    with within_parts("name a shorter one with --since and --until, or longer parts"):
+    with within_parts(_TOO_MANY):
         return utilization(trace, query.filter, query.by, query.now)
+
+
+def _from_rollups(trace: sqlite3.Connection, query: Query) -> Utilization | None:
+    with within_parts(_TOO_MANY):
+        return occupied.utilization(trace, query.filter, query.by, query.now)
 
 
 SPEC: Final = ReportSpec(
@@ -148,4 +155,5 @@ SPEC: Final = ReportSpec(
     pictures=True,
     every_end=True,
     operators=("only operators may see what all users together used", "adminkit report states has your own jobs"),
+    from_rollups=_from_rollups,
 )

@@ -2,8 +2,8 @@
 
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
 `end_time` is the first second of the month of the end, `elapsed` and `req_limit` are upper edges of bins. A window is
-made of whole months. Of a month of which the window has a part, that part is read from the rows, or the other part is
-and is taken away: whichever is shorter. From the rows come runs without an end, and the few that another run's row
+made of whole months, and one that ends now has all of this month. Of a month of which it has a part, that part is read
+from the rows, or the other part is and is taken away: whichever is shorter. From the rows come runs without an end, and the few that another run's row
 makes checkpoint runs.
 """
 
@@ -134,7 +134,7 @@ def sums(
     columns = ", ".join(GROUPS[name] for name in by) or "NULL"
     names = (*SUMS, *(name for what in counts for name in COUNTS[what].values()))
     whose = bool(chosen.users or chosen.accounts or set(by) & set(WHOSE) or "day" in counts)
-    every = [*_ended(chosen, "ended_month_user" if whose else "ended_month", counts)]
+    every = [*_ended(_up_to_the_last(db, chosen), "ended_month_user" if whose else "ended_month", counts)]
     apart = " UNION ALL ".join(_apart(limits or "limited" in by, counts))
     every.append(f"SELECT * FROM ({apart}) WHERE {selection.within}")
     rows = db.execute(
@@ -175,6 +175,13 @@ def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
         ],
         runs.get(None, 0),
     )
+
+
+def _up_to_the_last(db: sqlite3.Connection, chosen: Filter) -> Filter:
+    """The same window, open where nothing ended at its end or later: its last month is a whole one then."""
+    if chosen.until is None or db.execute("SELECT 1 FROM run WHERE end_time >= ? LIMIT 1", (chosen.until,)).fetchone():
+        return chosen
+    return replace(chosen, until=None)
 
 
 def _ended(chosen: Filter, table: str, counts: Sequence[str]) -> list[str]:

@@ -159,9 +159,13 @@ class LeftOut:
         self._rules = bytearray()  # of each job that is left out
         db.create_function("left_out", 1, self._rules.append)  # answers NULL: the condition does not hold
 
+    def by_rule(self) -> dict[str, int]:
+        """How many jobs each rule left out, in the order applied."""
+        return {name: self._rules.count(k) for k, name in enumerate(self._chosen.rules, start=1)}
+
     def counts(self, jobs: int) -> dict[str, int]:
-        """How many jobs each rule left out, in the order applied, when `jobs` were taken."""
-        excluded = {name: self._rules.count(k) for k, name in enumerate(self._chosen.rules, start=1)}
+        """The same, with those that the window left out, when `jobs` were taken."""
+        excluded = self.by_rule()
         if self._chosen.within != "TRUE":
             everything = int(self._db.execute("SELECT count(*) FROM run").fetchone()[0])
             excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}

@@ -17,12 +17,13 @@ from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import blocks, taken
-from adminkit.stats.window import END, OPEN, clamped, known_times
+from adminkit.stats.window import END, OPEN, Known, clamped, known_times
 from adminkit.trace.run_view import TOO_LONG
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+HOUR: Final = 3600
 #: Lengths of the parts of the window.
 PARTS: Final = ("month", "week", "day", "hour")
 
@@ -30,7 +31,7 @@ PARTS: Final = ("month", "week", "day", "hour")
 _ELAPSED: Final = f"""CASE WHEN end_time IS NOT NULL THEN elapsed
     WHEN elapsed IS NULL OR elapsed < 0 THEN max({OPEN} - start_time - coalesce(suspended, 0), 0)
     WHEN state = 'SUSPENDED' THEN elapsed ELSE elapsed + max({OPEN} - seen_open, 0) END"""
-_COLUMNS: Final = ("start_time", END, _ELAPSED, "size_gpus", "size_cpus", "size_nodes", "end_time IS NULL")
+COLUMNS: Final = ("start_time", END, _ELAPSED, "size_gpus", "size_cpus", "size_nodes", "end_time IS NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Utilization:
     overall: Part | None
     jobs: int
     open: int  # of these, still running
-    partial: int  # of these, runs with fewer CPUs than their nodes have at least
+    partial: bool  # whether one of them had fewer CPUs than its nodes have at least
     until: int | None  # nothing is known from here on
     unknown: Mapping[str, int]  # resource -> runs of which the number is unknown
     capacity: Capacity
@@ -77,40 +78,63 @@ class Utilization:
     @property
     def nodes_shared(self) -> bool:
         """Whether runs may have shared nodes: each then has the whole node in its node-hours."""
-        return self.partial > 0 or any((part.hours["node"].share or 0) > 1 for part in self.parts)
+        return self.partial or any((part.hours["node"].share or 0) > 1 for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the hours are put into: the parts of the window, and the machine in them."""
+
+    part: str
+    times: Sequence[int]  # edges
+    zone: tzinfo | None
+    clusters: Sequence[str]
+    least_cpus: int | None  # of a node
+    until: int | None
+    machine: Capacity
+    span: tuple[int | None, int | None]
 
 
 def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tzinfo | None = None) -> Utilization:
-    """Add up the runs that ran in the window of `chosen`, which ends now at the latest, for each `part` of it.
+    """Add up the runs that ran in the window of `chosen`, which ends now at the latest, for each `part` of it. Where
+    the window is open it begins with the hour of the first start.
 
     ValueError where the window has too many parts.
     """
     with snapshot(db):
-        there = known_times(db, chosen, now)
-        within = clamped(chosen, there, now)
-        times = edges(*within, part, tz) if within else []
-        names = tuple(chosen.clusters) or tuple(clusters(db))
-        selection = _running(
-            select(replace(chosen, since=None, until=None, min_elapsed=None), limits=False), chosen, now
-        )
-        runs, tally = taken(db, selection, (), _COLUMNS), _Tally(times, least_cpus(db, names))
-        machine = capacity(db, names, chosen.queues, times)
-        ends = span(db)
+        frame = framed(db, chosen, known_times(db, chosen, now), part, now, tz)
+        runs, tally = taken(db, running(chosen, now), (), COLUMNS), Tally(frame.times, frame.least_cpus)
     for block in blocks(runs.jobs):
         tally.add([column[block] for column in runs.numbers])
+    return summed(frame, tally, runs.excluded)
+
+
+def framed(db: sqlite3.Connection, chosen: Filter, there: Known, part: str, now: int, tz: tzinfo | None) -> Frame:
+    """The Frame of `chosen` in a trace that has what `there` says. ValueError as utilization()."""
+    if chosen.since is None and there.first is not None:
+        there = replace(there, first=there.first - there.first % HOUR)
+    within = clamped(chosen, there, now)
+    times = edges(*within, part, tz) if within else []
+    names = tuple(chosen.clusters) or tuple(clusters(db))
+    machine = capacity(db, names, chosen.queues, times)
+    return Frame(part, times, tz, names, least_cpus(db, names), there.until, machine, span(db))
+
+
+def summed(frame: Frame, tally: Tally, excluded: Mapping[str, int]) -> Utilization:
+    """What `tally` has added up for the parts of the frame."""
     parts = [
-        Part(label(begin, part, tz), begin, end, *tally.of(place, machine))
-        for place, (begin, end) in enumerate(pairwise(times))
+        Part(label(begin, frame.part, frame.zone), begin, end, *tally.of(place, frame.machine))
+        for place, (begin, end) in enumerate(pairwise(frame.times))
     ]
-    whole, zone = _overall(parts, tally.jobs), zones(times, tz)
     return Utilization(
-        parts, whole, tally.jobs, tally.open, tally.partial, there.until, tally.unknown, machine, zone, runs.excluded,
-        names, ends,
+        parts, _overall(parts, tally.jobs), tally.jobs, tally.open, tally.partial, frame.until, tally.unknown,
+        frame.machine, zones(frame.times, frame.zone), excluded, frame.clusters, frame.span,
     )  # fmt: skip
 
 
-def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
+def running(chosen: Filter, now: int) -> Selection:
     """The runs that ran in the window. What never started is left out by name, not by the window."""
+    selection = select(replace(chosen, since=None, until=None, min_elapsed=None), limits=False)
     inside, params = [], {"now": now}
     if chosen.since is not None:
         inside.append(f"({END} > :since OR start_time >= :since)")
@@ -129,14 +153,14 @@ def _running(selection: Selection, chosen: Filter, now: int) -> Selection:
 
 
 @dataclass(slots=True)
-class _Tally:
+class Tally:
     """Sums for each part of the window, block by block."""
 
     times: Sequence[int]  # edges
     least_cpus: int | None  # of a node
     jobs: int = 0
     open: int = 0
-    partial: int = 0
+    partial: bool = False
     unknown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESOURCES, 0))
     used: dict[str, NDArray[Any]] = field(default_factory=dict)
     ran: NDArray[Any] | None = None  # runs for each part
@@ -150,7 +174,7 @@ class _Tally:
         self.open += int(still.sum())
         if self.least_cpus is not None:
             _, cpus, nodes = sizes
-            self.partial += int((cpus < nodes * self.least_cpus).sum())
+            self.partial = self.partial or bool((cpus < nodes * self.least_cpus).any())
         for name, size in zip(RESOURCES, sizes, strict=True):
             known = ~np.isnan(size)
             self.unknown[name] += int(len(start) - known.sum())

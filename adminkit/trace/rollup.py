@@ -1,7 +1,8 @@
-"""The rollups: sums of runs that ended, per UTC month. docs/adr/0015-rollups.md has the reasons.
+"""The rollups: sums of runs that ended, per UTC month, and what was in use, per UTC hour. docs/adr/0015-rollups.md has
+the reasons.
 
 `ended_month` has a row for each month and key of everybody's, `ended_month_user` for each month and key with user and
-account. While a trace keeps rollups (`rollup_kept` has a row), triggers on `job` add and subtract what rollup_row.py
+account, `occupied_hour` (rollup_hours.py) for each hour in which a run of a key began or ended. While a trace keeps rollups (`rollup_kept` has a row), triggers on `job` add and subtract what rollup_row.py
 says: whoever writes a row corrects the sums in the same transaction.
 """
 
@@ -11,11 +12,12 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from adminkit.trace import rollup_hours as hours
 from adminkit.trace.rollup_row import COUNTED, FROM, KEYS, MAY_BE_NULL, TABLES, WHOSE, image
 from adminkit.trace.transaction import transaction
 
 #: Of what the tables hold. A release that changes it counts one up; rollups of another version are not read.
-VERSION: Final = 2
+VERSION: Final = 3
 
 
 def _unique(name: str, table: str = "") -> str:
@@ -50,14 +52,18 @@ CREATE: Final = (
     f"CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, {', '.join(map(_declared, KEYS))}, everybody INTEGER) STRICT",
     f"CREATE UNIQUE INDEX rollup_key_all ON rollup_key ({', '.join(map(_unique, KEYS))})",
     *(statement for table in TABLES for statement in _ended(table)),
+    *hours.CREATE,
 )
 #: Their names.
-NAMES: Final = ("rollup_kept", "rollup_key", *TABLES)
+NAMES: Final = ("rollup_kept", "rollup_key", *TABLES, hours.KEY_TABLE, hours.TABLE)
 #: Those that version 1 had besides.
-_FORMER: Final = ("ended_day", "occupied_hour", "rollup_queue")
+_FORMER: Final = ("ended_day", "rollup_queue")
 _TRIGGERS: Final = ("rollup_insert", "rollup_update", "rollup_delete")
 #: SQL: what removes the rows from which every run is gone. Runs may be subtracted before others are added.
-EMPTY: Final = tuple(f"DELETE FROM {table} WHERE jobs = 0" for table in TABLES)
+EMPTY: Final = (
+    *(f"DELETE FROM {table} WHERE jobs = 0" for table in TABLES),
+    f"DELETE FROM {hours.TABLE} WHERE {hours.GONE}",
+)
 
 
 def key_of(value: Callable[[str], str], what: str = "id") -> str:
@@ -117,6 +123,7 @@ def _change() -> list[str]:
         sums = ", ".join(f"NEW.sign * {name}" for name in names)
         rows = f"SELECT month, {_KEY_OF[table]}, {sums} FROM ({image(of_row, COUNTED[table])}) AS i WHERE TRUE"
         body += [add_ended(table, rows), f"DELETE FROM {table} WHERE jobs = 0 AND NEW.sign < 0"]
+    body += hours.change(of_row)
     return [
         f"CREATE VIEW rollup_change AS SELECT 0 AS sign, {', '.join(FROM)} FROM job WHERE FALSE",
         f"CREATE TRIGGER rollup_put INSTEAD OF INSERT ON rollup_change BEGIN {'; '.join(body)}; END",
@@ -155,10 +162,14 @@ def _from_jobs(table: str) -> str:
     return f"SELECT month, {_PARTS[table]}, {sums} FROM ({image(_ENDED_ROWS, COUNTED[table])}) GROUP BY {groups}"
 
 
-#: SQL: the same as it is kept.
-KEPT: Final = tuple(
-    f"SELECT month, {', '.join(KEYS)}, {', '.join(names)} FROM {table} JOIN rollup_key ON id = key"
-    for table, names in TABLES.items()
+#: SQL: the tables as the rows of job say, and as they are kept.
+RIGHT: Final = (*map(_from_jobs, TABLES), hours.from_jobs("job"))
+KEPT: Final = (
+    *(
+        f"SELECT month, {', '.join(KEYS)}, {', '.join(names)} FROM {table} JOIN rollup_key ON id = key"
+        for table, names in TABLES.items()
+    ),
+    hours.KEPT,
 )
 
 
@@ -166,6 +177,7 @@ KEPT: Final = tuple(
 DROP: Final = (
     *(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS),
     "DROP VIEW IF EXISTS rollup_change",
+    hours.DROP_ODD,
     *(f"DROP TABLE IF EXISTS {name}" for name in (*NAMES, *_FORMER)),
     *CREATE,
 )
@@ -181,6 +193,7 @@ class Size(NamedTuple):
 
     months: int
     users: int
+    hours: int
     keys: int
     runs: int
 
@@ -211,6 +224,8 @@ def rebuild(db: sqlite3.Connection, now: int) -> Size:
                 f"INSERT INTO {table} (month, key, {sums})"
                 f" SELECT month, {_KEY_OF[table]}, {sums} FROM ({_from_jobs(table)}) AS i"
             )
+        for statement in hours.rebuild():
+            db.execute(statement)
         for statement in (*triggers(), keep(now)):
             db.execute(statement)
     return size(db)
@@ -233,23 +248,24 @@ def forget_keys(db: sqlite3.Connection) -> None:
             db.execute(statement)
         used = " UNION ".join(f"SELECT key FROM {table}" for table in TABLES)
         db.execute(f"DELETE FROM rollup_key WHERE id NOT IN ({used})")
+        db.execute(f"DELETE FROM {hours.KEY_TABLE} WHERE id NOT IN (SELECT key FROM {hours.TABLE})")
 
 
 def size(db: sqlite3.Connection) -> Size:
     """How large the rollups are."""
-    months, users, keys = (
-        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in (*TABLES, "rollup_key")
+    months, users, of_hours, keys = (
+        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in (*TABLES, hours.TABLE, "rollup_key")
     )
     (runs,) = db.execute("SELECT coalesce(sum(jobs), 0) FROM ended_month").fetchone()
-    return Size(months, users, keys, int(runs))
+    return Size(months, users, of_hours, keys, int(runs))
 
 
 def check(db: sqlite3.Connection) -> Differences:
     """Compare the tables with the runs. The caller holds a transaction, or nobody writes."""
     wrong = missing = 0
-    for table, kept in zip(TABLES, KEPT, strict=True):
-        wrong += _only(db, kept, _from_jobs(table))
-        missing += _only(db, _from_jobs(table), kept)
+    for right, kept in zip(RIGHT, KEPT, strict=True):
+        wrong += _only(db, kept, right)
+        missing += _only(db, right, kept)
     return Differences(wrong, missing)
 
 

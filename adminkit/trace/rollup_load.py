@@ -1,7 +1,7 @@
 """The rollups in a load of many rows by adminkit-ingest: it sums up what its statements store, in its transaction.
 
-The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c has in C what rollup_row.py
-has in SQL. So the triggers, which take 35 µs for a row, do nothing while the rows come.
+The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c and hours.c have in C what
+rollup_row.py and rollup_hours.py have in SQL. So the triggers, which take 35 µs for a row, do nothing while the rows come.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from adminkit.trace import rollup_hours as hours
 from adminkit.trace.rollup import DROP, EMPTY, add_ended, add_everybody, add_key, keep, key_of, triggers
 from adminkit.trace.rollup_row import TABLES
 
@@ -50,6 +51,7 @@ def _bound(count: int) -> str:
 
 
 _PLACES: Final = {name: f"?{number}" for number, name in enumerate(_PARTS, start=1)}
+_HOURS_PLACES: Final = {name: f"?{number}" for number, name in enumerate(hours.KEYS, start=1)}
 _ROWS: Final = f"SELECT {rolled('NULL', {c: c for c in RUN})} FROM job WHERE end_time IS NOT NULL"
 
 
@@ -62,6 +64,9 @@ def _statements(rows: bool) -> list[str]:
         "everybody": "SELECT coalesce(everybody, id) FROM rollup_key WHERE id = ?1",
         "month": add_ended("ended_month", _bound(2 + len(TABLES["ended_month"]))),
         "user": add_ended("ended_month_user", _bound(2 + len(TABLES["ended_month_user"]))),
+        "find-of-hours": hours.key_of(_HOURS_PLACES),
+        "make-of-hours": hours.add_key(_HOURS_PLACES),
+        "hours": hours.add(_bound(2 + len(hours.SUMS))),
         **({"rows": _ROWS} if rows else {}),
     }
     return [f"{name}={sql}" for name, sql in found.items()]
@@ -77,4 +82,4 @@ def loading() -> RollupLoad:
 
 def rebuilding(now: int) -> RollupLoad:
     """Make the rollups from every row of job, and keep them from here on."""
-    return RollupLoad((*DROP, keep(now)), _statements(rows=True), triggers())
+    return RollupLoad((*DROP, keep(now)), _statements(rows=True), (hours.CREATE_ODD, *triggers()))

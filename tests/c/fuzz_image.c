@@ -1,7 +1,9 @@
 /* Any run, through what it adds to the rollups: no number is too large, and what has to hold of an image
  * holds. */
 #include "any_run.h"
+#include "hours.h"
 
+#define HOUR 3600
 #define DAY 86400
 
 static void check(const struct ak_run *run, const struct ak_image *image) {
@@ -18,12 +20,29 @@ static void check(const struct ak_run *run, const struct ak_image *image) {
         must(image->bin[i] == -1 || (image->bin[i] >= from[i] && image->bin[i] < from[i + 1]));
 }
 
+/* A run is in use from its start to its end: what it adds there it takes away here. */
+static void check_hours(const struct ak_run *run, const struct ak_hours *hours) {
+    int64_t start = run->number[AK_RUN_START].i, end = run->number[AK_RUN_END].i;
+    must(hours->hour[0] <= start && start < hours->hour[0] + HOUR);
+    must(hours->hour[1] < end + (end == start) && end <= hours->hour[1] + HOUR);
+    for (int i = 8; i < AK_HOURS_SUMS; i += 2) {
+        const int64_t *first = hours->sum[0], *last = hours->sum[1];
+        must(first[i] >= 0 && first[i] == -last[i]);
+        int64_t from = first[i] * hours->hour[0] + first[i + 1], to = last[i] * hours->hour[1] + last[i + 1];
+        must(from + to == -first[i] * (end - start));
+    }
+    must(hours->sum[0][0] == 1 && hours->sum[1][1] == 1 && hours->sum[0][1] == 0 && hours->sum[1][0] == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ak_run run = {0};
     struct ak_image image;
+    struct ak_hours hours;
     read_run(data, size, &run);
     if (ak_image(&run, &image))
         check(&run, &image);
+    if (ak_hours(&run, &hours))
+        check_hours(&run, &hours);
     return 0;
 }

@@ -1,12 +1,14 @@
 /* Any runs, put in, changed and taken away, through rolled() and the sums: what is stored is what ak_image()
- * says of those that are left, and of none nothing is. */
+ * and ak_hours() say of those that are left, and of none nothing is. */
 #include "any_run.h"
+#include "hours.h"
 #include "rollup.h"
 
 #include <stdio.h>
 
 #define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
 #define MOST_RUNS 64
+#define GIVEN 7 /* statements, before those of months */
 #define SUMS "a, b, c, d, e, f, g, h, i, j, k, l, m"
 #define PLACES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
 #define PARTS(user, account) "?1, ?2, " user ", " account ", ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
@@ -16,16 +18,21 @@
 static const char *const tables =
     "CREATE TABLE key (id INTEGER PRIMARY KEY, " SUMS ", n, everybody);"
     "CREATE TABLE month (month, key, " SUMS ", counts, PRIMARY KEY (month, key));"
-    "CREATE TABLE user (month, key, " SUMS ", counts, PRIMARY KEY (month, key));";
+    "CREATE TABLE user (month, key, " SUMS ", counts, PRIMARY KEY (month, key));"
+    "CREATE TABLE place (id INTEGER PRIMARY KEY, a, b, c);"
+    "CREATE TABLE hour (hour, key, " SUMS ", n, PRIMARY KEY (hour, key));";
 
 static struct ak_store_options options = {
-    .rollup = {.n = 4,
+    .rollup = {.n = GIVEN,
                .word = {"find=SELECT id FROM key WHERE " SAME("?3", "?4"),
                         "make-everybody=INSERT INTO key SELECT NULL, " PARTS(
                             "NULL", "NULL") ", NULL WHERE NOT EXISTS (" EVERYBODY ")",
                         "make=INSERT INTO key SELECT NULL, " PARTS(
                             "?3", "?4") ", (" EVERYBODY ") WHERE coalesce(?3, ?4) IS NOT NULL",
-                        "everybody=SELECT coalesce(everybody, id) FROM key WHERE id = ?1"}}};
+                        "everybody=SELECT coalesce(everybody, id) FROM key WHERE id = ?1",
+                        "find-of-hours=SELECT id FROM place WHERE (a, b, c) IS (?1, ?2, ?3)",
+                        "make-of-hours=INSERT INTO place VALUES (NULL, ?1, ?2, ?3)",
+                        "hours=INSERT INTO hour VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16)"}}};
 
 /* What puts a row into `table`: of its counts the sum. */
 static const char *into(const char *table, int counts, char *sql, size_t size) {
@@ -39,7 +46,7 @@ static const char *into(const char *table, int counts, char *sql, size_t size) {
 
 static void complete_options(void) {
     static char month[1024], user[1024];
-    if (options.rollup.n == 4) {
+    if (options.rollup.n == GIVEN) {
         options.rollup.word[options.rollup.n++] = into("month", AK_EVERYBODYS, month, sizeof month);
         options.rollup.word[options.rollup.n++] = into("user", AK_RUN_COUNTS, user, sizeof user);
     }
@@ -50,6 +57,7 @@ static const struct ak_run nothing = {0}; /* has not ended */
 /* What is to be stored; `whole` while it fits into 64 bits. */
 struct expected {
     int64_t sum[AK_SUMS], counts[2]; /* everybody's and users' */
+    int64_t of_hours[AK_HOURS_SUMS];
     bool whole;
 };
 
@@ -62,6 +70,11 @@ static void expect(struct expected *expected, const struct ak_run *run, int sign
     for (int i = 0; i < AK_BINS; i++)
         for (int table = i < 2 ? 0 : 1; table < 2; table++)
             expected->counts[table] += image.bin[i] >= 0 ? sign : 0;
+    struct ak_hours hours;
+    if (ak_hours(run, &hours))
+        for (int i = 0; i < 2 * AK_HOURS_SUMS; i++)
+            expected->of_hours[i % AK_HOURS_SUMS] +=
+                sign * hours.sum[i / AK_HOURS_SUMS][i % AK_HOURS_SUMS]; /* less than 2^36 each */
 }
 
 static void bind(sqlite3_stmt *rolled, int place, const struct ak_run *run) {
@@ -108,6 +121,11 @@ static void compare(struct ak_store *store, const struct expected *expected) {
                  i < AK_SUMS ? "month" : "user");
         int64_t found = ask(store, sql), due = expected->sum[i % AK_SUMS];
         must(due > (INT64_C(1) << 52) || due < -(INT64_C(1) << 52) || found == due);
+    }
+    for (int i = 0; i < AK_HOURS_SUMS; i++) {
+        char sql[80];
+        snprintf(sql, sizeof sql, "SELECT total(%c) FROM hour", 'a' + i);
+        must(ask(store, sql) == expected->of_hours[i]);
     }
     must(ask(store, "SELECT total(counts) FROM month") == expected->counts[0]);
     must(ask(store, "SELECT total(counts) FROM user") == expected->counts[1]);
@@ -170,7 +188,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (whole && expected.whole)
         compare(&store, &expected);
     if (whole && none)
-        must(ask(&store, "SELECT (SELECT count(*) FROM month) + (SELECT count(*) FROM user)") == 0);
+        must(ask(&store, "SELECT (SELECT count(*) FROM month) + (SELECT count(*) FROM user)"
+                         " + (SELECT count(*) FROM hour)") == 0);
     ak_rollup_close(&store);
     sqlite3_close(store.db);
     return 0;

@@ -208,6 +208,8 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "rollup_change",
         "ended_month_user",
         "ended_month",
+        "occupied_hour",
+        "occupied_key",
         "ledger_scheme",
         "power_curve",
         "_sqlite_migrations",

@@ -149,6 +149,24 @@ def test_a_window_is_whole_months_and_the_nearer_part_of_one_at_each_end() -> No
             assert months or (low is not None and high is not None and high - low <= 31 * DAY)
 
 
+@pytest.mark.parametrize(
+    ("until", "read_rows", "why"),
+    [
+        (HOUR, True, "runs ended later in that month"),
+        (9 * DAY, False, "nothing ended later: its month is whole"),
+    ],
+)
+def test_a_window_until_now_reads_no_run_of_its_month(
+    db: sqlite3.Connection, until: int, read_rows: bool, why: str
+) -> None:
+    said = list[str]()
+    db.execute("UPDATE job SET end_time = ?", (MONDAY + 2 * HOUR,))
+    db.set_trace_callback(said.append)
+    found = read.sums(db, Filter(until=MONDAY + until, states=(), min_elapsed=0, checkpoint_code=85), limits=False)
+    assert found is not None and found.groups.get((), {"jobs": 0})["jobs"] == (0 if read_rows else 2)
+    assert any("SELECT * FROM run WHERE end_time >=" in one for one in said) is read_rows, why
+
+
 def test_a_check_finds_what_somebody_changed_by_hand(db: sqlite3.Connection) -> None:
     db.execute(
         "UPDATE ended_month SET jobs = jobs + 1 WHERE (month, key) IN (SELECT month, key FROM ended_month LIMIT 1)"

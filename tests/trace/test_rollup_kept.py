@@ -86,7 +86,7 @@ def test_rollups_of_another_version_are_not_read_and_are_made_anew(tmp_path: Pat
 
 
 #: Tables of version 1 alone.
-FORMER = ("ended_day", "occupied_hour", "rollup_queue")
+FORMER = ("ended_day", "rollup_queue")
 
 
 class Broken(io.RawIOBase):

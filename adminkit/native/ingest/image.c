@@ -6,21 +6,41 @@
 #define MINUTE 60
 #define HOUR 3600
 #define DAY (24 * HOUR)
-#define LAST 253402300799  /* 9999-12-31T23:59:59Z, the last second that has a month */
-#define TOO_LONG INT32_MAX /* seconds: durations from here on are nonsense */
-#define MOST (1 << 24)     /* nodes, CPUs or GPUs of one run */
-#define PERCENT 5          /* width of a bin of accuracy */
+#define PERCENT 5 /* width of a bin of accuracy */
 #define OVER (100 + PERCENT)
 #define MILLION 1000000
 #define MOST_ACCURATE 1000000000
 
-enum { NODES, CPUS, GPUS, SIZES };
-
 static const int32_t edges[AK_ELAPSED_BINS] = {
-    0,         10,         30,         60,         120,          300,       600,       900,
-    1200,      1800,       2700,       1 * HOUR,   3 * HOUR / 2, 2 * HOUR,  3 * HOUR,  4 * HOUR,
-    6 * HOUR,  8 * HOUR,   12 * HOUR,  16 * HOUR,  24 * HOUR,    36 * HOUR, 48 * HOUR, 72 * HOUR,
-    96 * HOUR, 168 * HOUR, 336 * HOUR, 720 * HOUR, TOO_LONG - 1,
+    0,
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1200,
+    1800,
+    2700,
+    1 * HOUR,
+    3 * HOUR / 2,
+    2 * HOUR,
+    3 * HOUR,
+    4 * HOUR,
+    6 * HOUR,
+    8 * HOUR,
+    12 * HOUR,
+    16 * HOUR,
+    24 * HOUR,
+    36 * HOUR,
+    48 * HOUR,
+    72 * HOUR,
+    96 * HOUR,
+    168 * HOUR,
+    336 * HOUR,
+    720 * HOUR,
+    AK_TOO_LONG - 1,
 };
 
 static struct ak_number some(int64_t i) {
@@ -32,7 +52,7 @@ static struct ak_number either(struct ak_number a, struct ak_number b) {
 }
 
 static bool counts(struct ak_number seconds) {
-    return seconds.known && seconds.i >= 0 && seconds.i < TOO_LONG;
+    return seconds.known && seconds.i >= 0 && seconds.i < AK_TOO_LONG;
 }
 
 /* Which bin, or -1. */
@@ -61,7 +81,7 @@ static struct ak_number ran_upto(struct ak_number elapsed) {
     return !counts(elapsed) ? (struct ak_number){0}
                             : some(elapsed.i <= 0        ? 0
                                    : elapsed.i <= MINUTE ? MINUTE
-                                                         : TOO_LONG - 1);
+                                                         : AK_TOO_LONG - 1);
 }
 
 /* The day of a time; also of one before 1970. */
@@ -74,7 +94,7 @@ static int64_t day_of(int64_t time) {
  * 30, 31 days, twice. */
 static int64_t month_of(int64_t time) {
     int64_t day = day_of(time);
-    if (time < 0 || time > LAST)
+    if (time < 0 || time > AK_LAST)
         return day;
     int64_t days = time / DAY + 719468; /* since 0000-03-01 */
     int64_t in_era = days % 146097;     /* of 400 years */
@@ -95,10 +115,15 @@ static struct ak_number req_limit(const struct ak_run *run) {
         limit = first;
     else if (limit.i <= 0)
         limit.known = false;
-    return limit.known && limit.i < TOO_LONG ? limit : (struct ak_number){0};
+    return limit.known && limit.i < AK_TOO_LONG ? limit : (struct ak_number){0};
 }
 
-static struct ak_slice class_of(struct ak_number nodes, struct ak_number gpus) {
+struct ak_number ak_size_of(const struct ak_run *run, enum ak_size size) {
+    return either(run->number[AK_RUN_NODES + size], run->number[AK_RUN_REQ_NODES + size]);
+}
+
+struct ak_slice ak_class_of(const struct ak_run *run) {
+    struct ak_number nodes = ak_size_of(run, AK_NODES), gpus = ak_size_of(run, AK_GPUS);
     const char *word = nodes.known && nodes.i > 1  ? "multi-node"
                        : !gpus.known || gpus.i < 0 ? NULL
                        : gpus.i > 1                ? "multi-gpu"
@@ -132,8 +157,7 @@ static void set_key(const struct ak_run *run, struct ak_number limit, struct ak_
                                      AK_RUN_STATE,   AK_RUN_LIMIT_KIND, AK_RUN_LIMIT_SOURCE, AK_RUN_SOURCE};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         image->key_text[i] = run->text[kept[i]];
-    image->key_text[AK_KEY_TEXTS - 1] =
-        class_of(either(n[AK_RUN_NODES], n[AK_RUN_REQ_NODES]), either(n[AK_RUN_GPUS], n[AK_RUN_REQ_GPUS]));
+    image->key_text[AK_KEY_TEXTS - 1] = ak_class_of(run);
     image->key_number[0] = upto(limit);
     image->key_number[1] = some(acting(run));
     image->key_number[2] = some(checkpoint(run));
@@ -142,10 +166,10 @@ static void set_key(const struct ak_run *run, struct ak_number limit, struct ak_
 }
 
 /* The sizes; 0 for one that is unknown or nonsense. */
-static void set_sizes(const struct ak_run *run, int64_t size[SIZES], bool known[SIZES]) {
-    for (int i = 0; i < SIZES; i++) {
-        struct ak_number one = either(run->number[AK_RUN_NODES + i], run->number[AK_RUN_REQ_NODES + i]);
-        known[i] = one.known && one.i >= 0 && one.i <= MOST;
+static void set_sizes(const struct ak_run *run, int64_t size[AK_SIZES], bool known[AK_SIZES]) {
+    for (int i = 0; i < AK_SIZES; i++) {
+        struct ak_number one = ak_size_of(run, (enum ak_size)i);
+        known[i] = one.known && one.i >= 0 && one.i <= AK_MOST;
         size[i] = known[i] ? one.i : 0;
     }
 }
@@ -153,8 +177,8 @@ static void set_sizes(const struct ak_run *run, int64_t size[SIZES], bool known[
 bool ak_image(const struct ak_run *run, struct ak_image *image) {
     const struct ak_number *n = run->number;
     struct ak_number elapsed = n[AK_RUN_ELAPSED], limit = req_limit(run), wait = {0};
-    int64_t size[SIZES], end = n[AK_RUN_END].i, unused = 0;
-    bool known[SIZES], ran = counts(elapsed), limited = ran && above_0(limit);
+    int64_t size[AK_SIZES], end = n[AK_RUN_END].i, unused = 0;
+    bool known[AK_SIZES], ran = counts(elapsed), limited = ran && above_0(limit);
     *image = (struct ak_image){0};
     if (!n[AK_RUN_END].known)
         return false;
@@ -177,11 +201,11 @@ bool ak_image(const struct ak_run *run, struct ak_image *image) {
     image->sum[1] = ran ? elapsed.i : 0;
     image->sum[2] = counts(wait) ? wait.i : 0;
     image->sum[3] = limit.known ? limit.i : 0;
-    for (int i = 0; i < SIZES; i++) {
+    for (int i = 0; i < AK_SIZES; i++) {
         image->sum[5 + i] = known[i];
         image->sum[8 + i] = ran ? elapsed.i * size[i] : 0;
     }
-    image->sum[11] = unused * size[CPUS];
-    image->sum[12] = unused * size[GPUS];
+    image->sum[11] = unused * size[AK_CPUS];
+    image->sum[12] = unused * size[AK_GPUS];
     return true;
 }

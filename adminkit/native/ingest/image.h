@@ -39,6 +39,13 @@ enum ak_run_number {
     AK_RUN_NUMBERS
 };
 
+#define AK_LAST 253402300799  /* 9999-12-31T23:59:59Z, the last second that has a month */
+#define AK_TOO_LONG INT32_MAX /* seconds: durations from here on are nonsense */
+#define AK_MOST (1 << 24)     /* nodes, CPUs or GPUs of one run */
+
+/* In the order of the columns. */
+enum ak_size { AK_NODES, AK_CPUS, AK_GPUS, AK_SIZES };
+
 /* A text of NULL and a number that is not known are SQL's NULL. */
 struct ak_number {
     int64_t i;
@@ -49,6 +56,12 @@ struct ak_run {
     struct ak_slice text[AK_RUN_TEXTS];
     struct ak_number number[AK_RUN_NUMBERS];
 };
+
+/* How large a run was, or as large as was asked for. */
+struct ak_number ak_size_of(const struct ak_run *run, enum ak_size size);
+
+/* Its class; NULL where its GPUs are unknown. */
+struct ak_slice ak_class_of(const struct ak_run *run);
 
 /* The parts of a key, texts first; of these user and account are no parts of everybody's. */
 #define AK_KEY_TEXTS 9

@@ -103,6 +103,8 @@ static bool look_up(struct ak_numbered *numbered, struct ak_store *store, const 
     sqlite3_stmt *const in_turn[] = {numbered->find, numbered->before, numbered->make, numbered->find};
     bool found = false;
     for (size_t i = 0; i < sizeof in_turn / sizeof *in_turn && !found; i++) {
+        if (!in_turn[i])
+            continue;
         if (ask(in_turn[i], list, number, &found) != SQLITE_DONE)
             return ak_store_failed(store, "--rollup");
         if (in_turn[i] == numbered->make && sqlite3_changes(store->db)) {
@@ -145,8 +147,8 @@ bool ak_numbered_open(struct ak_numbered *numbered, struct ak_store *store, cons
     sqlite3_randomness(sizeof numbered->seed, &numbered->seed);
     return (sqlite3_prepare_v3(store->db, find, -1, SQLITE_PREPARE_PERSISTENT, &numbered->find, NULL) ==
                 SQLITE_OK &&
-            sqlite3_prepare_v3(store->db, before, -1, SQLITE_PREPARE_PERSISTENT, &numbered->before, NULL) ==
-                SQLITE_OK &&
+            (!before || sqlite3_prepare_v3(store->db, before, -1, SQLITE_PREPARE_PERSISTENT,
+                                           &numbered->before, NULL) == SQLITE_OK) &&
             sqlite3_prepare_v3(store->db, make, -1, SQLITE_PREPARE_PERSISTENT, &numbered->make, NULL) ==
                 SQLITE_OK) ||
            ak_store_failed(store, "--rollup");

@@ -1,5 +1,6 @@
 /* rollup.c - the rollups of the rows that a load stores. */
 #include "rollup.h"
+#include "hours.h"
 #include "image.h"
 #include "numbered.h"
 #include "slots.h"
@@ -12,15 +13,30 @@
 #define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
 
 /* The statements: NAME=SQL. */
-enum word { FIND, MAKE_EVERYBODY, MAKE, EVERYBODY, MONTH, USER, ROWS, WORDS };
-static const char *const names[WORDS] = {
-    "find=", "make-everybody=", "make=", "everybody=", "month=", "user=", "rows="};
+enum word {
+    FIND,
+    MAKE_EVERYBODY,
+    MAKE,
+    EVERYBODY,
+    MONTH,
+    USER,
+    FIND_OF_HOURS,
+    MAKE_OF_HOURS,
+    HOURS,
+    ROWS,
+    WORDS
+};
+static const char *const names[WORDS] = {"find=", "make-everybody=", "make=",          "everybody=", "month=",
+                                         "user=", "find-of-hours=",  "make-of-hours=", "hours=",     "rows="};
 
 /* A run that the row's statement takes away or puts in. */
 struct change {
     bool any;
     struct ak_image image; /* without the texts of its key, which are in `key` */
     struct ak_parts key;
+    bool even;
+    struct ak_hours hours; /* likewise */
+    struct ak_parts key_of_hours;
 };
 
 struct ak_rollup {
@@ -30,6 +46,8 @@ struct ak_rollup {
     struct ak_numbered keys;
     sqlite3_stmt *everybody;
     struct ak_sums user, month; /* the second is made of the first when that is put away */
+    struct ak_numbered keys_of_hours;
+    struct ak_sums hours;
 };
 
 /* ---- rolled() ---- */
@@ -66,7 +84,8 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
     if (!whole)
         return "rolled(): a column is of another type";
     change->any = ak_image(&run, &change->image);
-    change->key.n = 0;
+    change->even = change->any && ak_hours(&run, &change->hours);
+    change->key.n = change->key_of_hours.n = 0;
     if (!change->any)
         return NULL;
     for (int i = 0; i < AK_KEY_TEXTS; i++)
@@ -74,6 +93,8 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
     for (int i = 0; i < AK_KEY_NUMBERS; i++)
         whole &=
             ak_parts_number(&change->key, change->image.key_number[i].known, change->image.key_number[i].i);
+    for (int i = 0; i < AK_HOURS_PARTS && change->even; i++)
+        whole &= ak_parts_text(&change->key_of_hours, change->hours.key[i]);
     return whole ? NULL : "out of memory";
 }
 
@@ -126,13 +147,34 @@ static bool make_room(struct ak_rollup *rollup, struct ak_store *store) {
     return whole;
 }
 
-static bool add(struct ak_rollup *rollup, struct ak_store *store, const struct change *change, int sign) {
+static bool add_month(struct ak_rollup *rollup, struct ak_store *store, const struct change *change,
+                      int sign) {
     const struct ak_image *image = &change->image;
     int64_t group[AK_SUMS_GROUPS] = {image->month};
-    return !change->any ||
-           (ak_numbered_of(&rollup->keys, store, change->key.bytes, change->key.n, &group[1]) &&
-            make_room(rollup, store) &&
-            ak_sums_add(&rollup->user, store, group, image->sum, image->bin, AK_BINS, sign));
+    return ak_numbered_of(&rollup->keys, store, change->key.bytes, change->key.n, &group[1]) &&
+           make_room(rollup, store) &&
+           ak_sums_add(&rollup->user, store, group, image->sum, image->bin, AK_BINS, sign);
+}
+
+static bool add_hours(struct ak_rollup *rollup, struct ak_store *store, const struct change *change,
+                      int sign) {
+    const struct ak_parts *key = &change->key_of_hours;
+    int64_t group[AK_SUMS_GROUPS];
+    bool whole = ak_numbered_of(&rollup->keys_of_hours, store, key->bytes, key->n, &group[1]);
+    for (int i = 0; i < 2 && whole; i++) {
+        if (ak_sums_full(&rollup->hours)) {
+            whole = ak_sums_put_away(&rollup->hours, store);
+            ak_sums_forget(&rollup->hours);
+        }
+        group[0] = change->hours.hour[i];
+        whole = whole && ak_sums_add(&rollup->hours, store, group, change->hours.sum[i], NULL, 0, sign);
+    }
+    return whole;
+}
+
+static bool add(struct ak_rollup *rollup, struct ak_store *store, const struct change *change, int sign) {
+    return !change->any || (add_month(rollup, store, change, sign) &&
+                            (!change->even || add_hours(rollup, store, change, sign)));
 }
 
 void ak_rollup_forget(struct ak_store *store) {
@@ -168,8 +210,8 @@ bool ak_rollup_finish(struct ak_store *store) {
     struct ak_rollup *rollup = store->rollup;
     if (rollup)
         sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
-    return !rollup ||
-           ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) && put_away(rollup, store));
+    return !rollup || ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) &&
+                       put_away(rollup, store) && ak_sums_put_away(&rollup->hours, store));
 }
 
 /* ---- open, close ---- */
@@ -208,7 +250,10 @@ bool ak_rollup_open(struct ak_store *store) {
                 SQLITE_OK ||
             ak_store_failed(store, "--rollup everybody=")) &&
            ak_sums_open(&rollup->month, store, rollup->sql[MONTH], AK_SUMS, AK_EVERYBODYS) &&
-           ak_sums_open(&rollup->user, store, rollup->sql[USER], AK_SUMS, AK_RUN_COUNTS);
+           ak_sums_open(&rollup->user, store, rollup->sql[USER], AK_SUMS, AK_RUN_COUNTS) &&
+           ak_numbered_open(&rollup->keys_of_hours, store, rollup->sql[FIND_OF_HOURS], NULL,
+                            rollup->sql[MAKE_OF_HOURS]) &&
+           ak_sums_open(&rollup->hours, store, rollup->sql[HOURS], AK_HOURS_SUMS, 0);
 }
 
 void ak_rollup_close(struct ak_store *store) {
@@ -219,8 +264,13 @@ void ak_rollup_close(struct ak_store *store) {
     ak_sums_close(&rollup->user);
     sqlite3_finalize(rollup->everybody);
     ak_numbered_close(&rollup->keys);
-    free(rollup->old.key.bytes);
-    free(rollup->new.key.bytes);
+    ak_sums_close(&rollup->hours);
+    ak_numbered_close(&rollup->keys_of_hours);
+    for (int i = 0; i < 2; i++) {
+        struct change *change = i ? &rollup->new : &rollup->old;
+        free(change->key.bytes);
+        free(change->key_of_hours.bytes);
+    }
     free(rollup);
     store->rollup = NULL;
 }

@@ -104,6 +104,8 @@ CREATE TABLE node_event (
 ) STRICT
 ;
 INSERT INTO "node_event" VALUES('alpha','n1',1500000000,1500003600,'DRAIN','disk','root',0);
+CREATE TABLE occupied_hour (hour INTEGER NOT NULL, key INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, gpu_started INTEGER NOT NULL, gpu_ended INTEGER NOT NULL, cpu_started INTEGER NOT NULL, cpu_ended INTEGER NOT NULL, node_started INTEGER NOT NULL, node_ended INTEGER NOT NULL, gpus INTEGER NOT NULL, gpu_passed INTEGER NOT NULL, cpus INTEGER NOT NULL, cpu_passed INTEGER NOT NULL, nodes INTEGER NOT NULL, node_passed INTEGER NOT NULL, PRIMARY KEY (hour, key)) STRICT, WITHOUT ROWID;
+CREATE TABLE occupied_key (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, class TEXT) STRICT;
 CREATE TABLE outbox (
     cluster TEXT NOT NULL, run TEXT NOT NULL, kind TEXT NOT NULL,
     until INTEGER NOT NULL, language TEXT NOT NULL, address TEXT NOT NULL,
@@ -189,6 +191,8 @@ CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
 CREATE UNIQUE INDEX rollup_key_all ON rollup_key (cluster, ifnull(queue, x''), ifnull(user, x''), ifnull(account, x''), ifnull(class, x''), ifnull(state, x''), limit_kind, ifnull(limit_upto, x''), limit_source, source, acting, checkpoint, ifnull(exit_code, x''), ifnull(ran_upto, x''));
 CREATE INDEX ended_month_empty ON ended_month (month) WHERE jobs = 0;
 CREATE INDEX ended_month_user_empty ON ended_month_user (month) WHERE jobs = 0;
+CREATE UNIQUE INDEX occupied_key_all ON occupied_key (cluster, ifnull(queue, x''), ifnull(class, x''));
+CREATE INDEX occupied_hour_gone ON occupied_hour (hour) WHERE started = 0 AND ended = 0;
 CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL;
 CREATE INDEX ledger_bill ON ledger (billed, person);
 CREATE TRIGGER ledger_insert BEFORE INSERT ON ledger
