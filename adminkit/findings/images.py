@@ -20,15 +20,15 @@ class Limits:
 
 KIND: Final = Kind(
     "images",
-    "a container image that is read again and again by short runs",
+    "container images of one kind that are read again and again by short runs",
     {
         "again": Verdict(
-            "warn", "put it on the nodes once, or several short runs into one job: each run reads the image"
+            "warn", "put the image on the nodes once, or several short runs into one job: each run reads it"
         )
     },
     {
-        "runs": "of this image",
-        "starts": "nodes of these runs, added up: each node reads the image for each run, unless it keeps a copy",
+        "runs": "with images of this kind",
+        "starts": "nodes of these runs, added up: each node reads an image for each run, unless it keeps a copy",
         "users": "whose runs these are",
         "short": "runs of at most ten minutes",
         "share": "short / runs",

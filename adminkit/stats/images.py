@@ -1,4 +1,4 @@
-"""How often each container image is started: by how many runs, on how many nodes, and for how long."""
+"""How often container images of each kind are started: by how many runs, on how many nodes, and for how long."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP BY cluster, container HAVING total(size_nodes) >= :least ORDER BY 4 DESC, 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """The runs of one container image on one cluster."""
+    """The runs with images of one kind (apptainer, enroot …) on one cluster."""
 
     cluster: str
     container: str
@@ -30,7 +30,7 @@ class Image:
 
 
 def images(db: sqlite3.Connection, chosen: Filter, least: int, short: int) -> list[Image]:
-    """Images that were started `least` times or more, most first. Runs of unknown nodes are left out."""
+    """Kinds of images that were started `least` times or more, most first. Runs of unknown nodes are left out."""
     selection = select(chosen, limits=False)
     given = {**selection.params, "least": least, "short": short}
     return [Image(*row) for row in db.execute(_IMAGES.format(where=selection.where), given)]
