@@ -9,7 +9,7 @@ import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, Final
@@ -218,7 +218,7 @@ class _Pump(threading.Thread):
             self.process.stdin.write(self.head)
             while chunk := self.source.read(CHUNK):
                 self.process.stdin.write(chunk)
-            self.process.stdin.close()
+            self.process.stdin.flush()
         except BrokenPipeError:
             pass  # the helper has stopped; its own words say why
         except Exception as error:  # whatever it was: the helper must not take it for the end of the input
@@ -228,6 +228,8 @@ class _Pump(threading.Thread):
                 )
             )
             self.process.kill()
+        with suppress(BrokenPipeError):  # what is left in the buffer is for nobody
+            self.process.stdin.close()
 
 
 def is_plain(stream: IO[bytes]) -> bool:
