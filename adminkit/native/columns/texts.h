@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define AK_RECENT_BITS 8
+
 /* Zeroed but for the seed it is empty. */
 struct ak_texts {
     uint32_t seed;  /* at random: users choose texts, and must not know which share a place */
@@ -16,6 +18,9 @@ struct ak_texts {
     uint32_t *hashes;
     int64_t *places; /* of a hash -> the text's number + 1; 0 for none */
     int64_t size;    /* of `places`, a power of 2; half of it is the room for texts */
+    /* Of texts that came lately the number + 1, by a hash that anybody can foresee: it saves the other one,
+     * or nothing. */
+    int64_t recent[1 << AK_RECENT_BITS];
 };
 
 /* The number of a text; -1 without memory. */
