@@ -61,6 +61,8 @@ static bool grow(struct ak_texts *texts) {
     texts->size = size;
     memset(texts->places, 0, (size_t)size * sizeof *texts->places);
     for (int64_t number = 0; number < texts->count; number++) {
+        if (number + 1 == texts->none)
+            continue;
         int64_t place = texts->hashes[number] & (size - 1);
         while (texts->places[place])
             place = (place + 1) & (size - 1);
@@ -112,9 +114,12 @@ int64_t ak_texts_number(struct ak_texts *texts, const char *text, int64_t length
 }
 
 int64_t ak_texts_nothing(struct ak_texts *texts) {
-    if (texts->count >= texts->size / 2 && !grow(texts))
-        return -1;
-    return add(texts, "", 0, 0);
+    if (texts->none == 0) {
+        if (texts->count >= texts->size / 2 && !grow(texts))
+            return -1;
+        texts->none = add(texts, "", 0, 0) + 1;
+    }
+    return texts->none - 1;
 }
 
 void ak_texts_free(struct ak_texts *texts) {

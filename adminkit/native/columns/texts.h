@@ -11,6 +11,7 @@
 struct ak_texts {
     uint32_t seed;  /* at random: users choose texts, and must not know which share a place */
     int64_t count;  /* of the texts */
+    int64_t none;   /* 1 + the number that no text has; 0 where nobody asked for it */
     int64_t *ends;  /* of each text in `bytes` */
     char *bytes;    /* of all texts, one behind the other */
     int64_t length; /* of `bytes` */
@@ -26,7 +27,7 @@ struct ak_texts {
 /* The number of a text; -1 without memory. */
 int64_t ak_texts_number(struct ak_texts *texts, const char *text, int64_t length);
 
-/* A number that no text has; -1 without memory. */
+/* The number that no text has; -1 without memory. */
 int64_t ak_texts_nothing(struct ak_texts *texts);
 
 void ak_texts_free(struct ak_texts *texts);
