@@ -26,7 +26,7 @@ from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.bundles import bundlers
 from adminkit.stats.failing import failing as measure_failing
-from adminkit.stats.failing import floods
+from adminkit.stats.failing import floods, runs
 from adminkit.stats.images import images as measure_images
 from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.queue_fit import queue_jobs
@@ -82,14 +82,16 @@ def of_users(
                 yield from idle_gpus.check(user, idle_gpus.Limits())
             if "memory" in kinds:
                 yield from memory.check(user, memory.Limits())
-    every = replace(chosen, states=(), min_elapsed=None)
-    if "failing" in kinds:
-        limits = failing.Limits()
-        for name in measure_failing(db, every, limits.runs, limits.share):
-            yield from failing.check(name, limits)
-    if "flood" in kinds:
-        for one in floods(db, every, flood.Limits().jobs):
-            yield from flood.check(one, flood.Limits())
+    if not {"failing", "flood"}.isdisjoint(kinds):
+        every = runs(db, replace(chosen, states=(), min_elapsed=None))
+        if "failing" in kinds:
+            limits = failing.Limits()
+            for name in measure_failing(every, limits.runs, limits.share):
+                yield from failing.check(name, limits)
+        if "flood" in kinds:
+            for one in floods(every, flood.Limits().jobs):
+                yield from flood.check(one, flood.Limits())
+        del every
     if "month" in kinds and chosen.until is not None:
         yield from _months(db, replace(chosen, since=chosen.until - YEAR), known)
 

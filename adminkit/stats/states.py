@@ -61,7 +61,7 @@ _VAIN_REASONS: Final = (
 _ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END"
 #: Trap: SQLite computes both sides of an AND whose value it needs; of a CASE it does not.
 _NEVER: Final = f"CASE WHEN elapsed > 0 AND elapsed < {TOO_LONG} THEN 0 ELSE ({STARTED}) IS NOT TRUE END"
-#: The end of a run that is of none of STUDY_STATES, and its place in the study: what decides is read of these runs alone.
+#: The end and the place in the study of a run of no state of the study's: what decides is read of these runs alone.
 _APART: Final = f"""CASE WHEN state IN {STUDY_STATES} THEN NULL ELSE {END} || ' ' || CASE
     WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
         OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'
@@ -157,21 +157,21 @@ def _summed(jobs: Taken, short: int) -> Iterator[tuple[Any, ...]]:
     for GPUs and CPUs the seconds, the runs with run time, and those of them of unknown size."""
     import numpy as np
 
-    elapsed = jobs.numbers[0]
-    known = (elapsed >= 0) & (elapsed < TOO_LONG)
-    number, keys = grouped(*jobs.texts, known.view(np.int8) + (known & (elapsed > short)))
+    ran_for = jobs.numbers[0]
+    known = (ran_for >= 0) & (ran_for < TOO_LONG)
+    number, keys = grouped(*jobs.texts, known.view(np.int8) + (known & (ran_for > short)))
     added = np.zeros((9, len(keys)))
     for block in blocks(jobs.jobs):
-        mine, (seconds, *sizes, never, failed) = number[block], [one[block] for one in jobs.numbers]
-        seconds = np.where(known[block], seconds, 0).astype(np.float64)
+        mine, (elapsed, *sizes, never, failed) = number[block], [one[block] for one in jobs.numbers]
+        seconds = np.where(known[block], elapsed, 0).astype(np.float64)
         ran = seconds > 0
         columns = [np.ones(len(mine)), never, failed]
         columns += [one for size in sizes for one in (seconds * size, ran, ran & np.isnan(size))]
         for to, column in zip(added, columns, strict=True):
             to += np.bincount(mine, np.nan_to_num(column), len(keys))  # whole numbers: their order does not matter
-    for (*of, state, apart, long), (many, idle, failed, *hours) in zip(keys, added.T.tolist(), strict=True):
+    for (*of, state, apart, long), (many, idle, stepped, *hours) in zip(keys, added.T.tolist(), strict=True):
         end, place = apart.split() if apart else (END_OF[state], _place(state, long))
-        yield (*of, end, place, state), int(many), int(idle), int(failed) * (end == "success"), hours[:3], hours[3:]
+        yield (*of, end, place, state), int(many), int(idle), int(stepped) * (end == "success"), hours[:3], hours[3:]
 
 
 def _place(state: str, long: int) -> str:

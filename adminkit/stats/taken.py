@@ -126,7 +126,9 @@ def add(to: NDArray[Any], number: NDArray[Any], weights: NDArray[Any]) -> None:
     import numpy as np
 
     # Trap: weights of another type than the sums' take np.add.at() twenty times as long.
-    np.add.at(to, number, (np.nan_to_num(weights) if weights.dtype.kind == "f" else weights).astype(to.dtype, copy=False))
+    np.add.at(
+        to, number, (np.nan_to_num(weights) if weights.dtype.kind == "f" else weights).astype(to.dtype, copy=False)
+    )
 
 
 def months(times: NDArray[Any]) -> Texts:

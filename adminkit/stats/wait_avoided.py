@@ -57,28 +57,46 @@ class Avoided:
 
 def wait_avoided(db: sqlite3.Connection, chosen: Filter) -> Iterator[Avoided]:
     """The queues of the jobs that `chosen` takes and that completed, by name; none of those with too few of them."""
-    import numpy as np
-
     selection = started(chosen)
     params = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
     texts, numbers = columns(db, ("cluster", "queue"), _NUMBERS, _JOBS + selection.where, params)
     number, keys = grouped(*texts)
-    of_queues = zip(keys, *(split(number, len(keys), one) for one in numbers), strict=True)
-    for (cluster, queue), *its in of_queues:
-        if (told := _of_queue(*its)) is not None:
+    # One column at a time: each is there twice no longer than it takes to split it.
+    its = [split(number, len(keys), narrow(numbers.pop(0))) for narrow in (_day, _wait, _bucket, _bucket, _size)]
+    for k, (cluster, queue) in enumerate(keys):
+        if (told := _of_queue(*(one[k] for one in its))) is not None:
             yield Avoided(cluster, queue, *told)
 
 
+def _day(at: Ints) -> Ints:
+    return at // _DAY
+
+
+def _wait(seconds: Ints) -> Ints:
+    import numpy as np
+
+    waited: Ints = np.maximum(seconds, 0)
+    return waited
+
+
+def _bucket(seconds: Ints) -> Ints:
+    return above(LIMITS, seconds)
+
+
+def _size(size: Ints) -> Ints:
+    import numpy as np
+
+    code: Ints = (np.sign(size) * buckets(abs(size)) + _SIZES).astype(np.int16) * _LIMITS
+    return code
+
+
 def _of_queue(
-    eligible: Ints, wait: Ints, elapsed: Ints, limit: Ints, size: Ints
+    day: Ints, wait: Ints, needed: Ints, asked: Ints, sizes: Ints
 ) -> tuple[int, float, float, float, float] | None:
     import numpy as np
 
-    day = eligible // _DAY
-    day -= day.min()
+    day = day - day.min()
     days = int(day.max()) + 1
-    sizes = (np.sign(size) * buckets(abs(size)) + _SIZES).astype(np.int16) * _LIMITS
-    asked, needed = above(LIMITS, limit), above(LIMITS, elapsed)
     over = asked > needed
     # By cell: waits and jobs that over-asked, waits and jobs to compare with; by day.
     sums = np.stack([*_by_cell((sizes + needed)[over], day[over], days, wait[over]),
@@ -99,10 +117,10 @@ def _of_queue(
 
 
 def _by_cell(cell: Ints, day: Ints, days: int, wait: Ints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The waits and the jobs of each cell and day; a wait below 0 is none."""
+    """The waits and the jobs of each cell and day."""
     import numpy as np
 
     code = cell.astype(np.int64) * days + day
-    sums = (np.bincount(code, weights, _CELLS * days) for weights in (np.maximum(wait, 0), None))
+    sums = (np.bincount(code, weights, _CELLS * days) for weights in (wait, None))
     waits, jobs = (one.reshape(_CELLS, days).astype(np.float64) for one in sums)
     return waits, jobs
