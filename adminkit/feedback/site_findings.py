@@ -31,7 +31,7 @@ from adminkit.stats.images import images as measure_images
 from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.queue_habits import queue_habits
-from adminkit.stats.select import Filter
+from adminkit.stats.select import Filter, by_window
 from adminkit.stats.wait_avoided import wait_avoided
 
 #: Kinds that add up over users: of queues, and of what their jobs have in common.
@@ -93,7 +93,7 @@ def of_users(
                 yield from flood.check(one, flood.Limits())
         del every
     if "month" in kinds and chosen.until is not None:
-        yield from _months(db, replace(chosen, since=chosen.until - YEAR), known)
+        yield from _months(db, by_window(db, replace(chosen, since=chosen.until - YEAR)), known)
 
 
 def _months(db: sqlite3.Connection, chosen: Filter, known: Measures) -> Iterator[Finding]:
