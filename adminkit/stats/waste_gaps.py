@@ -211,14 +211,19 @@ def _tries(runs: Held, some: NDArray[Any], gaps: _Gaps) -> tuple[NDArray[Any], N
     """
     import numpy as np
 
-    first = np.searchsorted(gaps.end, runs.eligible_time[some] + runs.elapsed[some])
-    after = np.searchsorted(gaps.end, runs.start_time[some] + runs.req_limit[some])
+    eligible, start, elapsed, limit = (
+        one[some] for one in (runs.eligible_time, runs.start_time, runs.elapsed, runs.req_limit)
+    )
+    first = np.searchsorted(gaps.end, eligible + elapsed)
+    after = np.searchsorted(gaps.end, start + limit)
     many = np.clip(after - first, 0, LOOKS)
-    which = np.repeat(np.arange(len(some)), many)
-    nth = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many) + first[which]
-    run, end = some[which], gaps.end[nth]
-    begin = np.maximum(gaps.begin[nth], runs.eligible_time[run])
-    start, long = runs.start_time[run], end - begin
-    fits = (begin < start) & (end != start) & (runs.elapsed[run] <= long) & (long < runs.req_limit[run])
-    fits &= gaps.kept[nth] <= begin
-    return which[fits], gaps.place[nth][fits], begin[fits]
+    nth = np.arange(many.sum()) + np.repeat(first - np.cumsum(many) + many, many)
+    end = gaps.end[nth]
+    begin = np.maximum(gaps.begin[nth], np.repeat(eligible, many))
+    long = end - begin
+    fits = np.flatnonzero((long >= np.repeat(elapsed, many)) & (long < np.repeat(limit, many)))
+    # Few are left: the rest is looked at for these alone.
+    which, nth = np.repeat(np.arange(len(some)), many)[fits], nth[fits]
+    begin, end = begin[fits], end[fits]
+    fits = (begin < start[which]) & (end != start[which]) & (gaps.kept[nth] <= begin)
+    return which[fits], gaps.place[nth[fits]], begin[fits]
