@@ -62,7 +62,9 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
             values, code = np.unique(code.astype(np.int64) * count + more, return_inverse=True)
             many = len(values)
         else:
-            code, many = code * count + more, many * count
+            code *= count
+            code += more
+            many *= count
     first = _first(code, many)
     there = np.flatnonzero(first >= 0)
     keys = list(zip(*(_values(column, first[there]) for column in of), strict=True))
@@ -153,11 +155,16 @@ def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Ascending codes from 0 of numbers, and how many codes there may be."""
     import numpy as np
 
-    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and (known % 1 == 0).all():
+    real = values.dtype.kind == "f"
+    known = values[~np.isnan(values)] if real else values
+    whole = not real or bool((known % 1 == 0).all())
+    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and whole:
         if len(known) < len(values):
             values = np.nan_to_num(values, nan=least - 1)  # what is unknown comes first
-        return (values.astype(np.int64) - int(least) + 1).astype(np.int32), int(most) - int(least) + 2
+        codes = np.empty(len(values), np.int32)
+        for block in blocks(len(values)):
+            codes[block] = values[block].astype(np.int64) - int(least) + 1
+        return codes, int(most) - int(least) + 2
     found, codes = np.unique(values, return_inverse=True)
     return codes, len(found)
 

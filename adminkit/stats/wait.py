@@ -201,7 +201,9 @@ def _measured(
 
     waited, packed, untold, *more = jobs.numbers
     *texts, reason = jobs.texts
-    wait, cause = np.clip(waited, 0, min(_MOST, np.iinfo(waited.dtype).max)), np.array(causes, np.int8)[reason.codes]
+    cause = np.array(causes, np.int8)[reason.codes]
+    within = not len(waited) or (waited.min() >= 0 and waited.max() <= _MOST)  # then no copy is needed
+    wait = waited if within else np.clip(waited, 0, min(_MOST, np.iinfo(waited.dtype).max))
     limit, sizes, hour = limit_buckets(packed), [buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
     mine = cause == 0
     cells, unplaced = _cells(wait, limit, mine, sizes)

@@ -18,6 +18,8 @@ SHORTEST: Final = 60
 LOOKS: Final = 100
 #: Runs that look at a time.
 BLOCK: Final = 4000
+#: Powers of two that a number of GPUs or CPUs may have.
+_POWERS: Final = 64
 
 
 class Fit(NamedTuple):
@@ -84,11 +86,12 @@ def _room_for(
 
     gpus = np.nan_to_num(runs.gpu[some])
     power = np.maximum(np.ceil(np.log2(np.where(gpus > 0, gpus, runs.cpu[some]))), 0).astype(np.int64)
-    keys = np.stack((runs.queue[some], gpus > 0, power), axis=1)
+    keys = (runs.queue[some] * 2 + (gpus > 0)) * _POWERS + power
     tried: list[tuple[NDArray[Any], ...]] = []
-    for key in np.unique(keys, axis=0):
-        mine = np.flatnonzero((keys == key).all(axis=1))
-        table = tables.table(int(key[0]), bool(key[1]), int(key[2]))
+    for key in np.unique(keys).tolist():
+        mine = np.flatnonzero(keys == key)
+        of_queue, power_of = divmod(key, _POWERS)
+        table = tables.table(of_queue // 2, of_queue % 2 > 0, power_of)
         which, *found = _tries(runs, some[mine], table)
         tried.append((mine[which], *found))
     nth, place, begin = (np.concatenate(one) for one in zip(*tried, strict=True))
@@ -211,19 +214,14 @@ def _tries(runs: Held, some: NDArray[Any], gaps: _Gaps) -> tuple[NDArray[Any], N
     """
     import numpy as np
 
-    eligible, start, elapsed, limit = (
-        one[some] for one in (runs.eligible_time, runs.start_time, runs.elapsed, runs.req_limit)
-    )
-    first = np.searchsorted(gaps.end, eligible + elapsed)
-    after = np.searchsorted(gaps.end, start + limit)
+    first = np.searchsorted(gaps.end, runs.eligible_time[some] + runs.elapsed[some])
+    after = np.searchsorted(gaps.end, runs.start_time[some] + runs.req_limit[some])
     many = np.clip(after - first, 0, LOOKS)
-    nth = np.arange(many.sum()) + np.repeat(first - np.cumsum(many) + many, many)
-    end = gaps.end[nth]
-    begin = np.maximum(gaps.begin[nth], np.repeat(eligible, many))
-    long = end - begin
-    fits = np.flatnonzero((long >= np.repeat(elapsed, many)) & (long < np.repeat(limit, many)))
-    # Few are left: the rest is looked at for these alone.
-    which, nth = np.repeat(np.arange(len(some)), many)[fits], nth[fits]
-    begin, end = begin[fits], end[fits]
-    fits = (begin < start[which]) & (end != start[which]) & (gaps.kept[nth] <= begin)
-    return which[fits], gaps.place[nth[fits]], begin[fits]
+    which = np.repeat(np.arange(len(some)), many)
+    nth = np.arange(len(which)) - np.repeat(np.cumsum(many) - many, many) + first[which]
+    run, end = some[which], gaps.end[nth]
+    begin = np.maximum(gaps.begin[nth], runs.eligible_time[run])
+    start, long = runs.start_time[run], end - begin
+    fits = (begin < start) & (end != start) & (runs.elapsed[run] <= long) & (long < runs.req_limit[run])
+    fits &= gaps.kept[nth] <= begin
+    return which[fits], gaps.place[nth][fits], begin[fits]
