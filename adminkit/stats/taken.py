@@ -161,7 +161,7 @@ def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and whole:
         if len(known) < len(values):
             values = np.nan_to_num(values, nan=least - 1)  # what is unknown comes first
-        codes = np.empty(len(values), np.int32)
+        codes: NDArray[Any] = np.empty(len(values), np.int32)
         for block in blocks(len(values)):
             codes[block] = values[block].astype(np.int64) - int(least) + 1
         return codes, int(most) - int(least) + 2
