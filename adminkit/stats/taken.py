@@ -54,11 +54,13 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
     """
     import numpy as np
 
-    code: NDArray[Any] = np.zeros(len(of[0].codes if isinstance(of[0], Texts) else of[0]), np.int32)
-    many = 1
+    code: NDArray[Any] = np.zeros(0, np.int32)
+    many = 0
     for column in of:
         more, count = (column.codes, len(column.names)) if isinstance(column, Texts) else _dense(column)
-        if many * count > _MANY:
+        if not many:
+            code, many = more.astype(np.int32, copy=isinstance(column, Texts)), count
+        elif many * count > _MANY:
             values, code = np.unique(code.astype(np.int64) * count + more, return_inverse=True)
             many = len(values)
         else:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.select import STARTED, Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, grouped, numbered, split, taken
+from adminkit.stats.taken import grouped, numbered, split, taken
+from adminkit.trace.columns import Texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,7 +135,9 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
                   for name in jobs.texts[-1].names]  # fmt: skip
         still = _still(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    return _measured(jobs, causes, part, still, names, ends)
+    texts, numbers, excluded = jobs.texts, [*jobs.numbers], jobs.excluded
+    del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB
+    return _measured(texts, numbers, excluded, causes, part, still, names, ends)
 
 
 def _still(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
@@ -190,21 +193,26 @@ class _Codes(dict[tuple[str, Any], int]):
 
 
 def _measured(
-    jobs: Taken,
+    texts: Sequence[Texts],
+    numbers: list[NDArray[Any]],
+    excluded: Mapping[str, int],
     causes: Sequence[int],
     part: str,
     still: tuple[int, int | None],
     names: Sequence[str],
     ends: tuple[int | None, int | None],
 ) -> Wait:
+    """`numbers` are taken away."""
     import numpy as np
 
-    waited, packed, untold, *more = jobs.numbers
-    *texts, reason = jobs.texts
+    waited, packed, untold, *more = numbers
+    numbers.clear()
+    *texts, reason = texts
     cause = np.array(causes, np.int8)[reason.codes]
     within = not len(waited) or (waited.min() >= 0 and waited.max() <= _MOST)  # then no copy is needed
     wait = waited if within else np.clip(waited, 0, min(_MOST, np.iinfo(waited.dtype).max))
     limit, sizes, hour = limit_buckets(packed), [buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
+    del packed, more
     mine = cause == 0
     cells, unplaced = _cells(wait, limit, mine, sizes)
     code, found = grouped(*texts, *hour)
@@ -229,7 +237,7 @@ def _measured(
     }
     overall = Group(None, None, waits_of(wait[mine]), int((~mine).sum()))
     told = int((waited < 0).sum()), int(untold.sum())
-    return Wait(groups, overall, apart, cells, unplaced, *told, *still, jobs.excluded, names, ends)
+    return Wait(groups, overall, apart, cells, unplaced, *told, *still, excluded, names, ends)
 
 
 def _in_order(group: Group) -> tuple[Any, ...]:
