@@ -26,12 +26,12 @@ from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.stats.bundles import bundlers
 from adminkit.stats.failing import failing as measure_failing
-from adminkit.stats.failing import floods
+from adminkit.stats.failing import floods, runs
 from adminkit.stats.images import images as measure_images
 from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.queue_habits import queue_habits
-from adminkit.stats.select import Filter
+from adminkit.stats.select import Filter, by_window
 from adminkit.stats.wait_avoided import wait_avoided
 
 #: Kinds that add up over users: of queues, and of what their jobs have in common.
@@ -51,12 +51,7 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
             if "default_limit" in kinds:
                 yield from default_limit.check(queue, default_limit.Limits())
     if not {"max_limit", "queue_fit"}.isdisjoint(kinds):
-        every = queue_jobs(db, replace(chosen, queues=()), now)
-        for jobs in (one for one in every if not chosen.queues or one.queue in chosen.queues):
-            if "max_limit" in kinds:
-                yield from max_limit.check(jobs, max_limit.Limits(MENU, RISK))
-            if "queue_fit" in kinds:
-                yield from queue_fit.check(queue_fit.Measure(jobs, every), queue_fit.Limits())
+        yield from _fits(db, chosen, now, kinds)
     if "waits" in kinds:
         for avoided in wait_avoided(db, chosen):
             yield from waits.check(avoided, waits.Limits())
@@ -64,6 +59,16 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
         limits = images.Limits()
         for image in measure_images(db, replace(chosen, states=(), min_elapsed=None), limits.starts, limits.short):
             yield from images.check(image, limits)
+
+
+def _fits(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str]) -> Iterator[Finding]:
+    """A function of its own: its columns are let go before the next measure."""
+    every = queue_jobs(db, replace(chosen, queues=()), now)
+    for jobs in (one for one in every if not chosen.queues or one.queue in chosen.queues):
+        if "max_limit" in kinds:
+            yield from max_limit.check(jobs, max_limit.Limits(MENU, RISK))
+        if "queue_fit" in kinds:
+            yield from queue_fit.check(queue_fit.Measure(jobs, every), queue_fit.Limits())
 
 
 def of_users(
@@ -82,16 +87,22 @@ def of_users(
                 yield from idle_gpus.check(user, idle_gpus.Limits())
             if "memory" in kinds:
                 yield from memory.check(user, memory.Limits())
-    every = replace(chosen, states=(), min_elapsed=None)
+    if not {"failing", "flood"}.isdisjoint(kinds):
+        yield from _of_every_end(db, replace(chosen, states=(), min_elapsed=None), kinds)
+    if "month" in kinds and chosen.until is not None:
+        yield from _months(db, by_window(db, replace(chosen, since=chosen.until - YEAR)), known)
+
+
+def _of_every_end(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str]) -> Iterator[Finding]:
+    named, submitted = runs(db, chosen)
     if "failing" in kinds:
         limits = failing.Limits()
-        for name in measure_failing(db, every, limits.runs, limits.share):
+        for name in measure_failing(named, limits.runs, limits.share):
             yield from failing.check(name, limits)
+    del named
     if "flood" in kinds:
-        for one in floods(db, every, flood.Limits().jobs):
+        for one in floods(submitted, flood.Limits().jobs):
             yield from flood.check(one, flood.Limits())
-    if "month" in kinds and chosen.until is not None:
-        yield from _months(db, replace(chosen, since=chosen.until - YEAR), known)
 
 
 def _months(db: sqlite3.Connection, chosen: Filter, known: Measures) -> Iterator[Finding]:

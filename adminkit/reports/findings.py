@@ -23,7 +23,7 @@ from adminkit.stats.effect import Design
 from adminkit.stats.effect import effect as measure_effect
 from adminkit.stats.estimates import estimates
 from adminkit.stats.measures import Measures
-from adminkit.stats.select import Filter
+from adminkit.stats.select import Filter, by_window
 from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
 from adminkit.trace.outbox import find
 from adminkit.units import show_bytes, show_short, show_time
@@ -80,6 +80,7 @@ def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequ
         scope.clusters, scope.since, scope.until, queues=scope.queues, users=scope.users, states=usual.states,
         min_elapsed=usual.min_elapsed, checkpoint_code=settings.checkpoint.code,
     )  # fmt: skip
+    chosen = by_window(db, chosen)
     yield from of_queues(db, chosen, scope.now, kinds)
     yield from of_users(db, chosen, kinds, scope.measures)
 

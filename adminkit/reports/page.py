@@ -37,6 +37,7 @@ from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months
 from adminkit.stats.select import Filter, check_words, clusters, span
+from adminkit.trace.columns import give_back
 from adminkit.trace.connect import reader
 from adminkit.units import show_time
 
@@ -113,6 +114,7 @@ def page(
                     nothing.append((one.title, translated(why, asked.language) or why))
                 else:
                     sections.append(_marked(one, shown, words, cluster or None))
+            give_back()
             tick(number, len(specs) + 1)
     made.document = Document(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),

@@ -45,8 +45,8 @@ LOOK: Final = f"""CASE
 # Trap: without LIMIT SQLite writes BUNDLE out wherever its name stands, and computes it as often.
 _BUNDLERS: Final = f"""
 SELECT cluster, user, count(*), total(bundle), total(elapsed * size_gpus * bundle) FROM (
-    SELECT cluster, user, elapsed, size_gpus, {_SEEN} AND coalesce({BUNDLE}, 0) AS bundle
-    FROM run WHERE class IN ('multi-gpu', 'multi-node') AND size_gpus > 0 AND user IS NOT NULL AND {{where}}
+    SELECT cluster, user, elapsed, size_gpus, CASE WHEN {_SEEN} THEN coalesce({BUNDLE}, 0) ELSE 0 END AS bundle
+    FROM run WHERE (size_gpus > 1 OR size_nodes > 1) AND size_gpus > 0 AND user IS NOT NULL AND {{where}}
     LIMIT -1
 ) GROUP BY cluster, user HAVING total(bundle) > 0 ORDER BY 5 DESC, cluster, user
 """

@@ -18,7 +18,7 @@ from adminkit.stats.efficiency import (
     sql_functions,
 )
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, as_they_come, blocks, grouped, split, taken
+from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, split, taken
 from adminkit.trace.columns import Texts
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
         mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
         counts, uses = _block(*numbers)
         for name, one in counts.items():
-            np.add.at(sums[name], mine, one)
+            add(sums[name], mine, one)
         for name, (share, reserved) in uses.items():
             some = np.flatnonzero((share >= 0) & (reserved > 0))  # a use is known, of something
             its, share, reserved = mine[some], share[some], reserved[some]

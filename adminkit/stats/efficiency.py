@@ -29,13 +29,16 @@ CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
 _STEP_MEM: Final = "coalesce(step.mem_used, CASE WHEN step.tasks = 1 THEN step.max_rss END)"
 #: SQL over a row of the view run: the memory of the largest of its steps.
 STEP_MEM: Final = f"(SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
+#: SQL: whether the trace has any step. SQLite looks once, and where there is none it looks for those of no run.
+_STEPS_KNOWN: Final = "EXISTS (SELECT 1 FROM step)"
 #: SQL over a row of the view run, where sql_functions() was called: memory() of its steps. One step needs no sweep.
-MEM_USED: Final = f"""CASE (SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN}) WHEN 0 THEN NULL
-    WHEN 1 THEN {STEP_MEM}
-    ELSE memory_of_steps(cluster, job_id_raw, submit_time) END"""
+MEM_USED: Final = f"""CASE WHEN {_STEPS_KNOWN}
+    THEN CASE (SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN}) WHEN 0 THEN NULL
+        WHEN 1 THEN {STEP_MEM}
+        ELSE memory_of_steps(cluster, job_id_raw, submit_time) END END"""
 #: The same: GPU-seconds that Slurm's plugin saw busy, NULL where it saw nothing.
-GPU_SECONDS: Final = f"""(SELECT sum(step.gpus_used * coalesce(step.elapsed, 0)) FROM step
-    WHERE {STEP_OF_RUN} AND step.gpus_used IS NOT NULL)"""
+GPU_SECONDS: Final = f"""CASE WHEN {_STEPS_KNOWN} THEN (SELECT sum(step.gpus_used * coalesce(step.elapsed, 0))
+    FROM step WHERE {STEP_OF_RUN} AND step.gpus_used IS NOT NULL) END"""
 #: The same, where sql_functions() was called: the share of GPUs, and the bytes used and there, of what Jobstats says.
 JOBSTATS: Final = tuple(
     f"CASE WHEN instr(admin_comment, 'JS1:') > 0 THEN {name}(admin_comment) END"

@@ -49,7 +49,7 @@ class Measures:
     def _once(self, name: tuple[Any, ...], db: sqlite3.Connection, chosen: Filter, make: Callable[[Filter], M]) -> M:
         # Whoever names every cluster asks for what whoever names none does.
         same = replace(chosen, clusters=()) if set(clusters(db)) == set(chosen.clusters) else chosen
-        values = (getattr(same, one.name) for one in fields(same))
+        values = (getattr(same, one.name) for one in fields(same) if one.compare)
         key = (*name, *(tuple(one) if isinstance(one, (list, tuple)) else one for one in values))
         if key not in self._known:
             self._known[key] = make(same)

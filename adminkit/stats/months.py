@@ -136,7 +136,9 @@ def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month
     params = {**counted.params, "checkpoint_code": window.checkpoint_code}
     numbers = [one.format(counts=f"({counted.reason}) = 0") for one in _NUMBERS]
     (cluster,), (at, *rest) = columns(db, ("cluster",), numbers, f"FROM run WHERE {every.where}", params)
-    number, keys = grouped(cluster, months_of(at))
+    month = months_of(at)
+    del at  # a column of ten million runs is 40 MB
+    number, keys = grouped(cluster, month)
     sums = np.zeros((10, len(keys)))
     for block in blocks(len(number)):
         for total, column in zip(sums, _columns(*(one[block].astype(np.float64) for one in rest)), strict=True):

@@ -22,16 +22,15 @@ CORE_CLASSES: Final = ("single-core", "multi-core")
 
 #: SQL: the cores of a run that is in no class of GPUs.
 _CORES: Final = "CASE WHEN coalesce({gpus}, 0) = 0 AND coalesce({nodes}, 1) <= 1 THEN {cpus} END"
-_SIZE: Final = f"""cluster, class, size_gpus, size_nodes,
+#: Of a plain job: its cluster, class, GPUs, nodes and cores.
+PLAIN_SIZE: Final = f"""cluster, class, size_gpus, size_nodes,
     {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")}"""
-#: Plain jobs. One row per cluster, class, GPUs, nodes and cores.
-PLAIN: Final = f"""
-SELECT {_SIZE}, count(*), 0
-FROM run WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3, 4, 5
-"""
-#: Of a record: the look of multi-GPU and multi-node jobs; whether it is a plain job.
-_LOOK: Final = f"CASE WHEN class IN ('multi-gpu', 'multi-node') AND het_job IS NULL THEN {LOOK} END"
-_SIZES: Final = ("size_gpus", "size_nodes", _CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus"))
+#: Of a record: the look of multi-GPU and multi-node jobs, which are those of more than one of either.
+_LOOK: Final = f"CASE WHEN (size_gpus > 1 OR size_nodes > 1) AND het_job IS NULL THEN {LOOK} END"
+#: The same, and whether it is a plain job.
+_NUMBERS: Final = ("size_gpus", "size_nodes", "size_cpus", "het_job IS NULL")
+#: The class and the cores of a job of a size.
+_CLASSED: Final = f"SELECT {class_sql(':nodes', ':gpus')}, {_CORES.format(gpus=':gpus', nodes=':nodes', cpus=':cpus')}"
 
 #: Het jobs. The n-th record of each component belongs to the n-th run of the whole job, which a requeue starts again;
 #: submission times do not tell the runs apart, since components are submitted one after the other.
@@ -99,15 +98,15 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
-        numbers = (*_SIZES, "het_job IS NULL")
-        records = taken(db, selection, ("cluster", "class", _LOOK), numbers, {"min_cpu_use": MIN_CPU_USE})
+        records = taken(db, selection, ("cluster", _LOOK), _NUMBERS, {"min_cpu_use": MIN_CPU_USE})
         rows: list[Any] = []
         looks: Counter[str | None] = Counter()
         het = False
-        for (cluster, kind, look, *size, plain), jobs in counted(*records.texts, *records.numbers):
+        for (cluster, look, gpus, nodes, cpus, plain), jobs in counted(*records.texts, *records.numbers):
             looks[look] += jobs
             if plain:
-                rows.append((cluster, kind, *size, jobs, 0))
+                kind, cores = db.execute(_CLASSED, {"gpus": gpus, "nodes": nodes, "cpus": cpus}).fetchone()
+                rows.append((cluster, kind, gpus, nodes, cores, jobs, 0))
             else:
                 het = True
         if het:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from adminkit.stats.parallelism import HET, PLAIN
+from adminkit.stats.parallelism import HET, PLAIN_SIZE
 from adminkit.stats.select import LIMITED, Filter, Selection, select
 from adminkit.stats.states import END, ENDED
 from adminkit.stats.wait import CAUSES, OTHER, started
@@ -124,7 +124,8 @@ FROM run
 WHERE {{where}}
 GROUP BY cluster, framework ORDER BY gpu_hours DESC, cpu_hours DESC, jobs DESC, cluster, framework"""
 _PARALLELISM: Final = f"""WITH counted (cluster, class, gpus, nodes, cores, jobs, components) AS (
-{PLAIN.strip()}
+SELECT {PLAIN_SIZE}, count(*), 0
+FROM run WHERE het_job IS NULL AND {{where}} GROUP BY 1, 2, 3, 4, 5
 UNION ALL
 {HET.strip()}
 )

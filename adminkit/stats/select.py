@@ -28,6 +28,8 @@ CARRIED_ON: Final = "(checkpoint OR exit_code IS :checkpoint_code)"
 STARTED: Final = (
     "start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL)"
 )
+#: How likely a condition of a window is, for SQLite's planner, so that it scans.
+_LIKELY: Final = 0.95
 #: SQL: the run has an accuracy.
 LIMITED: Final = f"(req_limit > 0 AND NOT {CARRIED_ON})"
 
@@ -49,6 +51,7 @@ class Filter:
     min_elapsed: int | None = STUDY_MIN_ELAPSED  # strictly longer jobs count; None: also those that never ran
     limit_source: str | None = None
     acting: bool = False  # only rows that may have consequences for a person
+    scanned: bool = field(default=False, compare=False)  # the trace is read row by row, not by the index of ends
     checkpoint_code: int = field(kw_only=True)  # the site's: a run that leaves with it has more to do
 
     def described(self) -> dict[str, str]:
@@ -116,10 +119,11 @@ def select(chosen: Filter, *, limits: bool, at: str = "end_time") -> Selection:
         return f"{column} IN ({', '.join(bound(value) for value in values)})"
 
     window = []
+    holds = f"likelihood({{}}, {_LIKELY})" if chosen.scanned else "{}"
     if chosen.since is not None:
-        window.append(f"{at} >= {bound(chosen.since)}")
+        window.append(holds.format(f"{at} >= {bound(chosen.since)}"))
     if chosen.until is not None:
-        window.append(f"{at} < {bound(chosen.until)}")
+        window.append(holds.format(f"{at} < {bound(chosen.until)}"))
     rules: list[tuple[str, str]] = []  # name, what must hold
     if chosen.acting:
         rules.append(("source", "acting"))
@@ -179,8 +183,21 @@ def left_out(db: sqlite3.Connection, chosen: Selection, jobs: int) -> dict[str, 
     return counted.counts(jobs)
 
 
+def by_window(db: sqlite3.Connection, chosen: Filter) -> Filter:
+    """`chosen`, to be scanned where its window has more than half of the time of the trace: the rows of an index lie
+    here and there, and take longer than those beside each other.
+    """
+    first, last = span(db)
+    if first is None or last is None:
+        return chosen
+    begin = first if chosen.since is None else max(first, chosen.since)
+    end = last if chosen.until is None else min(last, chosen.until)
+    return replace(chosen, scanned=2 * (end - begin) > last - first)
+
+
 def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
-    """`chosen` with its states and classes spelt as the trace spells them. UsageError for a word the trace lacks."""
+    """`chosen` by_window(), with its states and classes spelt as the trace spells them. UsageError for a word the trace
+    lacks."""
     for kind, words, sources in (
         ("cluster", chosen.clusters, ("run", "queue")),
         ("queue", chosen.queues, ("run", "queue")),
@@ -203,7 +220,7 @@ def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
             raise unknown_word("class", word, CLASSES)
     if chosen.limit_source and chosen.limit_source not in LIMIT_SOURCES:
         raise unknown_word("limit source", chosen.limit_source, LIMIT_SOURCES)
-    return replace(chosen, states=tuple(dict.fromkeys(states)))
+    return by_window(db, replace(chosen, states=tuple(dict.fromkeys(states))))
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:

@@ -61,25 +61,17 @@ _VAIN_REASONS: Final = (
 _ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END"
 #: Trap: SQLite computes both sides of an AND whose value it needs; of a CASE it does not.
 _NEVER: Final = f"CASE WHEN elapsed > 0 AND elapsed < {TOO_LONG} THEN 0 ELSE ({STARTED}) IS NOT TRUE END"
-_STUDY: Final = f"""CASE
-    WHEN state IN {STUDY_STATES} THEN CASE
-        WHEN ({_ELAPSED}) IS NULL THEN 'other_ends' WHEN elapsed <= :short THEN 'short'
-        WHEN state = 'TIMEOUT' THEN 'out_of_time' ELSE 'normal' END
+#: The end and the place in the study of a run of no state of the study's: what decides is read of these runs alone.
+_APART: Final = f"""CASE WHEN state IN {STUDY_STATES} THEN NULL ELSE {END} || ' ' || CASE
     WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
         OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'
     WHEN state = 'FAILED' AND {_ELAPSED} <= :short AND (exit_code IN {_USAGE} OR exit_signal IN {_NOT_BEGUN})
         OR state IN ('FAILED', 'CANCELLED', 'DEADLINE') AND {_NEVER}
             AND (reason IN {_VAIN_REASONS} OR reason GLOB '*Max*PerJob*') THEN 'wrong_parameters'
-    ELSE 'other_ends' END"""
+    ELSE 'other_ends' END END"""
 
-#: Of each run: the seconds that it ran, its size, whether it never started, whether it succeeded in spite of a step.
-_NUMBERS: Final = (
-    _ELAPSED,
-    "size_gpus",
-    "size_cpus",
-    _NEVER,
-    "coalesce(state = 'COMPLETED' AND derived_exit_code > 0, 0)",
-)
+#: Of each run: the seconds that it ran, its size, whether it never started, whether a step of it failed.
+_NUMBERS: Final = ("elapsed", "size_gpus", "size_cpus", _NEVER, "derived_exit_code > 0")
 
 
 @dataclass(slots=True)
@@ -143,9 +135,9 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
     others: Counter[str | None] = Counter()
     failed_steps = 0
     with snapshot(db):
-        jobs = taken(db, selection, ("cluster", PARTS[part], END, _STUDY, "state"), _NUMBERS, {"short": short})
+        jobs = taken(db, selection, ("cluster", PARTS[part], "state", _APART), _NUMBERS, {"short": short})
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    for (cluster, value, end, place, state), many, never, hidden, gpu, cpu in _summed(jobs):
+    for (cluster, value, end, place, state), many, never, hidden, gpu, cpu in _summed(jobs, short):
         for group in (groups.setdefault((cluster, value), Group(value, cluster)), overall):
             group.ends[end] += many
             group.study[place] += many
@@ -160,23 +152,31 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
     )
 
 
-def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
+def _summed(jobs: Taken, short: int) -> Iterator[tuple[Any, ...]]:
     """What runs have in common, and of these: their number, those that never started, those with a failed step; and
     for GPUs and CPUs the seconds, the runs with run time, and those of them of unknown size."""
     import numpy as np
 
-    number, keys = grouped(*jobs.texts)
+    ran_for = jobs.numbers[0]
+    known = (ran_for >= 0) & (ran_for < TOO_LONG)
+    number, keys = grouped(*jobs.texts, known.view(np.int8) + (known & (ran_for > short)))
     added = np.zeros((9, len(keys)))
     for block in blocks(jobs.jobs):
-        mine, (elapsed, *sizes, never, hidden) = number[block], [one[block] for one in jobs.numbers]
-        seconds = elapsed.astype(np.float64)
+        mine, (elapsed, *sizes, never, failed) = number[block], [one[block] for one in jobs.numbers]
+        seconds = np.where(known[block], elapsed, 0).astype(np.float64)
         ran = seconds > 0
-        columns = [np.ones(len(mine)), never, hidden]
+        columns = [np.ones(len(mine)), never, failed]
         columns += [one for size in sizes for one in (seconds * size, ran, ran & np.isnan(size))]
         for to, column in zip(added, columns, strict=True):
             to += np.bincount(mine, np.nan_to_num(column), len(keys))  # whole numbers: their order does not matter
-    for key, (many, idle, failed, *hours) in zip(keys, added.T.tolist(), strict=True):
-        yield key, int(many), int(idle), int(failed), hours[:3], hours[3:]
+    for (*of, state, apart, long), (many, idle, stepped, *hours) in zip(keys, added.T.tolist(), strict=True):
+        end, place = apart.split() if apart else (END_OF[state], _place(state, long))
+        yield (*of, end, place, state), int(many), int(idle), int(stepped) * (end == "success"), hours[:3], hours[3:]
+
+
+def _place(state: str, long: int) -> str:
+    """Of STUDY, where a run in one of STUDY_STATES is. `long`: 2 where it ran longer than short runs, 0 unknown."""
+    return ("other_ends", "short", "out_of_time" if state == "TIMEOUT" else "normal")[long]
 
 
 def ordered(groups: Iterable[Group], part: str) -> list[Group]:

@@ -54,15 +54,19 @@ def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ..
     """
     import numpy as np
 
-    code: NDArray[Any] = np.zeros(len(of[0].codes if isinstance(of[0], Texts) else of[0]), np.int32)
-    many = 1
+    code: NDArray[Any] = np.zeros(0, np.int32)
+    many = 0
     for column in of:
         more, count = (column.codes, len(column.names)) if isinstance(column, Texts) else _dense(column)
-        if many * count > _MANY:
+        if not many:
+            code, many = more.astype(np.int32, copy=isinstance(column, Texts)), count
+        elif many * count > _MANY:
             values, code = np.unique(code.astype(np.int64) * count + more, return_inverse=True)
             many = len(values)
         else:
-            code, many = code * count + more, many * count
+            code *= count
+            code += more
+            many *= count
     first = _first(code, many)
     there = np.flatnonzero(first >= 0)
     keys = list(zip(*(_values(column, first[there]) for column in of), strict=True))
@@ -77,7 +81,7 @@ def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple
     import numpy as np
 
     order = np.argsort(_first(number, len(keys)))
-    return np.argsort(order).astype(np.int32)[number], [keys[one] for one in order.tolist()]
+    return np.argsort(order).astype(number.dtype)[number], [keys[one] for one in order.tolist()]
 
 
 def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
@@ -125,7 +129,10 @@ def add(to: NDArray[Any], number: NDArray[Any], weights: NDArray[Any]) -> None:
     """Add to the sum of each group what its rows weigh, one row after the other; unknown weights are left out."""
     import numpy as np
 
-    np.add.at(to, number, np.nan_to_num(weights) if weights.dtype.kind == "f" else weights)
+    # Trap: weights of another type than the sums' take np.add.at() twenty times as long.
+    np.add.at(
+        to, number, (np.nan_to_num(weights) if weights.dtype.kind == "f" else weights).astype(to.dtype, copy=False)
+    )
 
 
 def months(times: NDArray[Any]) -> Texts:
@@ -150,11 +157,16 @@ def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Ascending codes from 0 of numbers, and how many codes there may be."""
     import numpy as np
 
-    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
-    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and (known % 1 == 0).all():
+    real = values.dtype.kind == "f"
+    known = values[~np.isnan(values)] if real else values
+    whole = not real or bool((known % 1 == 0).all())
+    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and whole:
         if len(known) < len(values):
             values = np.nan_to_num(values, nan=least - 1)  # what is unknown comes first
-        return (values.astype(np.int64) - int(least) + 1).astype(np.int32), int(most) - int(least) + 2
+        codes: NDArray[Any] = np.empty(len(values), np.int32)
+        for block in blocks(len(values)):
+            codes[block] = values[block].astype(np.int64) - int(least) + 1
+        return codes, int(most) - int(least) + 2
     found, codes = np.unique(values, return_inverse=True)
     return codes, len(found)
 

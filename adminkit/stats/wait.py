@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.select import STARTED, Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, grouped, numbered, split, taken
+from adminkit.stats.taken import grouped, numbered, split, taken
+from adminkit.trace.columns import Texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Who made a job wait -> SQL that holds for its reason. The first that holds counts; OTHER is for the rest.
 CAUSES: Final[Mapping[str, str]] = {
-    "queue": "coalesce(reason, 'None') IN ('None', 'Priority', 'Resources')",
+    # Trap: of more than two values SQLite makes a table, and looks into it for each row.
+    "queue": "reason IS NULL OR reason = 'None' OR reason = 'Priority' OR reason = 'Resources'",
     "array": "reason = 'JobArrayTaskLimit'",
     "dependency": "reason GLOB 'Dependency*'",
     "qos": "reason GLOB 'QOS*' OR reason GLOB 'Max*PerAccount' OR reason GLOB 'Max*PerUser' OR reason = 'InvalidQOS'",
@@ -55,14 +57,12 @@ _MOST: Final = 2**31 - 1  # 31 bits
 _CAUSE: Final = (
     f"CASE {' '.join(f'WHEN {sql} THEN {k}' for k, sql in enumerate(CAUSES.values()))} ELSE {len(CAUSES)} END"
 )
-#: Of each job: its wait; its limit (2**31 - 1: unlimited, 2**31 - 2: the queue's, 0: unknown); the cause; whether the
-#: wait is below 0, and whether nobody says why it waited; its size in UNITS.
+#: Of each job: its wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether nobody says why it waited; its
+#: size in UNITS.
 _NUMBERS: Final = (
-    f"max(min(wait, {_MOST}), 0)",
-    f"""CASE WHEN req_limit > 0 THEN min(req_limit, {_MOST - 2}) WHEN limit_kind = 'unlimited' THEN {_MOST}
-        WHEN limit_kind = 'partition' THEN {_MOST - 1} ELSE 0 END""",
-    _CAUSE,
-    "wait < 0",
+    "wait",
+    """CASE WHEN req_limit > 0 THEN req_limit WHEN limit_kind = 'unlimited' THEN -1
+        WHEN limit_kind = 'partition' THEN -2 ELSE 0 END""",
     "reason IS NULL AND source <> 'slurmdbd'",
     *(f"coalesce(size_{unit}, 0)" for unit in UNITS),
 )
@@ -130,10 +130,14 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     selection = started(chosen)
     with snapshot(db):
         named, hour = PARTS[part], ["eligible_time / 900"] if part == "hour" else []
-        jobs = taken(db, selection, ("cluster", *([named] if named else ())), (*_NUMBERS, *hour))
+        jobs = taken(db, selection, ("cluster", *([named] if named else ()), "reason"), (*_NUMBERS, *hour))
+        causes = [db.execute(f"SELECT {_CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
+                  for name in jobs.texts[-1].names]  # fmt: skip
         still = _still(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    return _measured(jobs, part, still, names, ends)
+    texts, numbers, excluded = jobs.texts, [*jobs.numbers], jobs.excluded
+    del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB
+    return _measured(texts, numbers, excluded, causes, part, still, names, ends)
 
 
 def _still(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
@@ -158,25 +162,25 @@ def buckets(size: NDArray[Any]) -> NDArray[Any]:
     """size_bucket() of each."""
     import numpy as np
 
-    return np.where(size > 0, _above(SIZES, size) + 1, 0).astype(np.uint8)
+    return np.where(size > 0, above(SIZES, size) + 1, 0).astype(np.uint8)
 
 
 def limit_buckets(limit: NDArray[Any]) -> NDArray[Any]:
     """The buckets of packed limits."""
 
-    found = _above(LIMITS, limit)
-    for packed, bucket in ((_MOST, UNLIMITED), (_MOST - 1, QUEUES_OWN), (0, LIMIT_UNKNOWN)):
+    found = above(LIMITS, limit)
+    for packed, bucket in ((-1, UNLIMITED), (-2, QUEUES_OWN), (0, LIMIT_UNKNOWN)):
         found[limit == packed] = bucket
     return found
 
 
-def _above(edges: Sequence[int], values: NDArray[Any]) -> NDArray[Any]:
+def above(edges: Sequence[int], values: NDArray[Any]) -> NDArray[Any]:
     """How many of the edges each value is above: np.searchsorted() of few edges, many times as fast."""
     import numpy as np
 
     found = np.zeros(len(values), np.uint8)
     for edge in edges:
-        found += values > np.int64(edge)
+        found += values > edge
     return found
 
 
@@ -189,17 +193,29 @@ class _Codes(dict[tuple[str, Any], int]):
 
 
 def _measured(
-    jobs: Taken,
+    texts: Sequence[Texts],
+    numbers: list[NDArray[Any]],
+    excluded: Mapping[str, int],
+    causes: Sequence[int],
     part: str,
     still: tuple[int, int | None],
     names: Sequence[str],
     ends: tuple[int | None, int | None],
 ) -> Wait:
-    wait, packed, cause, below_zero, untold, *more = jobs.numbers
+    """`numbers` are taken away."""
+    import numpy as np
+
+    waited, packed, untold, *more = numbers
+    numbers.clear()
+    *texts, reason = texts
+    cause = np.array(causes, np.int8)[reason.codes]
+    within = not len(waited) or (waited.min() >= 0 and waited.max() <= _MOST)  # then no copy is needed
+    wait = waited if within else np.clip(waited, 0, min(_MOST, np.iinfo(waited.dtype).max))
     limit, sizes, hour = limit_buckets(packed), [buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
+    del packed, more
     mine = cause == 0
     cells, unplaced = _cells(wait, limit, mine, sizes)
-    code, found = grouped(*jobs.texts, *hour)
+    code, found = grouped(*texts, *hour)
     keys = {number: (key[0], key[1] if len(key) > 1 else None) for number, key in enumerate(found)}
     if part in ("nodes", "limit"):
         code, keys = _recoded(code, limit if part == "limit" else sizes[1], keys)
@@ -214,14 +230,14 @@ def _measured(
         groups.sort(key=lambda g: (-g.waits.jobs - g.apart, g.cluster, g.value or ""))
     else:
         groups.sort(key=_in_order)
-    causes = {
+    apart = {
         name: waits_of(wait[cause == number])
         for number, name in enumerate([*CAUSES, OTHER])
         if number and (cause == number).any()
     }
     overall = Group(None, None, waits_of(wait[mine]), int((~mine).sum()))
-    told = int(below_zero.sum()), int(untold.sum())
-    return Wait(groups, overall, causes, cells, unplaced, *told, *still, jobs.excluded, names, ends)
+    told = int((waited < 0).sum()), int(untold.sum())
+    return Wait(groups, overall, apart, cells, unplaced, *told, *still, excluded, names, ends)
 
 
 def _in_order(group: Group) -> tuple[Any, ...]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import CARRIED_ON, Filter
-from adminkit.stats.taken import grouped
-from adminkit.stats.wait import CAUSES, LIMITS, buckets, started
+from adminkit.stats.taken import grouped, split
+from adminkit.stats.wait import CAUSES, LIMITS, SIZES, above, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
 from adminkit.trace.columns import columns
 
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
+    Ints = NDArray[np.signedinteger]  # as narrow as their values allow: widen before a product
 
 DRAWS: Final = 1000
 _DAY: Final = 86_400
+#: A cell is a size of either sign and a bucket of limits: codes from 0.
+_SIZES, _LIMITS = len(SIZES) + 1, len(LIMITS) + 1
+_CELLS: Final = (2 * _SIZES + 1) * _LIMITS
 #: The size is the GPUs or, below 0, the CPUs of a job without.
 _NUMBERS: Final = (
-    "eligible_time", "max(wait, 0)", "elapsed", "req_limit",
+    "eligible_time", "wait", "elapsed", "req_limit",
     "CASE WHEN size_gpus > 0 THEN size_gpus ELSE -coalesce(size_cpus, size_nodes, 0) END",
 )  # fmt: skip
 _JOBS: Final = f"""
@@ -54,36 +57,54 @@ class Avoided:
 
 def wait_avoided(db: sqlite3.Connection, chosen: Filter) -> Iterator[Avoided]:
     """The queues of the jobs that `chosen` takes and that completed, by name; none of those with too few of them."""
-    import numpy as np
-
     selection = started(chosen)
     params = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
     texts, numbers = columns(db, ("cluster", "queue"), _NUMBERS, _JOBS + selection.where, params)
     number, keys = grouped(*texts)
+    # One column at a time: each is there twice no longer than it takes to split it.
+    its = [split(number, len(keys), narrow(numbers.pop(0))) for narrow in (_day, _wait, _bucket, _bucket, _size)]
     for k, (cluster, queue) in enumerate(keys):
-        if (told := _of_queue(*(one[number == k].astype(np.int64) for one in numbers))) is not None:
+        if (told := _of_queue(*(one[k] for one in its))) is not None:
             yield Avoided(cluster, queue, *told)
 
 
+def _day(at: Ints) -> Ints:
+    return at // _DAY
+
+
+def _wait(seconds: Ints) -> Ints:
+    import numpy as np
+
+    waited: Ints = np.maximum(seconds, 0)
+    return waited
+
+
+def _bucket(seconds: Ints) -> Ints:
+    return above(LIMITS, seconds)
+
+
+def _size(size: Ints) -> Ints:
+    import numpy as np
+
+    code: Ints = (np.sign(size) * buckets(abs(size)) + _SIZES).astype(np.int16) * _LIMITS
+    return code
+
+
 def _of_queue(
-    eligible: Ints, wait: Ints, elapsed: Ints, limit: Ints, size: Ints
+    day: Ints, wait: Ints, needed: Ints, asked: Ints, sizes: Ints
 ) -> tuple[int, float, float, float, float] | None:
     import numpy as np
 
-    day = eligible // _DAY
-    day -= day.min()
+    day = day - day.min()
     days = int(day.max()) + 1
-    sizes = np.sign(size) * buckets(abs(size)).astype(int) * 16
-    asked, needed = np.searchsorted(LIMITS, limit), np.searchsorted(LIMITS, elapsed)
-    parts = []
-    for cell in np.unique((sizes + needed)[asked > needed]):
-        mine, theirs = (asked > needed) & (sizes + needed == cell), sizes + asked == cell
-        if theirs.sum() >= MIN_JOBS and len(np.unique(day[theirs])) >= MIN_DAYS:
-            parts.append([np.bincount(day[which], by[which], minlength=days) for which in (mine, theirs)
-                          for by in (wait, np.ones(len(wait)))])  # fmt: skip
-    if not parts:
+    over = asked > needed
+    # By cell: waits and jobs that over-asked, waits and jobs to compare with; by day.
+    sums = np.stack([*_by_cell((sizes + needed)[over], day[over], days, wait[over]),
+                     *_by_cell(sizes + asked, day, days, wait)], axis=1)  # fmt: skip
+    jobs_there, days_there = sums[:, 3].sum(axis=1), (sums[:, 3] > 0).sum(axis=1)
+    sums = sums[(sums[:, 1].sum(axis=1) > 0) & (jobs_there >= MIN_JOBS) & (days_there >= MIN_DAYS)]
+    if not len(sums):
         return None
-    sums = np.array(parts)  # by cell: waits and jobs that over-asked, waits and jobs to compare with; by day
     whole = sums.sum(axis=2)
     mean = whole[:, 2] / whole[:, 3]
     of_day = (sums[:, 0] - sums[:, 1] * mean[:, None]).sum(axis=0)
@@ -93,3 +114,13 @@ def _of_queue(
         found = np.where(compared > 0, waited - jobs * others / compared, 0.0).sum(axis=1)
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return int(whole[:, 1].sum()), float(whole[:, 0].sum()), float(of_day.sum()), float(low), float(high)
+
+
+def _by_cell(cell: Ints, day: Ints, days: int, wait: Ints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The waits and the jobs of each cell and day."""
+    import numpy as np
+
+    code = cell.astype(np.int64) * days + day
+    sums = (np.bincount(code, weights, _CELLS * days) for weights in (wait, None))
+    waits, jobs = (one.reshape(_CELLS, days).astype(np.float64) for one in sums)
+    return waits, jobs

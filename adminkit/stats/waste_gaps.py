@@ -18,6 +18,8 @@ SHORTEST: Final = 60
 LOOKS: Final = 100
 #: Runs that look at a time.
 BLOCK: Final = 4000
+#: Powers of two that a number of GPUs or CPUs may have.
+_POWERS: Final = 64
 
 
 class Fit(NamedTuple):
@@ -84,11 +86,12 @@ def _room_for(
 
     gpus = np.nan_to_num(runs.gpu[some])
     power = np.maximum(np.ceil(np.log2(np.where(gpus > 0, gpus, runs.cpu[some]))), 0).astype(np.int64)
-    keys = np.stack((runs.queue[some], gpus > 0, power), axis=1)
+    keys = (runs.queue[some] * 2 + (gpus > 0)) * _POWERS + power
     tried: list[tuple[NDArray[Any], ...]] = []
-    for key in np.unique(keys, axis=0):
-        mine = np.flatnonzero((keys == key).all(axis=1))
-        table = tables.table(int(key[0]), bool(key[1]), int(key[2]))
+    for key in np.unique(keys).tolist():
+        mine = np.flatnonzero(keys == key)
+        of_queue, power_of = divmod(key, _POWERS)
+        table = tables.table(of_queue // 2, of_queue % 2 > 0, power_of)
         which, *found = _tries(runs, some[mine], table)
         tried.append((mine[which], *found))
     nth, place, begin = (np.concatenate(one) for one in zip(*tried, strict=True))

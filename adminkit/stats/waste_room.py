@@ -135,7 +135,10 @@ def _pieces(changes: _Changes) -> Room:
 
     def now(name: str) -> NDArray[Any]:
         # Whatever begins on a place ends there, so the sums begin at zero with each place.
-        sums: NDArray[Any] = np.round(np.cumsum(changes.column(name)[order])[last], DIGITS)
+        column = changes.column(name)
+        if not column.any():
+            return np.zeros(len(last))
+        sums: NDArray[Any] = np.round(np.cumsum(column[order])[last], DIGITS)
         return sums
 
     up = (now("there") > 0) & (now("down") <= 0)

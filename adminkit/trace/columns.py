@@ -38,13 +38,16 @@ class Texts(NamedTuple):
 
 
 def give_back() -> None:
-    """Let the columns that are done with go back to the system. glibc keeps freed blocks of up to 32 MB for itself once
-    it has seen one, and what lies between them keeps them there: a process of many measures would only grow.
+    """Let the columns that are done with go back to the system, now and from here on. glibc keeps freed blocks of up to
+    32 MB for itself once it has seen one, and what lies between them keeps them there: a process of many measures would
+    only grow. Smaller blocks go back now.
     """
     import ctypes
 
     with suppress(OSError, AttributeError):  # another libc has no such function
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _APART)
+        known_to = ctypes.CDLL(None)
+        known_to.mallopt(_M_MMAP_THRESHOLD, _APART)
+        known_to.malloc_trim(0)
 
 
 @cache

@@ -11,7 +11,17 @@ from adminkit.job import CLASSES
 from adminkit.stats import due, incentives
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.runs import runs
-from adminkit.stats.select import ENDED_STATES, Filter, LeftOut, check_words, clusters, left_out, select, span
+from adminkit.stats.select import (
+    ENDED_STATES,
+    Filter,
+    LeftOut,
+    by_window,
+    check_words,
+    clusters,
+    left_out,
+    select,
+    span,
+)
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
@@ -252,3 +262,35 @@ def test_a_checkpoint_run_is_one_fact_to_reports_habits_letters_recommendations_
         (ended,) = due.ended(db, "aaic", one.end_time, one.end_time, code)
     assert found == dict.fromkeys(found, carried_on), why
     assert bool(ended.checkpoint) == letter, why
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "scanned", "why"),
+    [
+        (None, None, True, "no window"),
+        (MONDAY, None, True, "from before the first end on"),
+        (MONDAY + 60 * HOUR, None, False, "the last 40 hours of 100"),
+        (MONDAY + 40 * HOUR, None, True, "the last 60"),
+        (None, MONDAY + 20 * HOUR, False, "the first 20"),
+        (MONDAY + 1000 * HOUR, None, False, "later than all"),
+    ],
+)
+def test_a_window_of_most_of_the_trace_is_scanned(
+    tmp_path: Path, since: int | None, until: int | None, scanned: bool, why: str
+) -> None:
+    jobs = [job(n, end_time=MONDAY + n * HOUR) for n in range(101)]
+    with reader(make_trace(tmp_path / "t.db", jobs)) as db:
+        chosen = by_window(db, Filter(since=since, until=until, checkpoint_code=85))
+        selection = select(chosen, limits=False)
+        query = f"FROM run WHERE {selection.where}"
+        plan = db.execute(f"EXPLAIN QUERY PLAN SELECT elapsed {query}", selection.params).fetchall()
+        (many,) = db.execute(f"SELECT count(*) {query}", selection.params).fetchone()
+    assert (chosen.scanned, plan[0][3] == "SCAN job", "job_end" in plan[0][3]) == (scanned, scanned, not scanned), why
+    begin = MONDAY if since is None else since
+    end = MONDAY + 101 * HOUR if until is None else until
+    assert many == len([n for n in range(101) if begin <= MONDAY + n * HOUR < end]), why
+
+
+def test_an_empty_trace_has_no_window_to_scan(tmp_path: Path) -> None:
+    with reader(make_trace(tmp_path / "t.db", [])) as db:
+        assert not by_window(db, Filter(checkpoint_code=85)).scanned

@@ -70,6 +70,14 @@ def test_many_texts_have_each_their_code(db: sqlite3.Connection) -> None:
     assert none == [None]
 
 
+def test_an_empty_text_is_none_of_the_unknown_ones_however_many_texts_came_before(db: sqlite3.Connection) -> None:
+    values = [None, *(f"job{i}" for i in range(1000)), "", None]
+    db.execute("CREATE TABLE t (x)")
+    db.executemany("INSERT INTO t VALUES (?)", [(one,) for one in values])
+    ((codes, names),), () = columns(db, ("x",), (), "FROM t")
+    assert [names[code] for code in codes.tolist()] == values
+
+
 def test_nothing_of_the_columns_stays_with_the_connection(db: sqlite3.Connection) -> None:
     columns(db, ("'gq'",), ("7",), "")
     assert db.execute("SELECT adminkit_column(0), adminkit_column(1)").fetchone() == (None, None)

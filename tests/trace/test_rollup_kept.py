@@ -90,7 +90,7 @@ FORMER = ("ended_day", "rollup_queue")
 
 
 class Broken(io.RawIOBase):
-    """A text of which the end cannot be read. From Python 3.14 on what came before waits in the writer's buffer then."""
+    """A text of which the end cannot be read. From Python 3.14 on what came before it waits in a buffer then."""
 
     def __init__(self, text: bytes) -> None:
         self.rest = text
@@ -106,7 +106,7 @@ def test_an_import_that_dies_leaves_rows_sums_and_triggers_as_they_were(tmp_path
     path = make_trace(tmp_path / "trace.db", [job(1), job(2)])
     rollups.rebuild(path, MONDAY)
     text = sample.write(tmp_path / "sacct.txt", 3000).read_bytes()
-    with pytest.raises(AdminkitError, match="couldn't read the input: .*a bad disk"):
+    with pytest.raises(AdminkitError, match=r"couldn't read the input: .*a bad disk"):
         import_stream(Import(None, path), cast(IO[bytes], Broken(text)), MONDAY)
     assert checked(path) == (2, 0, 0)
     with closing(sqlite3.connect(path)) as db:

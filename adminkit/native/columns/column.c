@@ -106,9 +106,8 @@ bool ak_column_text(struct ak_column *column, const char *text, int64_t length) 
 }
 
 bool ak_column_no_text(struct ak_column *column) {
-    if (column->no_text == 0)
-        column->no_text = ak_texts_nothing(&column->texts) + 1;
-    return column->no_text > 0 && ak_column_whole(column, column->no_text - 1);
+    int64_t number = ak_texts_nothing(&column->texts);
+    return number >= 0 && ak_column_whole(column, number);
 }
 
 void ak_column_free(struct ak_column *column) {

@@ -7,10 +7,9 @@
 /* Zeroed but for the seed of its texts it is empty. A column of texts holds their numbers. */
 struct ak_column {
     struct ak_texts texts;
-    int64_t no_text; /* 1 + the number that stands for none; 0 where every value is a text */
-    bool real;       /* doubles, else whole numbers */
-    bool missing;    /* some are: the least whole number of the width, or NaN */
-    int width;       /* bytes of a value; 0 for none yet */
+    bool real;    /* doubles, else whole numbers */
+    bool missing; /* some are: the least whole number of the width, or NaN */
+    int width;    /* bytes of a value; 0 for none yet */
     int64_t count;
     int64_t room;
     void *values;

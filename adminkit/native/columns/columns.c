@@ -131,8 +131,9 @@ static unsigned char *joined(const struct ak_column *one) {
     unsigned char *blob = malloc((size_t)size_of(one)), *at = blob;
     if (blob == NULL)
         return NULL;
-    int64_t head[HEAD] = {[WIDTH] = one->width,       [REAL] = one->real,          [MISSING] = one->missing,
-                          [TEXTS] = one->texts.count, [BYTES] = one->texts.length, [NO_TEXT] = one->no_text};
+    int64_t head[HEAD] = {
+        [WIDTH] = one->width,       [REAL] = one->real,          [MISSING] = one->missing,
+        [TEXTS] = one->texts.count, [BYTES] = one->texts.length, [NO_TEXT] = one->texts.none};
     at = put(at, head, sizeof head);
     at = put(at, one->values, one->count * one->width);
     at = put(at, one->texts.ends, one->texts.count * WORD);

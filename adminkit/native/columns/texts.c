@@ -24,6 +24,29 @@ static uint32_t hash_of(uint32_t seed, const char *text, int64_t length) {
     return (uint32_t)hash;
 }
 
+/* The place of a text among the recent ones: by its length and its last bytes. */
+static uint64_t recent_place(const char *text, int64_t length) {
+    uint64_t word = 0;
+    uint32_t first = 0, last = 0;
+    if (length >= 8) {
+        memcpy(&word, text + length - 8, 8);
+    } else if (length >= 4) {
+        memcpy(&first, text, 4);
+        memcpy(&last, text + length - 4, 4);
+        word = (uint64_t)first << 32 | last;
+    } else if (length > 0) {
+        word = (uint64_t)(unsigned char)text[0] << 16 | (uint64_t)(unsigned char)text[length / 2] << 8 |
+               (unsigned char)text[length - 1];
+    }
+    return ((word ^ (uint64_t)length) * 0x9e3779b97f4a7c15u) >> (64 - AK_RECENT_BITS);
+}
+
+static bool is(const struct ak_texts *texts, int64_t number, const char *text, int64_t length) {
+    int64_t begin = number ? texts->ends[number - 1] : 0;
+    return texts->ends[number] - begin == length &&
+           (length == 0 || memcmp(texts->bytes + begin, text, (size_t)length) == 0);
+}
+
 /* Twice as many places, and each text in its own. */
 static bool grow(struct ak_texts *texts) {
     int64_t size = texts->size ? texts->size * 2 : FIRST_SIZE;
@@ -38,6 +61,8 @@ static bool grow(struct ak_texts *texts) {
     texts->size = size;
     memset(texts->places, 0, (size_t)size * sizeof *texts->places);
     for (int64_t number = 0; number < texts->count; number++) {
+        if (number + 1 == texts->none)
+            continue;
         int64_t place = texts->hashes[number] & (size - 1);
         while (texts->places[place])
             place = (place + 1) & (size - 1);
@@ -63,15 +88,13 @@ static int64_t add(struct ak_texts *texts, const char *text, int64_t length, uin
     return texts->count++;
 }
 
-int64_t ak_texts_number(struct ak_texts *texts, const char *text, int64_t length) {
+static int64_t looked_up(struct ak_texts *texts, const char *text, int64_t length) {
     if (texts->count >= texts->size / 2 && !grow(texts))
         return -1;
     uint32_t hash = hash_of(texts->seed, text, length);
     int64_t place = hash & (texts->size - 1), number;
     while ((number = texts->places[place] - 1) >= 0) {
-        int64_t begin = number ? texts->ends[number - 1] : 0;
-        if (texts->hashes[number] == hash && texts->ends[number] - begin == length &&
-            (length == 0 || memcmp(texts->bytes + begin, text, (size_t)length) == 0))
+        if (texts->hashes[number] == hash && is(texts, number, text, length))
             return number;
         place = (place + 1) & (texts->size - 1);
     }
@@ -81,10 +104,22 @@ int64_t ak_texts_number(struct ak_texts *texts, const char *text, int64_t length
     return number;
 }
 
+int64_t ak_texts_number(struct ak_texts *texts, const char *text, int64_t length) {
+    int64_t *recent = &texts->recent[recent_place(text, length)];
+    if (*recent && is(texts, *recent - 1, text, length))
+        return *recent - 1;
+    int64_t number = looked_up(texts, text, length);
+    *recent = number + 1;
+    return number;
+}
+
 int64_t ak_texts_nothing(struct ak_texts *texts) {
-    if (texts->count >= texts->size / 2 && !grow(texts))
-        return -1;
-    return add(texts, "", 0, 0);
+    if (texts->none == 0) {
+        if (texts->count >= texts->size / 2 && !grow(texts))
+            return -1;
+        texts->none = add(texts, "", 0, 0) + 1;
+    }
+    return texts->none - 1;
 }
 
 void ak_texts_free(struct ak_texts *texts) {
