@@ -3,8 +3,8 @@
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
 `end_time` is the first second of the month of the end, `elapsed` and `req_limit` are upper edges of bins. A window is
 made of whole months, and one that ends now has all of this month. Of a month of which it has a part, that part is read
-from the rows, or the other part is and is taken away: whichever is shorter. From the rows come runs without an end, and the few that another run's row
-makes checkpoint runs.
+from the rows, or the other part is and is taken away: whichever is shorter. From the rows come runs without an end,
+and the few that another run's row makes checkpoint runs.
 """
 
 from __future__ import annotations
