@@ -12,8 +12,9 @@ from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.reports.wait_given_limit import given_report
-from adminkit.stats.wait import LIMITS, LONGER, PARTS, QUEUES_OWN, SIZES, UNLIMITED, Group, Wait, Waits, wait
+from adminkit.stats.wait import PARTS, Group, Wait, Waits, wait
 from adminkit.stats.wait_given_limit import GivenLimit, wait_given_limit
+from adminkit.trace.wait_sql import LIMITS, LONGER, QUEUES_OWN, SIZES, UNLIMITED
 from adminkit.units import parse_duration, show_short
 
 TITLE: Final = "Waits: from Eligible to the start"

@@ -13,23 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
-from adminkit.stats.select import STARTED, Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, grouped, numbered, split, taken
+from adminkit.trace.run_view import STARTED
+from adminkit.trace.wait_sql import CAUSE, CAUSES, LIMIT_UNKNOWN, LIMITS, LONGER, OTHER, QUEUES_OWN, SIZES, UNLIMITED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Who made a job wait -> SQL that holds for its reason. The first that holds counts; OTHER is for the rest.
-CAUSES: Final[Mapping[str, str]] = {
-    "queue": "coalesce(reason, 'None') IN ('None', 'Priority', 'Resources')",
-    "array": "reason = 'JobArrayTaskLimit'",
-    "dependency": "reason GLOB 'Dependency*'",
-    "qos": "reason GLOB 'QOS*' OR reason GLOB 'Max*PerAccount' OR reason GLOB 'Max*PerUser' OR reason = 'InvalidQOS'",
-    "association": "reason GLOB 'Assoc*' OR reason IN ('AccountingPolicy', 'AccountNotAllowed', 'InvalidAccount')",
-    "held": "reason GLOB 'JobHeld*' OR reason = 'JobHoldMaxRequeue'",
-    "begin": "reason = 'BeginTime'",
-}
-OTHER: Final = "other"
 #: What a row may be about -> SQL over the view run; None: found from the job's numbers.
 PARTS: Final[Mapping[str, str | None]] = {
     "queue": "queue",
@@ -40,28 +31,18 @@ PARTS: Final[Mapping[str, str | None]] = {
     "user": "user",
     "cells": None,
 }
-#: The upper ends of the buckets of limits, in seconds. The one after the last is for longer ones.
-LIMITS: Final = (900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600)
-LONGER: Final = len(LIMITS)
-#: Buckets of what has no finite limit: unlimited, the queue's own, unknown.
-UNLIMITED, QUEUES_OWN, LIMIT_UNKNOWN = range(LONGER + 1, LONGER + 4)
-#: The upper ends of the buckets of sizes; bucket 0 is for unknown and none, the one after the last for more.
-SIZES: Final = tuple(1 << power for power in range(11))
 #: Of what a size counts; the order of the heat maps.
 UNITS: Final = ("gpus", "nodes", "cpus")
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 
-_CAUSE: Final = (
-    f"CASE {' '.join(f'WHEN {sql} THEN {k}' for k, sql in enumerate(CAUSES.values()))} ELSE {len(CAUSES)} END"
-)
 #: Of each job: its wait; its limit (2**31 - 1: unlimited, 2**31 - 2: the queue's, 0: unknown); the cause; whether the
 #: wait is below 0, and whether nobody says why it waited; its size in UNITS.
 _NUMBERS: Final = (
     f"max(min(wait, {_MOST}), 0)",
     f"""CASE WHEN req_limit > 0 THEN min(req_limit, {_MOST - 2}) WHEN limit_kind = 'unlimited' THEN {_MOST}
         WHEN limit_kind = 'partition' THEN {_MOST - 1} ELSE 0 END""",
-    _CAUSE,
+    CAUSE,
     "wait < 0",
     "reason IS NULL AND source <> 'slurmdbd'",
     *(f"coalesce(size_{unit}, 0)" for unit in UNITS),
