@@ -1,10 +1,10 @@
-"""The rollups: sums of runs that ended, per UTC month, and what was in use, per UTC hour. docs/adr/0015-rollups.md has
-the reasons.
+"""The rollups: sums of runs that ended, per UTC month of their end and of their start, and what was in use, per UTC
+hour. docs/adr/0015-rollups.md has the reasons.
 
 `ended_month` has a row for each month and key of everybody's, `ended_month_user` for each month and key with user and
-account, `occupied_hour` (rollup_hours.py) for each hour in which a run of a key began or ended. While a trace keeps
-rollups (`rollup_kept` has a row), triggers on `job` add and subtract what these files say: whoever writes a row
-corrects the sums in the same transaction.
+account, `occupied_hour` (rollup_hours.py) for each hour in which a run of a key began or ended, `started_month`
+(rollup_waits.py) for each month in which one began. While a trace keeps rollups (`rollup_kept` has a row), triggers on
+`job` add and subtract what these files say: whoever writes a row corrects the sums in the same transaction.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Final, NamedTuple
 from adminkit.trace.rollup_hours import CREATE_ODD, DROP_ODD, HOURS
 from adminkit.trace.rollup_row import COUNTED, FROM, KEYS, MAY_BE_NULL, TABLES, WHOSE, image
 from adminkit.trace.rollup_table import ENDED_ROWS
+from adminkit.trace.rollup_waits import STARTS
 from adminkit.trace.transaction import transaction
 
 #: Those with keys of their own.
-APART: Final = (HOURS,)
+APART: Final = (HOURS, STARTS)
 #: Of what the tables hold. A release that changes it counts one up; rollups of another version are not read.
 VERSION: Final = 3
 
@@ -198,6 +199,7 @@ class Size(NamedTuple):
     months: int
     users: int
     hours: int
+    starts: int
     keys: int
     runs: int
 
@@ -256,11 +258,12 @@ def forget_keys(db: sqlite3.Connection) -> None:
 
 def size(db: sqlite3.Connection) -> Size:
     """How large the rollups are."""
-    months, users, of_hours, keys = (
-        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in (*TABLES, HOURS.table, "rollup_key")
+    months, users, of_hours, starts, keys = (
+        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+        for table in (*TABLES, *(one.table for one in APART), "rollup_key")
     )
     (runs,) = db.execute("SELECT coalesce(sum(jobs), 0) FROM ended_month").fetchone()
-    return Size(months, users, of_hours, keys, int(runs))
+    return Size(months, users, of_hours, starts, keys, int(runs))
 
 
 def check(db: sqlite3.Connection) -> Differences:

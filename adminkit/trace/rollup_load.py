@@ -1,8 +1,7 @@
 """The rollups in a load of many rows by adminkit-ingest: it sums up what its statements store, in its transaction.
 
-The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c and hours.c have in C what
-rollup_row.py and rollup_hours.py have in SQL. So the triggers, which take 35 µs for a row, do nothing while the rows
-come.
+The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c, hours.c and waits.c have in
+C what rollup_row.py, rollup_hours.py and rollup_waits.py have in SQL. So the triggers do nothing while the rows come.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from adminkit.trace.rollup import APART, DROP, EMPTY, add_ended, add_everybody, 
 from adminkit.trace.rollup_hours import CREATE_ODD
 from adminkit.trace.rollup_row import TABLES
 
-#: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h.
+#: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h; of node_list whether it is
+#: known.
 RUN: Final = (
     *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited"),
-    *("exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard"),
+    *("reason", "exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard"),
     *("start_time", "eligible_time", "end_time", "elapsed"),
-    *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
+    *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus", "node_list"),
 )
 #: The parts of a key in the order of native/ingest/image.c.
 _PARTS: Final = (
@@ -43,7 +43,13 @@ def rolled(value: str, *runs: Mapping[str, str]) -> str:
 
     A run is its columns -> SQL.
     """
-    columns = [run.get(column, _DEFAULTS.get(column, "NULL")) for run in runs for column in RUN]
+    columns = [
+        f"({run.get(column, 'NULL')}) IS NOT NULL"
+        if column == "node_list"
+        else run.get(column, _DEFAULTS.get(column, "NULL"))
+        for run in runs
+        for column in RUN
+    ]
     return f"rolled({', '.join((value, *columns))})"
 
 
@@ -53,7 +59,7 @@ def _bound(count: int) -> str:
 
 _PLACES: Final = {name: f"?{number}" for number, name in enumerate(_PARTS, start=1)}
 #: What the helper calls those of rollup.APART.
-_CALLED: Final = ("hours",)
+_CALLED: Final = ("hours", "waits")
 _ROWS: Final = f"SELECT {rolled('NULL', {c: c for c in RUN})} FROM job WHERE end_time IS NOT NULL"
 
 
