@@ -43,6 +43,7 @@ FACTS: Final[Mapping[str, str]] = {
     "at most {n} s": "{n} 秒以下",
     # Beside heat maps: of the size with the most jobs, the waits of two limits.
     "{s}: {d} for {s2}, {d2} for {s3}": "{s}: {s2}は {d}、{s3}は {d2}",
+    "{s}: within {d} for {s2}, within {d2} for {s3}": "{s}: {s2}は {d} 以内、{s3}は {d2} 以内",
     "up to {d}": "{d} まで",
     "over {d}": "{d} 超",
     "over {d}, up to {d2}": "{d} 超 {d2} まで",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
@@ -63,6 +63,8 @@ class Waits:
     p95: float | None = None
     max: float | None = None
     mean: float | None = None
+    #: Quantile -> how far off it may be, infinite where it may be any longer; none for what is exact.
+    error: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,12 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     with snapshot(db):
         named, hour = PARTS[part], ["eligible_time / 900"] if part == "hour" else []
         jobs = taken(db, selection, ("cluster", *([named] if named else ())), (*_NUMBERS, *hour))
-        still = _still(db, selection, now)
+        still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     return _measured(jobs, part, still, names, ends)
 
 
-def _still(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
+def still_waiting(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
     """How many of the jobs wait still, and for how long the first of them, whatever the window."""
     rules = [f"({sql})" for name, sql in selection.rules.items() if name not in ("not_started", "eligible_unknown")]
     query = _WAITING.format(rules=" AND ".join(rules) or "TRUE")
@@ -189,12 +191,7 @@ def _measured(
     groups = [
         Group(keys[number][1], keys[number][0], waits, apart) for number, waits, apart in _split(code, wait, mine)
     ]
-    if part == "cells":
-        groups = [one for each in cells.values() for one in each]
-    elif PARTS[part]:
-        groups.sort(key=lambda g: (-g.waits.jobs - g.apart, g.cluster, g.value or ""))
-    else:
-        groups.sort(key=_in_order)
+    groups = [one for each in cells.values() for one in each] if part == "cells" else ordered(groups, part)
     causes = {
         name: waits_of(wait[cause == number])
         for number, name in enumerate([*CAUSES, OTHER])
@@ -205,8 +202,11 @@ def _measured(
     return Wait(groups, overall, causes, cells, unplaced, *told, *still, jobs.excluded, names, ends)
 
 
-def _in_order(group: Group) -> tuple[Any, ...]:
-    return group.cluster, -1 if group.value is None else group.value
+def ordered(groups: Sequence[Group], part: str) -> list[Group]:
+    """Groups of names by number of jobs, most first; those of buckets and hours in their order."""
+    if PARTS[part]:
+        return sorted(groups, key=lambda one: (-one.waits.jobs - one.apart, one.cluster, one.value or ""))
+    return sorted(groups, key=lambda one: (one.cluster, -1 if one.value is None else one.value))
 
 
 def _recoded(
