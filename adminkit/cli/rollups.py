@@ -49,5 +49,5 @@ def rollups(
         )
     print(
         f"{path}: {size.runs} runs that ended; {size.months} rows of ended_month, {size.users} of ended_month_user,"
-        f" {size.hours} of occupied_hour, {size.keys} keys"
+        f" {size.hours} of occupied_hour, {size.starts} of started_month, {size.keys} keys"
     )

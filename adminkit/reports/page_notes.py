@@ -47,6 +47,7 @@ FACTS: Final[Mapping[str, str]] = {
     "at most {n} s": "{n} 秒以下",
     # Beside heat maps: of the size with the most jobs, the waits of two limits.
     "{s}: {d} for {s2}, {d2} for {s3}": "{s}: {s2}は {d}、{s3}は {d2}",
+    "{s}: within {d} for {s2}, within {d2} for {s3}": "{s}: {s2}は {d} 以内、{s3}は {d2} 以内",
     "up to {d}": "{d} まで",
     "over {d}": "{d} 超",
     "over {d}, up to {d2}": "{d} 超 {d2} まで",
@@ -93,6 +94,11 @@ PICTURED: Final[Mapping[str, str]] = {
     "gpus without cpus": "CPU のない GPU", "gpus without memory": "メモリのない GPU", "gaps": "すき間",
 }  # fmt: skip
 NOTES: Final[Mapping[str, str]] = {
+    "from the trace's rollups: of a quantile the bin that holds it, and a dash for what they do not hold; --exact reads"
+    " every job": (
+        "トレースの rollups による値です: 分位点はそれを含む区間、rollups にない値はダッシュ。"
+        "--exact は全ジョブを読みます"
+    ),
     "no job is left to measure; the filters above say why": "測るジョブがありません",
     "not shown: {c} of {t}": "表示していないもの: {c} ({t})",
     "not shown: {c} with {c2} and {n} GPU-hours": "表示していないもの: {c} ({c2}、{n} GPU時間)",

@@ -61,6 +61,8 @@ SAID: Final[Mapping[str, str]] = {
     "The busiest {t} ({t2}) is {t3}: {p} of the submissions": "最も投入の多い{t} ({t2}) は {t3} で、投入の {p} です",
     "The busiest {t} is {t2}: {p} of the submissions": "最も投入の多い{t}は {t2} で、投入の {p} です",
     "Half of the jobs start within {d}, 90 % within {d2}": "半数のジョブは {d} 以内、90 % は {d2} 以内に始まります",
+    "Half of the jobs start within {d}": "半数のジョブは {d} 以内に始まります",
+    "Half of the jobs wait {d} or longer": "半数のジョブは {d} 以上待ちます",
     "{n} GPU-hours were reserved and not used": "{n} GPU時間が予約されて使われませんでした",
     # Captions.
     "A box is the middle half of the jobs, the whiskers are from p10 to p90.": (
@@ -78,6 +80,11 @@ SAID: Final[Mapping[str, str]] = {
     "Each cell has the median wait of its jobs and, below it, their number; the darker, the longer. No colour: fewer"
     " than {n} jobs. A dot: none.": (
         "各セルは待ち時間の中央値で、その下がジョブ数です。濃いほど長く、"
+        "色がないのは {n} ジョブ未満、点はジョブなしです。"
+    ),
+    "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the darker, the"
+    " longer. No colour: fewer than {n} jobs. A dot: none.": (
+        "各セルは待ち時間の中央値が入る区間の中央で、その下がジョブ数です。濃いほど長く、"
         "色がないのは {n} ジョブ未満、点はジョブなしです。"
     ),
     # Pictures and what stands beside their titles.

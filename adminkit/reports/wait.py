@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
 from adminkit.errors import UsageError
 from adminkit.render.format import number, plural
-from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report
+from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report, Within
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.reports.wait_given_limit import given_report
-from adminkit.stats.wait import LIMITS, LONGER, PARTS, QUEUES_OWN, SIZES, UNLIMITED, Group, Wait, Waits, wait
+from adminkit.stats import waits_rolled
+from adminkit.stats.wait import PARTS, Group, Wait, Waits, wait
 from adminkit.stats.wait_given_limit import GivenLimit, wait_given_limit
+from adminkit.trace.wait_sql import LIMITS, LONGER, QUEUES_OWN, SIZES, UNLIMITED
 from adminkit.units import parse_duration, show_short
 
 TITLE: Final = "Waits: from Eligible to the start"
@@ -90,8 +93,20 @@ def _key(group: Group, part: str) -> list[Cell]:
 
 
 def _cells(waits: Waits, apart: int | None) -> list[Cell]:
-    values = (waits.median, waits.p75, waits.p90, waits.p95, waits.max, waits.mean)
-    return [waits.jobs, apart, *(None if value is None else round(value) for value in values)]
+    return [waits.jobs, apart, *(_cell(waits, name) for name in ("median", "p75", "p90", "p95", "max", "mean"))]
+
+
+def _cell(waits: Waits, name: str) -> Cell:
+    value, error = getattr(waits, name), waits.error.get(name)
+    if value is None or error is None:
+        return None if value is None else round(value)
+    return Within(round(value), error if math.isinf(error) else round(error))
+
+
+def _at_most(waits: Waits, name: str) -> str | None:
+    """A quantile in words, or the upper edge of its bin; None where that has none."""
+    value, error = getattr(waits, name) or 0, waits.error.get(name, 0)
+    return None if math.isinf(error) else show_short(value + error)
 
 
 def _notes(measured: Wait) -> list[str]:
@@ -125,11 +140,18 @@ def _pictures(measured: Wait) -> Pictures | None:
     if not panels or overall.median is None or overall.p90 is None:
         return None
     return Pictures(
-        f"Half of the jobs start within {show_short(overall.median)}, 90 % within {show_short(overall.p90)}",
-        "Each cell has the median wait of its jobs and, below it, their number; the darker, the longer. No colour:"
-        f" fewer than {FEW} jobs. A dot: none.",
+        _title(overall),
+        f"Each cell has the {'middle of the bin of the ' if overall.error else ''}median wait of its jobs and, below"
+        f" it, their number; the darker, the longer. No colour: fewer than {FEW} jobs. A dot: none.",
         panels,
     )
+
+
+def _title(overall: Waits) -> str:
+    half, most = _at_most(overall, "median"), _at_most(overall, "p90")
+    if half is None:
+        return f"Half of the jobs wait {show_short(overall.median or 0)} or longer"
+    return f"Half of the jobs start within {half}" + (f", 90 % within {most}" if most else "")
 
 
 def _heat(unit: str, cells: Sequence[Group]) -> Heat:
@@ -158,8 +180,15 @@ def _finding(unit: str, some: dict[tuple[int, int], Waits], sizes: Sequence[int]
     if len(often) < 2:
         return f"{number(sum(one.jobs for one in some.values()))} jobs"
     name = f"{size_name(most)} {UNITS[unit] if most > 1 else UNITS[unit][:-1]}"
-    waited = [f"{show_short(some[most, limit].median or 0)} for {limit_name(limit)}" for limit in (often[0], often[-1])]
+    waited = [f"{_half(some[most, limit])} for {limit_name(limit)}" for limit in (often[0], often[-1])]
     return f"{name}: {', '.join(waited)}"
+
+
+def _half(waits: Waits) -> str:
+    upto = _at_most(waits, "median")
+    if upto is None:
+        return f"{show_short(waits.median or 0)} or longer"
+    return f"within {upto}" if waits.error else upto
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
@@ -168,6 +197,12 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
             raise UsageError("--gpus goes with --limit", "name a limit: --limit 4h")
         return wait(trace, query.filter, query.now, query.by)
     return wait_given_limit(trace, query.filter, _limit(query.own["req_limit"]), _gpus(query.own["gpus"]))
+
+
+def _from_rollups(trace: sqlite3.Connection, query: Query) -> Wait | None:
+    if query.own["req_limit"] is not None or query.own["gpus"] is not None:
+        return None
+    return waits_rolled.wait(trace, query.filter, query.now, query.by)
 
 
 def _limit(text: str) -> int:
@@ -205,4 +240,5 @@ SPEC: Final = ReportSpec(
     ),
     pictures=True,
     every_end=True,
+    from_rollups=_from_rollups,
 )

@@ -9,8 +9,9 @@ from adminkit.render.report import Cell, Field, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query
 from adminkit.stats.bootstrap import LEVEL
-from adminkit.stats.wait import LIMITS, LONGER, SIZES, size_bucket
+from adminkit.stats.wait import size_bucket
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS, Given, GivenLimit
+from adminkit.trace.wait_sql import LIMITS, LONGER, SIZES
 from adminkit.units import show_short
 
 FIELDS: Final = (

@@ -14,8 +14,9 @@ from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import add, blocks, grouped, split
 from adminkit.stats.taken import months as months_of
-from adminkit.stats.wait import CAUSES, started
+from adminkit.stats.wait import started
 from adminkit.trace.columns import columns
+from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from adminkit.stats.capacity import RESOURCES
@@ -21,16 +21,15 @@ from adminkit.stats.utilization import COLUMNS, HOUR, Frame, Tally, Utilization,
 from adminkit.stats.window import Known, known_times
 from adminkit.trace.columns import columns
 from adminkit.trace.rollup import is_kept
-from adminkit.trace.rollup_hours import KEY_TABLE, ODD, SUMS, TABLE
+from adminkit.trace.rollup_hours import HOURS, ODD, SUMS
 
 #: The rules of a Filter that the rollup's key can answer.
 _BY_KEY: Final = ("cluster", "queue", "class_unknown", "class")
 _OPEN: Final = "end_time IS NULL"
-_ROWS: Final = f"{TABLE} JOIN {KEY_TABLE} ON id = key"
 #: The first hour in which a run began, or an open or odd one did; of these clusters (JSON), none: of all.
 _FIRST: Final = f"""
 SELECT min(at) FROM (
-    SELECT min(hour) AS at FROM {_ROWS} WHERE started > 0 AND {{these}}
+    SELECT min(hour) AS at FROM {HOURS.rows} WHERE started > 0 AND {{these}}
     UNION ALL SELECT min(start_time) FROM run WHERE {_OPEN} AND start_time > 0 AND {{these}}
     UNION ALL SELECT min(start_time) FROM run WHERE {ODD} AND start_time > 0 AND {{these}})
 """.format(these="(:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))")
@@ -38,7 +37,9 @@ SELECT min(at) FROM (
 _AFTER: Final = "SELECT 1 FROM run WHERE end_time >= ? AND (end_time > ? OR start_time >= ?) LIMIT 1"
 #: Runs that ended; of these, those that the rollup has or that are odd.
 _ENDED: Final = "SELECT coalesce(sum(jobs), 0) FROM ended_month"
-_STARTED: Final = f"SELECT (SELECT coalesce(sum(started), 0) FROM {TABLE}) + (SELECT count(*) FROM run WHERE {ODD})"
+_STARTED: Final = (
+    f"SELECT (SELECT coalesce(sum(started), 0) FROM {HOURS.table}) + (SELECT count(*) FROM run WHERE {ODD})"
+)
 
 
 def utilization(
@@ -101,7 +102,7 @@ def _add_rows(db: sqlite3.Connection, selection: Selection, tally: Tally) -> dic
 
 @dataclass(frozen=True, slots=True)
 class _Hours:
-    """Rows of the rollup, in the order of time, all of one rule (0: they count): the hours, and a column of each sum."""
+    """Rows of the rollup in the order of time, all of one rule (0: they count): the hours, and a column of each sum."""
 
     hour: Sequence[int]
     sums: Mapping[str, Sequence[int]]
@@ -115,7 +116,7 @@ class _Hours:
 
 def _hours(db: sqlite3.Connection, selection: Selection) -> dict[int, _Hours]:
     rows = db.execute(
-        f"SELECT {selection.reason} AS rule, hour, {', '.join(f'sum({name})' for name in SUMS)} FROM {_ROWS}"
+        f"SELECT {selection.reason} AS rule, hour, {', '.join(f'sum({name})' for name in SUMS)} FROM {HOURS.rows}"
         " GROUP BY rule, hour ORDER BY rule, hour",
         selection.params,
     ).fetchall()
@@ -135,7 +136,7 @@ def _add_hours(
         before = some.until(chosen.since) if chosen.since is not None else 0
         return sum(some.sums[started][: some.until(chosen.until)]) - sum(some.sums[ended][:before])
 
-    mine = hours.get(0, _Hours((), {name: () for name in SUMS}))
+    mine = hours.get(0, _Hours((), dict.fromkeys(SUMS, ())))
     jobs = ran(mine, "started", "ended")
     tally.jobs += jobs
     for name in RESOURCES:
@@ -150,14 +151,14 @@ def _add_parts(tally: Tally, mine: _Hours, times: Sequence[int]) -> None:
 
     places = [mine.until(at) for at in times]
     started, ended = ([0, *accumulate(mine.sums[name])] for name in ("started", "ended"))
-    ran = [started[end] - ended[begin] for begin, end in zip(places, places[1:], strict=False)]
+    ran = [started[end] - ended[begin] for begin, end in pairwise(places)]
     tally.ran = np.array(ran, np.int64) + (0 if tally.ran is None else tally.ran)
     for name in RESOURCES:
         change, passed = mine.sums[f"{name}s"], mine.sums[f"{name}_passed"]
         changes = [0, *accumulate(change)]
         moments = [0, *accumulate(c * hour + p for c, hour, p in zip(change, mine.hour, passed, strict=True))]
         used = [at * changes[place] - moments[place] for at, place in zip(times, places, strict=True)]
-        parts: Any = np.array([after - before for before, after in zip(used, used[1:], strict=False)], np.float64)
+        parts: Any = np.array([after - before for before, after in pairwise(used)], np.float64)
         tally.used[name] = tally.used.get(name, 0) + parts
 
 

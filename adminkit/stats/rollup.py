@@ -3,8 +3,8 @@
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
 `end_time` is the first second of the month of the end, `elapsed` and `req_limit` are upper edges of bins. A window is
 made of whole months, and one that ends now has all of this month. Of a month of which it has a part, that part is read
-from the rows, or the other part is and is taken away: whichever is shorter. From the rows come runs without an end, and the few that another run's row
-makes checkpoint runs.
+from the rows, or the other part is and is taken away: whichever is shorter. From the rows come runs without an end,
+and the few that another run's row makes checkpoint runs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Sums:
 
 
 #: Of all runs: those that ended, and those that did not.
-_EVERYTHING: Final = (
+EVERYTHING: Final = (
     "SELECT coalesce(sum(jobs), 0) FROM ended_month UNION ALL SELECT count(*) FROM run WHERE end_time IS NULL"
 )
 
@@ -78,7 +78,7 @@ _EVERYTHING: Final = (
 class Histogram:
     """Runs by bin: `bins` has (above, up to, runs), ascending; `above` None: the bin has its upper edge alone.
 
-    Of the last bin of accuracy `up to` is None. Runs of which the value is unknown are in `unknown`.
+    Of the last bin of accuracy and of wait `up to` is None. Runs of which the value is unknown are in `unknown`.
     """
 
     bins: Sequence[tuple[int | None, int | None, int]]
@@ -151,7 +151,7 @@ def sums(
             key = tuple(values[len(names) :]) if by else ()
             groups[key] = dict(zip(names, values, strict=False))
     if selection.within != "TRUE":
-        everything = sum(count for (count,) in db.execute(_EVERYTHING))
+        everything = sum(count for (count,) in db.execute(EVERYTHING))
         excluded = {"window": everything - sum(row[1] for row in rows), **excluded}
     return Sums(groups, excluded)
 
@@ -164,12 +164,13 @@ def by_bin(values: Mapping[str, int], what: str) -> dict[int | None, int]:
 
 
 def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
-    """Numbers of runs by the upper edge of their bin of `what`: elapsed (seconds) or accuracy (per cent)."""
+    """Numbers of runs by the upper edge of their bin of `what`: elapsed, wait (seconds) or accuracy (per cent)."""
     edges = EDGES if what != "accuracy" else range(0, OVER + 1, PERCENT)
+    without_end = {"accuracy": OVER, "wait": EDGES[-1]}.get(what)
     above = {upto: low for low, upto in pairwise(edges)}
     return Histogram(
         [
-            (above.get(upto), None if what == "accuracy" and upto == OVER else upto, count)
+            (above.get(upto), None if upto == without_end else upto, count)
             for upto, count in sorted((upto, count) for upto, count in runs.items() if upto is not None)
             if count
         ],
@@ -187,10 +188,10 @@ def _up_to_the_last(db: sqlite3.Connection, chosen: Filter) -> Filter:
 def _ended(chosen: Filter, table: str, counts: Sequence[str]) -> list[str]:
     """SQL: the runs of the window that ended, summed up, under the names of the view run."""
     return [
-        _summed(f"{table} JOIN rollup_key ON id = key WHERE {_between('month', since, until)}", counts, "month", sign)
+        _summed(f"{table} JOIN rollup_key ON id = key WHERE {between('month', since, until)}", counts, "month", sign)
         if months
         else _summed(
-            f"({image('(SELECT * FROM run WHERE ' + _between('end_time', since, until) + ')', counts)})",
+            f"({image('(SELECT * FROM run WHERE ' + between('end_time', since, until) + ')', counts)})",
             counts,
             sign=sign,
         )
@@ -198,7 +199,8 @@ def _ended(chosen: Filter, table: str, counts: Sequence[str]) -> list[str]:
     ]
 
 
-def _between(column: str, since: int | None, until: int | None) -> str:
+def between(column: str, since: int | None, until: int | None) -> str:
+    """SQL: a time of [since, until)."""
     bounds = ((">=", since), ("<", until))
     return " AND ".join(f"{column} {sign} {int(at)}" for sign, at in bounds if at is not None) or "TRUE"
 

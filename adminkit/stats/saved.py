@@ -15,8 +15,9 @@ from typing import Final, Literal
 from adminkit.stats.parallelism import HET, PLAIN_SIZE
 from adminkit.stats.select import LIMITED, Filter, Selection, select
 from adminkit.stats.states import END, ENDED
-from adminkit.stats.wait import CAUSES, OTHER, started
+from adminkit.stats.wait import started
 from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.wait_sql import CAUSES, OTHER
 
 #: What a reader may choose, as text. Days and moments are SQLite's.
 PARAMETERS: Final = ("cluster", "queue", "since", "until")

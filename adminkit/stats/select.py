@@ -23,11 +23,6 @@ ENDED_STATES: Final = (
 #: SQL: the run was carried on, or is a piece of a job that was, so that its run time says nothing about its limit. The
 #: view has no column for what a setting decides: a run that exits with :checkpoint_code has more to do.
 CARRIED_ON: Final = "(checkpoint OR exit_code IS :checkpoint_code)"
-#: SQL: the run started. Trap: of a job that was cancelled while it waited sacct has a start, the moment of its end, and
-#: no nodes.
-STARTED: Final = (
-    "start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL)"
-)
 #: How likely a condition of a window is, for SQLite's planner, so that it scans.
 _LIKELY: Final = 0.95
 #: SQL: the run has an accuracy.

@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from adminkit.stats.select import STARTED, Filter, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, blocks, grouped, taken
-from adminkit.trace.run_view import STUDY_STATES, TOO_LONG
+from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
 PARTS: Final[Mapping[str, str]] = {

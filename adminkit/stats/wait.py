@@ -9,29 +9,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.backlog import WAITS
-from adminkit.stats.select import STARTED, Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import grouped, numbered, split, taken
 from adminkit.trace.columns import Texts
+from adminkit.trace.run_view import STARTED
+from adminkit.trace.wait_sql import CAUSE, CAUSES, LIMIT_UNKNOWN, LIMITS, LONGER, OTHER, QUEUES_OWN, SIZES, UNLIMITED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Who made a job wait -> SQL that holds for its reason. The first that holds counts; OTHER is for the rest.
-CAUSES: Final[Mapping[str, str]] = {
-    # Trap: of more than two values SQLite makes a table, and looks into it for each row.
-    "queue": "reason IS NULL OR reason = 'None' OR reason = 'Priority' OR reason = 'Resources'",
-    "array": "reason = 'JobArrayTaskLimit'",
-    "dependency": "reason GLOB 'Dependency*'",
-    "qos": "reason GLOB 'QOS*' OR reason GLOB 'Max*PerAccount' OR reason GLOB 'Max*PerUser' OR reason = 'InvalidQOS'",
-    "association": "reason GLOB 'Assoc*' OR reason IN ('AccountingPolicy', 'AccountNotAllowed', 'InvalidAccount')",
-    "held": "reason GLOB 'JobHeld*' OR reason = 'JobHoldMaxRequeue'",
-    "begin": "reason = 'BeginTime'",
-}
-OTHER: Final = "other"
 #: What a row may be about -> SQL over the view run; None: found from the job's numbers.
 PARTS: Final[Mapping[str, str | None]] = {
     "queue": "queue",
@@ -42,21 +32,11 @@ PARTS: Final[Mapping[str, str | None]] = {
     "user": "user",
     "cells": None,
 }
-#: The upper ends of the buckets of limits, in seconds. The one after the last is for longer ones.
-LIMITS: Final = (900, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600)
-LONGER: Final = len(LIMITS)
-#: Buckets of what has no finite limit: unlimited, the queue's own, unknown.
-UNLIMITED, QUEUES_OWN, LIMIT_UNKNOWN = range(LONGER + 1, LONGER + 4)
-#: The upper ends of the buckets of sizes; bucket 0 is for unknown and none, the one after the last for more.
-SIZES: Final = tuple(1 << power for power in range(11))
 #: Of what a size counts; the order of the heat maps.
 UNITS: Final = ("gpus", "nodes", "cpus")
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 
-_CAUSE: Final = (
-    f"CASE {' '.join(f'WHEN {sql} THEN {k}' for k, sql in enumerate(CAUSES.values()))} ELSE {len(CAUSES)} END"
-)
 #: Of each job: its wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether nobody says why it waited; its
 #: size in UNITS.
 _NUMBERS: Final = (
@@ -82,6 +62,8 @@ class Waits:
     p95: float | None = None
     max: float | None = None
     mean: float | None = None
+    #: Quantile -> how far off it may be, infinite where it may be any longer; none for what is exact.
+    error: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +113,16 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     with snapshot(db):
         named, hour = PARTS[part], ["eligible_time / 900"] if part == "hour" else []
         jobs = taken(db, selection, ("cluster", *([named] if named else ()), "reason"), (*_NUMBERS, *hour))
-        causes = [db.execute(f"SELECT {_CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
+        causes = [db.execute(f"SELECT {CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
                   for name in jobs.texts[-1].names]  # fmt: skip
-        still = _still(db, selection, now)
+        still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     texts, numbers, excluded = jobs.texts, [*jobs.numbers], jobs.excluded
     del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB
     return _measured(texts, numbers, excluded, causes, part, still, names, ends)
 
 
-def _still(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
+def still_waiting(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
     """How many of the jobs wait still, and for how long the first of them, whatever the window."""
     rules = [f"({sql})" for name, sql in selection.rules.items() if name not in ("not_started", "eligible_unknown")]
     query = _WAITING.format(rules=" AND ".join(rules) or "TRUE")
@@ -224,12 +206,7 @@ def _measured(
     groups = [
         Group(keys[number][1], keys[number][0], waits, apart) for number, waits, apart in _split(code, wait, mine)
     ]
-    if part == "cells":
-        groups = [one for each in cells.values() for one in each]
-    elif PARTS[part]:
-        groups.sort(key=lambda g: (-g.waits.jobs - g.apart, g.cluster, g.value or ""))
-    else:
-        groups.sort(key=_in_order)
+    groups = [one for each in cells.values() for one in each] if part == "cells" else ordered(groups, part)
     apart = {
         name: waits_of(wait[cause == number])
         for number, name in enumerate([*CAUSES, OTHER])
@@ -240,8 +217,11 @@ def _measured(
     return Wait(groups, overall, apart, cells, unplaced, *told, *still, excluded, names, ends)
 
 
-def _in_order(group: Group) -> tuple[Any, ...]:
-    return group.cluster, -1 if group.value is None else group.value
+def ordered(groups: Sequence[Group], part: str) -> list[Group]:
+    """Groups of names by number of jobs, most first; those of buckets and hours in their order."""
+    if PARTS[part]:
+        return sorted(groups, key=lambda one: (-one.waits.jobs - one.apart, one.cluster, one.value or ""))
+    return sorted(groups, key=lambda one: (one.cluster, -1 if one.value is None else one.value))
 
 
 def _recoded(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import CARRIED_ON, Filter
 from adminkit.stats.taken import grouped, split
-from adminkit.stats.wait import CAUSES, LIMITS, SIZES, above, buckets, started
+from adminkit.stats.wait import above, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
 from adminkit.trace.columns import columns
+from adminkit.trace.wait_sql import CAUSES, LIMITS, SIZES
 
 if TYPE_CHECKING:
     import numpy as np

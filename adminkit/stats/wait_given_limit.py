@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import Filter, LeftOut, clusters, snapshot, span
-from adminkit.stats.wait import CAUSES, LIMITS, Waits, buckets, limit_bucket, size_bucket, started, waits_of
+from adminkit.stats.wait import Waits, buckets, limit_bucket, size_bucket, started, waits_of
+from adminkit.trace.wait_sql import CAUSES, LIMITS
 
 if TYPE_CHECKING:
     import numpy as np

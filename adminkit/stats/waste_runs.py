@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.slurm.hostlist import hosts
-from adminkit.stats.wait import CAUSES
 from adminkit.stats.window import END
 from adminkit.trace.columns import Texts, columns
+from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

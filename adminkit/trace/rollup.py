@@ -1,9 +1,10 @@
-"""The rollups: sums of runs that ended, per UTC month, and what was in use, per UTC hour. docs/adr/0015-rollups.md has
-the reasons.
+"""The rollups: sums of runs that ended, per UTC month of their end and of their start, and what was in use, per UTC
+hour. docs/adr/0015-rollups.md has the reasons.
 
 `ended_month` has a row for each month and key of everybody's, `ended_month_user` for each month and key with user and
-account, `occupied_hour` (rollup_hours.py) for each hour in which a run of a key began or ended. While a trace keeps rollups (`rollup_kept` has a row), triggers on `job` add and subtract what rollup_row.py
-says: whoever writes a row corrects the sums in the same transaction.
+account, `occupied_hour` (rollup_hours.py) for each hour in which a run of a key began or ended, `started_month`
+(rollup_waits.py) for each month in which one began. While a trace keeps rollups (`rollup_kept` has a row), triggers on
+`job` add and subtract what these files say: whoever writes a row corrects the sums in the same transaction.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from adminkit.trace import rollup_hours as hours
+from adminkit.trace.rollup_hours import CREATE_ODD, DROP_ODD, HOURS
 from adminkit.trace.rollup_row import COUNTED, FROM, KEYS, MAY_BE_NULL, TABLES, WHOSE, image
+from adminkit.trace.rollup_table import ENDED_ROWS
+from adminkit.trace.rollup_waits import STARTS
 from adminkit.trace.transaction import transaction
 
+#: Those with keys of their own.
+APART: Final = (HOURS, STARTS)
 #: Of what the tables hold. A release that changes it counts one up; rollups of another version are not read.
 VERSION: Final = 3
 
@@ -52,17 +57,17 @@ CREATE: Final = (
     f"CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, {', '.join(map(_declared, KEYS))}, everybody INTEGER) STRICT",
     f"CREATE UNIQUE INDEX rollup_key_all ON rollup_key ({', '.join(map(_unique, KEYS))})",
     *(statement for table in TABLES for statement in _ended(table)),
-    *hours.CREATE,
+    *(statement for one in APART for statement in one.create),
 )
 #: Their names.
-NAMES: Final = ("rollup_kept", "rollup_key", *TABLES, hours.KEY_TABLE, hours.TABLE)
+NAMES: Final = ("rollup_kept", "rollup_key", *TABLES, *(name for one in APART for name in (one.key_table, one.table)))
 #: Those that version 1 had besides.
 _FORMER: Final = ("ended_day", "rollup_queue")
 _TRIGGERS: Final = ("rollup_insert", "rollup_update", "rollup_delete")
 #: SQL: what removes the rows from which every run is gone. Runs may be subtracted before others are added.
 EMPTY: Final = (
     *(f"DELETE FROM {table} WHERE jobs = 0" for table in TABLES),
-    f"DELETE FROM {hours.TABLE} WHERE {hours.GONE}",
+    *(f"DELETE FROM {one.table} WHERE {one.gone}" for one in APART),
 )
 
 
@@ -117,13 +122,14 @@ def _change() -> list[str]:
     and every connection reads the schema: so it stands there once.
     """
     of_row = f"(SELECT {', '.join(f'NEW.{c} AS {c}' for c in FROM)})"
-    one = f"FROM ({image(of_row, ())}) AS i"
-    body = [add_everybody("i.{}".format, one), add_key("i.{}".format, one)]
+    rows = f"FROM ({image(of_row, ())}) AS i"
+    body = [add_everybody("i.{}".format, rows), add_key("i.{}".format, rows)]
     for table, names in TABLES.items():
         sums = ", ".join(f"NEW.sign * {name}" for name in names)
         rows = f"SELECT month, {_KEY_OF[table]}, {sums} FROM ({image(of_row, COUNTED[table])}) AS i WHERE TRUE"
         body += [add_ended(table, rows), f"DELETE FROM {table} WHERE jobs = 0 AND NEW.sign < 0"]
-    body += hours.change(of_row)
+    for one in APART:
+        body += one.change(of_row)
     return [
         f"CREATE VIEW rollup_change AS SELECT 0 AS sign, {', '.join(FROM)} FROM job WHERE FALSE",
         f"CREATE TRIGGER rollup_put INSTEAD OF INSERT ON rollup_change BEGIN {'; '.join(body)}; END",
@@ -148,7 +154,6 @@ def triggers() -> list[str]:
     ]
 
 
-_ENDED_ROWS: Final = "(SELECT * FROM job WHERE end_time IS NOT NULL)"
 _PARTS: Final = {
     "ended_month": ", ".join(f"NULL AS {name}" if name in WHOSE else name for name in KEYS),
     "ended_month_user": ", ".join(KEYS),
@@ -159,17 +164,17 @@ def _from_jobs(table: str) -> str:
     """SQL: a table as the rows of job say, with the columns of the key."""
     groups = ", ".join(name for name in ("month", *KEYS) if table != "ended_month" or name not in WHOSE)
     sums = ", ".join(f"sum({name}) AS {name}" for name in TABLES[table])
-    return f"SELECT month, {_PARTS[table]}, {sums} FROM ({image(_ENDED_ROWS, COUNTED[table])}) GROUP BY {groups}"
+    return f"SELECT month, {_PARTS[table]}, {sums} FROM ({image(ENDED_ROWS, COUNTED[table])}) GROUP BY {groups}"
 
 
 #: SQL: the tables as the rows of job say, and as they are kept.
-RIGHT: Final = (*map(_from_jobs, TABLES), hours.from_jobs("job"))
+RIGHT: Final = (*map(_from_jobs, TABLES), *(one.right for one in APART))
 KEPT: Final = (
     *(
         f"SELECT month, {', '.join(KEYS)}, {', '.join(names)} FROM {table} JOIN rollup_key ON id = key"
         for table, names in TABLES.items()
     ),
-    hours.KEPT,
+    *(one.kept for one in APART),
 )
 
 
@@ -177,7 +182,7 @@ KEPT: Final = (
 DROP: Final = (
     *(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS),
     "DROP VIEW IF EXISTS rollup_change",
-    hours.DROP_ODD,
+    DROP_ODD,
     *(f"DROP TABLE IF EXISTS {name}" for name in (*NAMES, *_FORMER)),
     *CREATE,
 )
@@ -194,6 +199,7 @@ class Size(NamedTuple):
     months: int
     users: int
     hours: int
+    starts: int
     keys: int
     runs: int
 
@@ -215,18 +221,16 @@ def rebuild(db: sqlite3.Connection, now: int) -> Size:
     with transaction(db):
         for statement in DROP:
             db.execute(statement)
-        one = f"FROM (SELECT DISTINCT {', '.join(KEYS)} FROM ({image(_ENDED_ROWS, ())})) AS i"
-        db.execute(add_everybody("i.{}".format, one))
-        db.execute(add_key("i.{}".format, one))
+        every = f"FROM (SELECT DISTINCT {', '.join(KEYS)} FROM ({image(ENDED_ROWS, ())})) AS i"
+        db.execute(add_everybody("i.{}".format, every))
+        db.execute(add_key("i.{}".format, every))
         for table, names in TABLES.items():
             sums = ", ".join(names)
             db.execute(
                 f"INSERT INTO {table} (month, key, {sums})"
                 f" SELECT month, {_KEY_OF[table]}, {sums} FROM ({_from_jobs(table)}) AS i"
             )
-        for statement in hours.rebuild():
-            db.execute(statement)
-        for statement in (*triggers(), keep(now)):
+        for statement in (*(each for one in APART for each in one.rebuild()), CREATE_ODD, *triggers(), keep(now)):
             db.execute(statement)
     return size(db)
 
@@ -248,16 +252,18 @@ def forget_keys(db: sqlite3.Connection) -> None:
             db.execute(statement)
         used = " UNION ".join(f"SELECT key FROM {table}" for table in TABLES)
         db.execute(f"DELETE FROM rollup_key WHERE id NOT IN ({used})")
-        db.execute(f"DELETE FROM {hours.KEY_TABLE} WHERE id NOT IN (SELECT key FROM {hours.TABLE})")
+        for one in APART:
+            db.execute(one.forget)
 
 
 def size(db: sqlite3.Connection) -> Size:
     """How large the rollups are."""
-    months, users, of_hours, keys = (
-        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in (*TABLES, hours.TABLE, "rollup_key")
+    months, users, of_hours, starts, keys = (
+        int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+        for table in (*TABLES, *(one.table for one in APART), "rollup_key")
     )
     (runs,) = db.execute("SELECT coalesce(sum(jobs), 0) FROM ended_month").fetchone()
-    return Size(months, users, of_hours, keys, int(runs))
+    return Size(months, users, of_hours, starts, keys, int(runs))
 
 
 def check(db: sqlite3.Connection) -> Differences:

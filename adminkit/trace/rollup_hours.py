@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from adminkit.trace.rollup_row import HOUR, LAST, MOST, columns
+from adminkit.trace.rollup_table import RollupTable
 from adminkit.trace.run_view import CPUS, GPUS, NODES, TOO_LONG, class_sql
 
-TABLE: Final = "occupied_hour"
-KEY_TABLE: Final = "occupied_key"
-#: What a key is made of -> SQL over a row of job; each may be NULL but the first.
+#: What a key is made of -> SQL over a row of job.
 KEYS: Final = {"cluster": "cluster", "queue": "queue", "class": class_sql(NODES, GPUS)}
 SIZES: Final = {"gpu": GPUS, "cpu": CPUS, "node": NODES}
 #: SQL over a row of job: the run held all it had from its start to its end. Not true where it is unknown.
@@ -33,8 +32,6 @@ SUMS: Final = (
     "started", "ended", *(f"{name}_{what}" for name in SIZES for what in ("started", "ended")),
     *(column for name in SIZES for column in (f"{name}s", f"{name}_passed")),
 )  # fmt: skip
-#: SQL: a row from which every run is gone.
-GONE: Final = "started = 0 AND ended = 0"
 #: The last second of a run, or its first where it had none.
 _LAST_SECOND: Final = "max(end_time - 1, start_time)"
 
@@ -62,70 +59,15 @@ def image(rows: str) -> str:
     return f"{first} FROM ({kept}) UNION ALL {last} FROM ({kept})"
 
 
-def _same(name: str, value: str) -> str:
-    """SQL: both as the unique index has them, where NULL is a value like others."""
-    return f"ifnull(k.{name}, x'') = ifnull({value}, x'')"
-
-
-def key_of(value: dict[str, str]) -> str:
-    """SQL: a SELECT of the id of a key with these parts."""
-    return f"SELECT id FROM {KEY_TABLE} AS k WHERE " + " AND ".join(_same(name, value[name]) for name in KEYS)
-
-
-def add_key(value: dict[str, str], rows: str = "") -> str:
-    """SQL: put in the keys that are not there; `value`: SQL of a part, over `rows`."""
-    # Trap: before ON CONFLICT a SELECT needs a WHERE.
-    parts = ", ".join(value[name] for name in KEYS)
-    return f"INSERT INTO {KEY_TABLE} ({', '.join(KEYS)}) SELECT {parts} {rows} WHERE TRUE ON CONFLICT DO NOTHING"
-
-
-def add(rows: str) -> str:
-    """SQL: add `rows` of hour, key and SUMS."""
-    added = ", ".join(f"{name} = {name} + excluded.{name}" for name in SUMS)
-    names = ", ".join(("hour", "key", *SUMS))
-    return f"INSERT INTO {TABLE} ({names}) {rows} ON CONFLICT (hour, key) DO UPDATE SET {added}"
-
-
-def change(of_row: str) -> list[str]:
-    """SQL: the statements of a trigger that add `of_row`, times NEW.sign."""
-    of_image = {name: f"i.{name}" for name in KEYS}
-    rows = f"FROM ({image(of_row)}) AS i"
-    sums = ", ".join(f"NEW.sign * {name}" for name in SUMS)
-    return [
-        add_key(of_image, rows),
-        add(f"SELECT hour, ({key_of(of_image)}), {sums} {rows} WHERE TRUE"),
-        f"DELETE FROM {TABLE} WHERE {GONE} AND NEW.sign < 0",
-    ]
-
-
-#: The statements that make the tables; those that make and remove the index of ODD, for traces that keep rollups alone.
-CREATE: Final = (
-    f"CREATE TABLE {KEY_TABLE} (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, class TEXT) STRICT",
-    f"CREATE UNIQUE INDEX {KEY_TABLE}_all ON {KEY_TABLE} (cluster, ifnull(queue, x''), ifnull(class, x''))",
-    f"CREATE TABLE {TABLE} (hour INTEGER NOT NULL, key INTEGER NOT NULL,"
-    f" {', '.join(f'{name} INTEGER NOT NULL' for name in SUMS)}, PRIMARY KEY (hour, key)) STRICT, WITHOUT ROWID",
-    f"CREATE INDEX {TABLE}_gone ON {TABLE} (hour) WHERE {GONE}",
+HOURS: Final = RollupTable(
+    "occupied_hour",
+    "occupied_key",
+    "hour",
+    {"cluster": "TEXT NOT NULL", "queue": "TEXT", "class": "TEXT"},
+    SUMS,
+    "started = 0 AND ended = 0",
+    image,
 )
+#: What makes and removes the index of ODD, for traces that keep rollups alone.
 CREATE_ODD: Final = f"CREATE INDEX rollup_odd ON job (start_time) WHERE {ODD}"
 DROP_ODD: Final = "DROP INDEX IF EXISTS rollup_odd"
-
-
-def from_jobs(rows: str) -> str:
-    """SQL: the table as `rows` of job say, with the columns of the key."""
-    names = ", ".join(("hour", *KEYS))
-    return f"SELECT {names}, {', '.join(f'sum({n}) AS {n}' for n in SUMS)} FROM ({image(rows)}) GROUP BY {names}"
-
-
-#: SQL: the same as it is kept.
-KEPT: Final = f"SELECT hour, {', '.join(KEYS)}, {', '.join(SUMS)} FROM {TABLE} JOIN {KEY_TABLE} ON id = key"
-
-
-def rebuild() -> list[str]:
-    """SQL: the statements that fill the empty tables from the rows of job, and make the index of ODD."""
-    of_image = {name: f"i.{name}" for name in KEYS}
-    return [
-        add_key(of_image, f"FROM (SELECT DISTINCT {columns(KEYS)} FROM job WHERE {_EVEN}) AS i"),
-        f"INSERT INTO {TABLE} (hour, key, {', '.join(SUMS)})"
-        f" SELECT hour, ({key_of(of_image)}), {', '.join(SUMS)} FROM ({from_jobs('job')}) AS i",
-        CREATE_ODD,
-    ]

@@ -1,7 +1,7 @@
 """The rollups in a load of many rows by adminkit-ingest: it sums up what its statements store, in its transaction.
 
-The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c and hours.c have in C what
-rollup_row.py and rollup_hours.py have in SQL. So the triggers, which take 35 µs for a row, do nothing while the rows come.
+The statements hand each run to rolled(), which is adminkit-ingest's; native/ingest/image.c, hours.c and waits.c have in
+C what rollup_row.py, rollup_hours.py and rollup_waits.py have in SQL. So the triggers do nothing while the rows come.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from adminkit.trace import rollup_hours as hours
-from adminkit.trace.rollup import DROP, EMPTY, add_ended, add_everybody, add_key, keep, key_of, triggers
+from adminkit.trace.rollup import APART, DROP, EMPTY, add_ended, add_everybody, add_key, keep, key_of, triggers
+from adminkit.trace.rollup_hours import CREATE_ODD
 from adminkit.trace.rollup_row import TABLES
 
-#: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h.
+#: What rolled() wants of a run: the columns of job in the order of native/ingest/image.h; of node_list whether it is
+#: known.
 RUN: Final = (
     *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited"),
-    *("exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard"),
+    *("reason", "exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard"),
     *("start_time", "eligible_time", "end_time", "elapsed"),
-    *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
+    *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus", "node_list"),
 )
 #: The parts of a key in the order of native/ingest/image.c.
 _PARTS: Final = (
@@ -42,7 +43,13 @@ def rolled(value: str, *runs: Mapping[str, str]) -> str:
 
     A run is its columns -> SQL.
     """
-    columns = [run.get(column, _DEFAULTS.get(column, "NULL")) for run in runs for column in RUN]
+    columns = [
+        f"({run.get(column, 'NULL')}) IS NOT NULL"
+        if column == "node_list"
+        else run.get(column, _DEFAULTS.get(column, "NULL"))
+        for run in runs
+        for column in RUN
+    ]
     return f"rolled({', '.join((value, *columns))})"
 
 
@@ -51,7 +58,8 @@ def _bound(count: int) -> str:
 
 
 _PLACES: Final = {name: f"?{number}" for number, name in enumerate(_PARTS, start=1)}
-_HOURS_PLACES: Final = {name: f"?{number}" for number, name in enumerate(hours.KEYS, start=1)}
+#: What the helper calls those of rollup.APART.
+_CALLED: Final = ("hours", "waits")
 _ROWS: Final = f"SELECT {rolled('NULL', {c: c for c in RUN})} FROM job WHERE end_time IS NOT NULL"
 
 
@@ -64,11 +72,13 @@ def _statements(rows: bool) -> list[str]:
         "everybody": "SELECT coalesce(everybody, id) FROM rollup_key WHERE id = ?1",
         "month": add_ended("ended_month", _bound(2 + len(TABLES["ended_month"]))),
         "user": add_ended("ended_month_user", _bound(2 + len(TABLES["ended_month_user"]))),
-        "find-of-hours": hours.key_of(_HOURS_PLACES),
-        "make-of-hours": hours.add_key(_HOURS_PLACES),
-        "hours": hours.add(_bound(2 + len(hours.SUMS))),
-        **({"rows": _ROWS} if rows else {}),
     }
+    for name, one in zip(_CALLED, APART, strict=True):
+        places = {part: f"?{number}" for number, part in enumerate(one.keys, start=1)}
+        found[f"find-of-{name}"], found[f"make-of-{name}"] = one.key_of(places), one.add_key(places)
+        found[name] = one.add(_bound(2 + len(one.sums)))
+    if rows:
+        found["rows"] = _ROWS
     return [f"{name}={sql}" for name, sql in found.items()]
 
 
@@ -82,4 +92,4 @@ def loading() -> RollupLoad:
 
 def rebuilding(now: int) -> RollupLoad:
     """Make the rollups from every row of job, and keep them from here on."""
-    return RollupLoad((*DROP, keep(now)), _statements(rows=True), (hours.CREATE_ODD, *triggers()))
+    return RollupLoad((*DROP, keep(now)), _statements(rows=True), (CREATE_ODD, *triggers()))

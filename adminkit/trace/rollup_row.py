@@ -44,24 +44,32 @@ MOST: Final = 1 << 24
 
 
 def _upto(value: str, edges: Sequence[int] = EDGES) -> str:
-    return f"CASE WHEN {value} >= 0 AND {value} < {TOO_LONG} THEN {_halved(value, edges)} END"
+    return f"CASE WHEN {value} >= 0 AND {value} < {TOO_LONG} THEN {halved(value, edges, edges)} END"
 
 
-def _halved(value: str, edges: Sequence[int]) -> str:
-    """The first of `edges` that is not below the value, found in halves."""
-    if len(edges) == 1:
-        return str(edges[0])
-    middle = len(edges) // 2
-    below, above = _halved(value, edges[:middle]), _halved(value, edges[middle:])
+def halved(value: str, edges: Sequence[int], found: Sequence[int]) -> str:
+    """SQL: of `found` the one at the place of the first of `edges` that is not below the value, searched in halves;
+    above all of them the last.
+    """
+    if len(found) == 1:
+        return str(found[0])
+    middle = len(found) // 2
+    below, above = (halved(value, edges[half], found[half]) for half in (slice(middle), slice(middle, None)))
     return f"CASE WHEN {value} <= {edges[middle - 1]} THEN {below} ELSE {above} END"
 
 
-#: SQL of the first second of the UTC day and month of a run's end.
-_DAY: Final = f"(end_time - ((end_time % {DAY}) + {DAY}) % {DAY})"
-MONTH: Final = (
-    f"CASE WHEN end_time BETWEEN 0 AND {LAST}"
-    f" THEN CAST(strftime('%s', end_time, 'unixepoch', 'start of month') AS INTEGER) ELSE {_DAY} END"
-)
+def _day(at: str) -> str:
+    """SQL: the first second of the UTC day of a time."""
+    return f"({at} - (({at} % {DAY}) + {DAY}) % {DAY})"
+
+
+def month(at: str) -> str:
+    """SQL: the first second of the UTC month of a time."""
+    first = f"CAST(strftime('%s', {at}, 'unixepoch', 'start of month') AS INTEGER)"
+    return f"CASE WHEN {at} BETWEEN 0 AND {LAST} THEN {first} ELSE {_day(at)} END"
+
+
+MONTH: Final = month("end_time")
 _SIZES: Final = {
     name: f"CASE WHEN {sql} BETWEEN 0 AND {MOST} THEN {sql} END"
     for name, sql in (("size_nodes", NODES), ("size_cpus", CPUS), ("size_gpus", GPUS))
@@ -94,7 +102,7 @@ _BINS: Final = {
     "elapsed": _upto("elapsed"),
     "accuracy": f"CASE WHEN {_LIMITED} THEN"
     f" min((elapsed * {100 // PERCENT} + req_limit - 1) / req_limit * {PERCENT}, {OVER}) END",
-    "day": f"({_DAY} - month) / {DAY}",
+    "day": f"({_day('end_time')} - month) / {DAY}",
 }
 #: The columns that count runs by bin: what is counted -> upper edge (of a day its number from 0) -> column.
 COUNTS: Final = {
@@ -125,10 +133,12 @@ TABLES: Final = {
     table: (*SUMS, *(name for what in counted for name in COUNTS[what].values())) for table, counted in COUNTED.items()
 }
 
+#: The columns of job on which rollups depend.
 FROM: Final = (
-    *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited", "exit_code"),
-    *("time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard", "start_time", "eligible_time"),
-    *("end_time", "elapsed", "nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
+    *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited", "reason"),
+    *("exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard", "start_time"),
+    *("eligible_time", "end_time", "elapsed", "nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus"),
+    "node_list",
 )
 
 

@@ -27,6 +27,11 @@ REQ_LIMIT: Final = f"""CASE
 NODES: Final = "coalesce(nodes, req_nodes)"
 CPUS: Final = "coalesce(cpus, req_cpus)"
 GPUS: Final = "coalesce(gpus, req_gpus)"
+#: SQL: the run started. Trap: of a job that was cancelled while it waited sacct has a start, the moment of its end, and
+#: no nodes.
+STARTED: Final = (
+    "start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL)"
+)
 #: Of a record that was read whole, in the field that users cannot write; one in Comment is no more than `stated`.
 _SOFT_LIMIT: Final = f"CASE WHEN limit_source = 'explicit' THEN {soft_limit('admin_comment')} END"
 _STUDY_COUNTED: Final = f"""CASE

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const words[] = {NULL,     "",       "slurmdbd",  "trusted",  "demo", "text",
-                                    "beyond", "finite", "COMPLETED", "REQUEUED", "gq",   "x'; --"};
+static const char *const words[] = {NULL,   "",       "slurmdbd", "trusted",    "demo",
+                                    "text", "beyond", "finite",   "COMPLETED",  "REQUEUED",
+                                    "gq",   "x'; --", "None",     "MaxPerUser", "unlimited"};
 static const int64_t numbers[] = {
     0,         1,         2,         59,        60,      3600,         86400,
     INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1 << 24, 253402300799, 253402300800};

@@ -2,6 +2,7 @@
  * holds. */
 #include "any_run.h"
 #include "hours.h"
+#include "waits.h"
 
 #define HOUR 3600
 #define DAY 86400
@@ -34,15 +35,36 @@ static void check_hours(const struct ak_run *run, const struct ak_hours *hours) 
     must(hours->sum[0][0] == 1 && hours->sum[1][1] == 1 && hours->sum[0][1] == 0 && hours->sum[1][0] == 0);
 }
 
+/* What is left out says so and nothing else; what counts has a bin that holds its wait. */
+static void check_waits(const struct ak_run *run, const struct ak_waits *waits) {
+    const int64_t most[AK_WAITS_NUMBERS] = {12, 12, 12, 10, 7, 1, 2};
+    int64_t start = run->number[AK_RUN_START].i;
+    bool counts = waits->number[AK_WAITS_LEFT_OUT] == 0;
+    for (int i = 0; i < AK_WAITS_NUMBERS; i++)
+        must(waits->number[i] >= 0 && waits->number[i] <= most[i]);
+    for (int i = 0; i < AK_WAITS_LEFT_OUT; i++)
+        must(counts || waits->number[i] == 0);
+    must(waits->number[AK_WAITS_GPUS] == 0 || waits->number[AK_WAITS_CPUS] == 0);
+    must(run->number[AK_RUN_START].known ? start < INT64_MIN + DAY || waits->month <= start
+                                         : waits->month == -1 && !counts);
+    must(waits->sum[0] == 1 && waits->sum[1] >= 0 && waits->sum[1] <= AK_TOO_LONG);
+    must(waits->sum[2] == 0 || (waits->sum[2] == 1 && waits->sum[1] == 0));
+    must(counts ? waits->bin >= 0 && waits->bin < AK_ELAPSED_BINS : waits->bin == -1 && waits->sum[1] == 0);
+    must((waits->bin == 0) == (counts && waits->sum[1] == 0));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct ak_run run = {0};
     struct ak_image image;
     struct ak_hours hours;
+    struct ak_waits waits;
     read_run(data, size, &run);
     if (ak_image(&run, &image))
         check(&run, &image);
     if (ak_hours(&run, &hours))
         check_hours(&run, &hours);
+    if (ak_waits(&run, &waits))
+        check_waits(&run, &waits);
     return 0;
 }

@@ -1,14 +1,15 @@
 /* Any runs, put in, changed and taken away, through rolled() and the sums: what is stored is what ak_image()
- * and ak_hours() say of those that are left, and of none nothing is. */
+, ak_hours() and ak_waits() say of those that are left, and of none nothing is. */
 #include "any_run.h"
 #include "hours.h"
 #include "rollup.h"
+#include "waits.h"
 
 #include <stdio.h>
 
 #define RUN (AK_RUN_TEXTS + AK_RUN_NUMBERS)
 #define MOST_RUNS 64
-#define GIVEN 7 /* statements, before those of months */
+#define GIVEN 9 /* statements, before those of months */
 #define SUMS "a, b, c, d, e, f, g, h, i, j, k, l, m"
 #define PLACES "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9"
 #define PARTS(user, account) "?1, ?2, " user ", " account ", ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14"
@@ -20,36 +21,49 @@ static const char *const tables =
     "CREATE TABLE month (month, key, " SUMS ", counts, PRIMARY KEY (month, key));"
     "CREATE TABLE user (month, key, " SUMS ", counts, PRIMARY KEY (month, key));"
     "CREATE TABLE place (id INTEGER PRIMARY KEY, a, b, c);"
-    "CREATE TABLE hour (hour, key, " SUMS ", n, PRIMARY KEY (hour, key));";
+    "CREATE TABLE hour (hour, key, " SUMS ", n, PRIMARY KEY (hour, key));"
+    "CREATE TABLE wait_key (id INTEGER PRIMARY KEY, a, b, c, d, e, f, g, h, i, j);"
+    "CREATE TABLE wait (month, key, a, b, c, counts, PRIMARY KEY (month, key));";
 
 static struct ak_store_options options = {
-    .rollup = {.n = GIVEN,
-               .word = {"find=SELECT id FROM key WHERE " SAME("?3", "?4"),
-                        "make-everybody=INSERT INTO key SELECT NULL, " PARTS(
-                            "NULL", "NULL") ", NULL WHERE NOT EXISTS (" EVERYBODY ")",
-                        "make=INSERT INTO key SELECT NULL, " PARTS(
-                            "?3", "?4") ", (" EVERYBODY ") WHERE coalesce(?3, ?4) IS NOT NULL",
-                        "everybody=SELECT coalesce(everybody, id) FROM key WHERE id = ?1",
-                        "find-of-hours=SELECT id FROM place WHERE (a, b, c) IS (?1, ?2, ?3)",
-                        "make-of-hours=INSERT INTO place VALUES (NULL, ?1, ?2, ?3)",
-                        "hours=INSERT INTO hour VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16)"}}};
+    .rollup = {
+        .n = GIVEN,
+        .word = {
+            "find=SELECT id FROM key WHERE " SAME("?3", "?4"),
+            "make-everybody=INSERT INTO key SELECT NULL, " PARTS(
+                "NULL", "NULL") ", NULL WHERE NOT EXISTS (" EVERYBODY ")",
+            "make=INSERT INTO key SELECT NULL, " PARTS("?3", "?4") ", (" EVERYBODY
+                                                                   ") WHERE coalesce(?3, ?4) IS NOT NULL",
+            "everybody=SELECT coalesce(everybody, id) FROM key WHERE id = ?1",
+            "find-of-hours=SELECT id FROM place WHERE (a, b, c) IS (?1, ?2, ?3)",
+            "make-of-hours=INSERT INTO place VALUES (NULL, ?1, ?2, ?3)",
+            "hours=INSERT INTO hour VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            "find-of-waits=SELECT id FROM wait_key WHERE (a, b, c, d, e, f, g, h, i, j) IS (" PLACES ", ?10)",
+            "make-of-waits=INSERT INTO wait_key VALUES (NULL, " PLACES ", ?10)"}}};
 
-/* What puts a row into `table`: of its counts the sum. */
-static const char *into(const char *table, int counts, char *sql, size_t size) {
-    int n = snprintf(sql, size, "%s=INSERT INTO %s VALUES (" PLACES ", ?10, ?11, ?12, ?13, ?14, ?15, 0",
-                     table, table);
+/* What puts a row into `table`: its sums, and the sum of its counts. */
+static const char *into(const char *name, const char *table, int sums, int counts, char *sql, size_t size) {
+    int n = snprintf(sql, size, "%s=INSERT INTO %s VALUES (?1, ?2", name, table);
+    for (int i = 0; i < sums; i++)
+        n += snprintf(sql + n, size - (size_t)n, ", ?%d", 3 + i);
+    n += snprintf(sql + n, size - (size_t)n, ", 0");
     for (int i = 0; i < counts; i++)
-        n += snprintf(sql + n, size - (size_t)n, " + ?%d", 16 + i);
+        n += snprintf(sql + n, size - (size_t)n, " + ?%d", 3 + sums + i);
     strcat(sql, ")");
     return sql;
 }
 
 static void complete_options(void) {
-    static char month[1024], user[1024];
-    if (options.rollup.n == GIVEN) {
-        options.rollup.word[options.rollup.n++] = into("month", AK_EVERYBODYS, month, sizeof month);
-        options.rollup.word[options.rollup.n++] = into("user", AK_RUN_COUNTS, user, sizeof user);
-    }
+    static char sql[3][1024];
+    const struct {
+        const char *name, *table;
+        int sums, counts;
+    } made[] = {{"month", "month", AK_SUMS, AK_EVERYBODYS},
+                {"user", "user", AK_SUMS, AK_RUN_COUNTS},
+                {"waits", "wait", AK_WAITS_SUMS, AK_ELAPSED_BINS}};
+    for (size_t i = 0; i < COUNT(made) && options.rollup.n < GIVEN + (int)COUNT(made); i++)
+        options.rollup.word[options.rollup.n++] =
+            into(made[i].name, made[i].table, made[i].sums, made[i].counts, sql[i], sizeof sql[i]);
 }
 
 static const struct ak_run nothing = {0}; /* has not ended */
@@ -58,6 +72,7 @@ static const struct ak_run nothing = {0}; /* has not ended */
 struct expected {
     int64_t sum[AK_SUMS], counts[2]; /* everybody's and users' */
     int64_t of_hours[AK_HOURS_SUMS];
+    int64_t of_waits[AK_WAITS_SUMS + 1]; /* and the counts */
     bool whole;
 };
 
@@ -75,6 +90,11 @@ static void expect(struct expected *expected, const struct ak_run *run, int sign
         for (int i = 0; i < 2 * AK_HOURS_SUMS; i++)
             expected->of_hours[i % AK_HOURS_SUMS] +=
                 sign * hours.sum[i / AK_HOURS_SUMS][i % AK_HOURS_SUMS]; /* less than 2^36 each */
+    struct ak_waits waits;
+    must(ak_waits(run, &waits));
+    for (int i = 0; i < AK_WAITS_SUMS; i++)
+        expected->of_waits[i] += sign * waits.sum[i];
+    expected->of_waits[AK_WAITS_SUMS] += waits.bin >= 0 ? sign : 0;
 }
 
 static void bind(sqlite3_stmt *rolled, int place, const struct ak_run *run) {
@@ -126,6 +146,12 @@ static void compare(struct ak_store *store, const struct expected *expected) {
         char sql[80];
         snprintf(sql, sizeof sql, "SELECT total(%c) FROM hour", 'a' + i);
         must(ask(store, sql) == expected->of_hours[i]);
+    }
+    const char *const of_waits[] = {"a", "b", "c", "counts"};
+    for (size_t i = 0; i < COUNT(of_waits); i++) {
+        char sql[80];
+        snprintf(sql, sizeof sql, "SELECT total(%s) FROM wait", of_waits[i]);
+        must(ask(store, sql) == expected->of_waits[i]);
     }
     must(ask(store, "SELECT total(counts) FROM month") == expected->counts[0]);
     must(ask(store, "SELECT total(counts) FROM user") == expected->counts[1]);
@@ -189,7 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         compare(&store, &expected);
     if (whole && none)
         must(ask(&store, "SELECT (SELECT count(*) FROM month) + (SELECT count(*) FROM user)"
-                         " + (SELECT count(*) FROM hour)") == 0);
+                         " + (SELECT count(*) FROM hour) + (SELECT count(*) FROM wait)") == 0);
     ak_rollup_close(&store);
     sqlite3_close(store.db);
     return 0;

@@ -210,6 +210,8 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
         "ended_month",
         "occupied_hour",
         "occupied_key",
+        "started_month",
+        "started_key",
         "ledger_scheme",
         "power_curve",
         "_sqlite_migrations",

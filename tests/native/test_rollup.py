@@ -11,7 +11,10 @@ import pytest
 
 from adminkit.trace import rollup
 from adminkit.trace.rollup_load import RUN, loading, rolled
-from adminkit.trace.rollup_row import MONTH
+from adminkit.trace.rollup_row import EDGES, FROM, MONTH
+from adminkit.trace.rollup_waits import STARTS
+from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.wait_sql import CAUSES, LIMITS, SIZES
 from tests.native import helper
 from tests.support.builders import make_trace
 
@@ -63,7 +66,7 @@ def test_more_groups_than_are_held_at_once_are_put_away_in_between(path: Path) -
 
 
 @pytest.mark.parametrize("value", ["9223372036854775807", "-9223372036854775807 - 1", "0", "-1", "4e18", "NULL"])
-@pytest.mark.parametrize("column", RUN[9:])
+@pytest.mark.parametrize("column", RUN[10:])
 def test_no_number_of_a_run_is_too_large(path: Path, column: str, value: str) -> None:
     assert not summed(path, of({column: value})).error
     assert stored(path, "SELECT sum(jobs) FROM ended_month") == [
@@ -112,3 +115,45 @@ def test_what_cannot_be_added_up_ends_the_load_with_nothing_written(
     assert ran.code == 1 and why in ran.error
     tables = ("fact", *rollup.NAMES)
     assert stored(path, f"SELECT {' + '.join(f'(SELECT count(*) FROM {name})' for name in tables)}") == [(0,)]
+
+
+def test_waits_are_counted_as_sql_says_at_every_edge(path: Path) -> None:
+    reasons = (
+        *("NULL", "''", "'None'", "'Priority'", "'Resources'", "'priority'", "'None' || x'00'", "'Licenses'", "'Max'"),
+        *("'JobArrayTaskLimit'", "'Dependency'", "'DependencyNeverSatisfied'", "'QOS'", "'QOSGrpCpuLimit'"),
+        *("'MaxJobsPerUser'", "'MaxPerAccount'", "'MaxPerUse'", "'MaxPerUser' || x'00'", "'Max' || x'00' || 'PerUser'"),
+        *("'InvalidQOS'", "'AssocGrpCpuLimit'", "'AccountingPolicy'", "'AccountNotAllowed'", "'InvalidAccount'"),
+        *("'JobHeldAdmin'", "'JobHoldMaxRequeue'", "'BeginTime'", "'MaxéPerUser'", "'x''; --'"),
+    )
+    last = 2**63 - 1
+    changed = [
+        {},
+        *({"reason": one, "source": f"'{source}'"} for one in reasons for source in ("slurmdbd", "text")),
+        *({"eligible_time": str(-edge - past)} for edge in EDGES for past in (-1, 0, 1)),
+        *({"start_time": str(one), "end_time": str(last)} for one in (last, -(2**62), 253402300799, 253402300800)),
+        {"eligible_time": str(-last)},
+        *({"time_limit": str(edge + past)} for edge in (*LIMITS, TOO_LONG) for past in (-1, 0, 1)),
+        *({"limit_kind": f"'{kind}'"} for kind in ("unlimited", "partition", "unknown", "finite")),
+        *({unit: str(size + past)} for unit in ("gpus", "nodes", "cpus") for size in SIZES for past in (-1, 0, 1)),
+        *({"gpus": one, "cpus": "8", "req_nodes": "3"} for one in ("NULL", "0", "-1")),
+        *({"end_time": "0", "elapsed": one, "node_list": nodes} for one in ("0", "60", "NULL") for nodes in _NODES),
+        *({name: "NULL"} for name in ("start_time", "eligible_time", "queue")),
+    ]
+    whole = dict.fromkeys(FROM, "NULL") | {
+        **ENDED,
+        "eligible_time": "0",
+        "limit_kind": "'finite'",
+        "limit_source": "''",
+    }
+    runs = [{**whole, **one} for one in changed]
+    assert not summed(path, " UNION ALL ".join(map(of, runs))).error
+    rows = " UNION ALL ".join(f"SELECT {', '.join(f'{run[name]} AS {name}' for name in FROM)}" for run in runs)
+    names = ", ".join(("month", *STARTS.keys))
+    right = f"SELECT {names}, {', '.join(f'sum({one})' for one in STARTS.sums)} FROM ({STARTS.image(f'({rows})')})"
+    kept = stored(path, f"{STARTS.kept} ORDER BY {names}")
+    assert kept == stored(path, f"{right} GROUP BY {names} ORDER BY {names}")
+    assert sum(row[11] for row in kept) == len(runs)
+    assert {row[8] for row in kept} == set(range(len(CAUSES) + 1)) and {row[10] for row in kept} == {0, 1, 2}
+
+
+_NODES = ("NULL", "''", "'n1'")

@@ -127,7 +127,9 @@ def assert_agree(
     first, last = other.execute(
         "SELECT min(start_time) FILTER (start_time > 0), max(stop) FILTER (start_time > 0) FROM runs"
     ).fetchone()
-    edges = cut(first // 3600 * 3600 if since is None else since, last if until is None else min(until, now, last), part)
+    edges = cut(
+        first // 3600 * 3600 if since is None else since, last if until is None else min(until, now, last), part
+    )
     other.execute("CREATE OR REPLACE TABLE parts (since BIGINT, until BIGINT)")
     other.executemany("INSERT INTO parts VALUES (?, ?)", list(pairwise(edges)))
     sums = ", ".join(f"coalesce(sum({SHARE} * {name}), 0)" for name in NAMES)

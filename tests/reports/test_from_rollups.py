@@ -16,16 +16,18 @@ import pytest
 
 import adminkit
 from adminkit.config import Config
-from adminkit.render.report import Cell, Field, Meta, Report, Within
+from adminkit.render.report import Cell, Field, Heat, Meta, Report, Within
 from adminkit.render.text import as_csv, markdown
 from adminkit.reports import accuracy
 from adminkit.reports.answer import ROLLED_UP, answer
 from adminkit.reports.catalogue import SPECS
+from adminkit.reports.page_said import translated
 from adminkit.reports.spec import Query, ReportOptions, ReportSpec
 from adminkit.stats import from_rollups
 from adminkit.stats.accuracy import Wanted
 from adminkit.stats.select import Filter
 from adminkit.trace import rollup
+from adminkit.trace.rollup_row import DAY
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.reports import HOSTILE, query
 from tests.support.rollups import act, some_filter
@@ -41,7 +43,9 @@ UNHELD: Final = {
         "wrong_parameters", "system_failure", "other_ends",
     },
     "users": set[str](),
+    "wait": set[str](),
 }  # fmt: skip
+JANUARY: Final = MONDAY - 4 * DAY  # 2026-01-01
 QUEUES: Final = [("aaic", "gq", 0, HOUR, 4 * HOUR), ("aaic", HOSTILE, 0, 8 * HOUR, None)]
 
 
@@ -62,8 +66,12 @@ def db(path: Path) -> Iterator[sqlite3.Connection]:
 def asked(spec: ReportSpec[Any], chosen: Filter, pick: random.Random) -> Query:
     chosen = replace(chosen, min_elapsed=60) if chosen.min_elapsed is None else chosen
     chosen = replace(chosen, states=(), min_elapsed=-1) if spec.every_end else chosen
-    points = {"points": pick.choice((None, "1h,90m"))} if spec.name == "accuracy" else {}
-    return replace(query(chosen, pick.choice(spec.parts or [""]), **points), pictures=pick.random() < 0.5)
+    if spec.name == "wait":
+        since, until = pick.choice(((None, None), (JANUARY, None), (None, JANUARY), (JANUARY - 31 * DAY, JANUARY)))
+        chosen = replace(chosen, since=since, until=until, users=(), limit_source=None, acting=False)
+    own = {"accuracy": {"points": pick.choice((None, "1h,90m"))}, "wait": {"req_limit": None, "gpus": None}}
+    given = query(chosen, pick.choice(spec.parts or [""]), **own.get(spec.name, {}))
+    return replace(given, pictures=pick.random() < 0.5)
 
 
 def agrees(exact: Cell, rolled: Cell) -> bool:
@@ -120,6 +128,52 @@ def test_a_curve_has_the_exact_shares_at_the_edges_of_the_bins(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("waits", "title", "beside", "values"),
+    [
+        (
+            (400, 700),
+            "Half of the jobs start within 10 min, 90 % within 15 min",
+            "1 GPU: within 10 min for up to 1 h, within 15 min for up to 4 h",
+            [450, 750],
+        ),
+        (
+            (0, 31 * DAY),
+            "Half of the jobs start within 0 s",
+            "1 GPU: within 0 s for up to 1 h, 720 h or longer for up to 4 h",
+            [0, 30 * DAY],
+        ),
+        (
+            (31 * DAY, 40 * DAY),
+            "Half of the jobs wait 720 h or longer",
+            "1 GPU: 720 h or longer for up to 1 h, 720 h or longer for up to 4 h",
+            [30 * DAY, 30 * DAY],
+        ),
+    ],
+)
+def test_pictures_of_waits_name_the_upper_end_of_a_bin_and_show_its_middle(
+    tmp_path: Path, waits: tuple[int, int], title: str, beside: str, values: list[float]
+) -> None:
+    jobs = [
+        job(40 * which + n, eligible_time=MONDAY + (40 * which + n) * 60 - wait, time_limit=(1, 4)[which] * HOUR)
+        for which, wait in enumerate(waits)
+        for n in range(40 - which)
+    ]
+    given = query(Filter(states=(), min_elapsed=-1, checkpoint_code=85), "queue", req_limit=None, gpus=None)
+    (spec,) = (spec for spec in SPECS if spec.name == "wait")
+    with closing(sqlite3.connect(make_trace(tmp_path / "trace.db", jobs), isolation_level=None)) as db:
+        rollup.rebuild(db, MONDAY)
+        assert spec.from_rollups
+        pictures = spec.view(spec.from_rollups(db, given), given).pictures
+    assert pictures
+    (heat,) = pictures.panels
+    assert isinstance(heat, Heat)
+    assert (pictures.title, heat.subtitle, heat.values) == (title, beside, [values])
+    assert "the middle of the bin" in pictures.caption
+    assert translated(pictures.title, "ja") and translated(pictures.caption, "ja")
+    assert translated(heat.subtitle, "ja") or "or longer" in heat.subtitle
+
+
+@pytest.mark.parametrize(
     ("name", "options", "rolled", "why"),
     [
         ("accuracy", {}, True, "the study's selection"),
@@ -137,7 +191,11 @@ def test_a_curve_has_the_exact_shares_at_the_edges_of_the_bins(tmp_path: Path) -
         ("utilization", {}, True, "by hour"),
         ("utilization", {"user": ["ada"]}, False, "no user is in the rollup by hour"),
         ("utilization", {"exact": True}, False, "--exact"),
-        ("wait", {}, False, "it needs reasons, which only the rows have"),
+        ("wait", {}, True, "by the month of the start"),
+        ("wait", {"by": "hour"}, False, "the hour of the day is of the rows"),
+        ("wait", {"own": {"req_limit": "4h", "gpus": None}}, False, "--limit draws days"),
+        ("wait", {"since": f"@{MONDAY}"}, False, "a month that is cut"),
+        ("wait", {"exact": True}, False, "--exact"),
     ],
 )
 def test_what_was_read_stands_in_a_note(path: Path, name: str, options: dict[str, Any], rolled: bool, why: str) -> None:
@@ -151,8 +209,8 @@ def test_exact_is_a_keyword_of_the_reports_that_read_rollups(path: Path, no_sett
     assert trace.report("accuracy")["median_error"].tolist() == [pytest.approx(0.025)]
     exact = trace.report("accuracy", exact=True)
     assert ("median_error" in exact, exact["median"].tolist()) == (False, [0.25])
-    with pytest.raises(adminkit.errors.UsageError, match="no such option of wait: exact"):
-        trace.report("wait", exact=True)
+    with pytest.raises(adminkit.errors.UsageError, match="no such option of waste: exact"):
+        trace.report("waste", exact=True)
 
 
 SHOWN: Final = Report(

@@ -15,6 +15,7 @@ from adminkit.render.format import header
 from adminkit.render.html_parts import figures, report_facts
 from adminkit.render.panel_numbers import numbers
 from adminkit.render.report import Bar, Bars, Meta, Pictures, Report
+from adminkit.reports.answer import ROLLED_UP
 from adminkit.reports.page_notes import COUNTED, FACTS, NOTES, OUR_BARS, PICTURED, RULES
 from adminkit.reports.page_said import SAID, TERMS, said_in, titled, translated
 from adminkit.reports.page_words import WORDS
@@ -126,6 +127,10 @@ def test_no_space_stands_between_two_japanese_letters_whatever_a_placeholder_has
 def test_what_a_header_says_is_translated_whole_or_not_at_all(name: str, text: str, said: str | None) -> None:
     assert say and say(name, text) == said
     assert said_in("en") is None
+
+
+def test_the_note_of_a_report_from_rollups_is_japanese() -> None:
+    assert translated(ROLLED_UP, "ja") is not None
 
 
 def test_what_is_not_translated_is_marked_as_english() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from adminkit.job import Job
 from adminkit.stats.select import Filter
-from adminkit.stats.wait import LONGER, UNLIMITED, Wait, buckets, limit_bucket, size_bucket, wait
+from adminkit.stats.wait import Wait, buckets, limit_bucket, size_bucket, wait
 from adminkit.trace.connect import reader
+from adminkit.trace.wait_sql import LONGER, UNLIMITED
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 NOW = MONDAY + 100 * HOUR

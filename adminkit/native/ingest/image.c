@@ -55,19 +55,21 @@ static bool counts(struct ak_number seconds) {
     return seconds.known && seconds.i >= 0 && seconds.i < AK_TOO_LONG;
 }
 
-/* Which bin, or -1. */
-static int bin_of(struct ak_number seconds) {
+int ak_bin_of(int64_t seconds) {
     int low = 0, high = AK_ELAPSED_BINS - 1;
-    if (!counts(seconds))
-        return -1;
     while (low < high) {
         int middle = (low + high) / 2;
-        if (seconds.i <= edges[middle])
+        if (seconds <= edges[middle])
             high = middle;
         else
             low = middle + 1;
     }
     return low;
+}
+
+/* Which bin, or -1. */
+static int bin_of(struct ak_number seconds) {
+    return counts(seconds) ? ak_bin_of(seconds.i) : -1;
 }
 
 /* The bin's upper edge. */
@@ -90,9 +92,8 @@ static int64_t day_of(int64_t time) {
     return __builtin_sub_overflow(time, (time % DAY + DAY) % DAY, &first) ? time : first;
 }
 
-/* The first second of a time's month. Days are counted in years from March on, whose months have 31, 30, 31,
- * 30, 31 days, twice. */
-static int64_t month_of(int64_t time) {
+/* Days are counted in years from March on, whose months have 31, 30, 31, 30, 31 days, twice. */
+int64_t ak_month_of(int64_t time) {
     int64_t day = day_of(time);
     if (time < 0 || time > AK_LAST)
         return day;
@@ -108,8 +109,7 @@ static bool is(struct ak_slice text, const char *word) {
     return text.s && text.n == strlen(word) && memcmp(text.s, word, text.n) == 0;
 }
 
-/* The most that was ever asked for. */
-static struct ak_number req_limit(const struct ak_run *run) {
+struct ak_number ak_req_limit(const struct ak_run *run) {
     struct ak_number limit = run->number[AK_RUN_TIME_LIMIT], first = run->number[AK_RUN_LIMIT_ORIGINAL];
     if (first.known && first.i > (limit.known ? limit.i : 0))
         limit = first;
@@ -176,7 +176,7 @@ static void set_sizes(const struct ak_run *run, int64_t size[AK_SIZES], bool kno
 
 bool ak_image(const struct ak_run *run, struct ak_image *image) {
     const struct ak_number *n = run->number;
-    struct ak_number elapsed = n[AK_RUN_ELAPSED], limit = req_limit(run), wait = {0};
+    struct ak_number elapsed = n[AK_RUN_ELAPSED], limit = ak_req_limit(run), wait = {0};
     int64_t size[AK_SIZES], end = n[AK_RUN_END].i, unused = 0;
     bool known[AK_SIZES], ran = counts(elapsed), limited = ran && above_0(limit);
     *image = (struct ak_image){0};
@@ -186,7 +186,7 @@ bool ak_image(const struct ak_run *run, struct ak_image *image) {
         wait.known = !__builtin_sub_overflow(n[AK_RUN_START].i, n[AK_RUN_ELIGIBLE].i, &wait.i);
     set_key(run, limit, image);
     set_sizes(run, size, known);
-    image->month = month_of(end);
+    image->month = ak_month_of(end);
     image->bin[0] = bin_of(elapsed);
     image->bin[1] = -1;
     image->bin[2] = AK_EVERYBODYS + (int)((day_of(end) - image->month) / DAY);

@@ -17,6 +17,7 @@ enum ak_run_text {
     AK_RUN_LIMIT_SOURCE,
     AK_RUN_SOURCE,
     AK_RUN_AUDITED,
+    AK_RUN_REASON,
     AK_RUN_TEXTS
 };
 enum ak_run_number {
@@ -36,6 +37,7 @@ enum ak_run_number {
     AK_RUN_REQ_NODES,
     AK_RUN_REQ_CPUS,
     AK_RUN_REQ_GPUS,
+    AK_RUN_NODE_LIST, /* 1: it is known */
     AK_RUN_NUMBERS
 };
 
@@ -59,6 +61,15 @@ struct ak_run {
 
 /* How large a run was, or as large as was asked for. */
 struct ak_number ak_size_of(const struct ak_run *run, enum ak_size size);
+
+/* The most that was ever asked for, seconds. */
+struct ak_number ak_req_limit(const struct ak_run *run);
+
+/* The first second of a time's month; of its day before 1970 and after AK_LAST. */
+int64_t ak_month_of(int64_t time);
+
+/* Which bin of elapsed time has these seconds, from 0 to AK_TOO_LONG - 1. */
+int ak_bin_of(int64_t seconds);
 
 /* Its class; NULL where its GPUs are unknown. */
 struct ak_slice ak_class_of(const struct ak_run *run);

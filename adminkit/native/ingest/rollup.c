@@ -6,6 +6,7 @@
 #include "slots.h"
 #include "statement.h"
 #include "sums.h"
+#include "waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,16 @@ enum word {
     FIND_OF_HOURS,
     MAKE_OF_HOURS,
     HOURS,
+    FIND_OF_WAITS,
+    MAKE_OF_WAITS,
+    WAITS,
     ROWS,
     WORDS
 };
-static const char *const names[WORDS] = {"find=", "make-everybody=", "make=",          "everybody=", "month=",
-                                         "user=", "find-of-hours=",  "make-of-hours=", "hours=",     "rows="};
+static const char *const names[WORDS] = {
+    "find=",          "make-everybody=", "make=",          "everybody=", "month=",
+    "user=",          "find-of-hours=",  "make-of-hours=", "hours=",     "find-of-waits=",
+    "make-of-waits=", "waits=",          "rows="};
 
 /* A run that the row's statement takes away or puts in. */
 struct change {
@@ -35,8 +41,16 @@ struct change {
     struct ak_image image; /* without the texts of its key, which are in `key` */
     struct ak_parts key;
     bool even;
-    struct ak_hours hours; /* likewise */
+    struct ak_hours hours; /* likewise, and so for `waits` */
     struct ak_parts key_of_hours;
+    struct ak_waits waits;
+    struct ak_parts key_of_waits;
+};
+
+/* A table with keys of its own. */
+struct apart {
+    struct ak_numbered keys;
+    struct ak_sums sums;
 };
 
 struct ak_rollup {
@@ -46,8 +60,7 @@ struct ak_rollup {
     struct ak_numbered keys;
     sqlite3_stmt *everybody;
     struct ak_sums user, month; /* the second is made of the first when that is put away */
-    struct ak_numbered keys_of_hours;
-    struct ak_sums hours;
+    struct apart hours, waits;
 };
 
 /* ---- rolled() ---- */
@@ -85,7 +98,7 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
         return "rolled(): a column is of another type";
     change->any = ak_image(&run, &change->image);
     change->even = change->any && ak_hours(&run, &change->hours);
-    change->key.n = change->key_of_hours.n = 0;
+    change->key.n = change->key_of_hours.n = change->key_of_waits.n = 0;
     if (!change->any)
         return NULL;
     for (int i = 0; i < AK_KEY_TEXTS; i++)
@@ -95,6 +108,11 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
             ak_parts_number(&change->key, change->image.key_number[i].known, change->image.key_number[i].i);
     for (int i = 0; i < AK_HOURS_PARTS && change->even; i++)
         whole &= ak_parts_text(&change->key_of_hours, change->hours.key[i]);
+    ak_waits(&run, &change->waits);
+    for (int i = 0; i < AK_WAITS_TEXTS; i++)
+        whole &= ak_parts_text(&change->key_of_waits, change->waits.text[i]);
+    for (int i = 0; i < AK_WAITS_NUMBERS; i++)
+        whole &= ak_parts_number(&change->key_of_waits, true, change->waits.number[i]);
     return whole ? NULL : "out of memory";
 }
 
@@ -156,25 +174,38 @@ static bool add_month(struct ak_rollup *rollup, struct ak_store *store, const st
            ak_sums_add(&rollup->user, store, group, image->sum, image->bin, AK_BINS, sign);
 }
 
+/* Adds `sign` times `sum`, and to the count of `bin`, at a time of a key. */
+static bool add_apart(struct apart *apart, struct ak_store *store, const struct ak_parts *key, int64_t time,
+                      const int64_t *sum, const int *bin, int sign) {
+    int64_t group[AK_SUMS_GROUPS] = {time};
+    bool whole = ak_numbered_of(&apart->keys, store, key->bytes, key->n, &group[1]);
+    if (whole && ak_sums_full(&apart->sums)) {
+        whole = ak_sums_put_away(&apart->sums, store);
+        ak_sums_forget(&apart->sums);
+    }
+    return whole && ak_sums_add(&apart->sums, store, group, sum, bin, bin != NULL, sign);
+}
+
 static bool add_hours(struct ak_rollup *rollup, struct ak_store *store, const struct change *change,
                       int sign) {
-    const struct ak_parts *key = &change->key_of_hours;
-    int64_t group[AK_SUMS_GROUPS];
-    bool whole = ak_numbered_of(&rollup->keys_of_hours, store, key->bytes, key->n, &group[1]);
-    for (int i = 0; i < 2 && whole; i++) {
-        if (ak_sums_full(&rollup->hours)) {
-            whole = ak_sums_put_away(&rollup->hours, store);
-            ak_sums_forget(&rollup->hours);
-        }
-        group[0] = change->hours.hour[i];
-        whole = whole && ak_sums_add(&rollup->hours, store, group, change->hours.sum[i], NULL, 0, sign);
-    }
+    const struct ak_hours *hours = &change->hours;
+    bool whole = true;
+    for (int i = 0; i < 2 && whole && change->even; i++)
+        whole = add_apart(&rollup->hours, store, &change->key_of_hours, hours->hour[i], hours->sum[i], NULL,
+                          sign);
     return whole;
+}
+
+static bool add_waits(struct ak_rollup *rollup, struct ak_store *store, const struct change *change,
+                      int sign) {
+    const struct ak_waits *waits = &change->waits;
+    return add_apart(&rollup->waits, store, &change->key_of_waits, waits->month, waits->sum, &waits->bin,
+                     sign);
 }
 
 static bool add(struct ak_rollup *rollup, struct ak_store *store, const struct change *change, int sign) {
     return !change->any || (add_month(rollup, store, change, sign) &&
-                            (!change->even || add_hours(rollup, store, change, sign)));
+                            add_hours(rollup, store, change, sign) && add_waits(rollup, store, change, sign));
 }
 
 void ak_rollup_forget(struct ak_store *store) {
@@ -210,8 +241,9 @@ bool ak_rollup_finish(struct ak_store *store) {
     struct ak_rollup *rollup = store->rollup;
     if (rollup)
         sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
-    return !rollup || ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) &&
-                       put_away(rollup, store) && ak_sums_put_away(&rollup->hours, store));
+    return !rollup ||
+           ((!rollup->sql[ROWS] || take_rows(store, rollup->sql[ROWS])) && put_away(rollup, store) &&
+            ak_sums_put_away(&rollup->hours.sums, store) && ak_sums_put_away(&rollup->waits.sums, store));
 }
 
 /* ---- open, close ---- */
@@ -233,6 +265,18 @@ static bool read_words(struct ak_rollup *rollup, struct ak_store *store) {
     return true;
 }
 
+/* The statements of `sql`: find, make, and what adds. */
+static bool open_apart(struct apart *apart, struct ak_store *store, const char *const *sql, int summed,
+                       int counted) {
+    return ak_numbered_open(&apart->keys, store, sql[0], NULL, sql[1]) &&
+           ak_sums_open(&apart->sums, store, sql[2], summed, counted);
+}
+
+static void close_apart(struct apart *apart) {
+    ak_sums_close(&apart->sums);
+    ak_numbered_close(&apart->keys);
+}
+
 bool ak_rollup_open(struct ak_store *store) {
     if (!store->options->rollup.n)
         return true;
@@ -251,9 +295,8 @@ bool ak_rollup_open(struct ak_store *store) {
             ak_store_failed(store, "--rollup everybody=")) &&
            ak_sums_open(&rollup->month, store, rollup->sql[MONTH], AK_SUMS, AK_EVERYBODYS) &&
            ak_sums_open(&rollup->user, store, rollup->sql[USER], AK_SUMS, AK_RUN_COUNTS) &&
-           ak_numbered_open(&rollup->keys_of_hours, store, rollup->sql[FIND_OF_HOURS], NULL,
-                            rollup->sql[MAKE_OF_HOURS]) &&
-           ak_sums_open(&rollup->hours, store, rollup->sql[HOURS], AK_HOURS_SUMS, 0);
+           open_apart(&rollup->hours, store, &rollup->sql[FIND_OF_HOURS], AK_HOURS_SUMS, 0) &&
+           open_apart(&rollup->waits, store, &rollup->sql[FIND_OF_WAITS], AK_WAITS_SUMS, AK_ELAPSED_BINS);
 }
 
 void ak_rollup_close(struct ak_store *store) {
@@ -264,12 +307,13 @@ void ak_rollup_close(struct ak_store *store) {
     ak_sums_close(&rollup->user);
     sqlite3_finalize(rollup->everybody);
     ak_numbered_close(&rollup->keys);
-    ak_sums_close(&rollup->hours);
-    ak_numbered_close(&rollup->keys_of_hours);
+    close_apart(&rollup->hours);
+    close_apart(&rollup->waits);
     for (int i = 0; i < 2; i++) {
         struct change *change = i ? &rollup->new : &rollup->old;
         free(change->key.bytes);
         free(change->key_of_hours.bytes);
+        free(change->key_of_waits.bytes);
     }
     free(rollup);
     store->rollup = NULL;

@@ -158,6 +158,8 @@ INSERT INTO "rollup_kept" VALUES(0,1500010000);
 CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, user TEXT, account TEXT, class TEXT, state TEXT, limit_kind TEXT NOT NULL, limit_upto INTEGER, limit_source TEXT NOT NULL, source TEXT NOT NULL, acting INTEGER NOT NULL, checkpoint INTEGER NOT NULL, exit_code INTEGER, ran_upto INTEGER, everybody INTEGER) STRICT;
 INSERT INTO "rollup_key" VALUES(1,'alpha','gq','user1',NULL,'single-gpu','COMPLETED','finite',259200,'unknown','slurmdbd',1,0,0,2147483646,2);
 INSERT INTO "rollup_key" VALUES(2,'alpha','gq',NULL,NULL,'single-gpu','COMPLETED','finite',259200,'unknown','slurmdbd',1,0,0,2147483646,NULL);
+CREATE TABLE started_key (id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, queue TEXT, class TEXT, gpu_bucket INTEGER NOT NULL, node_bucket INTEGER NOT NULL, cpu_bucket INTEGER NOT NULL, limit_bucket INTEGER NOT NULL, cause INTEGER NOT NULL, untold INTEGER NOT NULL, left_out INTEGER NOT NULL) STRICT;
+CREATE TABLE started_month (month INTEGER NOT NULL, key INTEGER NOT NULL, jobs INTEGER NOT NULL, wait INTEGER NOT NULL, below_zero INTEGER NOT NULL, wait_0 INTEGER NOT NULL, wait_10 INTEGER NOT NULL, wait_30 INTEGER NOT NULL, wait_60 INTEGER NOT NULL, wait_120 INTEGER NOT NULL, wait_300 INTEGER NOT NULL, wait_600 INTEGER NOT NULL, wait_900 INTEGER NOT NULL, wait_1200 INTEGER NOT NULL, wait_1800 INTEGER NOT NULL, wait_2700 INTEGER NOT NULL, wait_3600 INTEGER NOT NULL, wait_5400 INTEGER NOT NULL, wait_7200 INTEGER NOT NULL, wait_10800 INTEGER NOT NULL, wait_14400 INTEGER NOT NULL, wait_21600 INTEGER NOT NULL, wait_28800 INTEGER NOT NULL, wait_43200 INTEGER NOT NULL, wait_57600 INTEGER NOT NULL, wait_86400 INTEGER NOT NULL, wait_129600 INTEGER NOT NULL, wait_172800 INTEGER NOT NULL, wait_259200 INTEGER NOT NULL, wait_345600 INTEGER NOT NULL, wait_604800 INTEGER NOT NULL, wait_1209600 INTEGER NOT NULL, wait_2592000 INTEGER NOT NULL, wait_2147483646 INTEGER NOT NULL, PRIMARY KEY (month, key)) STRICT, WITHOUT ROWID;
 CREATE TABLE step (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL, step TEXT NOT NULL,
     source TEXT NOT NULL DEFAULT 'text', step_name TEXT, state TEXT, nodes INTEGER, tasks INTEGER, gpus INTEGER,
@@ -193,6 +195,8 @@ CREATE INDEX ended_month_empty ON ended_month (month) WHERE jobs = 0;
 CREATE INDEX ended_month_user_empty ON ended_month_user (month) WHERE jobs = 0;
 CREATE UNIQUE INDEX occupied_key_all ON occupied_key (cluster, ifnull(queue, x''), ifnull(class, x''));
 CREATE INDEX occupied_hour_gone ON occupied_hour (hour) WHERE started = 0 AND ended = 0;
+CREATE UNIQUE INDEX started_key_all ON started_key (cluster, ifnull(queue, x''), ifnull(class, x''), gpu_bucket, node_bucket, cpu_bucket, limit_bucket, cause, untold, left_out);
+CREATE INDEX started_month_gone ON started_month (month) WHERE jobs = 0;
 CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL;
 CREATE INDEX ledger_bill ON ledger (billed, person);
 CREATE TRIGGER ledger_insert BEFORE INSERT ON ledger
