@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import blocks, taken
+from adminkit.stats.taken import blocks, split, taken
 from adminkit.stats.window import Known, clamped, known_times
 from adminkit.trace.columns import Texts
 from adminkit.units import local_time
@@ -240,7 +240,7 @@ def _by_time(came: _Came, key: Callable[[int], str], fixed: Sequence[str]) -> li
     values = fixed or tuple(dict.fromkeys(keys))
     codes = {value: code for code, value in enumerate(values)}
     of_hour = np.array([codes[one] for one in keys], np.int64)
-    of_time = np.zeros(len(came.times), np.int32)
+    of_time = np.zeros(len(came.times), np.min_scalar_type(len(values)))
     for block in blocks(len(of_time)):
         of_time[block] = of_hour[np.searchsorted(came.hours, came.times[block], "right") - 1]
     gaps = np.diff(came.times)
@@ -265,4 +265,4 @@ def _places(codes: NDArray[Any], many: int) -> list[NDArray[Any]]:
     """For each code from 0 on, the places at which it stands, in their order."""
     import numpy as np
 
-    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=many))[:-1])
+    return split(codes, many, np.arange(len(codes), dtype=np.int32))
