@@ -37,7 +37,7 @@ _LAST_SECOND: Final = "max(end_time - 1, start_time)"
 
 
 def _point(at: str, passed: str, started: int) -> str:
-    """SQL over the columns of _row: what changes at the start (`started` 1) or at the end of a run."""
+    """SQL over what image() keeps of a run: what changes at its start (`started` 1) or at its end."""
     sign = "" if started else "-"
     sums = {
         "started": str(started),
