@@ -36,6 +36,7 @@ from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months
+from adminkit.stats.rollup import month_around
 from adminkit.stats.select import Filter, check_words, clusters, span
 from adminkit.trace.columns import give_back
 from adminkit.trace.connect import reader
@@ -129,7 +130,7 @@ def _filter(settings: Config, asked: Asked) -> Filter:
     typed = ReportOptions(cluster=asked.cluster, queue=asked.queue, since=asked.since, until=asked.until)
     filter = job_filter(typed, settings, asked.now)
     until = asked.now - asked.now % HOUR if filter.until is None else filter.until
-    since = until - YEAR if filter.since is None else filter.since
+    since = month_around(until - YEAR)[0] if filter.since is None else filter.since
     if since >= until:
         raise UsageError(f"--since {asked.since} is not before now", f"since is {show_time(since)}")
     return replace(filter, since=since, until=until)

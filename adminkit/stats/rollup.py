@@ -2,9 +2,9 @@
 
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
 `end_time` is the first second of the month of the end, `elapsed` and `req_limit` are upper edges of bins. A window is
-made of whole months, and one that ends now has all of this month. Of a month of which it has a part, that part is read
-from the rows, or the other part is and is taken away: whichever is shorter. From the rows come runs without an end,
-and the few that another run's row makes checkpoint runs.
+made of whole months. Of a month of which it has a part, that part is read from the rows, or the other part is and is
+taken away: whichever is shorter, and the few runs after a window that ends about now. From the rows come runs without
+an end, and the few that another run's row makes checkpoint runs.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def _apart(limits: bool, counts: Sequence[str]) -> list[str]:
 
 
 Values = tuple[Any, ...]
+#: Runs that are read one by one in next to no time.
+FEW: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def sums(
     columns = ", ".join(GROUPS[name] for name in by) or "NULL"
     names = (*SUMS, *(name for what in counts for name in COUNTS[what].values()))
     whose = bool(chosen.users or chosen.accounts or set(by) & set(WHOSE) or "day" in counts)
-    every = [*_ended(_up_to_the_last(db, chosen), "ended_month_user" if whose else "ended_month", counts)]
+    parts = pieces(chosen.since, chosen.until, chosen.until is not None and few_after(db, chosen.until))
+    every = [*_ended(parts, "ended_month_user" if whose else "ended_month", counts)]
     apart = " UNION ALL ".join(_apart(limits or "limited" in by, counts))
     every.append(f"SELECT * FROM ({apart}) WHERE {selection.within}")
     rows = db.execute(
@@ -178,14 +181,13 @@ def binned(runs: Mapping[int | None, int], what: str) -> Histogram:
     )
 
 
-def _up_to_the_last(db: sqlite3.Connection, chosen: Filter) -> Filter:
-    """The same window, open where nothing ended at its end or later: its last month is a whole one then."""
-    if chosen.until is None or db.execute("SELECT 1 FROM run WHERE end_time >= ? LIMIT 1", (chosen.until,)).fetchone():
-        return chosen
-    return replace(chosen, until=None)
+def few_after(db: sqlite3.Connection, at: int) -> bool:
+    """Whether few runs ended at a moment or later: what they add to its month is soon taken away."""
+    few = f"SELECT count(*) FROM (SELECT 1 FROM run WHERE end_time >= ? LIMIT {FEW + 1})"
+    return bool(db.execute(few, (at,)).fetchone()[0] <= FEW)
 
 
-def _ended(chosen: Filter, table: str, counts: Sequence[str]) -> list[str]:
+def _ended(parts: Sequence[Piece], table: str, counts: Sequence[str]) -> list[str]:
     """SQL: the runs of the window that ended, summed up, under the names of the view run."""
     return [
         _summed(f"{table} JOIN rollup_key ON id = key WHERE {between('month', since, until)}", counts, "month", sign)
@@ -195,7 +197,7 @@ def _ended(chosen: Filter, table: str, counts: Sequence[str]) -> list[str]:
             counts,
             sign=sign,
         )
-        for sign, months, since, until in pieces(chosen.since, chosen.until)
+        for sign, months, since, until in parts
     ]
 
 
@@ -214,23 +216,27 @@ class Piece(NamedTuple):
     until: int | None
 
 
-def pieces(since: int | None, until: int | None) -> list[Piece]:
-    """The window [since, until) as months, and at each end the runs of half a month at most."""
+def pieces(since: int | None, until: int | None, few: bool = False) -> list[Piece]:
+    """The window [since, until) as months, and at each end the runs of half a month at most. With `few` the runs after
+    the window are taken away, however much of their month is left.
+    """
     if since is not None and until is not None and since >= until:
         return []
     begin, runs_before = (None, []) if since is None else _nearest(since, "-", "")
-    end, runs_after = (None, []) if until is None else _nearest(until, "", "-")
+    end, runs_after = (None, []) if until is None else _nearest(until, "", "-", few)
     if begin is not None and end is not None and begin >= end:
         return [Piece("", False, since, until)]
     return [Piece("", True, begin, end), *runs_before, *runs_after]
 
 
-def _nearest(at: int, after: str, before: str) -> tuple[int, list[Piece]]:
-    """The nearest beginning of a month, and the runs between, with the sign of what is `after` or `before` it."""
+def _nearest(at: int, after: str, before: str, following_one: bool = False) -> tuple[int, list[Piece]]:
+    """The nearest beginning of a month, or the following one, and the runs between, with the sign of what is `after` or
+    `before` it.
+    """
     first, following = month_around(at)
     if at == first:
         return first, []
-    if at - first <= following - at:
+    if not following_one and at - first <= following - at:
         return first, [Piece(after, False, first, at)]
     return following, [Piece(before, False, at, following)]
 

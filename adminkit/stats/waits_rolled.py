@@ -1,7 +1,7 @@
 """Waits from the rollup by the month of the start instead of the runs: the same Wait, or None where it does not answer.
 
 Counts, sums and means are those of the runs. A quantile is the middle of its bin, half of whose width is the error.
-The rows of job are read of runs without an end.
+The rows of job are read of runs without an end, and of the few after a window that ends about now.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
-from adminkit.stats.rollup import EVERYTHING, Histogram, between, binned, month_around
+from adminkit.stats.rollup import EVERYTHING, Histogram, between, binned, few_after, month_around
 from adminkit.stats.select import Filter, Selection, clusters, snapshot, span
 from adminkit.stats.wait import QUANTILES, UNITS, Group, Wait, Waits, ordered, started, still_waiting
 from adminkit.trace.rollup import is_kept
@@ -39,12 +39,21 @@ _BY_KEY: Final = ("cluster", "queue", "class_unknown", "class")
 #: The rules of started() over `left_out`.
 _STARTED: Final = {"not_started": f"left_out <> {NOT_STARTED}", "eligible_unknown": f"left_out <> {ELIGIBLE_UNKNOWN}"}
 _NAMES: Final = ", ".join((STARTS.at, *STARTS.keys, *STARTS.sums))
-#: Every run: those that ended, summed up, and the others.
-_ROWS: Final = f"{STARTS.kept} UNION ALL SELECT {_NAMES} FROM ({image('(SELECT * FROM run WHERE end_time IS NULL)')})"
-#: Whether a run started at a moment or later. One that ended before it is odd. Indexes have all of these.
+#: Runs that ended and started at :at or later, by the indexes of ends and of odd runs.
 _LATER: Final = " UNION ALL ".join(
-    f"SELECT 1 FROM run WHERE {which} AND start_time >= :at" for which in ("end_time >= :at", "end_time IS NULL", ODD)
+    f"SELECT * FROM run WHERE {which} AND start_time >= :at"
+    for which in ("end_time >= :at", f"{ODD} AND end_time < :at")
 )
+
+
+def _rows(cut: bool) -> str:
+    """SQL: every run: those that ended, summed up, and the others. With `cut` none that started at :at or later."""
+    before = " AND coalesce(start_time, :at - 1) < :at" if cut else ""
+    every = [STARTS.kept, f"SELECT {_NAMES} FROM ({image(f'(SELECT * FROM run WHERE end_time IS NULL{before})')})"]
+    if cut:
+        away = ", ".join((STARTS.at, *STARTS.keys, *(f"-{name}" for name in STARTS.sums)))
+        every.append(f"SELECT {away} FROM ({image(f'({_LATER})')})")
+    return " UNION ALL ".join(every)
 
 
 class _Row(NamedTuple):
@@ -102,7 +111,7 @@ def _middle(histogram: Histogram, share: float) -> tuple[float, float]:
 
 def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") -> Wait | None:
     """stats.wait.wait(), with the errors of quantiles. None too where the window does not begin and end with a month of
-    UTC; one that ends after the last start ends with a month.
+    UTC; after its end there may be few runs in its last month.
     """
     selection = started(chosen)
     if part not in _PARTS or not set(selection.rules) <= {*_BY_KEY, *_STARTED} or not is_kept(db):
@@ -139,29 +148,33 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     )
 
 
-def _whole_months(db: sqlite3.Connection, chosen: Filter) -> bool:
-    def begins(at: int) -> bool:
-        return 0 <= at <= LAST - 31 * DAY and month_around(at)[0] == at
+def _begins(at: int) -> bool:
+    return 0 <= at <= LAST - 31 * DAY and month_around(at)[0] == at
 
+
+def _whole_months(db: sqlite3.Connection, chosen: Filter) -> bool:
+    """Whether the window has whole months, or all of its last one but few runs."""
     since, until = chosen.since, chosen.until
-    if since is not None and not begins(since):
+    if since is not None and not _begins(since):
         return False
-    return until is None or begins(until) or not db.execute(f"{_LATER} LIMIT 1", {"at": until}).fetchone()
+    return until is None or _begins(until) or (0 <= until <= LAST - 31 * DAY and few_after(db, until))
 
 
 def _read(
     db: sqlite3.Connection, chosen: Filter, selection: Selection, part: str
 ) -> tuple[Sequence[_Row], dict[str, int]]:
     """The runs that count, and how many each rule left out."""
-    everywhen = selection.within == "TRUE"
-    within = "TRUE" if everywhen else f"month <> {NO_MONTH} AND {between('month', chosen.since, chosen.until)}"
+    everywhen, until = selection.within == "TRUE", chosen.until
+    cut = until is not None and not _begins(until)
+    upto = month_around(until)[1] if until is not None and cut else until
+    within = "TRUE" if everywhen else f"month <> {NO_MONTH} AND {between('month', chosen.since, upto)}"
     selection = replace(selection, within=within, rules={**selection.rules, **_STARTED})
     buckets = ", ".join(_BUCKETS.values())
     sums = ", ".join(f"sum({one})" for one in ("jobs", "wait", "below_zero", "untold * jobs", *BINS.values()))
     rows = db.execute(
         f"SELECT {selection.reason} AS rule, cluster, {_PARTS[part]}, {buckets}, limit_bucket, cause, {sums}"
-        f" FROM ({_ROWS}) WHERE {within} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
-        selection.params,
+        f" FROM ({_rows(cut)}) WHERE {within} GROUP BY 1, 2, 3, 4, 5, 6, 7, 8",
+        {**selection.params, "at": until},
     )
     excluded = dict.fromkeys(selection.rules, 0)
     found: list[_Row] = []
@@ -169,7 +182,7 @@ def _read(
     for rule, *values in rows:
         if rule:
             excluded[list(selection.rules)[rule - 1]] += values[jobs]
-        else:
+        elif values[jobs]:
             found.append(_Row._make([*values[:bins], dict(zip(BINS, values[bins:], strict=True))]))
     if not everywhen:
         everything = sum(count for (count,) in db.execute(EVERYTHING))

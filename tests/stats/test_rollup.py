@@ -132,7 +132,7 @@ def test_a_window_is_whole_months_and_the_nearer_part_of_one_at_each_end() -> No
     for _ in range(300):
         since = pick.choice((None, MONDAY + pick.randrange(-90 * DAY, 0)))
         until = pick.choice((None, MONDAY, MONDAY + pick.randrange(-90 * DAY, 90 * DAY)))
-        found = read.pieces(since, until)
+        found = read.pieces(since, until, pick.random() < 0.5)
         if since is not None and until is not None and since >= until:
             assert not found
             continue
@@ -150,21 +150,22 @@ def test_a_window_is_whole_months_and_the_nearer_part_of_one_at_each_end() -> No
 
 
 @pytest.mark.parametrize(
-    ("until", "read_rows", "why"),
+    ("few", "since", "why"),
     [
-        (HOUR, True, "runs ended later in that month"),
-        (9 * DAY, False, "nothing ended later: its month is whole"),
+        (read.FEW, MONDAY + HOUR, "few runs ended later: they are taken away from the whole month"),
+        (1, MONDAY // DAY * DAY - 4 * DAY, "many did: the nearer part of the month is read"),
     ],
 )
-def test_a_window_until_now_reads_no_run_of_its_month(
-    db: sqlite3.Connection, until: int, read_rows: bool, why: str
+def test_of_the_month_of_a_window_until_now_only_later_runs_are_read(
+    db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch, few: int, since: int, why: str
 ) -> None:
     said = list[str]()
+    monkeypatch.setattr(read, "FEW", few)
     db.execute("UPDATE job SET end_time = ?", (MONDAY + 2 * HOUR,))
     db.set_trace_callback(said.append)
-    found = read.sums(db, Filter(until=MONDAY + until, states=(), min_elapsed=0, checkpoint_code=85), limits=False)
-    assert found is not None and found.groups.get((), {"jobs": 0})["jobs"] == (0 if read_rows else 2)
-    assert any("SELECT * FROM run WHERE end_time >=" in one for one in said) is read_rows, why
+    found = read.sums(db, Filter(until=MONDAY + HOUR, states=(), min_elapsed=0, checkpoint_code=85), limits=False)
+    assert found is not None and not found.groups
+    assert any(f"SELECT * FROM run WHERE end_time >= {since}" in one for one in said), why
 
 
 def test_a_check_finds_what_somebody_changed_by_hand(db: sqlite3.Connection) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.cluster.harness.cluster import FINISHED, Cluster, Word
+from tests.cluster.harness.processes import until
 
 #: kind -> the states of its job rows in sacct -X -D, in the order of job id and submission.
 KINDS: Final[dict[str, tuple[str, ...]]] = {
@@ -141,6 +142,9 @@ def _interfere(jobs: Workload) -> None:
     cluster.ask("scontrol", "requeue", str(ids["requeued"]))
     cluster.ask("scancel", str(ids["cancelled during"]), user="games")
     cluster.ask("scancel", str(ids["cancelled by root"]))
+    # Trap: of a job that is cancelled before slurmdbd knows it, the moment of its end is stored as its start.
+    known = f"select 1 from {cluster.name}_job_table where id_job = {ids['cancelled before']}"
+    until("slurmdbd to know the job", lambda: cluster.sql(known), 60.0)
     cluster.ask("scancel", str(ids["cancelled before"]), user="news")
     cluster.ask("scancel", str(ids["array cancelled"]), user="games")
     cluster.wait(ids["node failure"], "NODE_FAIL")
