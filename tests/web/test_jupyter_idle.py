@@ -104,7 +104,7 @@ def test_a_page_is_warned_and_saves_and_then_the_server_ends(
         assert time.monotonic() - warned > WARN - 3
         assert notes.read_text().strip() == "not saved yet, and more", "what was typed after the warning"
         assert one.process.returncode == 0
-        one.until("the page to say so", lambda: "has ended" in said(browser), 15)
+        one.until("the page to say so", lambda: "has ended" in said(browser), 40)
 
 
 def test_the_button_keeps_the_server(made: Path, tmp_path: Path, browser: Browser) -> None:
