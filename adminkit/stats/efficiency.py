@@ -29,7 +29,7 @@ CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
 _STEP_MEM: Final = "coalesce(step.mem_used, CASE WHEN step.tasks = 1 THEN step.max_rss END)"
 #: SQL over a row of the view run: the memory of the largest of its steps.
 STEP_MEM: Final = f"(SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
-#: SQL: whether the trace has any step. SQLite looks once, and where there is none it looks for those of no run.
+#: SQL: whether the trace has any step. SQLite asks this once; without steps it looks for those of no run.
 _STEPS_KNOWN: Final = "EXISTS (SELECT 1 FROM step)"
 #: SQL over a row of the view run, where sql_functions() was called: memory() of its steps. One step needs no sweep.
 MEM_USED: Final = f"""CASE WHEN {_STEPS_KNOWN}

@@ -24,7 +24,7 @@ _EVEN: Final = " AND ".join(
         *(f"coalesce({sql}, 0) BETWEEN 0 AND {MOST}" for sql in SIZES.values()),
     )
 )
-#: SQL: a run that ended and is in no row; one that never started is none.
+#: SQL: a run that started and ended, and is in no row.
 ODD: Final = f"end_time IS NOT NULL AND start_time IS NOT NULL AND ({_EVEN}) IS NOT TRUE"
 #: The sums of a row: runs that began in the hour, and that had their last second in it, all and those of a known size;
 #: by how much what is in use changed, and that times the seconds of the hour that had passed.

@@ -13,15 +13,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from adminkit.job import CLASSES
 from adminkit.stats import occupied
 from adminkit.stats.select import Filter
 from adminkit.stats.utilization import PARTS, Utilization, utilization
 from adminkit.trace import rollup
 from adminkit.trace.rollup_hours import HOURS, ODD
 from tests.support.builders import HOUR, MONDAY, job, make_trace
-from tests.support.reports import HOSTILE
-from tests.support.rollups import act
+from tests.support.rollups import act, some_key
 
 DAY = 24 * HOUR
 NOW = MONDAY + 90 * DAY
@@ -54,14 +52,7 @@ def alike(found: Utilization, exact: Utilization) -> None:
 def some_filter(pick: random.Random) -> Filter:
     spans = ((None, None), (-2 * HOUR, 3 * HOUR), (0, None), (-40 * DAY, DAY), (None, 4 * HOUR), (None, 60 * DAY + 7))
     since, until = (None if at is None else MONDAY + at for at in pick.choice(spans))
-    return replace(
-        ALL,
-        since=since,
-        until=until,
-        clusters=pick.choice(((), ("aaic",))),
-        queues=pick.choice(((), ("gq",), (HOSTILE, "gq"))),
-        classes=pick.choice(((), CLASSES[:2])),
-    )
+    return replace(ALL, since=since, until=until, **some_key(pick))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -112,7 +103,9 @@ def test_a_run_is_in_the_rollup_or_odd(tmp_path: Path, changes: dict[str, Any], 
         assert [db.execute(sql).fetchone()[0] for sql in found] == [rows, odd], why
         plan = db.execute(f"EXPLAIN QUERY PLAN {found[1]}").fetchall()
         assert "rollup_odd" in plan[0][3]
-        alike(occupied.utilization(db, ALL, "hour", NOW, UTC), utilization(db, ALL, "hour", NOW, UTC))  # type: ignore[arg-type]
+        rolled = occupied.utilization(db, ALL, "hour", NOW, UTC)
+        assert rolled is not None
+        alike(rolled, utilization(db, ALL, "hour", NOW, UTC))
 
 
 @pytest.mark.parametrize(

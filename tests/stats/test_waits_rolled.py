@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.job import CLASSES, Job
+from adminkit.job import Job
 from adminkit.stats import rollup as rollups
 from adminkit.stats import waits_rolled
 from adminkit.stats.select import Filter
@@ -21,8 +21,7 @@ from adminkit.stats.wait import PARTS, Group, Wait, Waits, wait
 from adminkit.trace import connect, rollup
 from adminkit.trace.rollup_row import DAY, LAST
 from tests.support.builders import HOUR, MONDAY, job, make_trace
-from tests.support.reports import HOSTILE
-from tests.support.rollups import act
+from tests.support.rollups import act, some_key
 
 NOW = MONDAY + 90 * DAY
 JANUARY, FEBRUARY = MONDAY - 4 * DAY, MONDAY + 27 * DAY
@@ -81,14 +80,7 @@ def some_filter(pick: random.Random) -> Filter:
             *((JANUARY, MONDAY + HOUR), (None, MONDAY - 2 * HOUR)),
         )
     )
-    return replace(
-        ALL,
-        since=since,
-        until=until,
-        clusters=pick.choice(((), ("aaic",))),
-        queues=pick.choice(((), ("gq",), (HOSTILE, "gq"))),
-        classes=pick.choice(((), CLASSES[:2])),
-    )
+    return replace(ALL, since=since, until=until, **some_key(pick))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -83,6 +83,15 @@ def act(db: sqlite3.Connection, pick: random.Random) -> None:
             raise ZeroDivisionError
 
 
+def some_key(pick: random.Random) -> dict[str, Any]:
+    """What a Filter may ask of a rollup whose keys have no user."""
+    return {
+        "clusters": pick.choice(((), ("aaic",))),
+        "queues": pick.choice(((), ("gq",), (HOSTILE, "gq"))),
+        "classes": pick.choice(((), CLASSES[:2])),
+    }
+
+
 def some_filter(pick: random.Random) -> Filter:
     spans = ((None, None), (-2 * HOUR, 3 * HOUR), (0, None), (-40 * DAY - 7, DAY + 1), (None, 4321))
     since, until = (None if at is None else MONDAY + at for at in pick.choice(spans))

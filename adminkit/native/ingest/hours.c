@@ -47,7 +47,7 @@ bool ak_hours(const struct ak_run *run, struct ak_hours *hours) {
     *hours = (struct ak_hours){0};
     if (!is_even(run))
         return false;
-    int64_t last = end > start ? end - 1 : start; /* second, or the first where there is none */
+    int64_t last = end > start ? end - 1 : start; /* second; its start where it took no time */
     hours->key[0] = run->text[AK_RUN_CLUSTER];
     hours->key[1] = run->text[AK_RUN_QUEUE];
     hours->key[2] = ak_class_of(run);
