@@ -121,6 +121,17 @@ def submit(ruled: Ruled, *options: str, script: str = "sleep 300") -> int:
     return said.job
 
 
+def four_nodes_planned(ruled: Ruled) -> None:
+    """For 12 minutes n1 has a job, and one for all four nodes waits for it. A lease may run out while it is planned,
+    so there is one from here.
+    """
+    first = submit(ruled, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
+    ruled.cluster.wait(first, "RUNNING")
+    wide = submit(ruled, "-J", "b", "-N4", "--exclusive", "-t", "60")
+    until("backfill to have planned the wide one", lambda: ruled.job(wide)["StartTime"] != "Unknown", 60)
+    guard(ruled)
+
+
 def limits(ruled: Ruled, job: int) -> tuple[str, str]:
     """(TimeLimit, TimeMin)."""
     words = ruled.job(job)
@@ -221,11 +232,7 @@ def test_the_script_decides_by_table_and_lease(quiet: Ruled) -> None:
 def test_a_typed_time_min_is_kept_where_the_operator_says_so(on: Ruled) -> None:
     """Planned with, the limit kept; taken from those that wait when the parameter goes away."""
     on.rules(SOFT + "typed = true\n")
-    guard(on)
-    first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
-    on.cluster.wait(first, "RUNNING")
-    wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-    until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
+    four_nodes_planned(on)
     short = submit(on, "-J", "new", "-N1", "-n1", "-w", "n3", "-t", "60", "--time-min=7")
     on.cluster.wait(short, "RUNNING", 60)
     assert limits(on, short) == ("01:00:00", "00:07:00")
@@ -240,12 +247,8 @@ def test_a_typed_time_min_is_kept_where_the_operator_says_so(on: Ruled) -> None:
 
 def test_figure_4(on: Ruled) -> None:
     """A runs, B needs every node, H asks for an hour on an idle one: it starts at once and keeps its hour."""
-    first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
-    on.cluster.wait(first, "RUNNING")
-    wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-    on.cluster.wait(wide, "PENDING")
+    four_nodes_planned(on)
     stock = submit(on, "-J", "stock", "-N1", "-n1", "-w", "n2", "-t", "60")
-    until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
     short = submit(on, "-N1", "-n1", "-w", "n3", "-t", "60")
     on.cluster.wait(short, "RUNNING", 60)
     assert limits(on, short) == ("01:00:00", "00:05:00")
@@ -280,10 +283,7 @@ def test_nothing_runs_into_a_reservation(on: Ruled) -> None:
 
 def test_what_slurm_lowers_at_a_start_is_raised(on: Ruled) -> None:
     """Array tasks beyond bf_max_job_start; not what is lowered later, nor a heterogeneous job."""
-    first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
-    on.cluster.wait(first, "RUNNING")
-    wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-    until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
+    four_nodes_planned(on)
     array = submit(on, "-N1", "-n1", "-t", "60", "-a", "1-6")
     until("its tasks to run", lambda: len(running(on, array)) == 6, 90)
     cut = {job for job, limit in running(on, array).items() if limit != "1:00:00"}
@@ -310,10 +310,7 @@ def test_the_checkpoint_plugin_sends_nothing_at_the_soft_end(on: Ruled) -> None:
     watched = watching(on.cluster)
     watched.configure("default=on", "signal=TERM@240")
     try:
-        first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
-        on.cluster.wait(first, "RUNNING")
-        wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-        until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
+        four_nodes_planned(on)
         script, words = "echo end $SLURM_JOB_END_TIME >> {log}\n{train} code=0\n", ("-p", "gq", "-N1", "-n1")
         soft = watched.submit(script, *words, "-J", "train", "-w", "n3", "-t", "60")
         hard = watched.submit(script, *words, "-J", "other", "-w", "n4", "-t", "5")
@@ -362,10 +359,7 @@ def test_the_parameter_goes_away(on: Ruled) -> None:
 
 def test_nobody_is_left_cut_when_the_parameter_goes_away_under_load(on: Ruled) -> None:
     """Jobs and array tasks that backfill starts all the while; a reconfigure, then slurmctld killed and started."""
-    first = submit(on, "-J", "a", "-N1", "-w", "n1", "--exclusive", "-t", "12")
-    on.cluster.wait(first, "RUNNING")
-    wide = submit(on, "-J", "b", "-N4", "--exclusive", "-t", "60")
-    until("backfill to have planned the wide one", lambda: on.job(wide)["StartTime"] != "Unknown", 60)
+    four_nodes_planned(on)
     jobs = [submit(on, "-N1", "-n1", "-t", "60") for _ in range(10)]
     array = submit(on, "-N1", "-n1", "-t", "60", "-a", "1-30")
     until("some to run", lambda: len(everybody(on)) > 4, 120)
