@@ -22,6 +22,8 @@ from adminkit.units import moment
 
 #: How far back jobs are looked at where no --since says so, seconds.
 USUAL = 7 * 86_400
+#: How many findings of a kind people are shown where no --most says so.
+MOST = 10
 
 
 class Kind(StrEnum):
@@ -56,6 +58,15 @@ class Least(StrEnum):
 
 
 Kinds = Annotated[list[Kind] | None, typer.Option("--kind", "-k", help="Only findings of this kind. Repeat for more.")]
+Most = Annotated[
+    int | None,
+    typer.Option(
+        "--most",
+        min=0,
+        metavar="N",
+        help=f"How many findings of each kind to show; 0: all. Default: {MOST}; as JSON and CSV all.",
+    ),
+]
 Severity = Annotated[Least, typer.Option("--severity", help="Only findings of this severity or above.")]
 
 
@@ -63,6 +74,7 @@ def findings(
     db: options.Database = None,
     kind: Kinds = None,
     severity: Severity = Least.WARN,
+    most: Most = None,
     queue: options.Queues = None,
     user: options.Users = None,
     cluster: options.Clusters = None,
@@ -81,8 +93,8 @@ def findings(
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
     path, kinds = find_trace(db, settings.db), [one.value for one in kind or Kind]
-    options = ReportOptions(user=user or (), cluster=cluster or (), since=since, until=until)
-    filter = job_filter(options, settings, when.now)
+    asked = ReportOptions(user=user or (), cluster=cluster or (), since=since, until=until)
+    filter = job_filter(asked, settings, when.now)
     end = when.now if filter.until is None else filter.until
     with reader(path, when.as_of) as trace:
         if kind and set(kinds) & set(OPERATORS):
@@ -96,7 +108,8 @@ def findings(
             since=end - USUAL if filter.since is None else filter.since, until=end, now=when.now, users=users,
             queues=queue or (), clusters=filter.clusters or clusters(trace), everybody=sees_others(path) and not users,
         )  # fmt: skip
-        made = findings_report(
-            gather(trace, settings, scope, kinds), severity.value, scope, kinds, str(path), span(trace)[1]
-        )
+        found = gather(trace, settings, scope, kinds)
+        if most is None:
+            most = 0 if format in (options.Format.JSON, options.Format.CSV) else MOST
+        made = findings_report(found, severity.value, scope, kinds, str(path), span(trace)[1], most)
     emit(made.dated(when.as_of), way)

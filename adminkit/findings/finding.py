@@ -67,7 +67,7 @@ class Verdict:
 
 
 #: What the description of a number begins with, before a comma or semicolon, where the number has a unit.
-UNITS: Final = ("seconds", "epoch seconds", "GPU-seconds", "byte-seconds")
+UNITS: Final = ("seconds", "epoch seconds", "GPU-seconds", "byte-seconds", "year × 100 + month")
 #: Numbers whose names begin so are shares of a whole.
 _SHARES: Final = ("share", "used_fraction", "accuracy", "change", "median", "p90")
 

@@ -41,7 +41,8 @@ def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool,
     console.print(Text(clean(report.meta.title), style="bold"))
     console.print(_header_grid(report.meta, tz, width or 10_000))
     if any(field.below for field in fields):
-        console.print(Text("\n".join(records(fields, rows, wide))))
+        if rows:
+            console.print(Text("\n".join(records(fields, rows, wide))))
         return _printed(console)
     for block in blocks(fields, [*rows, *totals], wide):
         console.print()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -92,18 +93,24 @@ def findings_report(
     kinds: Sequence[str],
     database: str,
     last: int | None = None,
+    most: int = 0,
 ) -> Report:
-    """A row for each finding of that severity or above. `last`: the last end of any job of the trace, None where no job
-    ended: nothing found where nothing ended is no good news.
+    """A row for each finding of that severity or above, of each kind for the first `most`; 0: for all. `last`: the last
+    end of any job of the trace, None where no job ended: nothing found where nothing ended is no good news.
     """
-    shown = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
-    rows = [_row(one) for one in shown]
-    hidden = len(findings) - len(shown)
-    notes = [f"{plural(hidden, 'finding')} below {least} not shown: --severity good shows all"] if hidden else []
+    grave = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
+    shown = _first(grave, most) if most else grave
+    notes = []
+    if rest := len(grave) - len(shown):
+        notes.append(f"{plural(rest, 'finding')} with less at stake not shown: --most 0 shows all")
+    if below := len(findings) - len(grave):
+        notes.append(f"{plural(below, 'finding')} below {least} not shown: --severity good shows all")
     if last is None or last < scope.since:
         trace = "nor in the whole trace" if last is None else f"the last one of the trace did at {show_time(last)}"
         look = "" if last is None else f": --as-of {show_time(last + 1)} looks at the days before it"
         notes.insert(0, f"no job ended in this window, {trace}{look}")
+    elif not findings:
+        notes.append("nothing found")
     window = f"from {show_time(scope.since)} until {show_time(scope.until)}"
     filters = {"ended": window, "kind": ", ".join(kinds), "severity": least}
     for name, words in (("user", scope.users), ("queue", scope.queues)):
@@ -112,7 +119,18 @@ def findings_report(
     if any(one.stake for one in shown):
         notes.append("hours at stake of different findings overlap: do not add them up")
     meta = Meta("Findings", database, (scope.since, scope.until), scope.clusters, filters, None, {}, notes)
-    return Report(meta, FIELDS, rows)
+    return Report(meta, FIELDS, [_row(one) for one in shown])
+
+
+def _first(findings: Sequence[Finding], most: int) -> list[Finding]:
+    """The first `most` of each kind, in their order."""
+    counted: Counter[str] = Counter()
+    shown = []
+    for one in findings:
+        counted[one.kind] += 1
+        if counted[one.kind] <= most:
+            shown.append(one)
+    return shown
 
 
 def _row(one: Finding) -> list[Cell]:
@@ -140,6 +158,8 @@ def _in_words(value: float, unit: str) -> str:
         return f"{show(value / 3600, 'hours', None)} GPU-hours"
     if unit == "byte-seconds":
         return f"{show_bytes(round(value / 3600))}-hours"
+    if unit == "year × 100 + month":
+        return "{}-{:02}".format(*divmod(round(value), 100))
     if unit == "share":
         return percent(value)
     return number(int(value)) if value == int(value) else f"{value:.3f}"

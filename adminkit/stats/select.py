@@ -59,7 +59,7 @@ class Filter:
             "states": self.states,
         }
         shown = {name: ", ".join(values) for name, values in words.items() if values}
-        if self.min_elapsed is not None:
+        if self.min_elapsed is not None and self.min_elapsed >= 0:  # -1: every run whose elapsed is known
             shown["elapsed"] = f"> {self.min_elapsed} s"
         if self.limit_source:
             shown["limit source"] = self.limit_source

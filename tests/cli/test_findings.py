@@ -156,3 +156,20 @@ def test_an_empty_trace_has_no_job_that_ended(tmp_path: Path, capsys: pytest.Cap
     make_trace(tmp_path / "empty.db")
     assert main(["findings", "--db", str(tmp_path / "empty.db"), "-f", "json"]) == 0
     assert "no job ended in this window, nor in the whole trace" in capsys.readouterr().out
+
+
+def test_people_are_shown_a_few_of_a_kind_and_programs_all(
+    no_settings: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make_trace(tmp_path / "t.db", [run(n, MONDAY + DAY, HOUR, job_name=f"n{n}") for n in range(1, 41)])
+    shown = {}
+    for words in (["-f", "table"], ["-f", "csv"], ["-f", "json"], ["-f", "csv", "--most", "7"], ["--most", "0"]):
+        assert main(["findings", "--db", str(path), "--until", str(UNTIL), "-k", "overestimate", *words]) == 0
+        shown[" ".join(words)] = capsys.readouterr().out.count(",overestimate," if "csv" in words else "ask for a sh")
+    assert shown == {"-f table": 10, "-f csv": 40, "-f json": 40, "-f csv --most 7": 7, "--most 0": 40}
+
+
+def test_a_table_of_nothing_has_no_columns(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["findings", "--db", str(trace), "--until", str(UNTIL), "-k", "effect"]) == 0
+    out = capsys.readouterr().out
+    assert "nothing found" in out and "\nseverity" not in out
