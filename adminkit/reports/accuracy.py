@@ -146,7 +146,7 @@ def _reading(queue: QueueAccuracy, name: str) -> Cell:
 def _notes(measured: Accuracy) -> list[str]:
     jobs = measured.overall.jobs
     if not jobs:
-        return ["no job is left to measure; the filters above say why"]
+        return ["no job is left to measure; the lines above say why"]
     notes = []
     if over := measured.overall.over_limit:
         notes.append(f"elapsed / limit is above 1 for {plural(over, 'job')} that ran longer than asked; kept as it is")

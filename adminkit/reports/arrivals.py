@@ -59,7 +59,7 @@ def _row(row: Row, name: str | None, whole: int) -> list[Cell]:
 def _notes(measured: Arrivals) -> list[str]:
     overall = measured.overall
     if not overall.submissions:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     notes = [
         f"{plural(overall.submissions, 'submission')} of {plural(overall.jobs, 'job')}: an array or a het job is one"
         f" submission; {number(measured.several)} have more than one job"

@@ -68,7 +68,7 @@ def _unused(group: Group, resource: str) -> float | None:
 def _notes(measured: Efficiencies) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     notes = []
     for resource, whole in (("cpu", overall.jobs), ("mem", overall.jobs), ("gpu", overall.gpu_jobs)):
         if missing := whole - overall.uses[resource].jobs:

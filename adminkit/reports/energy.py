@@ -75,7 +75,7 @@ def _ratio(part: float, whole: float) -> float | None:
 def _notes(measured: Energy, settings: Settings) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     notes = []
     if overall.capped:
         most = f"{settings.node_watts:,.0f} W"

@@ -41,7 +41,7 @@ def limits_notes(measured: Programs) -> list[str]:
     """What accuracy and hours leave out."""
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     notes = []
     if left := overall.jobs - overall.limited:
         notes.append(f"accuracy leaves out {plural(left, 'job')}: checkpoint runs, and jobs without a finite limit")

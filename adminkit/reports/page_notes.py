@@ -99,7 +99,7 @@ NOTES: Final[Mapping[str, str]] = {
         "トレースの rollups による値です: 分位点はそれを含む区間、rollups にない値はダッシュ。"
         "--exact は全ジョブを読みます"
     ),
-    "no job is left to measure; the filters above say why": "測るジョブがありません",
+    "no job is left to measure; the lines above say why": "測るジョブがありません",
     "not shown: {c} of {t}": "表示していないもの: {c} ({t})",
     "not shown: {c} with {c2} and {n} GPU-hours": "表示していないもの: {c} ({c2}、{n} GPU時間)",
     "{w}_hours leave out {c} of unknown {t2}": "{w}_hours は、{t2} の数が不明な {c} を含みません",

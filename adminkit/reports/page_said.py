@@ -160,7 +160,7 @@ SAID: Final[Mapping[str, str]] = {
     "no job with a soft limit has ended; adminkit soft-limits status says whether any is given": (
         "ソフトリミットのあるジョブはまだ終了していません。設定の有無は adminkit soft-limits status でわかります"
     ),
-    "no job is left to count; the filters above say why": "数えるジョブがありません",
+    "no job is left to count; the lines above say why": "数えるジョブがありません",
     "nothing ran in the window": "この期間に実行されたものはありません",
 }  # fmt: skip
 _PLACE: Final = re.compile(r"\{([a-z])(\d?)\}")

@@ -40,7 +40,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
     )
     notes = []
     if not measured.jobs:
-        notes.append("no job is left to count; the filters above say why")
+        notes.append("no job is left to count; the lines above say why")
     if measured.het_jobs:
         components = plural(measured.het_components, "component")
         notes.append(f"{components} of {plural(measured.het_jobs, 'het job')} are counted as whole jobs")
@@ -67,7 +67,7 @@ def _containers_report(measured: Containers, query: Query) -> Report:
     rows = _rows(ALL, counts(whole))
     for kind, of in measured.classes.items():
         rows += _rows(kind or UNKNOWN, counts(of))
-    notes = [] if jobs else ["no job is left to count; the filters above say why"]
+    notes = [] if jobs else ["no job is left to count; the lines above say why"]
     if whole.get(None):
         notes.append(
             f"{NO_CONTAINER}: the command line names none, or the trace has no command line; a script may start one"

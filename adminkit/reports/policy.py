@@ -167,7 +167,7 @@ def replay_report(
         )
     notes += _typed_notes(replayed)
     if not counts.total.jobs:
-        notes.append("no job is left to count; the filters above say why")
+        notes.append("no job is left to count; the lines above say why")
     meta = Meta(
         "What the policy would have done",
         database,

@@ -149,7 +149,7 @@ def _sentence(one: QueueAdvice) -> str:
 
 def _notes(measured: Advised) -> list[str]:
     if not measured.jobs:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     notes = ["users who know of a shorter maximum ask otherwise: adminkit simulate says what becomes of waits"]
     if reached := sum(one.at_limit for one in measured.queues):
         notes.append(f"{plural(reached, 'job')} ran for their whole limit: what they needed beyond it is not known")

@@ -92,7 +92,7 @@ def _hours(hours: Hours) -> tuple[float | None, float | None]:
 def _notes(measured: States) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     notes = []
     counted = overall.study["normal"] + overall.study["out_of_time"]
     notes.append(f"the study's selection counts {plural(counted, 'job')}: normal and out_of_time")

@@ -84,7 +84,7 @@ def _cpu_hours(user: User) -> float | None:
 def _notes(measured: Users) -> list[str]:
     overall = measured.overall
     if not overall.jobs or measured.month is None:
-        return ["no job is left to count; the filters above say why"]
+        return ["no job is left to count; the lines above say why"]
     active = sum(measured.active(user) for user in measured.users)
     many = len(measured.users)
     is_are = "is" if many == 1 else "are"

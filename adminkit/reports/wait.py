@@ -112,7 +112,7 @@ def _at_most(waits: Waits, name: str) -> str | None:
 def _notes(measured: Wait) -> list[str]:
     overall, notes = measured.overall, []
     if not overall.waits.jobs + overall.apart:
-        notes.append("no job is left to measure; the filters above say why")
+        notes.append("no job is left to measure; the lines above say why")
     if overall.apart:
         notes.append(
             f"kept apart: {plural(overall.apart, 'job')} that waited for something else than the queue, too; Slurm"

@@ -94,7 +94,7 @@ def _answer(one: Given) -> str:
 def _notes(measured: GivenLimit) -> list[str]:
     tried, held = (sum(getattr(one, name) for one in measured.queues) for name in ("tried", "held"))
     if not measured.jobs:
-        return ["no job is left to measure; the filters above say why"]
+        return ["no job is left to measure; the lines above say why"]
     notes = ["jobs with another limit differ in more than the limit: this compares them, and proves no effect of it"]
     if not tried:
         return [*notes, "no backtest: too few jobs in both halves of the time"]
