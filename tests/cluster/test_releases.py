@@ -90,7 +90,8 @@ def test_what_was_recorded_is_read_of_a_job_that_is_held_in_a_special_state(reac
         reached.ask("scontrol", "requeuehold", "State=SpecialExit", str(job))
         state = lambda: reached.ask("scontrol", "-o", "show", "job", str(job))  # noqa: E731
         until("the job to be held", lambda: "JobState=SPECIAL_EXIT" in state(), 60.0)
-        assert [said for one, _, said in open_jobs.admin_comments("alpha") if one == job] == ["a word"]
+        said = lambda: [said for one, _, said in open_jobs.admin_comments("alpha") if one == job]  # noqa: E731
+        until("squeue to have what was recorded", lambda: said() == ["a word"], 60.0)
     finally:
         reached.ask("scancel", str(job))
 
