@@ -28,6 +28,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "config",
         "installed",
         "files",
+        "gres",
         "key_file",
         "owner",
         "actions",
