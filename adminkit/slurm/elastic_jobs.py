@@ -16,19 +16,19 @@ from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import Refused, ask
-from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.seal import Marks, draw
 from adminkit.slurm.server_job import no_such_job
+from adminkit.slurm.squeue import shape
 
 #: Why a job waits that was put back held.
 HELD: Final = "job_requeued_in_held_state"
-#: Wider than the longest comment that Slurm takes with our words in it; a longer one is not changed.
-_WIDTH: Final = 1200
+#: Longer than the longest comment that Slurm takes with our words in it; a longer one is not changed.
+_LONGEST: Final = 1200
 #: Slurm's own fields first; the job's name, which is its user's, last.
 _FIELDS: Final = (
-    ("JobID", 20), ("ArrayTaskID", 40), ("State", 24), ("Partition", 256), ("NodeList", 600), ("NumNodes", 24),
-    ("tres-per-node", 200), ("tres-per-job", 200), ("SubmitTime", SEALED_WIDTH), ("StartTime", SEALED_WIDTH),
-    ("EndTime", SEALED_WIDTH), ("TimeLimit", 24), ("Reason", 100), ("UserName", 256), ("Account", 256), ("QOS", 256),
-    ("HetJobID", 24), ("RestartCnt", 12), ("admin_comment", _WIDTH), ("Name", 256),
+    "JobID", "ArrayTaskID", "State", "Partition", "NodeList", "NumNodes", "tres-per-node", "tres-per-job", "SubmitTime",
+    "StartTime", "EndTime", "TimeLimit", "Reason", "UserName", "Account", "QOS", "HetJobID", "RestartCnt",
+    "admin_comment", "Name",
 )  # fmt: skip
 _GPUS: Final = re.compile(r"(?:gres[:/])?gpu(?::(?P<type>[^:,()= ]*[^:,()= 0-9][^:,()= ]*))?(?::(?P<count>\d{1,4}))?")
 
@@ -76,10 +76,9 @@ class OpenJob:
 def open_jobs(only: Collection[int] = ()) -> list[OpenJob]:
     """Those of this cluster, or these alone. AdminkitError when slurmctld is away."""
     marks = draw()
-    shape = ",".join(f"{name}:{width}{marks.delimiter}" for name, width in _FIELDS)
     which = ["-j", ",".join(map(str, sorted(only)))] if only else []
     try:
-        answer = ask(["squeue", "-a", "-h", *which, "-O", shape], seal=marks.seal)
+        answer = ask(["squeue", "-a", "-h", *which, "-O", shape(_FIELDS, marks)], seal=marks.seal)
     except Refused as error:
         if only and no_such_job(error.output):
             return []
@@ -118,7 +117,7 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
             user=user,
             account=given(account) or "",
             qos=given(qos) or "",
-            comment="" if len(comment) >= _WIDTH else given(comment) or "",
+            comment="" if len(comment) >= _LONGEST else given(comment) or "",
             job_name=name.removesuffix(marks.delimiter).strip(),
             restarts=number(restarts) or 0,
             alone=given(task) is None and not number(het) and given(of_job) is None,

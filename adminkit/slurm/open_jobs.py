@@ -8,10 +8,10 @@ from typing import Final
 from adminkit.slurm import bindings
 from adminkit.slurm.cluster import local_cluster
 from adminkit.slurm.process import ask
-from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.squeue import shape
 
-#: Wider than the longest record; only text of others behind it is cut.
-_WIDTH: Final = 1100
+_FIELDS: Final = ("JobID", "SubmitTime", "admin_comment")
 
 
 def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
@@ -24,9 +24,8 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
     if pyslurm is not None and cluster == local_cluster():
         return bindings.admin_comments(pyslurm)
     marks = draw()
-    mark = marks.delimiter
-    shape = f"JobID:20{mark},SubmitTime:{SEALED_WIDTH}{mark},admin_comment:{_WIDTH}{mark}"
-    return parse(ask(["squeue", "-a", "-h", "-M", cluster, "-O", shape], seal=marks.seal), marks)
+    words = ["squeue", "-a", "-h", "-M", cluster, "-O", shape(_FIELDS, marks)]
+    return parse(ask(words, seal=marks.seal), marks)
 
 
 def parse(text: str, marks: Marks) -> list[tuple[int, int, str]]:

@@ -9,21 +9,22 @@ from adminkit.errors import AdminkitError
 from adminkit.slurm.cluster import local_cluster, on, parse_limit
 from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import ask
-from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.squeue import shape
 
-#: squeue's words for the fields and their widths. The name, the one text that its owner writes, is the last.
+#: squeue's words for the fields. The name, the one text that its owner writes, is the last.
 _FIELDS: Final = (
-    ("JobArrayID", 80),
-    ("StateCompact", 8),
-    ("Partition", 256),
-    ("TimeLimit", 30),
-    ("TimeUsed", 30),
-    ("SubmitTime", SEALED_WIDTH),
-    ("StartTime", SEALED_WIDTH),
-    ("NumNodes", 20),
-    ("NumCPUs", 20),
-    ("Reason", 256),
-    ("Name", 256),
+    "JobArrayID",
+    "StateCompact",
+    "Partition",
+    "TimeLimit",
+    "TimeUsed",
+    "SubmitTime",
+    "StartTime",
+    "NumNodes",
+    "NumCPUs",
+    "Reason",
+    "Name",
 )
 #: The states of a job that waits: pending, also after a requeue or held after a failure.
 _WAITING: Final = ("PD", "RQ", "RF", "RH", "SE", "RD")
@@ -59,8 +60,7 @@ def own_queue(cluster: str, uid: int) -> list[Queued]:
     that is held after a requeue; without `-t` squeue shows all that are open.
     """
     marks = draw()
-    shape = ",".join(f"{name}:{width}{marks.delimiter}" for name, width in _FIELDS)
-    words = ["squeue", "-a", "-h", *_on(cluster), "-u", str(uid), "-O", shape]
+    words = ["squeue", "-a", "-h", *_on(cluster), "-u", str(uid), "-O", shape(_FIELDS, marks)]
     return parse(ask(words, seal=marks.seal), marks)
 
 

@@ -16,13 +16,17 @@ from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.keyvalue import given, names, number, records, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
-from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.squeue import shape
 
 PARAMETER: Final = "time_min_as_soft_limit"
 #: Seconds after which a reservation with this flag begins again.
 _AGAIN: Final = {"HOURLY": 3600, "DAILY": 86_400, "WEEKDAY": 86_400, "WEEKEND": 86_400, "WEEKLY": 7 * 86_400}
-#: Wider than the longest record; only text of others behind it is cut.
-_WIDTH: Final = 1100
+#: squeue's words for what a PlannedJob has.
+_FIELDS: Final = (
+    "JobID", "ArrayJobID", "ArrayTaskID", "State", "Partition", "TimeLimit", "MinTime", "RestartCnt", "Deadline",
+    "StartTime", "UserID", "Account", "QOS", "NumNodes", "Reason", "admin_comment",
+)  # fmt: skip
 #: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
 _TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
 #: Jobs that one call of scontrol changes.
@@ -209,20 +213,7 @@ def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> fr
 def open_jobs() -> list[PlannedJob]:
     """Every open job, of every state. AdminkitError when slurmctld is away."""
     marks = draw()
-    fields = (
-        "JobID:20",
-        "ArrayJobID:20",
-        "ArrayTaskID:100",
-        "State:24",
-        "Partition:400",
-        "TimeLimit:24",
-        "MinTime:24",
-        "RestartCnt:12",
-    )
-    shape = [*fields, f"Deadline:{SEALED_WIDTH}", f"StartTime:{SEALED_WIDTH}", "UserID:12", "Account:256", "QOS:256"]
-    shape += ["NumNodes:12", "Reason:60", f"admin_comment:{_WIDTH}"]
-    text = ask(["squeue", "-a", "-h", "-O", ",".join(f"{field}{marks.delimiter}" for field in shape)], seal=marks.seal)
-    return parse_jobs(text, marks)
+    return parse_jobs(ask(["squeue", "-a", "-h", "-O", shape(_FIELDS, marks)], seal=marks.seal), marks)
 
 
 def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:

@@ -1,8 +1,8 @@
 """The only module that starts Slurm's programs: an argument list, no shell, a time limit, errors with hints.
 
 Programs are found below slurm_prefix or on PATH. Their environment is the caller's with the clock in UTC, times as
-epoch seconds, messages in English, and without the variables that quietly change what is asked (SLURM_CLUSTERS,
-SACCT_FORMAT, SQUEUE_STATES …).
+epoch seconds, messages in English, lists of array tasks whole, and without the variables that quietly change what is
+asked (SLURM_CLUSTERS, SACCT_FORMAT, SQUEUE_STATES …).
 """
 
 from __future__ import annotations
@@ -266,7 +266,8 @@ def end_all() -> None:
 
 def environment(environ: Mapping[str, str] | None = None, seal: str = "") -> dict[str, str]:
     """The environment of a Slurm program."""
-    ours = {"TZ": "UTC", "SLURM_TIME_FORMAT": f"%s{seal}", "LC_ALL": "C"}
+    # Without the last, Slurm cuts the tasks of an array that wait to 64 characters, and squeue their id to 31.
+    ours = {"TZ": "UTC", "SLURM_TIME_FORMAT": f"%s{seal}", "LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}
     base = {**(os.environ if environ is None else environ), **ours}
     return {name: value for name, value in base.items() if name not in _DROPPED and not name.startswith("SQUEUE_")}
 

@@ -21,9 +21,10 @@ from adminkit.slurm.partitions import gives_whole_nodes, is_up, parse_gres
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
-from adminkit.slurm.seal import SEALED_WIDTH, Marks, draw
+from adminkit.slurm.seal import Marks, draw
 from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import UNTYPED
+from adminkit.slurm.squeue import shape
 
 #: Seconds that slurmctld may take for each question; backfill holds its locks for two at a time.
 PATIENCE: Final = 6.0
@@ -157,7 +158,7 @@ def room(now: int) -> Room:
     queues = tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE), config))
     reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
     marks, release = draw(), parse_release(config.get("SLURM_VERSION", ""))
-    listed = ask(["squeue", "-a", "-h", "-r", "-O", shape(marks, release)], PATIENCE, marks.seal)
+    listed = ask(["squeue", "-a", "-h", "-r", "-O", shape(fields(release), marks)], PATIENCE, marks.seal)
     jobs = tuple(parse_jobs(listed, marks, release))
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
@@ -249,14 +250,13 @@ def exclusive(release: Release) -> tuple[str, str]:
     return ("Exclusive", "NODE") if release >= (26, 5, 0) else ("OverSubscribe", "NO")
 
 
-def shape(marks: Marks, release: Release) -> str:
+def fields(release: Release) -> tuple[str, ...]:
     """squeue's fields. Of a user's own text slurmctld has let through what names its features and licences alone."""
-    fields = ["JobID:20", "ArrayJobID:20", "State:24", "Partition:256", "NodeList:600", "SchedNodes:600"]
-    fields += ["tres-alloc:400", "NumNodes:24", "TimeLimit:24", f"StartTime:{SEALED_WIDTH}", f"EndTime:{SEALED_WIDTH}"]
-    fields += ["PriorityLong:24", "Reason:100", "UserID:16", "Account:256", "QOS:256"]
-    fields += [f"EligibleTime:{SEALED_WIDTH}", "Feature:400", "Licenses:400", f"{exclusive(release)[0]}:16"]
-    fields += ["Reservation:256"]
-    return ",".join(f"{one}{marks.delimiter}" for one in fields)
+    return (
+        "JobID", "ArrayJobID", "State", "Partition", "NodeList", "SchedNodes", "tres-alloc", "NumNodes", "TimeLimit",
+        "StartTime", "EndTime", "PriorityLong", "Reason", "UserID", "Account", "QOS", "EligibleTime", "Feature",
+        "Licenses", exclusive(release)[0], "Reservation",
+    )  # fmt: skip
 
 
 def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:

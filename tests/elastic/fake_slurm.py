@@ -16,7 +16,7 @@ name, words = sys.argv[1], sys.argv[2:]
 now = 1_700_000_000
 if name == "squeue":
     shape, stamp = words[words.index("-O") + 1], os.environ["SLURM_TIME_FORMAT"].removeprefix("%s")
-    mark = shape.split(",")[0].partition(":20")[2]
+    mark = shape.split(",")[0].partition(":0")[2]
     for number, job in world["jobs"].items():
         cells = {
             "JobID": number, "ArrayTaskID": "N/A", "State": job["state"], "Partition": "gq", "NodeList": job["nodes"],

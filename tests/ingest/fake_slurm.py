@@ -54,10 +54,10 @@ for rule in state["rules"]:
         sys.exit(rule["exit"])
 if name == "squeue":
     print("CLUSTER: alpha")
-    mark = after["-O"].partition(",")[0].removeprefix("JobID:20")
+    mark = after["-O"].partition(",")[0].removeprefix("JobID:0")
     seal = os.environ["SLURM_TIME_FORMAT"].removeprefix("%%s")
     for job, submit, said in state["comments"]:
-        print(f"{job:<20}{mark}{f'{submit}{seal}':<40}{mark}{said:<1100}{mark}")
+        print(f"{job}{mark}{submit}{seal}{mark}{said}{mark}")
 elif name == "sdiag":
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:

@@ -60,7 +60,7 @@ elif name == "squeue":
             field, _, rest = word.partition(":")
             digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
             shown = sealed(job.get(field, "N/A"), field.endswith("Time") and field[:4] in ("Subm", "Star"))
-            out.append(shown[: int(digits)].ljust(int(digits)) + rest[len(digits) :])
+            out.append((shown[: int(digits)].ljust(int(digits)) if int(digits) else shown) + rest[len(digits) :])
         out.append("\n")
     sys.stdout.write("".join(out))
 elif name == "sacct" and args == ["--helpformat"]:
