@@ -15,9 +15,10 @@ from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
 from adminkit.findings.finding import Subject
-from adminkit.stats.efficiency import Step, cpu_share, gpu_share, steps_of
+from adminkit.stats.efficiency import cpu_share, gpu_share
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.lost import LostRun
+from adminkit.stats.memory import Step, memory, steps_of
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_bytes
@@ -82,6 +83,7 @@ def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
 def _ran(due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | None, verdict: str) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
+    used = memory(steps, run.nodes)
     return Ran(
         name=name,
         short_name=short_name,
@@ -95,7 +97,7 @@ def _ran(due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | No
         unused=_unused(run, array),
         cpus=run.cpus,
         cpu_share=cpu_share(run.cpu_time, elapsed, run.cpus),
-        memory=show_bytes(run.max_rss) if run.max_rss else None,
+        memory=None if used is None else show_bytes(used),
         memory_asked=show_bytes(run.mem) if run.mem else None,
         gpus=run.gpus,
         gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment) if run.gpus else None,

@@ -17,8 +17,8 @@ from adminkit.recommend.again import next_limit, next_memory, show_memory
 from adminkit.recommend.menu import round_up
 from adminkit.slurm.hostlist import hosts
 from adminkit.stats.due import Ended
-from adminkit.stats.efficiency import memory, steps_of
 from adminkit.stats.lost import LostRun, lost_run, lost_tasks, memory_had, put_back
+from adminkit.stats.memory import memory, steps_of
 from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_bytes, show_duration
@@ -163,8 +163,9 @@ def _time(
 def _more_memory(db: sqlite3.Connection, due: JobLetter, known: Known, kind: Kind, worst: LostRun) -> MoreMemory:
     nodes = max(worst.nodes or 1, 1)
     had = worst.mem // nodes if worst.mem else None
-    peaks = (worst.max_rss, memory(steps_of(db, due.cluster, worst.job_id_raw, worst.submit_time)))
-    reached = max(filter(None, peaks), default=None)
+    steps = steps_of(db, due.cluster, worst.job_id_raw, worst.submit_time)
+    # On one of several nodes it is the largest task's that is sure.
+    reached = max(filter(None, (worst.max_rss, memory(steps, nodes) if nodes == 1 else None)), default=None)
     alike = [one for one in known.runs(due.cluster, due.user) if one.kind.job_name == kind.job_name]
     keys = [(one.job_id_raw, one.submit_time) for one in alike[-ALIKE:] if one.job_id_raw is not None]
     further = None if had is None else next_memory(had, memory_had(db, due.cluster, keys), known.site.node_memory(kind))

@@ -49,7 +49,7 @@ class Ran:
     unused: Reserved
     cpus: int | None
     cpu_share: float | None  # CPU time / (elapsed * cpus)
-    memory: str | None  # the largest peak of any task
+    memory: str | None  # of all its tasks together, at most
     memory_asked: str | None
     gpus: int | None = None
     gpu_share: float | None = None  # of its GPUs, busy; as far as it is measured

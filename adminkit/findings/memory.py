@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Subject, Verdict
-from adminkit.stats.efficiencies import Group
+from adminkit.stats.efficiencies import NODE_MEM, Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ KIND: Final = Kind(
     "a user whose jobs ask for much more memory than they use",
     {"over_asked": Verdict("warn", "ask for less memory: what one job holds keeps others from its node")},
     {
-        "runs": "of which the memory of all tasks is known",
-        "share": "used / asked for, over all runs and their time",
+        "runs": "of which it is known what the fullest node held at most",
+        "share": "that / asked for on a node, over all runs and their time",
         "median": "the median of a run's share",
         "p90": "nine runs in ten stay below this share",
         "unused": "byte-seconds, that were asked for and not used",
@@ -36,7 +36,7 @@ KIND: Final = Kind(
 
 def check(measure: Group, limits: Limits) -> list[Finding]:
     """One finding of a user whose runs nearly all use little; `measure` is about one user."""
-    use = measure.uses["mem"]
+    use = measure.uses[NODE_MEM]
     spread, unused = use.spread, use.reserved - use.used
     if measure.value is None or spread is None or use.share is None or use.jobs < limits.runs:
         return []

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.stats.efficiency import (
     GPU_SECONDS,
     JOBSTATS,
-    MEM_USED,
     sql_functions,
 )
+from adminkit.stats.memory import MEM_USED, NODE_MEM_USED
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, split, taken
 from adminkit.trace.columns import Texts
@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 #: What a row may be about -> SQL over the view run.
 PARTS: Final[Mapping[str, str]] = {"queue": "queue", "class": "class", "user": "user", "account": "account"}
 RESOURCES: Final = ("cpu", "mem", "gpu", "gpu_mem")
+#: What --mem has to be, of what it was: the most that the fullest node can have held.
+NODE_MEM: Final = "node_mem"
+_USES: Final = (*RESOURCES, NODE_MEM)
 _COUNTED: Final = ("gpu_jobs", "jobstats", "idle", "idle_seconds")
 #: GPUs that were busy for less than this share of the time count as idle.
 IDLE: Final = 0.01
 
 _NUMBERS: Final = (
     "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", MEM_USED, "size_gpus",
-    f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", *JOBSTATS,
+    f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", *JOBSTATS, f"{NODE_MEM_USED} * coalesce(size_nodes, 1)",
 )  # fmt: skip
 
 
@@ -70,7 +73,7 @@ class Group:
     value: str | None
     cluster: str | None
     jobs: int = 0
-    uses: dict[str, Use] = field(default_factory=dict)  # of each of RESOURCES
+    uses: dict[str, Use] = field(default_factory=dict)  # of each of RESOURCES, and NODE_MEM
     gpu_jobs: int = 0  # runs that had GPUs
     jobstats: int = 0  # of these, Jobstats measured the GPUs
     idle: int = 0  # of these, the GPUs were idle
@@ -111,9 +114,9 @@ def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
     groups = [Group(value, cluster) for cluster, value in keys]
     sums = {
         name: np.zeros(len(keys))
-        for name in ("jobs", *_COUNTED, *(f"{a} {b}" for a in RESOURCES for b in ("used", "reserved")))
+        for name in ("jobs", *_COUNTED, *(f"{a} {b}" for a in _USES for b in ("used", "reserved")))
     }
-    chunks: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in RESOURCES}
+    chunks: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in _USES}
     for block in blocks(jobs.jobs):
         mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
         counts, uses = _block(*numbers)
@@ -154,8 +157,9 @@ def spread_of(shares: NDArray[Any]) -> Spread | None:
 def _block(
     elapsed: NDArray[Any], cpus: NDArray[Any], cpu_time: NDArray[Any], mem: NDArray[Any], used: NDArray[Any],
     gpus: NDArray[Any], busy: NDArray[Any], told: NDArray[Any], gpu_mem: NDArray[Any], gpu_mem_there: NDArray[Any],
+    node_mem: NDArray[Any],
 ) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDArray[Any], NDArray[Any]]]]:  # fmt: skip
-    """Of each run of a block what counts it, and for each resource the share that was used, and what was reserved.
+    """Of each run of a block what counts it, and for each of _USES the share that was used, and what was reserved.
 
     What Jobstats says counts before what Slurm's plugin saw busy.
     """
@@ -170,6 +174,7 @@ def _block(
             "mem": (used / mem, elapsed * mem),
             "gpu": (share, had),
             "gpu_mem": (gpu_mem / gpu_mem_there, np.where(had > 0, elapsed * gpu_mem_there, 0)),
+            NODE_MEM: (node_mem / mem, elapsed * mem),
         }
         idle = (had > 0) & (share < IDLE)
     counts = {

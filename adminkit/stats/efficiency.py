@@ -1,9 +1,7 @@
 """What a run used of what it had: CPUs, memory, GPUs. The one home of these shares; letters, points and `my` read it.
 
 - CPUs: the CPU time of all its steps over elapsed × CPUs.
-- Memory: the most that steps which ran at one time used together, each by the sum of its tasks' peaks. The peak of the
-  largest task (MaxRSS) times the tasks is not that, and of a run without such sums it is the run's only where it
-  had one task.
+- Memory: as memory.py has it.
 - GPUs: what the monitoring of the site wrote into AdminComment (Jobstats), else what Slurm's own plugin measured.
 
 None is unknown, and nothing is made up for it.
@@ -13,7 +11,6 @@ from __future__ import annotations
 
 import binascii
 import json
-import math
 import sqlite3
 import zlib
 from collections.abc import Sequence
@@ -21,22 +18,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from adminkit.stats.memory import Step, memory, memory_functions
 from adminkit.stats.sources import STEP_OF_RUN
 
 #: SQL over a row of the view run: the share of its CPUs that were busy, NULL where it is unknown.
 CPU_SHARE: Final = "cpu_time / nullif(elapsed * size_cpus, 0)"
-#: SQL over a row of step: the memory of all its tasks, bytes; what memory() takes of a step.
-_STEP_MEM: Final = "coalesce(step.mem_used, CASE WHEN step.tasks = 1 THEN step.max_rss END)"
-#: SQL over a row of the view run: the memory of the largest of its steps.
-STEP_MEM: Final = f"(SELECT max({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN})"
 #: SQL: whether the trace has any step. SQLite asks this once; without steps it looks for those of no run.
 _STEPS_KNOWN: Final = "EXISTS (SELECT 1 FROM step)"
-#: SQL over a row of the view run, where sql_functions() was called: memory() of its steps. One step needs no sweep.
-MEM_USED: Final = f"""CASE WHEN {_STEPS_KNOWN}
-    THEN CASE (SELECT count({_STEP_MEM}) FROM step WHERE {STEP_OF_RUN}) WHEN 0 THEN NULL
-        WHEN 1 THEN {STEP_MEM}
-        ELSE memory_of_steps(cluster, job_id_raw, submit_time) END END"""
-#: The same: GPU-seconds that Slurm's plugin saw busy, NULL where it saw nothing.
+#: SQL over a row of the view run: GPU-seconds that Slurm's plugin saw busy, NULL where it saw nothing.
 GPU_SECONDS: Final = f"""CASE WHEN {_STEPS_KNOWN} THEN (SELECT sum(step.gpus_used * coalesce(step.elapsed, 0))
     FROM step WHERE {STEP_OF_RUN} AND step.gpus_used IS NOT NULL) END"""
 #: The same, where sql_functions() was called: the share of GPUs, and the bytes used and there, of what Jobstats says.
@@ -44,31 +33,12 @@ JOBSTATS: Final = tuple(
     f"CASE WHEN instr(admin_comment, 'JS1:') > 0 THEN {name}(admin_comment) END"
     for name in ("jobstats_gpu", "jobstats_gpu_used", "jobstats_gpu_there")
 )
-_STEPS: Final = f"""
-SELECT step.start_time, step.end_time, step.tasks, step.mem_used, step.max_rss,
-    step.gpus_used, step.elapsed
-FROM run JOIN step ON {STEP_OF_RUN}
-WHERE run.cluster = ? AND run.job_id_raw = ? AND run.submit_time = ?
-"""
 #: How Jobstats begins its part of AdminComment.
 _JOBSTATS: Final = "JS1:"
 #: Bytes of a summary, unpacked: what comes from outside is not let grow without end.
 _MOST: Final = 1 << 20
 #: Bytes of one GPU's memory: more is no memory.
 _MOST_MEMORY: Final = 1 << 50
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a step tells of its run's use."""
-
-    start_time: int | None
-    end_time: int | None
-    tasks: int | None
-    mem_used: int | None  # bytes, the peaks of all its tasks
-    max_rss: int | None  # bytes, the largest peak of any task
-    gpus_used: float | None
-    elapsed: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +59,10 @@ def efficiency(
     cpu_time: float | None,
     steps: Sequence[Step] = (),
     admin_comment: str | None = None,
+    nodes: int | None = None,
 ) -> Efficiency:
-    """Of one run: elapsed in seconds, memory in bytes, and `gpus` as allocated."""
-    used = memory(steps)
+    """Of one run: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated."""
+    used = memory(steps, nodes)
     return Efficiency(
         cpu_share(cpu_time, elapsed, cpus),
         used / mem if used is not None and mem else None,
@@ -103,27 +74,6 @@ def efficiency(
 def cpu_share(cpu_time: float | None, elapsed: int | None, cpus: int | None) -> float | None:
     """CPU_SHARE, of values."""
     return cpu_time / (elapsed * cpus) if cpu_time is not None and elapsed and cpus else None
-
-
-def memory(steps: Sequence[Step]) -> int | None:
-    """The most that steps used together; None where none of them says.
-
-    A step without a start or an end counts as if it had lasted as long as the run.
-    """
-    known = [(one, used) for one in steps if (used := _of_step(one)) is not None]
-    if not known:
-        return None
-    changes: list[tuple[float, int]] = []
-    for one, used in known:
-        start = -math.inf if one.start_time is None else one.start_time
-        changes.append((start, used))
-        if one.start_time is not None and one.end_time is not None:
-            changes.append((max(one.end_time, one.start_time + 1), -used))
-    most = now = 0
-    for _, change in sorted(changes):  # at one moment ends come before starts
-        now += change
-        most = max(most, now)
-    return most
 
 
 def gpu_share(gpus: int, elapsed: int | None, steps: Sequence[Step], admin_comment: str | None) -> float | None:
@@ -155,8 +105,8 @@ def jobstats_gpu_memory(admin_comment: str | None) -> tuple[float, float] | None
 
 
 def sql_functions(db: sqlite3.Connection) -> None:
-    """Let SQL of this connection compute MEM_USED and JOBSTATS."""
-    db.create_function("memory_of_steps", 3, lambda *run: memory(steps_of(db, *run)))
+    """Let SQL of this connection compute JOBSTATS, and what memory.py has."""
+    memory_functions(db)
     db.create_function("jobstats_gpu", 1, jobstats_gpu)
     for place, name in enumerate(("jobstats_gpu_used", "jobstats_gpu_there")):
         db.create_function(name, 1, lambda text, place=place: (jobstats_gpu_memory(text) or (None, None))[place])
@@ -185,14 +135,3 @@ def _values(nodes: Sequence[dict[str, Any]], key: str) -> list[float]:
         return [float(one) for node in nodes for _, one in sorted(node.get(key, {}).items())]
     except (ValueError, TypeError, AttributeError, OverflowError):
         return []
-
-
-def steps_of(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int) -> list[Step]:
-    """The steps of one run."""
-    return [Step(*row) for row in db.execute(_STEPS, (cluster, job_id_raw, submit_time))]
-
-
-def _of_step(one: Step) -> int | None:
-    if one.mem_used is not None:
-        return one.mem_used
-    return one.max_rss if one.tasks == 1 else None

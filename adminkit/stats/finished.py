@@ -14,7 +14,7 @@ from adminkit.trace.run_view import TOO_LONG
 _RUN: Final = f"""
 SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
     CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END,
-    size_nodes, size_cpus, size_gpus, mem, cpu_time, max_rss, nullif(energy, 0), admin_comment
+    size_nodes, size_cpus, size_gpus, mem, cpu_time, nullif(energy, 0), admin_comment
 FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
 """
 #: Of a task that was requeued only the last run: SQLite shows the row that has the maximum.
@@ -41,7 +41,6 @@ class Finished:
     gpus: int | None
     mem: int | None  # bytes, the whole job
     cpu_time: float | None
-    max_rss: int | None  # bytes, the largest peak of any task
     energy: int | None  # joules
     admin_comment: str | None
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.slurm.hostlist import hosts
-from adminkit.stats.efficiency import memory, steps_of
+from adminkit.stats.memory import memory, steps_of
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG
 
@@ -153,7 +153,7 @@ def memory_had(db: sqlite3.Connection, cluster: str, keys: Iterable[tuple[int, i
         if row is not None:
             mem, nodes = row
             # Of several nodes the use of each is not known.
-            found.append(Had(mem, memory(steps_of(db, cluster, *key)) or None if nodes == 1 else None))
+            found.append(Had(mem, memory(steps_of(db, cluster, *key), nodes) if nodes == 1 else None))
     return found
 
 

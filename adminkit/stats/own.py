@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.efficiency import Efficiency, efficiency, steps_of
+from adminkit.stats.efficiency import Efficiency, efficiency
 from adminkit.stats.lost import UNSAVED
+from adminkit.stats.memory import steps_of
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG
 
@@ -87,7 +88,7 @@ def last_runs(db: sqlite3.Connection, owner: Owner, since: int, most: int) -> li
 
 def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:
     job, name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, cpu_time, comment = row[2:]
-    used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment)  # type: ignore[arg-type]
+    used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment, nodes)  # type: ignore[arg-type]
     return OwnRun(str(job), name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, used)  # type: ignore[arg-type]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any, Final
@@ -112,6 +114,11 @@ DUES: Final = {
 def trace(path: Path, jobs: list[Job] = JOBS) -> Path:
     """The trace with an outbox in which one letter went out, one was refused, one was too late."""
     make_trace(path, jobs, QUEUES)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "INSERT INTO step (cluster, job_id_raw, submit_time, source, step, nodes, tasks, max_rss)"
+            " SELECT cluster, job_id_raw, submit_time, source, 'batch', 1, 1, max_rss FROM job WHERE max_rss > 0"
+        )
     other = JOBS[39]
     late = {"job_id_raw": 59, "submit_time": other.submit_time, "until": other.end_time, "job_name": "train_resnet"}
     return add_letters(

@@ -115,7 +115,7 @@ CASES: Final[dict[str, tuple[Job, Sequence[Job], Sequence[Step]]]] = {
             lost(40, "NODE_FAIL", HOUR, node_list="gpu7", user="eve", uid=1003, end=END - 5 * DAY),
             replace(BROKEN, state="RUNNING", submit_time=END + 60, start_time=END + 600, end_time=None, elapsed=None),
         ],
-        [],
+        [step(BROKEN, max_rss=3 * GIB)],
     ),
     "array": (ARRAY[0], ARRAY[1:], []),
 }  # fmt: skip

@@ -23,14 +23,24 @@ from tests.support.builders import HOUR, MONDAY, job
 from tests.support.uses import GIB, make_used, step_of
 
 JOBS = """SELECT {part} AS part, cluster || '/' || job_id_raw || '/' || submit_time AS id, elapsed, cpu_time,
-    coalesce(cpus, req_cpus) AS cpus, coalesce(mem, req_mem) AS mem, coalesce(gpus, req_gpus) AS gpus, source
+    coalesce(cpus, req_cpus) AS cpus, coalesce(mem, req_mem) AS mem, coalesce(nodes, req_nodes) AS nodes,
+    coalesce(gpus, req_gpus) AS gpus, source
 FROM job WHERE state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < 2147483647"""
 STEPS = """SELECT cluster || '/' || job_id_raw || '/' || submit_time AS id, source, start_time, end_time, elapsed,
-    coalesce(mem_used, CASE WHEN tasks = 1 THEN max_rss END) AS mem, gpus_used FROM step"""
+    nullif(mem_used, 0) AS total, nullif(max_rss, 0) AS peak, tasks, nodes, step, gpus_used FROM step"""
 
 
-def peak(steps: list[dict[str, Any]]) -> int | None:
-    """The most at any of the moments at which a step starts."""
+def of_all_tasks(step: dict[str, Any]) -> int | None:
+    return step["total"] or (step["peak"] if step["tasks"] == 1 else None)
+
+
+def peak(steps: list[dict[str, Any]], nodes: int | None) -> int | None:
+    """The most at any of the moments at which a step starts; unknown as "Memory" of the page says."""
+    steps = [{**one, "mem": of_all_tasks(one)} for one in steps]
+    own = [one for one in steps if one["step"] != "extern"]
+    on = sum(one["nodes"] or 0 for one in own) if nodes is not None and nodes > 1 else len(own)
+    if not own or any(one["mem"] is None for one in own) or on < (nodes or 1):
+        return None
     lasting = [
         (
             -np.inf if one["start_time"] is None else one["start_time"],
@@ -59,7 +69,7 @@ def recomputed(path: Path, part: str) -> dict[Any, dict[str, Any]]:
         if one["cpu_time"] is not None and one["cpus"]:
             weight = one["elapsed"] * one["cpus"]
             found["cpu"].append((one["cpu_time"] / weight, weight))
-        if one["mem"] and (most := peak(own)) is not None:
+        if one["mem"] and (most := peak(own, one["nodes"])) is not None:
             found["mem"].append((most / one["mem"], one["elapsed"] * one["mem"]))
         busy = [step["gpus_used"] * (step["elapsed"] or 0) for step in own if step["gpus_used"] is not None]
         if one["gpus"] and busy:
@@ -111,15 +121,17 @@ def test_so_it_does_where_anything_is_unknown(tmp_path: Path) -> None:
             number, queue=rng.choice(("gq", "cpu", None)), elapsed=rng.choice((None, 0, 61, 5000, 2**31)),
             state=rng.choice(("COMPLETED", "TIMEOUT", "FAILED")), cpu_time=rng.choice((None, 0.0, 700.0, 1e6)),
             cpus=rng.choice((None, 0, 4)), req_cpus=rng.choice((None, 8)), mem=rng.choice((None, 0, 8 * GIB)),
-            req_mem=rng.choice((None, GIB)), gpus=rng.choice((None, 0, 1, 8)), req_gpus=rng.choice((None, 2)),
+            req_mem=rng.choice((None, GIB)), nodes=rng.choice((None, 1, 1, 3)),
+            gpus=rng.choice((None, 0, 1, 8)), req_gpus=rng.choice((None, 2)),
         )  # fmt: skip
         jobs.append(one)
         for nth in range(rng.randint(0, 4)):
             start = rng.choice((None, MONDAY + rng.randint(0, HOUR)))
             steps.append(step_of(
-                one, str(nth), tasks=rng.choice((None, 1, 4)), start_time=start,
+                one, rng.choice(("extern", "batch", "0")) if nth == 0 else str(nth), nodes=rng.choice((None, 1, 2, 3)),
+                tasks=rng.choice((1, 1, 1, 4, None)), start_time=start,
                 end_time=None if start is None or rng.random() < 0.2 else start + rng.randint(0, HOUR),
-                elapsed=rng.choice((None, 0, 300)), mem_used=rng.choice((None, 0, GIB, 3 * GIB)),
-                max_rss=rng.choice((None, GIB)), gpus_used=rng.choice((None, 0.0, 0.5, 2.0)),
+                elapsed=rng.choice((None, 0, 300)), mem_used=rng.choice((None, 0, GIB, GIB, 3 * GIB)),
+                max_rss=rng.choice((None, GIB, GIB)), gpus_used=rng.choice((None, 0.0, 0.5, 2.0)),
             ))  # fmt: skip
     assert_agree(make_used(tmp_path / "t.db", jobs, steps), "queue")

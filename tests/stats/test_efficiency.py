@@ -9,43 +9,19 @@ from typing import Any
 
 import pytest
 
-from adminkit.stats.efficiency import Step, efficiency, jobstats_gpu, memory
+from adminkit.stats.efficiency import efficiency, jobstats_gpu
+from adminkit.stats.memory import Step
 
 GIB = 1 << 30
 
 
 def step(start: int | None = 0, end: int | None = 100, **cells: Any) -> Step:
     given = {"tasks": 4, "mem_used": None, "max_rss": None, "gpus_used": None, "elapsed": 100, **cells}
-    return Step(start, end, **given)
+    return Step("0", 1, start_time=start, end_time=end, **given)
 
 
 def jobstats(nodes: object) -> str:
     return "JS1:" + base64.b64encode(gzip.compress(json.dumps({"nodes": nodes}).encode(), mtime=0)).decode()
-
-
-@pytest.mark.parametrize(
-    ("steps", "used", "why"),
-    [
-        ([], None, "no step"),
-        ([step()], None, "a step that says nothing"),
-        ([step(mem_used=3 * GIB, max_rss=GIB)], 3 * GIB, "the tasks' peaks added up, not the largest times the tasks"),
-        ([step(max_rss=GIB)], None, "the largest of four tasks is not theirs together"),
-        ([step(tasks=1, max_rss=GIB)], GIB, "of one task it is"),
-        ([step(mem_used=GIB), step(100, 200, mem_used=2 * GIB)], 2 * GIB, "one after the other"),
-        ([step(mem_used=GIB), step(50, 200, mem_used=2 * GIB)], 3 * GIB, "beside each other"),
-        ([step(mem_used=GIB), step(None, None, mem_used=GIB)], 2 * GIB, "one of which nothing is known"),
-        (
-            [step(mem_used=GIB), step(100, 200, mem_used=GIB), step(None, None, mem_used=GIB)],
-            2 * GIB,
-            "beside two in turn",
-        ),
-        ([step(0, 0, mem_used=GIB)], GIB, "shorter than a second"),
-        ([step(n, n + 2, mem_used=GIB) for n in range(100_000)], 2 * GIB, "as many as a loop of srun makes"),
-        ([step(0, None, mem_used=GIB), step(500, 600, mem_used=GIB)], 2 * GIB, "one without an end"),
-    ],
-)
-def test_memory_is_that_of_all_tasks_at_one_time(steps: list[Step], used: int | None, why: str) -> None:
-    assert memory(steps) == used, why
 
 
 @pytest.mark.parametrize(
