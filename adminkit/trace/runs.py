@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.person import PREFIX
+from adminkit.trace.step_sums import FROM_STEPS, step_functions
 from adminkit.trace.transaction import transaction
 
 #: Seconds. A run without an end that no snapshot has shown for longer is lost: it is no longer looked up or waited for.
@@ -34,19 +35,6 @@ _VANISHED: Final = """
 SELECT job_id_raw, submit_time FROM job
 WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open >= ? AND seen_open < ?
 ORDER BY submit_time
-"""
-
-_FROM_STEPS: Final = """
-UPDATE job SET cpu_time = coalesce(s.cpu_time, job.cpu_time), max_rss = coalesce(s.max_rss, job.max_rss),
-    disk_read = coalesce(s.disk_read, job.disk_read), disk_write = coalesce(s.disk_write, job.disk_write),
-    energy = coalesce(job.energy, s.energy)
-FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, sum(step.cpu_time) AS cpu_time,
-             max(step.max_rss) AS max_rss, sum(step.disk_read) AS disk_read, sum(step.disk_write) AS disk_write,
-             sum(step.energy) AS energy
-      FROM job JOIN step USING (cluster, job_id_raw, submit_time, source)
-      WHERE job.cluster = ?1 AND job.end_time BETWEEN ?2 AND ?3
-      GROUP BY step.cluster, step.job_id_raw, step.submit_time) AS s
-WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
 """
 
 # The first record that was seen stays. A forgotten user's run has no comment.
@@ -136,4 +124,5 @@ def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:
 
 def fill_from_steps(db: sqlite3.Connection, cluster: str, since: int, until: int) -> None:
     """CPU time, peak memory, disk and energy of runs that ended in [since, until], from their steps."""
-    db.execute(_FROM_STEPS, (cluster, since, until))
+    step_functions(db)
+    db.execute(FROM_STEPS, (cluster, since, until))
