@@ -14,6 +14,7 @@ from typing import IO, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.csv_rows import CsvRows
+from adminkit.ingest.sources.mapping import UNKNOWN
 from adminkit.trace.power_curve import Measurement
 
 #: What a file may have at most.
@@ -21,6 +22,8 @@ MOST_ROWS: Final = 100_000
 MOST_GPUS: Final = 65_536
 #: A GPU that draws more than this is a mistake: of units, or of the counter.
 MOST_WATTS: Final = 5000.0
+#: What stands for a measurement that was not taken, in small letters.
+_MISSING: Final = frozenset(word.lower() for word in (*UNKNOWN, "-", "--", "null", "n.a.", "-nan"))
 _LONGEST_NAME: Final = 200
 _OWN_NEEDED: Final = ("model", "gpus", "seconds")
 _OWN: Final = (*_OWN_NEEDED, "gpu", "batch", "cap", "joules", "iterations")
@@ -48,7 +51,7 @@ class Given:
 
 @dataclass(slots=True)
 class Read:
-    """`rows` with their lines; `broken` are line, reason and text; `empty` counts cells that say "not run"."""
+    """`rows` with their lines; `broken` are line, reason and text; `empty` counts cells without a measurement."""
 
     kind: str
     rows: list[tuple[int, Measurement]] = field(default_factory=list)
@@ -69,7 +72,7 @@ def read(source: IO[bytes], name: str, given: Given) -> Read:
         if cells is None:
             found.broken.append((line, reason, text))
             continue
-        row = dict(zip(header, map(str.strip, cells), strict=True))
+        row = dict(zip(header, map(_measured, cells), strict=True))
         try:
             found.rows += [(line, one) for one in rows(row, given, found)]
         except _Bad as error:
@@ -166,7 +169,7 @@ def _windows(words: Sequence[str]) -> Callable[[Row, Given, Read], Iterator[Meas
 
 
 def _throughput(words: Sequence[str]) -> Callable[[Row, Given, Read], Iterator[Measurement]]:
-    """Iterations a second by batch (rows) and GPUs (columns); 0 was not run."""
+    """Iterations a second by batch (rows) and GPUs (columns); 0 and an empty cell were not run."""
     gpu, model = words if words else (None, None)
 
     def rows(row: Row, given: Given, found: Read) -> Iterator[Measurement]:
@@ -195,6 +198,12 @@ def _checked(one: Measurement) -> Measurement:
     return one
 
 
+def _measured(cell: str) -> str:
+    """A cell without the blanks around it; "" for the words that stand for a missing measurement."""
+    text = cell.strip()
+    return "" if text.lower() in _MISSING else text
+
+
 def _named(text: str, *, empty: bool = False) -> str:
     if not text and not empty:
         raise _Bad("the model has no name")
@@ -215,6 +224,8 @@ def _number(text: str) -> float:
 
 def _amount(row: Row, word: str) -> float:
     """A number above 0."""
+    if not row[word]:
+        raise _Bad(f"no {word}")
     value = _number(row[word])
     if not 1e-9 <= value <= 1e15:
         raise _Bad(f"{word} is not above 0, or beyond all bounds: {row[word][:40]!r}")

@@ -43,6 +43,12 @@ def asked(text: str, name: str = "file.csv", **given: object) -> Read:
          [Measurement("vgg16", "A100", 1, 64, None, 0.2, None, 1),
           Measurement("vgg16", "A100", 2, 64, None, 0.125, None, 1)],
          "0 was not run"),
+        ("global_batch_size,1,2,4\n64,1.0,2.0,nan\n32,NaN,N/A,4\n", "throughputs_T4_x.csv", {},
+         [Measurement("x", "T4", 1, 64, None, 1.0, None, 1), Measurement("x", "T4", 2, 64, None, 0.5, None, 1),
+          Measurement("x", "T4", 4, 32, None, 0.25, None, 1)],
+         "nan is a missing measurement, and the others of its line count"),
+        (OWN + "bert,2,NaN,nan,10,N/A,,a100\n", "x.csv", {},
+         [Measurement("bert", "a100", 2, None, None, 10, None, None)], "what was not measured is unknown"),
     ],
 )  # fmt: skip
 def test_each_kind_of_file(
@@ -62,7 +68,8 @@ def test_each_kind_of_file(
         ("bert,\u0663,,,1,,,", "no number of GPUs: '\u0663'", "a digit of another script"),
         ("bert,1,,,0,,,", "seconds is not above 0, or beyond all bounds: '0'", "no time"),
         ("bert,1,,,-1,,,", "seconds is not above 0, or beyond all bounds: '-1'", "time that runs back"),
-        ("bert,1,,,nan,,,", "no number: 'nan'", "not a number"),
+        ("bert,1,,,nan,,,", "no seconds", "what is needed was not measured"),
+        ("bert,1,,,inf,,,", "no number: 'inf'", "not a number"),
         ("bert,1,,,1_0,,,", "no number: '1_0'", "a number as Python alone writes it"),
         ("bert,1,,,1,1e4,,", "more than 5,000 W a GPU: joules are not kilojoules, seconds not milliseconds", "units"),
         (",1,,,1,,,", "the model has no name", "no name"),
