@@ -43,7 +43,7 @@ def refuse_strange(path: Path, mode: int) -> None:
     """NotPlain for anything but a plain file."""
     if words := kind(mode):
         raise NotPlain(
-            f"{path} is {words}, no plain file", f"adminkit does not make such a file: look at it, then remove {path}"
+            f"{path} is {words}, no plain file", f"adminkit makes no such file: look at it, then move {path} away"
         )
 
 
@@ -80,7 +80,7 @@ def open_folder(path: Path, links: bool = False) -> int:
         hint = "run it as root on the slurmctld host"
         with suppress(OSError):
             if path.is_symlink():
-                raise NotPlain(f"{path} is a link, no folder", f"look at it, then remove {path}") from error
+                raise NotPlain(f"{path} is a link, no folder", f"look at it, then move {path} away") from error
         raise AdminkitError(f"couldn't use {path}: {cause(error)}", hint) from error
 
 

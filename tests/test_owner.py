@@ -290,7 +290,7 @@ def test_only_a_plain_file_is_given_back_to_its_owner(site: Path, victims: Path)
     assert remedy(site / "trace.db", wal) == f"{wal} belongs to nobody: as root, chown -h daemon: {wal}"
     wal.unlink()
     wal.symlink_to(victims / "secret")
-    assert remedy(site / "trace.db", wal) == f"{wal} is a link, no plain file: remove it"
+    assert remedy(site / "trace.db", wal) == f"{wal} is a link, no plain file: look at it, then move it away"
 
 
 def test_a_choice_is_not_written_through_a_link_of_somebody_elses(site: Path, victims: Path) -> None:

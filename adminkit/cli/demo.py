@@ -113,7 +113,7 @@ def look_alike(trace: Path, path: Path, text: Path | None, how: tuple[int | None
     jobs, seed, keep_queues, cluster = how
     _leave_real(path, fit.CLUSTER)
     if path.exists():
-        raise AdminkitError(f"{path} is there already", "remove it, or name another place with --db")
+        raise AdminkitError(f"{path} is there already", "name another place with --db, or move it away")
     operators_only(trace, ("only operators may make a look-alike of everybody's jobs", "adminkit my has your own jobs"))
     with connect.reader(trace) as db:
         known = clusters(db)

@@ -56,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
             return _complain(error.message, error.hint, error.exit_code)
         if str(error).startswith(("no such table", "no such column")):
             # Until the first release the schema changes under one number.
-            hint = "this trace is from before adminkit's first release: remove it, or name another with --db"
+            hint = "this trace is from before adminkit's first release: name another with --db, or move it away"
             return _complain(f"database: {error}", hint, 1)
         return _complain(f"database: {error}", "run with --debug for the details", 1)
     except BrokenPipeError:

@@ -123,7 +123,7 @@ def _remove_choices(folder: Path, whom: Whom) -> None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            print(f"note: {folder}/{uid}.toml stays: {cause(error)}; remove it as root", file=sys.stderr)
+            print(f"note: {folder}/{uid}.toml stays: {cause(error)}; root can remove it", file=sys.stderr)
 
 
 def _say(path: Path, user: str, found: list[Held], person: str | None, left: list[Held], format: Counted) -> None:

@@ -27,8 +27,6 @@ from adminkit.trace import connect, location, permissions
 from adminkit.trace.schema import SCHEMA_VERSION
 from adminkit.units import show_bytes, show_time
 
-#: STRICT tables came with it.
-OLDEST_SQLITE: Final = (3, 37, 0)
 #: Less free space than this is a warning; bytes.
 LITTLE_SPACE: Final = 1 << 30
 
@@ -58,8 +56,8 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
 def _ours() -> Iterator[Check]:
     yield Check("adminkit", "ok", f"{adminkit.__version__}, Python {platform.python_version()}")
     yield guarded("helper", _helper)
-    old = sqlite3.sqlite_version_info < OLDEST_SQLITE
-    wanted = ".".join(map(str, OLDEST_SQLITE))
+    old = sqlite3.sqlite_version_info < connect.OLDEST_SQLITE
+    wanted = ".".join(map(str, connect.OLDEST_SQLITE))
     yield Check(
         "sqlite",
         "missing" if old else "ok",

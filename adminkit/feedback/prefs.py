@@ -80,7 +80,7 @@ def check_folder(folder: Path, trace: Path | None = None) -> None:
     mode = stat.S_IMODE(facts.st_mode)
     repair = f"as its owner: chmod 1733 {folder}"
     if not stat.S_ISDIR(facts.st_mode):
-        raise AdminkitError(f"{folder} is no folder", "remove it, or name another in [feedback] prefs")
+        raise AdminkitError(f"{folder} is no folder", "move it away, or name another in [feedback] prefs")
     if facts.st_uid not in (0, os.geteuid()) and facts.st_uid != _owner(trace):
         raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "give it to root or to the owner of the trace")
     if mode & 0o022 and not mode & stat.S_ISVTX:

@@ -168,7 +168,7 @@ def _scratch(db: Path) -> Iterator[Path]:
         folder.mkdir(mode=0o700)
     except OSError as error:
         raise AdminkitError(
-            f"couldn't make {folder}: {(error.strerror or '').lower()}", "remove what is in its place"
+            f"couldn't make {folder}: {(error.strerror or '').lower()}", "move away what is in its place"
         ) from error
     try:
         yield folder

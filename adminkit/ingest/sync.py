@@ -206,7 +206,7 @@ def _spool(db: Path) -> Iterator[Path]:
     except OSError as error:
         raise AdminkitError(
             f"couldn't make {folder}: {(error.strerror or '').lower()}",
-            "another user's run may have left it: remove it, and run sync as the user who owns the trace",
+            "another user's run may have left it: move it away, and run sync as the user who owns the trace",
         ) from error
     try:
         yield folder

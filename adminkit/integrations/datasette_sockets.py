@@ -96,7 +96,7 @@ def token_of(file: Path | None) -> str:
 
 
 def _read(file: Path) -> str:
-    hint = f"let it be made again: rm {file}"
+    hint = f"move it away, and it is made again: mv {file} {file}.old"
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(handle, encoding="utf-8") as text:

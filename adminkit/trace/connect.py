@@ -29,6 +29,8 @@ from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import sees_others, shadow
 from adminkit.trace.snapshot import is_snapshot
 
+#: The first one with STRICT tables.
+OLDEST_SQLITE: Final = (3, 37, 0)
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
 BUSY_SECONDS: Final = 30.0
@@ -296,9 +298,28 @@ def _hint(path: Path, text: str) -> str:
         return "check space and quota (df, quota), then run the same command again: what was committed is whole"
     if "locked" in text:
         return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
+    if "malformed database schema" in text or "no such table: sqlite_schema" in text:
+        return _newer_sqlite()
     if "malformed" in text:
-        return "the file is damaged: remove it with its -wal and -shm, then restore a backup or sync again (--since)"
+        return (
+            f"the file is damaged: keep it with its -wal and -shm (mv {path} {path}.damaged), then restore a backup or"
+            " sync again (--since)"
+        )
     return "run with --debug for the details"
+
+
+def _newer_sqlite() -> str:
+    """What to do where SQLite cannot read the schema. An old SQLite says that a good trace is malformed."""
+    wanted = ".".join(map(str, OLDEST_SQLITE[:2]))
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        return (
+            f"this Python has SQLite {sqlite3.sqlite_version}, and a trace needs {wanted}:"
+            " use a Python with a newer one; the trace is as it was"
+        )
+    return (
+        f"a newer SQLite than this Python's {sqlite3.sqlite_version} may have made it:"
+        " keep the file, and look at it with that one (PRAGMA integrity_check)"
+    )
 
 
 def _put_back(path: Path) -> str:

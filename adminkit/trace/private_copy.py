@@ -64,7 +64,9 @@ def read(folder: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise AdminkitError(f"couldn't read {path}: {cause(error)}", f"remove it: rm {path}") from error
+        raise AdminkitError(
+            f"couldn't read {path}: {cause(error)}", f"look at it; to go on: mv {path} {path}.old"
+        ) from error
     return data if _is_of_this_release(data) else None
 
 

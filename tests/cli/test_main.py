@@ -101,7 +101,7 @@ def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
             1,
             [
                 "error: database: no such table: run",
-                "hint: this trace is from before adminkit's first release: remove it, or name another with --db",
+                "hint: this trace is from before adminkit's first release: name another with --db, or move it away",
             ],
         ),
         (sqlite3.OperationalError("boom"), 1, ["error: database: boom", "hint: run with --debug for the details"]),

@@ -389,3 +389,41 @@ def test_who_acts_for_a_user_is_shown_that_user_s_jobs_alone(tmp_path: Path) -> 
                 assert [row[0] for row in db.execute(f"SELECT job_id_raw FROM {table} ORDER BY 1")] == expected
     with connect.reader(path) as db:
         assert db.execute("SELECT count(*) FROM job").fetchone() == (4,)
+
+
+# what SQLite cannot read
+
+
+def _break_schema(path: Path) -> None:
+    """A table whose words this SQLite does not know, as STRICT is to one before 3.37."""
+    with sqlite3.connect(path, isolation_level=None) as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', 'STRICTER') WHERE name = 'job'")
+
+
+def _damage(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 4000)
+
+
+@pytest.mark.parametrize(
+    ("harm", "version", "hint", "why"),
+    [
+        (_break_schema, (3, 26, 0), "a trace needs 3.37: use a Python with a newer one; the trace is as it was",
+         "an old SQLite calls a good trace malformed"),
+        (_break_schema, (3, 99, 0), "keep the file, and look at it with that one", "a newer one may have made it"),
+        (_damage, (3, 99, 0), "the file is damaged: keep it", "proven broken, and still not to be removed"),
+    ],
+)  # fmt: skip
+def test_no_trace_is_to_be_removed_because_sqlite_cannot_read_it(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[Path], None], version: tuple[int, ...], hint: str,
+    why: str,
+) -> None:  # fmt: skip
+    harm(trace)
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", version)
+    for act in (read, connect.upgrade):
+        with pytest.raises(AdminkitError) as caught:
+            act(trace)
+        assert hint in caught.value.hint, why
+        assert "remove it" not in caught.value.hint, why

@@ -1,0 +1,38 @@
+"""No message advises to remove a file that was not proven broken: whoever follows it may lose the only copy."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1] / "adminkit"
+_ADVICE: Final = re.compile(r"\b(remove (it|them|this|that|what|the file)|delete (it|them|the file)|rm -?[\w{/])", re.I)
+#: Texts that may say so -> why.
+ALLOWED: Final = {
+    "a copy of your jobs, for recommend and my: yours, remove it as you like": "it is made again from slurmdbd",
+    "; root can remove it": "its owner asked to be forgotten",
+    "install adminkit again; in a checkout: rm .venv/.built && make .venv/.built": "a stamp of make's",
+    "Remove them, and keep none from here on.": "rollups, which a trace computes again",
+    "install the pyslurm of this Slurm's release (25.11.x for 25.11; docs/releases.md), or remove it": "a package",
+}
+
+
+def texts_of(source: str) -> set[str]:
+    """Every text of a module but docstrings."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docs = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, documented)}
+    found = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return found - {text for text in docs if text}
+
+
+def test_no_message_advises_to_remove_a_file_that_was_not_proven_broken() -> None:
+    advice = {
+        (str(path.relative_to(ROOT)), text)
+        for path in ROOT.rglob("*.py")
+        for text in texts_of(path.read_text())
+        if _ADVICE.search(text) and text not in ALLOWED
+    }
+    assert advice == set()
