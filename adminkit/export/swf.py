@@ -18,7 +18,7 @@ from adminkit.stats.exported import chosen_runs, counted, machine_size, names, s
 from adminkit.stats.select import Filter, Selection
 from adminkit.trace.exchange import SIDECAR, TABLES
 
-#: Slurm's state -> status; every other state is a failure, 0.
+#: Slurm's state -> status; every other state is a failure, 0, and an unknown one unknown.
 _STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5}
 #: Columns of the sidecar besides its key, which is that of the imported SWF trace: cluster, the line's number,
 #: submission.
@@ -39,7 +39,7 @@ def write_swf(
     pseudonyms: Pseudonyms | None,
     tick: Callable[[int], None],
 ) -> int:
-    """Write the trace at `path` and its sidecar beside it. Returns how many runs. Runs without an end are left out."""
+    """Write the trace at `path` and its sidecar beside it. Returns how many runs. Runs that have not ended are left out."""
     which = chosen_runs(chosen, ended=True)
     many, _, _ = counted(db, which)
     numbers = {column: _numbered(db, column, which, pseudonyms) for column in ("user", "group", "queue", "job_name")}
@@ -93,7 +93,8 @@ def _line(number: int, row: tuple[object, ...], start: int, numbers: dict[str, d
     yield _known(asked)
     yield _known(limit)
     yield memory // 1024 // max(asked or 1, 1) if memory is not None else _UNKNOWN
-    yield _STATUS.get(str(row[_PLACE["state"]]), 0)
+    state = row[_PLACE["state"]]
+    yield _STATUS.get(str(state), 0) if state is not None else _UNKNOWN
     for column in ("user", "group", "job_name", "queue"):
         name = row[_PLACE[column]]
         yield numbers[column][name] if isinstance(name, str) else _UNKNOWN

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.stats.select import Filter, Selection, select
+from adminkit.stats.states import ENDED_ONCE
 from adminkit.trace.exchange import TABLES
 
 _COUNTED: Final = "SELECT count(*), min(end_time), max(end_time) FROM run WHERE {where}"
@@ -35,11 +36,13 @@ class Rare:
 
 
 def chosen_runs(chosen: Filter, ended: bool | None = None) -> Selection:
-    """Which runs an export takes. `ended` True: only those with an end, False: only those without, None: both."""
+    """Which runs an export takes. `ended` True: only those with an end, or, of a trace without waits, with a run time
+    but neither start nor end; False: only those without an end; None: all.
+    """
     found = select(chosen, limits=False)
     if ended is None:
         return found
-    end = f"end_time IS {'NOT ' if ended else ''}NULL"
+    end = f"(end_time IS NOT NULL OR {ENDED_ONCE})" if ended else "end_time IS NULL"
     return Selection(f"{found.within} AND {end}", found.rules, found.params)
 
 

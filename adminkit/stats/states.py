@@ -32,9 +32,13 @@ ENDS: Final = (
 #: The study's selection. The first two are what it counts, and what other reports count by default.
 STUDY: Final = ("normal", "out_of_time", "short", "wrong_parameters", "system_failure", "other_ends")
 
-#: Of a run without an end these states are open; one without a state is, too.
+#: Of a run without an end these states are open; one without a state is, too, unless its run time is known and its
+#: start is not: Slurm has no such run, a job table or an SWF trace without waits has, and of runs that ended.
 _OPEN_STATES: Final = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING")
-ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES}"
+ENDED_ONCE: Final = (
+    f"end_time IS NULL AND start_time IS NULL AND elapsed >= 0 AND coalesce(state, '') NOT IN {_OPEN_STATES}"
+)
+ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES} OR {ENDED_ONCE}"
 #: Slurm's state -> the end, where nothing else decides.
 END_OF: Final[Mapping[str | None, str]] = {
     "COMPLETED": "success", "CANCELLED": "cancelled", "TIMEOUT": "timeout", "FAILED": "failed",

@@ -95,3 +95,60 @@ def test_of_a_trace_with_some_waits_the_rest_is_tried(tmp_path: Path) -> None:
     adminkit("import", swf(tmp_path / "half.swf", "", *rows), "--cluster", "half", "--db", db)
     said = json.loads(adminkit("recommend", "walltime", "--db", db, "--format", "json", "--backtest"))
     assert (said["meta"]["jobs"], said["meta"]["excluded"]["without a start and an end"]) == (25, 25)
+
+
+ENDS = [  # run, limit, status, state and elapsed in the trace, why
+    (3600, 3600, 0, "TIMEOUT", 3600, "killed at its limit, which SWF calls a failure"),
+    (3612, 3600, 5, "TIMEOUT", 3612, "or a cancellation; the kill took 12 s"),
+    (3600, 3600, -1, "TIMEOUT", 3600, "of unknown status, but it used all of its limit"),
+    (3600, 3600, 1, "COMPLETED", 3600, "completed in its last second"),
+    (3599, 3600, 0, "FAILED", 3599, "failed a second earlier"),
+    (3599, 3600, 5, "CANCELLED", 3599, "cancelled"),
+    (10, -1, 0, "FAILED", 10, "no limit to run into"),
+    (10, 0, 0, "FAILED", 10, "0 is no limit"),
+    (10, 60, -1, None, 10, "unknown"),
+    (-1359980917, 3600, 1, "COMPLETED", None, "a run time below 0 is nonsense, and unknown"),
+    (-2, 3600, 0, "FAILED", None, "that too"),
+]
+
+
+def test_a_job_that_ran_into_its_limit_ended_there_whatever_its_status(tmp_path: Path) -> None:
+    rows = [
+        f"{number} {number} 1 {run} 1 -1 -1 1 {limit} -1 {status} 1 1 1 1 1 -1 -1"
+        for number, (run, limit, status, *_) in enumerate(ENDS, start=1)
+    ]
+    db = tmp_path / "trace.db"
+    adminkit("import", swf(tmp_path / "ends.swf", "", *rows), "--cluster", "c", "--db", db)
+    with closing(sqlite3.connect(db)) as trace:
+        found = trace.execute("SELECT state, elapsed, end_time - start_time FROM job ORDER BY job_id_raw").fetchall()
+    assert found == [(state, ran, ran) for *_, state, ran, _ in ENDS], "\n".join(why for *_, why in ENDS)
+
+
+def test_what_is_below_0_is_unknown_in_each_field_that_counts(tmp_path: Path) -> None:
+    db = tmp_path / "trace.db"
+    path = swf(tmp_path / "t.swf", "", "7 100 -5 -5 -4 -3 -9 -8 -7 -6 1 1 1 1 1 1 -1 -1")
+    adminkit("import", path, "--cluster", "c", "--db", db)
+    unknown = "eligible_time - submit_time, start_time, end_time, elapsed, cpus, cpu_time, max_rss, req_cpus, req_mem"
+    with closing(sqlite3.connect(db)) as trace:
+        found = trace.execute(f"SELECT {unknown}, time_limit, limit_kind FROM job").fetchone()
+    assert found == (0, *(None,) * 9, "unknown")
+
+
+def test_a_trace_without_waits_is_the_same_trace_again(tmp_path: Path) -> None:
+    rows = [row(number, wait=-1) for number in range(1, 4)]
+    db, again = tmp_path / "trace.db", tmp_path / "again.db"
+    adminkit("import", swf(tmp_path / "model.swf", "", *rows), "--cluster", "model", "--db", db)
+    adminkit("export", tmp_path / "x.swf", "--db", db)
+    lines = [line for line in (tmp_path / "x.swf").read_text().splitlines() if not line.startswith(";")]
+    assert [line.split()[1:5] for line in lines] == [[f"{at}", "-1", "60", "4"] for at in (0, 100, 200)]
+    adminkit("import", tmp_path / "x.swf", "--cluster", "model", "--db", again)
+    with closing(sqlite3.connect(again)) as trace:
+        assert trace.execute("SELECT count(*), sum(elapsed), max(end_time) FROM job").fetchone() == (3, 180, None)
+
+
+def test_a_run_of_unknown_state_is_exported_with_an_unknown_state(tmp_path: Path) -> None:
+    db = tmp_path / "trace.db"
+    path = swf(tmp_path / "t.swf", "", "1 0 5 60 4 -1 -1 4 120 -1 -1 7 2 3 1 -1 -1 -1")
+    adminkit("import", path, "--cluster", "c", "--db", db)
+    adminkit("export", tmp_path / "x.swf", "--db", db)
+    assert (tmp_path / "x.swf").read_text().splitlines()[-1].split()[10] == "-1"

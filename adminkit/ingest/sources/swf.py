@@ -21,8 +21,14 @@ _NAME: Final = re.compile(r"^;[ \t]*(Queue|Partition):[ \t]*([0-9]{1,9})[ \t]+(\
 _WORD: Final = re.compile(r"(?=.*[^\W\d_])[\w.+-]+")
 _NUMBERED: Final = re.compile(r"(queue|partition)[0-9]+")
 
-#: SWF's status. 2, 3 and 4 are parts of a job whose whole has a line of its own.
-_STATES: Final = "CASE {status} WHEN 0 THEN 'FAILED' WHEN 1 THEN 'COMPLETED' WHEN 5 THEN 'CANCELLED' END"
+#: SWF's status. 2, 3 and 4 are parts of a job whose whole has a line of its own. It has no number for the end at the
+#: limit: a job that ran for its limit and did not complete was killed there, whatever its site called that.
+_STATES: Final = (
+    "CASE WHEN {status} = 1 THEN 'COMPLETED' WHEN {run} >= {req_time} AND {req_time} > 0 THEN 'TIMEOUT'"
+    " WHEN {status} = 0 THEN 'FAILED' WHEN {status} = 5 THEN 'CANCELLED' END"
+)
+#: Fields that count something: what is below 0 in them is nonsense, and unknown.
+_AMOUNTS: Final = ("wait", "run", "procs", "cpu", "mem", "req_procs", "req_time", "req_mem")
 
 
 def _named(sort: str) -> str:
@@ -99,6 +105,7 @@ def swf_values(reading: Statement) -> tuple[dict[str, str], str]:
     place = parameters(list(reading.columns))
     last = outputs(reading.columns) + len(reading.bind)
     place |= {"cluster": f"?{last - 2}", "start": f"CAST(?{last - 1} AS INTEGER)", "names": f"?{last}"}
+    place |= {name: f"(CASE WHEN {place[name]} >= 0 THEN {place[name]} END)" for name in _AMOUNTS}
     values = {column: _fill(sql, place) for column, sql in _VALUES.items()}
     return values, _fill("({status} IS NULL OR {status} NOT IN (2, 3, 4))", place)
 
