@@ -173,6 +173,8 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     if layout.is_swf and (beside := sidecar_of(wanted.path)):
         named = import_sidecar(wanted, beside, now)
         print(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}", file=sys.stderr)
+    if counts.rows == 0 and not layout.is_swf:
+        print("note: a header and no row; sacct -a asks for every user, -S for an earlier time", file=sys.stderr)
     if layout.unknown:
         print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
     return counts

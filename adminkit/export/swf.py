@@ -39,7 +39,7 @@ def write_swf(
     pseudonyms: Pseudonyms | None,
     tick: Callable[[int], None],
 ) -> int:
-    """Write the trace at `path` and its sidecar beside it. Returns how many runs. Runs that have not ended are left out."""
+    """Write the trace at `path` and its sidecar beside it. Returns how many runs; what has not ended is left out."""
     which = chosen_runs(chosen, ended=True)
     many, _, _ = counted(db, which)
     numbers = {column: _numbered(db, column, which, pseudonyms) for column in ("user", "group", "queue", "job_name")}

@@ -388,3 +388,31 @@ def test_a_packed_file_with_nothing_but_a_header_has_no_rows(db: Path, tmp_path:
     path = tmp_path / "empty.gz"
     path.write_bytes(gzip.compress(f"{HEADER}\n".encode()))
     assert run(db, path).stdout == b"read 0, new 0, changed 0, unchanged 0, rejected 0\n"
+
+
+def test_times_are_what_their_offsets_say(db: Path, tmp_path: Path) -> None:
+    times = ("2024-03-05T07:00:00+0100", "2024-03-05T07:00:00+01:00", "2024-03-05T07:00:00Z", "2024-03-05T07:00:00")
+    rows = [line(job, Submit=at, Start=at, End=at) for job, at in enumerate(times, start=1)]
+    path = tmp_path / "offsets.txt"
+    path.write_text("\n".join([HEADER, *rows, line(9, Submit="05 Mar 07:00")]) + "\n")
+    run(db, path, code=3)
+    assert jobs(db, "submit_time") == [(1709618400,), (1709618400,), (1709622000,)]
+    with closing(sqlite3.connect(db)) as trace:
+        reasons = [reason for (reason,) in trace.execute("SELECT reason FROM rejected ORDER BY line")]
+    assert reasons == ["column 4 (time): local time, but no --timezone", "column 4 (time): malformed"]
+    run(db, path, "--timezone", "America/New_York", "--max-rejected", "1")
+    assert jobs(db, "submit_time")[3:] == [(1709640000,)], "only a time that names no zone takes --timezone's"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "bom.txt"
+    path.write_text("\n".join([HEADER, line(1)]) + "\n", encoding="utf-8-sig")
+    assert run(db, path).stdout.startswith(b"read 1, new 1")
+    assert run(db, "-", stdin=path.read_bytes()).stdout.startswith(b"read 1, new 0, changed 0, unchanged 1")
+
+
+def test_a_header_without_a_row_says_so(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "header.txt"
+    path.write_text(HEADER + "\n")
+    done = run(db, path)
+    assert done.stdout.startswith(b"read 0, ") and b"a header and no row; sacct -a" in done.stderr

@@ -365,14 +365,20 @@ class _Rows:
             return epoch or None
         if text in SENTINELS:
             return None
-        if not re.fullmatch(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", text):
+        found = re.fullmatch(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)( ?(?:[Zz]|[+-]\d\d(?::?\d\d)?))?", text)
+        if not found:
             raise MALFORMED
         try:
-            local = datetime.strptime(text.decode().replace("T", " "), "%Y-%m-%d %H:%M:%S")
+            local = datetime.strptime(found[1].decode().replace("T", " "), "%Y-%m-%d %H:%M:%S")
         except ValueError:
             raise MALFORMED from None
         if local.year < 1970:
             raise MALFORMED
+        if found[2]:
+            own = local - datetime(1970, 1, 1) - offset_of(found[2])
+            if own > timedelta(seconds=253402300799):
+                raise TOO_LARGE
+            return max(own // timedelta(seconds=1), 0) or None
         if self.zone is None:
             raise Bad("local time, but no --timezone")
         epochs = set()
@@ -386,6 +392,15 @@ class _Rows:
             raise Bad("no such local time in --timezone")
         self.ambiguous += len(epochs) == 2
         return min(epochs) if min(epochs) > 0 else None
+
+
+def offset_of(text: bytes) -> timedelta:
+    """Z, +01, +0100 or +01:00."""
+    sign, digits = text.strip()[:1], text.strip()[1:].replace(b":", b"")
+    hours, minutes = int(digits[:2] or b"0"), int(digits[2:] or b"0")
+    if hours > 23 or minutes > 59:
+        raise MALFORMED
+    return timedelta(hours=hours, minutes=minutes) * (-1 if sign == b"-" else 1)
 
 
 # ---- kinds ----

@@ -5,6 +5,7 @@ Pure: decided from the first bytes alone, so that a pipe works like a file.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ SWF_FIELDS: Final = tuple(
 )
 
 _ISO_TIME: Final = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+#: A time that says which clock wrote it.
+_ZONED: Final = re.compile(r"([Zz]|[+-]\d\d(:?\d\d)?)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,18 @@ class Layout:
 
 
 def detect(head: bytes, names: Sequence[str] | None = None, delimiter: str | None = None) -> Layout:
-    """The layout of a source that begins with `head`.
+    """The layout of a source that begins with `head`, perhaps after a byte order mark.
 
     `names` are the columns of text without a header; `delimiter` None means: find it. Raises UsageError, naming the
     first line, for what is neither sacct text nor SWF.
     """
+    if head.startswith(codecs.BOM_UTF8):
+        layout = detect(head.removeprefix(codecs.BOM_UTF8), names, delimiter)
+        return replace(layout, skip=layout.skip + len(codecs.BOM_UTF8))
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UsageError(
+            "the text is UTF-16, and sacct's is UTF-8", "iconv -f UTF-16 -t UTF-8 FILE | adminkit import -"
+        )
     text = head.decode("utf-8", "surrogateescape")
     lines = text.split("\n")
     if not text.strip():
@@ -74,11 +84,19 @@ def detect(head: bytes, names: Sequence[str] | None = None, delimiter: str | Non
     layout = Layout(columns_for(words), used, ends, skip, before + 1, unknown=unknown)
     missing = [name for name in KEY_FIELDS if name not in {column.name for column in layout.columns}]
     if missing:
-        raise UsageError(
-            f"the header lacks {', '.join(missing)}, so its rows have no key",
-            f"ask sacct for --format={','.join(KEY_FIELDS)},… as well",
-        )
+        raise lacks_key(missing)
     return _finish(layout, lines[before + 1 :])
+
+
+def lacks_key(missing: Sequence[str], where: str = "the header") -> UsageError:
+    """`where` does not name these of KEY_FIELDS. Trap: of 4712_3 nobody knows the JobIDRaw but sacct."""
+    hint = f"ask sacct for --format={','.join(KEY_FIELDS)},… as well"
+    if "Submit" not in missing:
+        hint += (
+            "; a log that cannot be asked for again is a job table, whose rows are numbered: --map with"
+            " job_id_raw = { row = 1 } (docs/import-maps.md)"
+        )
+    return UsageError(f"{where} lacks {', '.join(missing)}, so its rows have no key", hint)
 
 
 def named_columns(words: Sequence[str]) -> list[str]:
@@ -91,7 +109,7 @@ def named_columns(words: Sequence[str]) -> list[str]:
         names.append(name or "-")
     missing = [name for name in KEY_FIELDS if name not in names]
     if missing:
-        raise UsageError(f"--columns lacks {', '.join(missing)}, so the rows have no key", "name every column in order")
+        raise lacks_key(missing, "--columns")
     return names
 
 
@@ -101,7 +119,8 @@ def _finish(layout: Layout, data: Sequence[str]) -> Layout:
     row = next((line for line in data if line.count(layout.delimiter) >= len(layout.columns) - 1), "")
     cells = row.split(layout.delimiter)
     times = [cells[places[name]] for name in ("Submit", "Start", "End") if name in places and len(cells) > places[name]]
-    return replace(layout, civil_times=any(_ISO_TIME.match(cell) for cell in times), has_cluster="Cluster" in places)
+    civil = any(_ISO_TIME.match(cell) and not _ZONED.search(cell) for cell in times)
+    return replace(layout, civil_times=civil, has_cluster="Cluster" in places)
 
 
 def _without_header(lines: Sequence[str], names: Sequence[str], delimiter: str | None) -> Layout:

@@ -33,7 +33,8 @@
  *   serial    value                           48; the same are unknown; from 2^63 on, which SQLite lacks, the number less 2^64
  *   real      value                           0.25, 1e6
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
- *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given; 0 is
+ *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given, or in
+ *                                             its own where Z, +01, +0100 or +01:00 follows; 0 is
  *                                             unknown. An hour that occurs twice is the first one, and counted.
  *   seconds   seconds                         90, 01:30.250 -> 90, 00:01:30, 1-00:00:00
  *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25

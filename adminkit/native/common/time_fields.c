@@ -1,6 +1,7 @@
 /* time_fields.c - points in time. Local time is worked out from a zone's offsets, an hour at a time. */
 #include "fields.h"
 
+#define DATE ((size_t)19) /* characters of YYYY-MM-DDTHH:MM:SS */
 #define LAST_EPOCH 253402300799 /* 9999-12-31T23:59:59Z */
 
 static int64_t days_since_1970(int year, int month, int day) {
@@ -19,6 +20,25 @@ static int fixed(const char *p, int n) {
         value = value * 10 + (p[i] - '0');
     }
     return value;
+}
+
+/* What stands behind a date and time: Z, +01, +0100 or +01:00, perhaps after a blank, in seconds east of UTC. */
+static bool offset_of(struct ak_slice s, int64_t *east) {
+    const char *p = s.s;
+    size_t n = s.n;
+    if (n && *p == ' ')
+        p++, n--;
+    if (n == 1 && (*p == 'Z' || *p == 'z')) {
+        *east = 0;
+        return true;
+    }
+    if ((n != 3 && n != 5 && n != 6) || (*p != '+' && *p != '-') || (n == 6 && p[3] != ':'))
+        return false;
+    int hours = fixed(p + 1, 2), minutes = n == 3 ? 0 : fixed(p + n - 2, 2);
+    if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59)
+        return false;
+    *east = (hours * 3600 + minutes * 60) * (*p == '-' ? -1 : 1);
+    return true;
 }
 
 /* YYYY-MM-DD[T ]HH:MM:SS as if it were UTC. */
@@ -78,8 +98,19 @@ enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *o
     }
     if (ak_unknown(s))
         return AK_UNKNOWN;
-    if (!calendar(s, &local))
+    struct ak_slice date = {s.s, s.n < DATE ? s.n : DATE};
+    if (!calendar(date, &local))
         return AK_MALFORMED;
+    if (s.n > DATE) {
+        if (!offset_of((struct ak_slice){s.s + DATE, s.n - DATE}, &offset))
+            return AK_MALFORMED;
+        if (local - offset > LAST_EPOCH)
+            return AK_TOO_LARGE;
+        if (local - offset <= 0)
+            return AK_UNKNOWN;
+        ak_set_int(out, local - offset);
+        return AK_FINE;
+    }
     if (!rows->zone)
         return AK_NO_ZONE;
     int64_t hour = local / 3600;

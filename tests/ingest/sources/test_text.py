@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from adminkit.errors import UsageError
@@ -55,6 +57,27 @@ def test_times_written_as_dates_are_noticed() -> None:
     assert detect(f"{HEADER}\n{ROW.replace('1700000000', '2023-11-14T22:13:20')}\n".encode()).civil_times
 
 
+@pytest.mark.parametrize(
+    ("time", "civil", "why"),
+    [
+        ("2024-03-05T07:00:00", True, "somebody's clock"),
+        ("2024-03-05 07:00", True, "cut short: not read, but not for want of a zone"),
+        ("2024-03-05T07:00:00Z", False, "UTC"),
+        ("2024-03-05T07:00:00+0100", False, "an offset"),
+        ("2024-03-05T07:00:00-03:30", False, "an offset with a colon"),
+        ("1709622000", False, "an epoch"),
+    ],
+)
+def test_times_that_name_their_zone_need_no_other(time: str, civil: bool, why: str) -> None:
+    assert detect(f"{HEADER}\n{ROW.replace('1700000000', time)}\n".encode()).civil_times == civil, why
+
+
+@pytest.mark.parametrize("text", [f"{HEADER}\n{ROW}\n", "; Version: 2.2\n" + "1 " * 18 + "\n"])
+def test_a_byte_order_mark_is_passed_over(text: str) -> None:
+    plain, marked = detect(text.encode()), detect(text.encode("utf-8-sig"))
+    assert marked == replace(plain, skip=plain.skip + 3)
+
+
 def test_text_without_a_header_is_read_by_named_columns() -> None:
     names = named_columns("jobid,jobidraw,cluster,submit,state,jobname".split(","))
     layout = detect(f"{ROW}\n".encode(), names)
@@ -80,6 +103,7 @@ def test_swf_is_known_by_its_header_or_by_its_eighteen_numbers() -> None:
         ("hello world\n", "neither sacct text with a header nor SWF: 'hello world'", "--columns"),
         ("\x1b[31mred\n", "'·[31mred'", "--columns"),
         ("JobID|State|JobName\n", "lacks JobIDRaw, Submit", "--format=JobID,JobIDRaw,Submit"),
+        ("JobID|User|Submit\n", "lacks JobIDRaw", "--map with job_id_raw = { row = 1 }"),
     ],
 )
 def test_what_is_neither_is_refused_with_its_first_line(text: str, says: str, hint: str) -> None:
@@ -98,3 +122,9 @@ def test_a_misspelt_column_is_answered_with_the_nearest() -> None:
 def test_columns_that_do_not_fit_the_first_line_are_refused() -> None:
     with pytest.raises(UsageError, match="into 4 columns"):
         detect(b"1|2\n", ["JobID", "JobIDRaw", "Submit", "State"])
+
+
+def test_utf_16_is_called_so() -> None:
+    with pytest.raises(UsageError, match="the text is UTF-16") as error:
+        detect("JobID|JobIDRaw|Submit\n".encode("utf-16"))
+    assert "iconv" in error.value.hint
