@@ -166,6 +166,8 @@ def _cluster(named: str | None, site: Site | None) -> str | None:
 def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Counts:
     now = int(time.time())
     if wanted.map is not None:
+        if "start_time" in wanted.map.fields and "eligible_time" not in wanted.map.fields:
+            _note_waits("the map has no eligible_time")
         return import_table(wanted, now, tick)
     if is_export(wanted.path):
         return import_export(wanted, now, lambda read, rows: tick(replace(read, bytes=read.rows), rows))
@@ -173,11 +175,17 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     if layout.is_swf and (beside := sidecar_of(wanted.path)):
         named = import_sidecar(wanted, beside, now)
         print(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}", file=sys.stderr)
+    if not layout.is_swf and "Eligible" not in {column.name for column in layout.columns}:
+        _note_waits("there is no column Eligible")
     if counts.rows == 0 and not layout.is_swf:
         print("note: a header and no row; sacct -a asks for every user, -S for an earlier time", file=sys.stderr)
     if layout.unknown:
         print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
     return counts
+
+
+def _note_waits(why: str) -> None:
+    print(f"note: {why}: waits count from the submission, also of jobs that could not start yet", file=sys.stderr)
 
 
 def _show_first_rows(wanted: Import, format: Counted) -> None:
@@ -209,5 +217,6 @@ def summary(counts: Counts) -> str:
         "with repaired delimiters": counts.repaired,
         "with invalid UTF-8": counts.utf8,
         "at ambiguous hours": counts.ambiguous,
+        "repeated word for word": counts.repeated,
     }
     return text + "".join(f", {number} {what}" for what, number in extra.items() if number)

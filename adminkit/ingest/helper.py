@@ -51,6 +51,7 @@ class Counts:
     utf8: int = 0
     ambiguous: int = 0
     bytes: int = 0
+    repeated: int = 0  # rows of a job table that are another one again, word for word
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})

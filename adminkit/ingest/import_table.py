@@ -6,17 +6,19 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import IO
 
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.files import Import, remember, remember_site
 from adminkit.ingest.helper import Counts, open_packed
+from adminkit.ingest.shared_keys import Keys
 from adminkit.ingest.sources.cells import Bad, Value
 from adminkit.ingest.sources.csv_rows import CsvRows, Record
 from adminkit.ingest.sources.mapping import TableMap
 from adminkit.ingest.sources.table import DELIMITERS, RowReader, row_reader
+from adminkit.job import KEY
 from adminkit.trace import bulk_load, connect
 from adminkit.trace.load import BATCH, JobLoad
 from adminkit.trace.transaction import transaction
@@ -67,6 +69,7 @@ class _Loading:
     tick: Callable[[Counts], None]
     rows: int = 0
     rejected: int = 0
+    keys: Keys = field(default_factory=Keys)
 
     def run(self, db: sqlite3.Connection) -> Counts:
         """All of them, with a line of history: one transaction."""
@@ -74,6 +77,7 @@ class _Loading:
         batch: list[tuple[Value, ...]] = []
         aside: list[tuple[int, str, bytes]] = []
         numbered = self.table.reader.first_row is not None
+        places = [self.table.reader.columns.index(name) for name in KEY]
         with transaction(db):
             for line, text, values, reason in self.table:
                 self.rows += 1
@@ -83,11 +87,14 @@ class _Loading:
                 else:
                     if numbered:
                         self._refuse_other_table(load, values)
+                    else:
+                        self.keys.add([values[place] for place in places], values, line)
                     batch.append(values)
                 if len(batch) + len(aside) >= BATCH:
                     self._put(load, batch, aside)
             self._put(load, batch, aside)
-            counts = self._counts(load)
+            repeated = self.keys.refuse_shared()
+            counts = replace(self._counts(load), repeated=repeated)
             remember_site(db, self.wanted)
             totals = (counts.rows, counts.new, counts.changed, counts.rejected, 0)
             remember(db, self.wanted, self.now, time.monotonic() - started, totals)

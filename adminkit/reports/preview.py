@@ -35,6 +35,8 @@ def _origin(source: FieldSource | None) -> str:
         return "follows"
     if source.column is not None:
         return " ".join(part for part in (source.column, source.time, _unit(source)) if part)
+    if source.join or source.terms:
+        return " + ".join(source.join or [f"{term.column}{_unit(term)}" for term in source.terms])
     if source.sum:
         base, added = source.sum
         return f"{base} + {added.sum[0] if added.sum else added.column}"

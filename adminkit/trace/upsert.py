@@ -30,6 +30,13 @@ _RULES: Final[dict[str, str]] = {
     ),
 }
 
+#: A file without the moment has the submission in its place, which erases no moment that another file knew.
+_ELIGIBLE: Final = (
+    "CASE WHEN excluded.eligible_time = excluded.submit_time"
+    " THEN coalesce(job.eligible_time, excluded.eligible_time)"
+    " ELSE coalesce(excluded.eligible_time, job.eligible_time) END"
+)
+
 #: Trap: slurmctld 26.05 sends a rebuilt accounting database the ends of the runs it still remembers. slurmdbd then has,
 #: in place of the run, a row of root's with these words and without its array.
 _SHELL: Final = (
@@ -106,6 +113,8 @@ def _upsert(
     new = {column: _new_value(table, column, given) for column in told}
     if table == "job":
         new["audited"] = _RULES["audited"]
+    if "eligible_time" in given and source != "slurmdbd":
+        new["eligible_time"] = _ELIGIBLE
     compared = [column for column in new if column != "fingerprint"]
     differs = f"({', '.join(f'{table}.{_quoted(c)}' for c in compared)}) IS NOT ({', '.join(new[c] for c in compared)})"
     goes_on = f"NOT ({table}.end_time IS NOT NULL AND excluded.end_time IS NULL) AND " if "end_time" in values else ""

@@ -411,6 +411,19 @@ def test_a_byte_order_mark_is_no_part_of_the_header(db: Path, tmp_path: Path) ->
     assert run(db, "-", stdin=path.read_bytes()).stdout.startswith(b"read 1, new 0, changed 0, unchanged 1")
 
 
+def test_without_the_moment_of_eligibility_jobs_wait_from_their_submission(
+    db: Path, text: Path, tmp_path: Path
+) -> None:
+    said = run(db, text).stderr.decode()
+    assert "there is no column Eligible: waits count from the submission" in said
+    assert set(jobs(db, "start_time - eligible_time")) == {(10,)}
+    richer = tmp_path / "richer.txt"
+    richer.write_text("\n".join([f"{HEADER}|Eligible", *(f"{line(job)}|1700000004" for job in range(1, 6))]) + "\n")
+    assert "Eligible" not in run(db, richer).stderr.decode()
+    run(db, text)
+    assert set(jobs(db, "start_time - eligible_time")) == {(6,)}, "the poorer file erases nothing"
+
+
 def test_a_header_without_a_row_says_so(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "header.txt"
     path.write_text(HEADER + "\n")

@@ -131,9 +131,119 @@ def test_the_same_table_again_changes_nothing_and_a_changed_one_is_brought_up_to
     assert jobs("state")[1200] == ("TIMEOUT",)
 
 
-def test_a_run_that_comes_twice_in_a_table_has_its_last_word(run: Callable[..., str]) -> None:
-    assert "new 1, changed 1, unchanged 1" in run(table({"id": 7}, {"id": 7, "how": "late"}, {"id": 7, "how": "late"}))
-    assert jobs("job_id_raw, state") == [(7, "TIMEOUT")]
+def test_rows_of_one_key_stop_the_import_and_nothing_is_stored(run: Callable[..., str]) -> None:
+    said = run(table({"id": 1}, {"id": 7}, {"id": 2}, {"id": 7, "how": "late"}), code=1)
+    assert "lines 3 and 5 are different rows with the same job_id_raw and submit_time" in said
+    assert "2 of 4 rows" in said and "{ row = 1 }" in said and not Path("t.db").exists()
+    run(table({"id": 1}))
+    before = jobs()
+    run(table({"id": 7}, {"id": 7, "how": "late"}), code=1)
+    assert jobs() == before, "of a trace that is there nothing changes either"
+
+
+def test_a_row_that_comes_again_word_for_word_is_counted(run: Callable[..., str]) -> None:
+    assert "read 3, new 1, changed 0, unchanged 2, rejected 0, 2 repeated word for word" in run(table(*[{"id": 7}] * 3))
+
+
+def test_the_task_of_an_array_is_part_of_its_key(run: Callable[..., str]) -> None:
+    Path("arr.toml").write_text(MAP.replace('job_id_raw = "id"', 'job_id_raw = "id"\narray_task = "task"'))
+    header = [*HEADER, "task"]
+    text = table({"id": 7, "task": 1}, {"id": 7, "task": 2}, {"id": 8}, {"id": 9, "task": 0}, header=header)
+    assert "read 4, new 4, changed 0, unchanged 0" in run(text, map="arr.toml")
+    rows = jobs("job_id, array_job, array_task")
+    assert sorted(rows, key=str) == [("7_1", 7, 1), ("7_2", 7, 2), ("8", None, None), ("9_0", 9, 0)]
+    numbers = [number for (number,) in jobs("job_id_raw")]
+    assert 8 in numbers and len(set(numbers)) == 4 and max(numbers) < 2**53
+    assert "new 0, changed 0, unchanged 4" in run(text, map="arr.toml"), "the same keys again"
+
+
+JOINS = [  # what the map says of the key, the rows' ids and names, the job ids, why
+    ('{ join = ["id", "name"] }', [("a", "x"), ("a", "y")], ["a_x", "a_y"], "words as well as numbers"),
+    ('{ join = ["id", "name"] }', [(7, "1_2"), ("7_1", 2)], ["7_1_2", "7_1_2"], "the cells, not what they look like"),
+    ('{ join = ["id", "name"] }', [(7, ""), (7, 1)], ["7", "7_1"], "a second cell that says nothing"),
+    ("{ row = 1 }", [(7, "x"), (7, "x")], ["1", "2"], "numbers"),
+]
+
+
+@pytest.mark.parametrize(("key", "rows", "ids", "why"), JOINS)
+def test_a_key_is_made_of_several_columns(
+    run: Callable[..., str], key: str, rows: list[tuple[object, object]], ids: list[str], why: str
+) -> None:
+    Path("key.toml").write_text(MAP.replace('job_id_raw = "id"', f"job_id_raw = {key}"))
+    assert "new 2" in run(table(*({"id": id, "name": name} for id, name in rows)), map="key.toml"), why
+    assert sorted(str(id) for (id,) in jobs("job_id")) == sorted(ids), why
+
+
+def test_without_a_first_part_there_is_no_key(run: Callable[..., str]) -> None:
+    Path("key.toml").write_text(MAP.replace('job_id_raw = "id"', 'job_id_raw = { join = ["id", "name"] }'))
+    run(table({"id": "", "name": "x"}), map="key.toml", code=3)
+    assert [reason for _, reason, _ in rejected()] == ["job_id_raw is unknown, so the row has no key"]
+
+
+RELATIVE = [  # settings, submit, start, times in the trace, why
+    ("", 0, 0, (0, 0, 100), "second 0 of a relative trace is a time"),
+    ("", 5, 0, (5, None, None), "elsewhere a 0 says nothing"),
+    ("", 0, "", (0, None, None), "unknown"),
+    ("second_0 = 1600000000", 0, 7, (1600000000, 1600000007, 1600000107), "a clock that began then"),
+    ("second_0 = 1600000000", 5, 0, (1600000005, 1600000000, 1600000100), "whose 0 is a time"),
+    ('second_0 = "2020-09-13 12:26:40"', 1, 2, (1600000001, 1600000002, 1600000102), "a date in the map's zone"),
+    ("second_0 = 2020-09-13T14:26:40+02:00", 1, 2, (1600000001, 1600000002, 1600000102), "a date of TOML's"),
+]
+
+
+@pytest.mark.parametrize(("setting", "submit", "start", "times", "why"), RELATIVE)
+def test_a_clock_may_begin_at_second_0(
+    run: Callable[..., str], setting: str, submit: object, start: object, times: tuple[object, ...], why: str
+) -> None:
+    Path("rel.toml").write_text(
+        f'time = "epoch"\nzone = "UTC"\n{setting}\n[fields]\njob_id_raw = {{ row = 1 }}\nsubmit_time = "at"\n'
+        'start_time = "name"\nelapsed = { column = "ran", unit = "seconds" }'
+    )
+    run(table({"at": submit, "name": start, "ran": 100}), map="rel.toml")
+    assert jobs("submit_time, start_time, end_time") == [times], why
+
+
+def test_a_run_without_start_and_state_ended_and_its_state_is_unknown(
+    run: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("rel.toml").write_text(
+        'time = "epoch"\n[fields]\njob_id_raw = { row = 1 }\nsubmit_time = "at"\n'
+        'elapsed = { column = "ran", unit = "seconds" }'
+    )
+    run(table({"at": 0, "ran": 100}, {"at": 5, "ran": 200}), map="rel.toml")
+    assert jobs("submit_time, eligible_time, elapsed, state") == [(0, None, 100, None), (5, None, 200, None)]
+    assert main(["report", "states", "--db", "t.db", "--format", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"][0]["jobs"], said["rows"][0]["other"]) == (2, 2)
+    assert said["meta"]["excluded"]["open"] == 0
+
+
+FOLLOWS = [  # fields of the map, cells, columns, values, why
+    ('start_time = "name"\nend_time = "pool"', {}, "elapsed", None, "an end before the start is nonsense, not 0 s"),
+    ('start_time = "name"\nelapsed = { column = "limit", unit = "clock" }', {}, "end_time - start_time", 7200,
+     "the end from start and run time"),
+    ('start_time = "name"\nelapsed = { column = "limit", unit = "clock" }\nstate = "how"', {"how": "RUNNING"},
+     "end_time", None, "but of a run that goes on"),
+    ('end_time = "name"\nelapsed = { column = "limit", unit = "clock" }', {}, "end_time - start_time", 7200,
+     "the start from end and run time"),
+    ('start_time = "name"', {}, "eligible_time - submit_time", 0, "a wait from the submission"),
+    ('start_time = "name"\neligible_time = "who"', {"who": ""}, "eligible_time", None, "unless the map has the moment"),
+    ('cpu_time = { sum = ["waited", { column = "ran", unit = "minutes" }] }', {}, "cpu_time", 92.0,
+     "CPU time of user and system, 2 s and 1.5 min"),
+    ('cpu_time = { sum = ["waited", "spare"] }', {"spare": ""}, "cpu_time", None, "one of which is unknown"),
+    ('cpus = { column = "spare", unit = "thousandths" }', {"spare": 6000}, "cpus", 6, "parts of a CPU"),
+    ('cpus = { column = "spare", unit = "hundredths" }', {"spare": 250}, "cpus", 3, "a part takes a whole one"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "cells", "columns", "value", "why"), FOLLOWS)
+def test_what_follows_from_other_columns(
+    run: Callable[..., str], fields: str, cells: dict[str, object], columns: str, value: object, why: str
+) -> None:
+    Path("f.toml").write_text(f'zone = "UTC"\n[fields]\njob_id_raw = "id"\nsubmit_time = "at"\n{fields}')
+    row = {"name": "2024-03-05 12:00:00", "pool": "2024-03-05 11:00:00", **cells}
+    run(table(row), map="f.toml")
+    assert jobs(columns) == [(value,)], why
 
 
 def test_bad_cells_are_set_aside_with_line_and_reason_and_take_no_neighbour(run: Callable[..., str]) -> None:

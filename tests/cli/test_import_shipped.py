@@ -15,7 +15,8 @@ PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster
 2017-10-09 07:01:55,66.0,1,66.0,11cb48
 2017-09-29 07:58:32,860662.0,8,6885296.0,6c71a0
 """
-#: In the shape of the published sample: three jobs of made-up people, the last never started.
+#: In the shape of the published sample: jobs of made-up people. The third never started, and the last is a task of the
+#: same array.
 EAGLE = """job_id,user,account,partition,qos,wallclock_req,nodes_req,processors_req,gpus_req,mem_req,submit_time,\
 start_time,end_time,run_time,state,name,work_dir,submit_line
 532401,user0901,account0901,partition001,normal,172800.0,10,360,0,0.0,2019-01-02 08:55:55,2019-01-02 08:55:56,\
@@ -24,6 +25,8 @@ start_time,end_time,run_time,state,name,work_dir,submit_line
 2019-01-02 09:30:15,1805.0,TIMEOUT,name00000902,work_dir00000902,submit_line00000902
 532403,user0902,account0901,partition008,high,1800.0,1,36,0,0.0,2019-01-02 09:00:00,,\
 2019-01-02 09:10:00,0.0,CANCELLED,name00000902,work_dir00000902,submit_line00000902
+532403,user0902,account0901,partition008,high,1800.0,1,36,0,0.0,2019-01-02 09:00:00,2019-01-02 09:00:05,\
+2019-01-02 09:01:05,60.0,COMPLETED,name00000902,work_dir00000902,submit_line00000902
 """
 PM100 = """derived_ec,eligible_time,end_time,group_id,job_id,job_state,num_cores_req,num_cores_alloc,num_gpus_req,\
 num_gpus_alloc,num_nodes_req,num_nodes_alloc,mem_req,mem_alloc,partition,priority,qos,run_time,start_time,\
@@ -56,11 +59,13 @@ def jobs(columns: str) -> list[tuple[object, ...]]:
         ("philly", PHILLY, "cluster, job_id_raw, queue, submit_time, elapsed, gpus, start_time, state",
          [("philly", 1, "11cb48", 1507532515, 66, 1, None, None),
           ("philly", 2, "6c71a0", 1506671912, 860662, 8, None, None)]),
-        ("eagle", EAGLE, "job_id_raw, user, account, queue, qos, state, elapsed, time_limit, req_cpus, req_gpus,"
-         " start_time - submit_time, end_time - start_time",
-         [(532401, "user0901", "account0901", "partition001", "normal", "COMPLETED", 99825, 172800, 360, 0, 1, 99825),
-          (532402, "user0902", "account0901", "partition008", "normal", "TIMEOUT", 1805, 1800, 36, 2, 10, 1805),
-          (532403, "user0902", "account0901", "partition008", "high", "CANCELLED", 0, 1800, 36, 0, None, None)]),
+        ("eagle", EAGLE, "job_id_raw, job_id, user, account, queue, qos, state, elapsed, time_limit, req_cpus,"
+         " req_gpus, start_time - submit_time, end_time - start_time",
+         [(1, "532401", "user0901", "account0901", "partition001", "normal", "COMPLETED", 99825, 172800, 360, 0, 1,
+            99825),
+          (2, "532402", "user0902", "account0901", "partition008", "normal", "TIMEOUT", 1805, 1800, 36, 2, 10, 1805),
+          (3, "532403", "user0902", "account0901", "partition008", "high", "CANCELLED", 0, 1800, 36, 0, None, None),
+          (4, "532403", "user0902", "account0901", "partition008", "high", "COMPLETED", 60, 1800, 36, 0, 5, 60)]),
         ("pm100", PM100, "cluster, job_id_raw, user, queue, qos, state, reason, time_limit, limit_kind, gpus, cpus,"
          " submit_time, eligible_time - submit_time, elapsed",
          [("marconi100", 901, "user901", "partition1", "qos2", "COMPLETED", None, 86400, "finite", 4, 128,

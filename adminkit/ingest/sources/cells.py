@@ -6,8 +6,10 @@ None for unknown. It raises Bad with the reason for any other text, and never gu
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final, TypeVar
@@ -29,6 +31,12 @@ BYTES: Final = {"bytes": 1} | {
 }
 JOULES: Final = {"J": 1, "kJ": 1000, "MJ": 1_000_000, "Wh": 3600, "kWh": 3_600_000}
 COUNTS: Final = {"count": 1, "thousands": 1000}
+#: Of CPUs: traces of containers count parts of one.
+PARTS: Final = {"hundredths": 100, "thousandths": 1000}
+#: Between the cells that are joined into one: no cell of a table holds it but to deceive.
+JOINED: Final = "\x1f"
+#: Bits of a number that stands for a joined key: what JavaScript and SWF readers keep exactly.
+KEY_BITS: Final = 52
 #: A duration as Slurm writes it: 90, 01:30, 00:01:30, 1-00:00:00
 CLOCK: Final = "clock"
 #: Times as numbers: unit -> how many make a second.
@@ -109,6 +117,32 @@ def whole(factor: float = 1, negative: bool = False) -> Convert:
     return remembered(convert)
 
 
+def _whole_number(text: str) -> int:
+    value = _bounded(number(text), text)
+    if value != int(value):
+        raise Bad(f"{shown(text)} is not a whole number")
+    return int(value)
+
+
+def parts(of_one: int) -> Convert:
+    """CPUs, given in parts of one: a part of a CPU takes a whole one, as Slurm hands them out."""
+
+    def convert(text: str) -> int:
+        return math.ceil(_bounded(number(text), text) / of_one)
+
+    return remembered(convert)
+
+
+def key(text: str) -> int:
+    """The number of a run whose key is made of the cells in `text`, JOINED between them. One number stays as it is;
+    of several cells it is a hash, the same in every import.
+    """
+    if JOINED not in text:
+        return _whole_number(text)
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=8).digest()
+    return int.from_bytes(digest) >> (64 - KEY_BITS)
+
+
 def amount(factor: float) -> Convert:
     """Seconds, bytes or joules, given in units of `factor`; a fraction is cut off."""
 
@@ -118,6 +152,16 @@ def amount(factor: float) -> Convert:
         return value if isinstance(value, int) else int(value + 1e-6)
 
     return remembered(convert)
+
+
+def total(each: Sequence[Convert]) -> Convert:
+    """The sum of what is JOINED, read by `each` in turn."""
+
+    def convert(text: str) -> Value:
+        found = [one(part) for one, part in zip(each, text.split(JOINED), strict=True)]
+        return sum(value for value in found if isinstance(value, int | float))
+
+    return convert
 
 
 def real(factor: float) -> Convert:
@@ -189,10 +233,10 @@ def one_of(words: Collection[str]) -> Convert:
 
 
 class Text:
-    """Names. `replaced` counts bytes that were invalid UTF-8 and became U+FFFD."""
+    """Names; `joined` cells have a _ between them. `replaced` counts invalid bytes, which became U+FFFD."""
 
-    def __init__(self, prefix: str = "") -> None:
-        self.prefix, self.replaced = prefix, 0
+    def __init__(self, prefix: str = "", joined: bool = False) -> None:
+        self.prefix, self.joined, self.replaced = prefix, joined, 0
 
     def __call__(self, text: str) -> str:
         if "\0" in text:
@@ -201,17 +245,18 @@ class Text:
             clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
             self.replaced += sum(a != b for a, b in zip(text, clean, strict=True))
             text = clean
-        return self.prefix + text
+        return self.prefix + (text.replace(JOINED, "_") if self.joined else text)
 
 
 class Time:
     """Moments. `ambiguous` counts local times in an hour that occurs twice: the first of the two is taken.
 
-    `form` is ISO, one of EPOCHS, or a pattern of strptime. `zone` is for times that name no zone.
+    `form` is ISO, one of EPOCHS, or a pattern of strptime. `zone` is for times that name no zone. `zero`: when
+    second 0 of numbers was, epoch seconds, where the caller judges whether a 0 is a time; else a 0 is unknown.
     """
 
-    def __init__(self, form: str, zone: tzinfo | None) -> None:
-        self.form, self.zone, self.ambiguous = form, zone, 0
+    def __init__(self, form: str, zone: tzinfo | None, zero: int | None = None) -> None:
+        self.form, self.zone, self.zero, self.ambiguous = form, zone, zero, 0
         self._days: dict[int, int | None] = {}  # day -> seconds east of UTC, None where they change on that day
         self._parse = self._pattern if "%" in form else datetime.fromisoformat
 
@@ -219,7 +264,7 @@ class Time:
         per_second = EPOCHS.get(self.form)
         if per_second:
             value = number(text)
-            seconds = value // per_second if isinstance(value, int) else int(value / per_second)
+            seconds = (self.zero or 0) + (value // per_second if isinstance(value, int) else int(value / per_second))
         else:
             try:
                 seconds = self._civil(self._parse(text.strip()[: SHORT + 1]))
@@ -227,7 +272,7 @@ class Time:
                 raise Bad(f"{shown(text)} is not a time ({self.form})") from error
         if not 0 <= seconds < LATEST:
             raise Bad(f"{shown(text)} is before 1970 or after 9999")
-        return int(seconds) or None
+        return int(seconds) if per_second and self.zero is not None else int(seconds) or None
 
     def _pattern(self, text: str) -> datetime:
         return _strptime(text, self.form)

@@ -6,6 +6,7 @@ import tomllib
 import zoneinfo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,12 +27,19 @@ FIELDS: Final = ("job_id_raw", "state", "limit_source", "energy", *TEXTS, *COUNT
 #: A run's key: without them there is no row. The cluster may come from the command line.
 NEEDED: Final = ("job_id_raw", "submit_time")
 TABLES: Final = ("fields", "states")
-SETTINGS: Final = ("about", "columns", "delimiter", "time", "unknown", "zone")
-KEYS: Final = ("column", "constant", "prefix", "row", "sum", "time", "unit")
+SETTINGS: Final = ("about", "columns", "delimiter", "second_0", "time", "unknown", "zone")
+KEYS: Final = ("column", "constant", "join", "prefix", "row", "sum", "time", "unit")
+#: Where a field may come from.
+WAYS: Final = ("column", "constant", "join", "row", "sum")
+#: Durations that may be the sum of columns.
+SUMMED: Final = ("cpu_time",)
+#: Counts whose units may be parts of one.
+IN_PARTS: Final = ("req_cpus", "cpus")
 
 #: The units of each field's cells, the usual one first; a field without any is a number or a name as it stands.
 UNITS: Final[dict[str, tuple[str, ...]]] = {
-    **{name: ("count", *(unit for unit in cells.COUNTS if unit != "count")) for name in COUNTED},
+    **{name: tuple(cells.COUNTS) for name in COUNTED},
+    **dict.fromkeys(IN_PARTS, (*cells.COUNTS, *cells.PARTS)),
     **{name: ("seconds", *(unit for unit in cells.SECONDS if unit != "seconds"), cells.CLOCK) for name in DURATIONS},
     **{name: tuple(cells.BYTES) for name in SIZES},
     "energy": tuple(cells.JOULES),
@@ -44,11 +52,13 @@ MAX_BYTES: Final = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class FieldSource:
-    """Where a field comes from; one of column, constant, row and sum."""
+    """Where a field comes from; one of WAYS."""
 
     column: str | None = None
     constant: str | None = None
     row: int | None = None  # the number of the first row
+    join: tuple[str, ...] = ()  # columns that make one name or number
+    terms: tuple[FieldSource, ...] = ()  # durations that are added up
     # A time among the fields, and what is added to it: FieldSource(sum=(field, …)) if that is a field, too.
     sum: tuple[str, FieldSource] | None = None
     unit: str | None = None
@@ -69,6 +79,9 @@ class TableMap:
     time: str = cells.ISO
     unknown: frozenset[str] = frozenset(UNKNOWN)
     zone: str | None = None
+    second_0: str | None = (
+        None  # when times as numbers begin: epoch seconds or a date; None: 1970, where 0 says nothing
+    )
 
 
 def shipped() -> dict[str, Path]:
@@ -134,6 +147,7 @@ class _Reader:
             self._time(self._text(raw, "time") or cells.ISO),
             frozenset(self._words(raw.get("unknown", list(UNKNOWN)), "unknown")),
             self._text(raw, "zone") or None,
+            self._second_0(raw.get("second_0")),
         )
 
     def _source(self, field: str, value: object) -> FieldSource:
@@ -143,13 +157,15 @@ class _Reader:
         if not isinstance(value, dict):
             raise self._wrong(f"{field} is neither a column's name nor a table", f'{field} = "their column"')
         self._known(f"key of {field}", value, KEYS)
-        ways = [key for key in ("column", "constant", "row", "sum") if key in value]
+        ways = [key for key in WAYS if key in value]
         if len(ways) != 1:
-            raise self._wrong(f"{field} needs one of column, constant, row and sum", f'{field} = {{ column = "…" }}')
+            raise self._wrong(f"{field} needs one of {', '.join(WAYS)}", f'{field} = {{ column = "…" }}')
         source = FieldSource(
             column=self._text(value, "column") or None,
             constant=self._constant(field, value),
             row=self._row(field, value),
+            join=self._join(field, value),
+            terms=self._terms(field, value),
             sum=self._sum(field, value),
             unit=self._unit(field, value.get("unit")),
             time=self._time(self._text(value, "time")) if "time" in value else None,
@@ -175,9 +191,37 @@ class _Reader:
             raise self._wrong("row must be the number of the first row", "job_id_raw = { row = 1 }, of no other field")
         return row
 
+    def _join(self, field: str, value: Mapping[str, Any]) -> tuple[str, ...]:
+        if "join" not in value:
+            return ()
+        columns = self._words(value["join"], f"join of {field}")
+        if (field != "job_id_raw" and field not in TEXTS) or len(columns) < 2:
+            raise self._wrong(f"{field} cannot be joined: only job_id_raw and names can, of two columns or more",
+                              'job_id_raw = { join = ["job", "task"] }')  # fmt: skip
+        return columns
+
+    def _terms(self, field: str, value: Mapping[str, Any]) -> tuple[FieldSource, ...]:
+        """The durations that make one, such as the CPU time of a user's code and of the kernel."""
+        parts = value.get("sum")
+        if field not in SUMMED or not isinstance(parts, list) or len(parts) < 2:
+            return ()
+        found = tuple(self._source(field, part) for part in parts)
+        if not all(one.column for one in found):
+            raise self._wrong(
+                f"{field} is a sum of what is not a column", f'{field} = {{ sum = ["user_s", "system_s"] }}'
+            )
+        return found
+
+    def _second_0(self, value: object) -> str | None:
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | str | datetime):
+            raise self._wrong("second_0 is neither a date nor epoch seconds", 'second_0 = "2017-10-01 00:00:00"')
+        return str(value)
+
     def _sum(self, field: str, value: Mapping[str, Any]) -> tuple[str, FieldSource] | None:
         parts = value.get("sum")
-        if parts is None:
+        if parts is None or (field in SUMMED and isinstance(parts, list) and len(parts) > 1):
             return None
         if field not in TIMES or not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], str):
             raise self._wrong(

@@ -184,7 +184,8 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "priority": first("Priority"),
         "flags": first("Flags"),
         "restarts": first("Restarts"),
-        "eligible_time": first("Eligible"),
+        # A file without the column: jobs wait from their submission.
+        "eligible_time": first("Eligible") or first("Submit"),
         "start_time": first("Start"),
         "end_time": first("End"),
         "elapsed": first("ElapsedRaw", "Elapsed", "max({End} - {Start}, 0)"),

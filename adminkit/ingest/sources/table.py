@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from adminkit.ingest.sources.mapping import (
     TableMap,
     zone_of,
 )
+from adminkit.ingest.sources.table_row import follow, followed, read_words
 from adminkit.job import KEY, LIMIT_SOURCES
 
 #: Tried where neither the map nor the command line says it.
@@ -37,6 +38,8 @@ class Cell:
     index: int | None
     constant: Value
     convert: Convert
+    joined: tuple[int, ...] = ()  # the columns of one that is made of several
+    whole: bool = False  # unknown where one of them is; else where the first one is
 
 
 @dataclass(slots=True)
@@ -53,6 +56,9 @@ class RowReader:
     unknown: frozenset[str]
     first_row: int | None
     cluster: str | None  # of rows that name no cluster
+    missing: tuple[str, ...] = ()  # columns that follow from others
+    array_of_key: bool = False  # the array's number is that of the job, where there is a task
+    zeros: list[int] = field(default_factory=list)  # times for which 0 says nothing, but in a row of second 0
     texts: list[cells.Text] = field(default_factory=list)
     times: list[cells.Time] = field(default_factory=list)
 
@@ -60,22 +66,42 @@ class RowReader:
         """The values of the `number`-th row (from 0). Raises Bad with the reason to set it aside."""
         values: list[Value] = []
         for cell in self.steps:
-            if cell.index is None:
+            text: str | None
+            if cell.joined:
+                text = self._joined(row, cell)
+            elif cell.index is None:
                 values.append(cell.constant)
                 continue
-            text = row[cell.index]
-            if text in self.unknown:
+            else:
+                text = row[cell.index]
+            if text is None or text in self.unknown:
                 values.append(None)
                 continue
             try:
                 values.append(cell.convert(text))
             except Bad as error:
                 raise Bad(f"{cell.name}: {error}") from error
+        self._drop_zeros(values)
         for base, added in self.sums:
             values.append(_sum(values[base], values[added]))
         found = {name: values[place] for name, place in self.places.items()}
         self._complete(found, number)
         return tuple([found[column] for column in self.columns])
+
+    def _joined(self, row: Sequence[str], cell: Cell) -> str | None:
+        """The cells of one that is made of several; None for unknown."""
+        texts = [row[index] for index in cell.joined]
+        known = [text not in self.unknown for text in texts]
+        if not (all(known) if cell.whole else known[0]):
+            return None
+        return cells.JOINED.join(text for text, is_known in zip(texts, known, strict=True) if is_known)
+
+    def _drop_zeros(self, values: list[Value]) -> None:
+        """Take the second 0 of a clock for a time only in a row that was submitted then: elsewhere it says nothing."""
+        submit = self.places.get("submit_time")
+        if self.zeros and not (submit in self.zeros and submit is not None and values[submit] == 0):
+            for place in self.zeros:
+                values[place] = values[place] or None
 
     def _complete(self, found: dict[str, Value], number: int) -> None:
         """Fill in the columns that follow from others. Raises Bad for a row without a key."""
@@ -88,18 +114,10 @@ class RowReader:
                 raise Bad(f"{name} is unknown, so the row has no key")
         if "job_id" not in self.places or found["job_id"] is None:
             found["job_id"] = str(found["job_id_raw"])
-        if "time_limit" in found:
-            limit = found["time_limit"]
-            found["limit_kind"] = limit if isinstance(limit, str) else "unknown" if limit is None else "finite"
-            found["time_limit"] = None if isinstance(limit, str) else limit
-        if isinstance(state := found.get("state"), str):
-            found["state"], by = cells.cancelled_by(state)
-            found["cancelled_by"] = by if by is not None else found.get("cancelled_by")
-        else:
-            found.setdefault("cancelled_by", None)
-        if "elapsed" not in self.places and "elapsed" in self.columns:
-            start, end = found["start_time"], found["end_time"]
-            found["elapsed"] = max(end - start, 0) if isinstance(start, int) and isinstance(end, int) else None
+        if self.array_of_key and found["array_task"] is None:
+            found["array_job"] = None
+        read_words(found)
+        follow(found, self.missing)
 
     @property
     def replaced(self) -> int:
@@ -119,7 +137,8 @@ def row_reader(table: TableMap, header: Sequence[str], cluster: str | None, time
     """
     reader = RowReader((), {}, [], [], table.unknown, table.fields["job_id_raw"].row, cluster)
     planner = _Planner(table, list(header), timezone, reader)
-    fields = dict(table.fields)
+    fields = _keyed(table.fields)
+    reader.array_of_key = "array_job" in fields and "array_job" not in table.fields
     if cluster is not None and (fields.get("cluster") is None or fields["cluster"].column is None):
         fields["cluster"] = FieldSource(constant=cluster)
     elif "cluster" not in fields:
@@ -132,10 +151,26 @@ def row_reader(table: TableMap, header: Sequence[str], cluster: str | None, time
         planner.sum(name, fields, added)
     columns = dict.fromkeys((*KEY, "job_id", *fields))
     columns |= {_WITH[name]: None for name in fields if name in _WITH}
-    if {"start_time", "end_time"} <= fields.keys():
-        columns["elapsed"] = None
-    reader.columns = tuple(columns)
+    reader.missing = followed(fields)
+    reader.columns = tuple(dict.fromkeys((*columns, *reader.missing)))
     return reader
+
+
+def _keyed(fields: Mapping[str, FieldSource]) -> dict[str, FieldSource]:
+    """A map's fields, with array and job id of a run whose key is made of several columns.
+
+    Tasks of one array share the array's number: where a map has a column of tasks and none of arrays, its job ids are
+    that, and job and task together are the key.
+    """
+    found, raw, task = dict(fields), fields["job_id_raw"], fields.get("array_task")
+    if raw.column is not None and task is not None and task.column is not None and "array_job" not in fields:
+        found |= {
+            "array_job": FieldSource(column=raw.column),
+            "job_id_raw": FieldSource(join=(raw.column, task.column)),
+        }
+    if join := found["job_id_raw"].join:
+        found.setdefault("job_id", FieldSource(join=join))
+    return found
 
 
 @dataclass(slots=True)
@@ -147,6 +182,8 @@ class _Planner:
 
     def cell(self, name: str, source: FieldSource) -> int:
         """Make `source` a value of each row; returns its place."""
+        if source.join or source.terms:
+            return self._several(name, source)
         convert = self._convert(name, source)
         index, constant, label = None, None, name
         if source.column is not None:
@@ -158,6 +195,23 @@ class _Planner:
             except Bad as error:
                 raise UsageError(f"{self.table.name}: the constant of {name}: {error}", "correct the map") from error
         self.reader.steps.append(Cell(label, index, constant, convert))
+        if name in TIMES and index is not None and self.table.second_0 is None:
+            self.reader.zeros.append(len(self.reader.steps) - 1)
+        return len(self.reader.steps) - 1
+
+    def _several(self, name: str, source: FieldSource) -> int:
+        """As `cell`, of a value that is made of several columns: a key, a name, a sum of durations."""
+        columns = source.join or tuple(term.column or "" for term in source.terms)
+        label = f"columns {', '.join(map(cells.shown, columns))} ({name})"
+        if source.terms:
+            convert = cells.total([self._convert(name, term) for term in source.terms])
+        elif name == "job_id_raw":
+            convert = cells.key
+        else:
+            convert = cells.Text(source.prefix, joined=True)
+            self.reader.texts.append(convert)
+        places = tuple(self._index(column) for column in columns)
+        self.reader.steps.append(Cell(label, None, None, convert, places, whole=bool(source.terms)))
         return len(self.reader.steps) - 1
 
     def added(self, name: str, source: FieldSource) -> int:
@@ -185,9 +239,19 @@ class _Planner:
             )
         return self.header.index(column)
 
+    def _zero(self) -> int:
+        """When second 0 of the table's clock was, epoch seconds."""
+        said = self.table.second_0 or "0"
+        if said.isdecimal():
+            return int(said)
+        try:
+            return cells.Time(cells.ISO, zone_of(self.timezone or self.table.zone))(said) or 0
+        except Bad as error:
+            raise UsageError(f"{self.table.name}: second_0: {error}", 'second_0 = "2017-10-01 00:00:00"') from error
+
     def _convert(self, name: str, source: FieldSource) -> Convert:
         if name in TIMES:
-            time = cells.Time(source.time or self.table.time, zone_of(self.timezone or self.table.zone))
+            time = cells.Time(source.time or self.table.time, zone_of(self.timezone or self.table.zone), self._zero())
             self.reader.times.append(time)
             return time
         if name in TEXTS:
@@ -211,6 +275,8 @@ def _number(name: str, unit: str | None, table: TableMap) -> Convert:
         return cells.amount(cells.BYTES[unit or "bytes"])
     if name == "energy":
         return cells.amount(cells.JOULES[unit or "J"])
+    if unit in cells.PARTS:
+        return cells.parts(cells.PARTS[unit])
     if name in COUNTED:
         return cells.whole(cells.COUNTS[unit or "count"])
     return cells.whole(negative=name in CODES)
