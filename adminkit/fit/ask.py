@@ -15,7 +15,7 @@ from adminkit.fit.needs import total_of
 from adminkit.fit.place import Board, Said, board, by_vectors, free_for
 from adminkit.fit.profiles import Profile, smaller_profiles
 from adminkit.fit.request import Request
-from adminkit.fit.verdict import Answer, Start, verdict
+from adminkit.fit.verdict import OFFERED, Answer, Start, verdict
 from adminkit.slurm.assoc_limits import Held, held
 from adminkit.slurm.licences import Licences, licences
 from adminkit.slurm.process import User
@@ -96,13 +96,13 @@ def answer(request: Request, who: User, *, test: bool = True, instead: bool = Tr
 def answer_on(now: Board, request: Request, who: User, *, test: bool = True, instead: bool = True) -> Answer:
     """As `answer`, on a snapshot: for many requests at once."""
     start = _start(now, request, who, test)
-    if not instead or start.verdict in ("now", "room", "unknown"):
+    if not instead or start.verdict in (*OFFERED, "unknown"):
         return Answer(request, start)
     found: list[Request] = []
     for other in smaller(now, request):
         if len(found) == TRIED // 2:
             break
-        if _start(now, other, who, test).verdict in ("now", "room"):
+        if _start(now, other, who, test).verdict in OFFERED:
             found.append(other)
     return Answer(request, start, tuple(found))
 
@@ -243,7 +243,7 @@ def answers(profiles: Sequence[Profile], who: User, *, test: bool = False) -> tu
 
 def nearest(profiles: Sequence[Profile], said: Sequence[Answer]) -> list[str | None]:
     """For each profile that cannot start now the nearest smaller one that can, by name."""
-    can = {one.key for one, answer in zip(profiles, said, strict=True) if answer.start.verdict in ("now", "room")}
+    can = {one.key for one, answer in zip(profiles, said, strict=True) if answer.start.verdict in OFFERED}
     return [
         None
         if one.key in can

@@ -19,6 +19,7 @@ _NODES: Final = {
     "drained": "ドレイン中",
     "down": "停止中",
     "busy until nobody knows when": "終了時刻の分からないジョブが使用中",
+    "powering down, to be woken then": "電源を切る途中 (その後起動可能)",
 }
 _EACH: Final = {
     "": "",
@@ -52,8 +53,28 @@ _SHAPES: Final = [
             "それだけの大きさのノードはありません。最大は CPU {cpus}、{mem} MiB、GPU {gpus} ({kinds}) です",
         ),
         (r"nodes have room", "ノードに空きがあります"),
+        (
+            r"(?P<many>\d+) nodes of the queue are not shown, as they sleep \(PrivateData\)",
+            "キューの {many} ノードは停止中で表示されません (PrivateData)",
+        ),
         (r"(?P<nodes>\d+) nodes have room", "{nodes} ノードに空きがあります"),
         (r"(?P<node>\S+) has room", "{node} に空きがあります"),
+        (
+            r"(?P<node>\S+) has room and sleeps: it is up within (?P<seconds>\d+) s",
+            "{node} に空きがありますが停止中で、起動に最長 {seconds} 秒かかります",
+        ),
+        (
+            r"(?P<node>\S+) has room and sleeps: when it is up is not known",
+            "{node} に空きがありますが停止中で、起動の時刻は分かりません",
+        ),
+        (
+            r"nodes have room, and some of them sleep: they are up within (?P<seconds>\d+) s",
+            "ノードに空きがありますが一部は停止中で、起動に最長 {seconds} 秒かかります",
+        ),
+        (
+            r"nodes have room, and some of them sleep: when they are up is not known",
+            "ノードに空きがありますが一部は停止中で、起動の時刻は分かりません",
+        ),
         (
             r"(?P<fit>\d+) of the queue's nodes (?:is|are) large enough, and it asks for (?P<nodes>\d+)",
             "十分な大きさのノードは {fit} で、{nodes} ノードの要求には足りません",

@@ -8,13 +8,14 @@ has planned where and when it says, the others in order of priority as soon as t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from adminkit.fit import sentences
 from adminkit.fit.needs import Parts, alike, need_of_job, own, parts_of
 from adminkit.fit.request import Request
-from adminkit.fit.several import chosen, earliest_together, free_together
+from adminkit.fit.several import chosen, earliest_together, free_together, up_at
 from adminkit.fit.timeline import NEVER, Timeline, Use, holds, less
 from adminkit.quote import quote
 from adminkit.slurm.features import parse_features
@@ -24,17 +25,20 @@ Word = Literal["now", "later", "never", "unknown"]
 
 #: Waiting jobs that are placed before a request; backfill looks at bf_max_job_test (500) by default.
 PLACED: Final = 500
+#: Whys that are of nodes, and so not known where some are not shown.
+_OF_NODES: Final = frozenset({"size", "feature", *sentences.REASONS})
 #: Seconds that a job is taken to need yet which is past its limit.
 _PAST: Final = 60
 #: Nodes that are named.
 SHOWN: Final = 8
-#: What keeps a request from a node, the nearest to a start first.
-REASONS: Final = ("priority", "reserved", "busy", "drained", "down", "hidden")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One source's answer. `at`: epoch seconds, None where it does not know; `why`: one word, `text`: a sentence."""
+    """One source's answer. `at`: epoch seconds, None where it does not know; `why`: one word, `text`: a sentence.
+
+    *now* with the why `wakes`: a node has room and is not up. `at` is when it is up at the latest.
+    """
 
     word: Word
     at: int | None = None
@@ -54,6 +58,11 @@ class Board:
 
     def inside(self, queue: RoomQueue) -> list[RoomNode]:
         return [node for node in self.room.nodes if queue.name in node.queues]
+
+    def unseen(self, request: Request) -> int:
+        """Nodes of its queue that slurmctld does not show."""
+        queue = self.room.queue(request.queue)
+        return 0 if queue is None else max(0, (queue.total_nodes or 0) - len(self.inside(queue)))
 
 
 def board(room: Room) -> Board:
@@ -80,6 +89,8 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     those of each node do not make whole tasks. What hangs on that is not known.
     """
     said = _by_vectors(board, request, waiting)
+    if said.word in ("later", "never") and said.why in _OF_NODES and (unseen := board.unseen(request)):
+        return Said("unknown", None, "wakes", f"{unseen} nodes of the queue are not shown, as they sleep (PrivateData)")
     if request.per_node is not None or request.cpus == 1 or said.word not in ("later", "never"):
         return said
     split = _by_vectors(board, replace(request, cpus=1, ntasks=request.tasks * request.cpus), waiting)
@@ -108,17 +119,31 @@ def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
     held = parts.large(inside)
     fit = [node for node, _ in held]
     if not parts.enough([tasks for _, tasks in held]):
-        return Said("never", None, "size", _too_few(parts, len(fit)) if fit else _largest(inside))
-    first, found = earliest_together([lines[node.name] for node in fit if not node.away], parts, SHOWN)
+        return Said("never", None, "size", sentences.too_few(parts, len(fit)) if fit else sentences.largest(inside))
+    first, found = _soonest([lines[node.name] for node in fit if not node.away], parts)
     where = tuple(line.node.name for line in found[:SHOWN])
+    sleeping = any(line.node.power for line in found)
+    up = up_at(first, board.room.at, [line.node for line in found])
+    if first <= board.room.at and sleeping:
+        return Said("now", up, "wakes", sentences.wakes(parts, where, board.room.at, up), where)
     if first <= board.room.at:
-        return Said("now", board.room.at, "", _has_room(parts, where), where)
+        return Said("now", board.room.at, "", sentences.has_room(parts, where), where)
     why = Counter(word for node in fit if (word := _why(board, lines[node.name], parts)))
-    near: tuple[str, ...] = REASONS
+    near: tuple[str, ...] = sentences.REASONS
     if not parts.enough([tasks for node, tasks in held if not node.away]):
-        near = ("drained", "down", *REASONS)
+        near = ("drained", "down", *sentences.REASONS)
     main = next((word for word in near if why[word]), "busy")
-    return Said("later", first if first < NEVER else None, main, _sentence(why, len(fit)), where)
+    return Said("later", up if first < NEVER else None, main, sentences.sentence(why, len(fit)), where)
+
+
+def _soonest(lines: Sequence[Timeline], parts: Parts) -> tuple[int, list[Timeline]]:
+    """As earliest_together; where nodes that are up are enough now, those that sleep are left alone, as by Slurm."""
+    awake = [line for line in lines if not line.node.power]
+    if len(awake) < len(lines):
+        first, found = earliest_together(awake, parts, SHOWN)
+        if found and first <= found[0].now:
+            return first, found
+    return earliest_together(lines, parts, SHOWN)
 
 
 def take(board: Board, request: Request) -> Board | None:
@@ -130,7 +155,8 @@ def take(board: Board, request: Request) -> Board | None:
     parts = parts_of(request, queue, board.room.memory)
     inside = _asked_for(board, queue, request)
     changed = {"bare": dict(board.bare), "full": dict(board.full)}
-    for line, tasks in chosen([board.full[node.name] for node in inside if not node.away], parts):
+    awake = _awake_first(node for node in inside if not node.away)
+    for line, tasks in chosen([board.full[node.name] for node in awake], parts):
         need = own(parts.need(tasks), line.node)
         for every in changed.values():
             every[line.node.name] = every[line.node.name].copy()
@@ -147,6 +173,10 @@ def free_for(board: Board, request: Request) -> int:
     inside = [node for node, _ in parts.large(_asked_for(board, queue, request)) if not node.away]
     found = free_together([board.full[node.name] for node in inside], parts)
     return found if queue.max_limit is None else min(found, queue.max_limit)
+
+
+def _awake_first(nodes: Iterable[RoomNode]) -> list[RoomNode]:
+    return sorted(nodes, key=lambda node: bool(node.power))
 
 
 def _asked_for(board: Board, queue: RoomQueue, request: Request) -> list[RoomNode]:
@@ -189,28 +219,6 @@ def _nodes(many: int) -> str:
     return "1 node" if many == 1 else f"{many} nodes"
 
 
-def _has_room(parts: Parts, where: Sequence[str]) -> str:
-    if parts.nodes == 1:
-        return f"{where[0]} has room"
-    return "nodes have room" if parts.nodes is None else f"{parts.nodes} nodes have room"
-
-
-def _too_few(parts: Parts, fit: int) -> str:
-    if parts.per_node is None:
-        return f"the nodes have no room for {parts.tasks} tasks, with nothing else on them"
-    return f"{fit} of the queue's nodes {'is' if fit == 1 else 'are'} large enough, and it asks for {parts.nodes}"
-
-
-def _largest(nodes: Sequence[RoomNode]) -> str:
-    if not nodes:
-        return "the queue has no nodes"
-    cpus = max(node.has.cpus for node in nodes)
-    mem = max(node.has.mem for node in nodes) >> 20
-    gpus = max(sum(node.has.gpus.values()) for node in nodes)
-    kinds = sorted({kind for node in nodes for kind in node.has.gpus})
-    return f"no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({', '.join(kinds[:8]) or 'none'})"
-
-
 def _why(board: Board, line: Timeline, parts: Parts) -> str:
     """What keeps the request from this node; "" where its part has room."""
     node, now = line.node, board.room.at
@@ -219,29 +227,13 @@ def _why(board: Board, line: Timeline, parts: Parts) -> str:
     need = own(parts.one, node)
     if line.earliest(need) == now:
         return ""
+    if node.power == "falling" and not node.taken.cpus:
+        return "wakes"
     if board.bare[node.name].earliest(need) == now:
         return "priority"
     if holds(less(node.has, node.taken), need, node):
         return "reserved"
     return "hidden" if board.bare[node.name].earliest(need) == NEVER else "busy"
-
-
-_TEXTS: Final = {
-    "priority": "kept for waiting jobs of higher priority (age, fair share, size)",
-    "reserved": "reserved",
-    "busy": "busy",
-    "drained": "drained",
-    "down": "down",
-    "hidden": "busy until nobody knows when",
-}
-
-
-def _sentence(why: Mapping[str, int], fit: int) -> str:
-    parts = [f"{why[word]} {_TEXTS[word]}" for word in REASONS if why.get(word)]
-    free = fit - sum(why.values())
-    if free:
-        parts.insert(0, f"{free} free, which {'is' if free == 1 else 'are'} too few")
-    return f"of {fit} {'node' if fit == 1 else 'nodes'} large enough: {', '.join(parts)}"
 
 
 def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
@@ -257,6 +249,8 @@ def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
     rest = Vector(max(0, rest_cpus), max(0, rest_mem), {k: n for k, n in gpus.items() if n > 0} if left > 0 else {})
     if rest.cpus or rest.mem or rest.gpus:
         line.add(Use(room.at, NEVER, rest))
+    if node.power == "falling":  # given to nobody until it is down
+        line.add(Use(room.at, NEVER if node.falls is None else room.at + node.falls, node.has))
     for one in room.reserved:
         if node.name in one.nodes:
             line.add(Use(one.starts, one.ends, node.has))
@@ -303,7 +297,7 @@ def _place(room: Room, lines: Mapping[str, Timeline]) -> int:
 
 def _placed(room: Room, lines: Mapping[str, Timeline], job: RoomJob) -> bool:
     queues, need = set(job.queue.split(",")), need_of_job(job)
-    inside = [node for node in room.nodes if node.queues & queues and not node.away]
+    inside = _awake_first(node for node in room.nodes if node.queues & queues and not node.away)
     if job.features is not None and (wanted := parse_features(job.features)) is not None:
         inside = [node for node in inside if wanted.on(node.features)]
     at, where = earliest_together([lines[node.name] for node in inside], alike(need, job.many))

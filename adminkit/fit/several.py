@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from adminkit.fit.needs import Parts, own
 from adminkit.fit.timeline import NEVER, Timeline
+from adminkit.slurm.room import RoomNode
 
 
 def earliest_together(lines: Sequence[Timeline], parts: Parts, most: int = 1) -> tuple[int, list[Timeline]]:
@@ -40,6 +41,17 @@ def earliest_together(lines: Sequence[Timeline], parts: Parts, most: int = 1) ->
         if parts.enough(room):
             return at, [line for line, tasks in zip(lines, room, strict=True) if tasks]
     return NEVER, []
+
+
+def up_at(first: int, now: int, nodes: Sequence[RoomNode]) -> int | None:
+    """When all of these are up at the latest that a job gets at `first`; None where that is not known."""
+    last = first
+    for node in nodes:
+        if node.power and node.wakes is None:
+            return None
+        if node.power:
+            last = max(last, (now if node.power == "waking" else first) + (node.wakes or 0))
+    return last
 
 
 def _by_firsts(lines: Sequence[Timeline], parts: Parts, nodes: int) -> tuple[int, list[Timeline]]:

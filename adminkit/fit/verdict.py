@@ -11,8 +11,9 @@ from adminkit.fit.place import Said
 from adminkit.fit.request import Request
 from adminkit.units import show_time
 
-#: room: nodes have room, and not every source could be asked, so that now is not said.
-Verdict = Literal["now", "room", "later", "never", "unknown"]
+#: wakes: as now or room, on a node that sleeps; room: nodes have room, and not every source could be asked, so that now
+#: is not said.
+Verdict = Literal["now", "wakes", "room", "later", "never", "unknown"]
 Method = Literal["slurm", "simulation", "history"]
 
 #: The sources in the order in which they are shown: node vectors of running jobs and reservations; the same with the
@@ -20,16 +21,18 @@ Method = Literal["slurm", "simulation", "history"]
 SOURCES: Final = ("vectors", "waiting", "limits", "test_only")
 #: Seconds by which two sources may differ and still agree.
 CLOSE: Final = 60
-#: Whys with which a refusal of Slurm's is not for good.
-_PASSING: Final = ("drained", "down", "reserved", "queue", "qos", "association")
+#: Verdicts with which a request is taken: it starts, as far as was asked.
+OFFERED: Final = ("now", "wakes", "room")
+#: Whys of *later* with which a refusal of Slurm's is not for good.
+_PASSING: Final = ("wakes", "drained", "down", "reserved", "queue", "qos", "association")
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """`at`: when it can start, epoch seconds, by `method`; `error`: how far the other method is from it, seconds; of
-    history how far half of single waits were from it.
+    """`at`: when it can start, epoch seconds, by `method`; where a node sleeps, when it is up at the latest. `error`:
+    how far the other method is from it, seconds; of history how far half of single waits were from it.
 
-    None is unknown. `why` is one word: size, limit, queue, rule, qos, association, busy, priority, fair_share …
+    None is unknown. `why` is one word: size, limit, queue, rule, qos, association, wakes, busy, priority, fair_share …
     """
 
     verdict: Verdict
@@ -57,19 +60,26 @@ def verdict(sources: Mapping[str, Said]) -> Start:
     start = partial(Start, sources=known, disagree=disagreements(known))
     if refused := _never(known):
         return start("never", why=refused.why, text=refused.text)
-    late = {name: said for name, said in known.items() if said.word in ("later", "never")}
+    asleep = any(said.why == "wakes" and said.word != "now" for said in known.values())
+    late = {
+        name: said
+        for name, said in known.items()
+        if said.word == "later" or (said.word == "never" and not (asleep and name == "test_only"))
+    }  # Slurm's own test refuses what it could only start on nodes that are on their way down
     if late:
         at, method, error = _when(late)
         main = next(said for name in ("limits", "waiting", "vectors", "test_only") if (said := late.get(name)))
         return start("later", at, method, error, main.why, main.text)
+    vectors = known.get("vectors")
+    if vectors is not None and vectors.word == "now" and vectors.why == "wakes":
+        return start("wakes", vectors.at, why=vectors.why, text=vectors.text)
     if known and all(said.word == "now" for said in known.values()) and set(known) == set(SOURCES):
-        vectors = known["vectors"]
-        return start("now", vectors.at, text=vectors.text)
-    if "vectors" in known and known["vectors"].word == "now":
+        return start("now", known["vectors"].at, text=known["vectors"].text)
+    if vectors is not None and vectors.word == "now":
         missing = next(
             (said.text for said in known.values() if said.word == "unknown"), "Slurm was not asked as the user"
         )
-        return start("room", known["vectors"].at, text=missing)
+        return start("room", vectors.at, text=missing)
     return start("unknown", text="; ".join(said.text for said in known.values() if said.text))
 
 
@@ -79,7 +89,11 @@ def _never(known: Mapping[str, Said]) -> Said | None:
     if refused:
         return refused[0]
     slurm = known.get("test_only")
-    if slurm is None or slurm.word != "never" or any(said.why in _PASSING for said in known.values()):
+    if (
+        slurm is None
+        or slurm.word != "never"
+        or any(said.word != "now" and said.why in _PASSING for said in known.values())
+    ):
         return None
     return slurm
 

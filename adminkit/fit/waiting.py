@@ -10,8 +10,9 @@ from typing import Final
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.fit import ask
 from adminkit.fit.fair_share import behind, without_shares
-from adminkit.fit.place import Board, Said, board, by_vectors
+from adminkit.fit.place import SHOWN, Board, Said, board, by_vectors
 from adminkit.fit.request import Request
+from adminkit.fit.several import up_at
 from adminkit.fit.verdict import Answer, Start, verdict
 from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.process import User
@@ -52,6 +53,8 @@ def waiting(job_id: int) -> Waiting:
     """Of a job that slurmctld shows to this user. UsageError where none of this number waits."""
     room = ask.current().room
     job = next((one for one in room.jobs if job_id in (one.job_id, one.job_id_array) and one.state == "PENDING"), None)
+    if job is None and (waking := next((one for one in room.jobs if one.job_id == job_id and _wakes(one)), None)):
+        return wakes(room, waking)
     if job is None:
         open_ = any(one.job_id == job_id for one in room.jobs)
         raise UsageError(
@@ -96,6 +99,20 @@ def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said], shares:
     if shorter is not None and shorter.time_limit is not None:
         change = f"scontrol update JobId={job.job_id} TimeLimit={shorter.time_limit // 60}"
     return Waiting(job, Answer(request, start, tuple(found[:2])), reason, change, share)
+
+
+def _wakes(job: RoomJob) -> bool:
+    return job.state == "CONFIGURING"
+
+
+def wakes(room: Room, job: RoomJob) -> Waiting:
+    """Of a job that has its nodes, and waits until they are up."""
+    asleep = [node for node in room.nodes if node.name in job.nodes and node.power]
+    since = room.at if job.starts is None else job.starts
+    at, names = up_at(since, since, asleep), ", ".join(node.name for node in asleep[:SHOWN])
+    text = f"it has its nodes, and waits until they are up: {names}" if asleep else "it has its nodes; they prepare it"
+    start = Start("wakes", at if asleep else None, None, None, "wakes", text)
+    return Waiting(job, Answer(request_of(job), start), f"Slurm says {job.state}: a node wakes, or its prolog runs")
 
 
 def _starts_without_shares(room: Room, job: RoomJob, shares: Shares) -> bool:

@@ -22,7 +22,7 @@ from adminkit.fit.line import Place, place_in_line
 from adminkit.fit.place import Board, Said, board, by_vectors, take
 from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
 from adminkit.fit.request import Request
-from adminkit.fit.verdict import Answer, Start
+from adminkit.fit.verdict import OFFERED, Answer, Start
 from adminkit.jupyter.limits import with_limit
 from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.room import Room, room
@@ -184,7 +184,7 @@ class Desk:
         except BaseException:  # the hub gives up a start by cancelling it
             self._bookings.pop(who, None)
             raise
-        if room_left and answer.start.verdict in ("now", "room"):
+        if room_left and answer.start.verdict in OFFERED:
             return None
         self._bookings.pop(who, None)
         return No(answer, self._instead(now, profile))

@@ -72,9 +72,11 @@ def when(said: Said | None, language: str) -> str:
     """When it can start, in a few words."""
     if said is None:
         return say("not_known", language)
+    why = reason(said.text, language)
+    if said.word == "now" and said.why == "wakes":
+        return say("wakes", language, why=why)
     if said.word == "now":
         return say("now", language)
-    why = reason(said.text, language)
     if said.word == "never":
         return say("never", language, why=why)
     if said.at is None:

@@ -50,6 +50,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "last_ended": ("Your last server ended by itself.", "前回のサーバーは終了しました。"),
     "not_known": ("not known", "不明"),
     "now": ("now", "今すぐ"),
+    "wakes": ("now, once a node is awake: {why}", "今すぐ (ノードの起動待ち): {why}"),
     "never": ("never: {why}", "開始できません: {why}"),
     "later": ("not now: {why}", "今は開始できません: {why}"),
     "from": ("from {at}: {why}", "{at} から: {why}"),

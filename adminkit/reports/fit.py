@@ -10,8 +10,16 @@ from adminkit.render.report import Cell, Field, Meta, Report
 
 FIELDS: Final = (
     Field("request", help="what is asked for, in sbatch's words"),
-    Field("verdict", help="now, later, never; room: nodes have room, but not every source could be asked"),
-    Field("at", "time", "when it can start; unknown where it depends on others' use of a limit"),
+    Field(
+        "verdict",
+        help="now, later, never; wakes: now, on a node that sleeps; room: nodes have room, but not every source could"
+        " be asked",
+    ),
+    Field(
+        "at",
+        "time",
+        "when it can start, on a node that sleeps at the latest; unknown where it depends on others' use of a limit",
+    ),
     Field(
         "method",
         help="slurm: sbatch --test-only; simulation: running jobs end at their limits, waiting jobs go first; history:"
@@ -25,7 +33,7 @@ FIELDS: Final = (
     Field(
         "why",
         help="size, feature, limit, queue, rule, qos, association, licence, busy, priority, fair_share, reserved,"
-        " drained, down",
+        " wakes, drained, down",
     ),
     Field("text", help="the reason", below=True),
     Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
@@ -57,6 +65,8 @@ def fit_report(
         )  # fmt: skip
         if start.verdict == "room":
             notes.append(f"now is not said: {start.text}")
+        if start.verdict == "wakes":
+            notes += [f"not every source could be asked: {one.text}" for one in said.values() if one.word == "unknown"]
         notes += [f"would start now: {other.line()}" for other in one.instead or ()]
         if one.instead == ():
             notes.append("nothing smaller or shorter was found that would start now")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adminkit.fit.profiles import Problem, Profile
-from adminkit.fit.verdict import Answer
+from adminkit.fit.verdict import OFFERED, Answer
 from adminkit.render.report import Cell, Field, Meta, Report
 
 CHECK_FIELDS: Final = (
@@ -18,7 +18,7 @@ LIST_FIELDS: Final = (
     Field("profile", help="its name in the file"),
     Field("title_en", help="what people read"),
     Field("title_ja", help="the same in Japanese", data=True),
-    Field("verdict", help="now, room, later, never, unknown, as of adminkit fit"),
+    Field("verdict", help="now, wakes, room, later, never, unknown, as of adminkit fit"),
     Field("offered", help="yes where it can start now, as far as was asked"),
     Field("at", "time", "when it can start, where that is known"),
     Field("why", help="one word"),
@@ -70,4 +70,4 @@ def list_report(
 
 
 def offered(answer: Answer) -> bool:
-    return answer.start.verdict in ("now", "room")
+    return answer.start.verdict in OFFERED

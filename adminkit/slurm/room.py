@@ -8,9 +8,8 @@ PrivateData=jobs the jobs of others are hidden, and so is when they end.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from adminkit.slurm.associations import parse_tres
@@ -19,6 +18,7 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, names, number, records, settings
 from adminkit.slurm.partitions import gives_whole_nodes, is_up, parse_gres
 from adminkit.slurm.planning import next_start
+from adminkit.slurm.power_saving import Power, Timeouts, parse_state, parse_timeouts, timeouts_of
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.seal import Marks, draw
@@ -30,12 +30,6 @@ from adminkit.slurm.squeue import shape
 PATIENCE: Final = 6.0
 
 _MIB: Final = 1 << 20
-#: Words of a node's state that keep new jobs away.
-_AWAY: Final = frozenset(
-    "DOWN DRAIN DRAINED DRAINING FAIL FAILING ERROR INVAL INVALID_REG UNKNOWN NOT_RESPONDING NO_RESPOND FUTURE"
-    " POWERING_DOWN POWERED_DOWN POWER_DOWN POWERING_UP REBOOT_REQUESTED REBOOT_ISSUED BLOCKED PERFCTRS".split()
-)
-_DRAINED: Final = frozenset("DRAIN DRAINED DRAINING FAIL FAILING".split())
 #: Reasons of jobs that the scheduler will start as soon as there is room for them.
 READY: Final = frozenset({"None", "Priority", "Resources", ""})
 #: Jobs of a day-long queue are as many; more are counted, not read.
@@ -53,7 +47,11 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class RoomNode:
-    """A node. `away`: why it takes no new job, in one word of ours; "" where it does."""
+    """A node. `away`: why it takes no new job, in one word of ours; "" where it does.
+
+    `wakes`: seconds in which one that is not up is so at the latest, once a job has it; `falls`: in which one that is
+    on its way down can be given to a job. None: not known, or it is up.
+    """
 
     name: str
     has: Vector
@@ -65,6 +63,9 @@ class RoomNode:
     threads: int = 1  # CPUs of a core: a job gets whole cores
     features: frozenset[str] = frozenset()  # those that it has now
     features_else: frozenset[str] = frozenset()  # those that it could have after a reboot
+    power: Power = ""
+    wakes: int | None = None
+    falls: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class RoomQueue:
     max_cpus_node: int | None = None
     min_nodes: int = 0  # of one job
     max_nodes: int | None = None
+    total_nodes: int | None = None  # more than are shown where a cloud's sleep: PrivateData=cloud shows them
     qos: str | None = None
     allow_accounts: frozenset[str] | None = None
     deny_accounts: frozenset[str] | None = None
@@ -155,7 +157,9 @@ def room(now: int) -> Room:
     """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
     nodes = tuple(parse_nodes(ask(["scontrol", "-o", "-d", "--all", "show", "node"], PATIENCE)))
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
-    queues = tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE), config))
+    partitions = ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE)
+    nodes = tuple(with_timeouts(nodes, *parse_timeouts(partitions, config)))
+    queues = tuple(parse_queues(partitions, config))
     reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
     marks, release = draw(), parse_release(config.get("SLURM_VERSION", ""))
     listed = ask(["squeue", "-a", "-h", "-r", "-O", shape(fields(release), marks)], PATIENCE, marks.seal)
@@ -169,9 +173,7 @@ def room(now: int) -> Room:
 def parse_nodes(text: str) -> Iterator[RoomNode]:
     """`scontrol -o -d show node`."""
     for words in records(text, "NodeName"):
-        states = frozenset(re.sub(r"[^A-Z_+]", "", words.get("State", "UNKNOWN")).split("+"))
-        responds = "*" not in words.get("State", "")
-        away = "drained" if states & _DRAINED else "down" if states & _AWAY or not responds else ""
+        state = parse_state(words.get("State", "UNKNOWN"))
         special = (number(words.get("MemSpecLimit")) or 0) * _MIB
         yield RoomNode(
             name=words["NodeName"],
@@ -189,12 +191,23 @@ def parse_nodes(text: str) -> Iterator[RoomNode]:
             ),
             queues=names(words.get("Partitions")) or frozenset(),
             state=words.get("State", ""),
-            away=away,
+            away=state.away,
+            power=state.power,
             reason=words.get("Reason", ""),
             threads=number(words.get("ThreadsPerCore")) or 1,
             features=(now := names(words.get("ActiveFeatures")) or frozenset()),
             features_else=(names(words.get("AvailableFeatures")) or frozenset()) - now,
         )
+
+
+def with_timeouts(nodes: Iterable[RoomNode], whole: Timeouts, own: Mapping[str, Timeouts]) -> Iterator[RoomNode]:
+    """Those that are not up get the seconds until they are, by slurm.conf and their queues."""
+    for node in nodes:
+        if not node.power:
+            yield node
+            continue
+        found = timeouts_of(node.queues, whole, own)
+        yield replace(node, wakes=found.resume, falls=found.suspend if node.power == "falling" else None)
 
 
 def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
@@ -221,6 +234,7 @@ def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
             max_cpus_node=number(words.get("MaxCPUsPerNode")),
             min_nodes=number(words.get("MinNodes")) or 0,
             max_nodes=number(words.get("MaxNodes")),
+            total_nodes=number(words.get("TotalNodes")),
             qos=given(words.get("QoS")),
             allow_accounts=names(words.get("AllowAccounts")),
             deny_accounts=names(words.get("DenyAccounts")),

@@ -64,14 +64,16 @@ def _may_plan() -> bool:
 
 
 @contextmanager
-def private_slurm(proctrack: str = "linuxproc", nodes: int = 4, **settings: str) -> Iterator[Cluster]:
+def private_slurm(
+    proctrack: str = "linuxproc", nodes: int = 4, kind: type[Cluster] = Cluster, **settings: str
+) -> Iterator[Cluster]:
     """A booted cluster in a temporary private folder, stopped and removed at the end."""
     verdict = guard.check()
     if not verdict.allowed:
         pytest.fail(str(verdict), pytrace=False)
     clear_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=TEMPORARY))
-    cluster = Cluster(folder, nodes=nodes, proctrack=proctrack, settings=settings)
+    cluster = kind(folder, nodes=nodes, proctrack=proctrack, settings=settings)
     try:
         cluster.boot(owner=os.getpid())
         yield cluster

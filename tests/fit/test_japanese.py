@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.fit import licences, limits, place
+from adminkit.fit import sentences as said_by
 from adminkit.fit.fair_share import Behind
 from adminkit.fit.japanese import in_japanese
-from adminkit.fit.place import REASONS
+from adminkit.fit.sentences import REASONS
 
 #: What stands for an expression of a sentence, a number where it is none of these.
 WORDS = {
@@ -131,7 +132,7 @@ def test_what_is_said(text: str, said: str) -> None:
 
 def test_every_reason_of_a_node_is_known() -> None:
     for word in REASONS:
-        text = f"of 3 nodes large enough: 3 {place._TEXTS[word]}"
+        text = f"of 3 nodes large enough: 3 {said_by._TEXTS[word]}"
         assert in_japanese(text) != text
 
 

@@ -27,7 +27,7 @@ def test_a_node_is_what_it_has_and_what_is_taken() -> None:
     [
         ("IDLE", ""), ("MIXED+PLANNED", ""), ("ALLOCATED+COMPLETING", ""), ("IDLE+RESERVED", ""),
         ("IDLE+DRAIN", "drained"), ("DOWN*+DRAIN", "drained"), ("IDLE*", "down"), ("DOWN", "down"),
-        ("IDLE+POWERED_DOWN", "down"), ("IDLE+FAIL", "drained"), ("UNKNOWN", "down"),
+        ("DOWN+CLOUD+POWERED_DOWN", "down"), ("IDLE+FAIL", "drained"), ("UNKNOWN", "down"),
         ("IDLE+INVALID_REG", "down"), ("MIXED+MAINTENANCE", ""),
     ],
 )  # fmt: skip
