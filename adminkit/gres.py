@@ -164,6 +164,16 @@ def kind(whole: int, words: str) -> str | None:
     return "mixed" if len(kinds) > 1 else kinds.pop() if kinds else None
 
 
+def parse_words(words: str) -> tuple[int, int, int]:
+    """How many slices, shards and MPS these words are (as of `equivalents`)."""
+    nodes, rest = _nodes(words)
+    counts = dict.fromkeys(("slice", "shard", "mps"), 0)
+    for word in rest:
+        name, _, count = word.rpartition("=")
+        counts[name.partition(":")[0]] += int(count) * nodes
+    return counts["slice"], counts["shard"], counts["mps"]
+
+
 def slice_share(kind: str) -> float | None:
     """What part of its GPU a slice of this type is; None where that cannot be known, and for what is not a slice."""
     match = _PROFILE.search(kind)

@@ -94,11 +94,13 @@ class Job:
     req_nodes: int | None = None
     req_cpus: int | None = None
     req_gpus: int | None = None
+    req_gpu_parts: str | None = None  # as gpu_parts
     req_mem: int | None = None  # whole job
     nodes: int | None = None  # allocated, like the next four
     cpus: int | None = None
     gpus: int | None = None
     gpu_type: str | None = None
+    gpu_parts: str | None = None  # what is not a whole GPU: slice:a100_3g.20gb=2,shard=4; "?": it cannot be read
     mem: int | None = None
     node_list: str | None = None
     cpu_time: float | None = None  # seconds of CPU really used, summed over its steps

@@ -33,7 +33,7 @@ ROWS = (
     "INSERT INTO rejected VALUES ('sacct alpha', 3, 'no Submit', x'317c7c', 1500010000)",
     "INSERT INTO load VALUES (1, 'sync', 'sacct', 'alpha', 1500010000, 0.5, 1, 1, 0, 0, 0)",
     "INSERT INTO queue VALUES ('alpha', 'gq', 1500010000, 3600, 259200, 4)",
-    "INSERT INTO node VALUES ('alpha', 'n1', 1500010000, 1, 40, 274877906944, 4, 'a100:4', 'ib', 'gq')",
+    "INSERT INTO node VALUES ('alpha', 'n1', 1500010000, 1, 40, 274877906944, 4, 'a100:4', 'shard:16', 'ib', 'gq')",
     "INSERT INTO node_event VALUES ('alpha', 'n1', 1500000000, 1500003600, 'DRAIN', 'disk', 'root', 0)",
     "INSERT INTO action VALUES (1500010000, 'head', 'root', 'policy install', '3f2a9c01d2e4', '{}')",
     "INSERT INTO person VALUES ('person:0123456789abcdef', 'alpha', 'user1', 1001, 1500010000)",

@@ -118,9 +118,11 @@ def import_(
     if path is None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
     described = load_site(site) if site is not None else None
+    settings = config.load()
     wanted = Import(
         path=path,
-        db=find_trace(db, config.load().db),
+        db=find_trace(db, settings.db),
+        gpus=settings.gpus,
         cluster=_cluster(cluster, described),
         timezone=timezone,
         columns=columns.split(",") if columns is not None else None,

@@ -61,6 +61,7 @@ def sync(
         timeout=chosen(timeout, usual.timeout),
         acts=settings.acts,
         record=usual.record,
+        gpus=settings.gpus,
     )
     with progress("asking sacct") as tick:
         done = run(options, cluster or usual.clusters, lambda text: print(f"note: {text}", file=sys.stderr), tick)

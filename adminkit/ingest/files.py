@@ -7,12 +7,14 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
 from adminkit import actions
+from adminkit.config import Gpus
 from adminkit.errors import TooManyRejected, UsageError
+from adminkit.ingest.gpus import refresh
 from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
 from adminkit.ingest.nameless import without_forgotten
@@ -53,6 +55,7 @@ class Import:
     site: Site | None = None  # the cluster's queues and nodes
     site_since: int = 0  # from when on, epoch seconds
     map: TableMap | None = None
+    gpus: Gpus = field(default_factory=Gpus)
 
     @property
     def source(self) -> str:
@@ -153,7 +156,8 @@ def _load(
             runs.fill_all_from_steps(db)
         if wanted.cluster and layout.swf and layout.swf.max_procs:
             set_fact(db, wanted.cluster, MAX_PROCS, str(layout.swf.max_procs), now)
-        remember(db, wanted, now, time.monotonic() - started, totals)
+        with transaction(db):
+            remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
 
 
@@ -169,8 +173,11 @@ def remember_site(db: sqlite3.Connection, wanted: Import) -> None:
 def remember(
     db: sqlite3.Connection, wanted: Import, now: int, seconds: float, totals: tuple[int, int, int, int, int]
 ) -> None:
-    """Add a row of `load`, and one of `action` where an operator vouched. `totals`: the counts of record_load."""
+    """Add a row of `load`, and one of `action` where an operator vouched, and say what its GPUs are. `totals`: the
+    counts of record_load. The caller holds a transaction.
+    """
     record_load(db, wanted.kind, wanted.source, wanted.cluster, now, seconds, totals)
+    refresh(db, wanted.gpus)
     if wanted.origin == "trusted":
         said = {"source": wanted.source, "rows": totals[0], "new": totals[1], "changed": totals[2]}
         record_actions(db, [actions.act("import trusted", None, None, {}, **said)])

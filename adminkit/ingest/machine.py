@@ -23,8 +23,11 @@ def store_nodes(db: sqlite3.Connection, cluster: str, nodes: Sequence[SiteNode],
     """The nodes as they are from `since` on; a node that is not among them is gone from then on."""
     for node in nodes:
         types = ",".join(f"{name}:{count}" for name, count in sorted(node.gpus.items()))
+        shares = ",".join(f"{name}:{count}" for name, count in sorted(node.gpu_shares.items())) or None
         names = (",".join(sorted(node.features)), ",".join(sorted(node.queues)))
-        record_node(db, cluster, node.name, since, (node.cpus, node.mem, sum(node.gpus.values()), types, *names))
+        record_node(
+            db, cluster, node.name, since, (node.cpus, node.mem, sum(node.gpus.values()), types, shares, *names)
+        )
     record_gone(db, cluster, since, [node.name for node in nodes])
 
 

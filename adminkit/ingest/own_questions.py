@@ -9,8 +9,10 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final, Literal
 
+from adminkit.config import Gpus
 from adminkit.errors import AdminkitError
 from adminkit.ingest.answer import take_in
+from adminkit.ingest.gpus import refresh
 from adminkit.ingest.own_runs import DAYS_FACT, QUEUES_FACT
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sources.sacct import open_own
@@ -70,6 +72,8 @@ def refreshed(work: Work, held: bytes | None, cluster: str, missing: Missing) ->
                     work.talk(f"{error.message}; what the last jobs used is not known")
             if work.queues and windows.fact(db, cluster, QUEUES_FACT) is None:
                 _note_queues(work, db, cluster)
+            with transaction(db):
+                refresh(db, Gpus())
             dropped = private_copy.trim(db, cluster, MOST_RUNS)
             if dropped is not None:
                 work.talk(

@@ -33,8 +33,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "exit": ("code", "signal"),
     "mem": ("bytes",),  # 1024K, 1.50T, plain bytes
     "reqmem": ("bytes", "per"),  # 3000Mc, 4Gn, 199G; per is c, n or unknown; plain numbers are bytes
-    "tres": ("cpus", "mem", "nodes", "gpus", "gpu_type", "energy", "billing"),
-    "gres": ("gpus", "gpu_type"),  # gpu:2, gpu:a100:2(S:0-1); per node
+    "tres": ("cpus", "mem", "nodes", "gpus", "gpu_type", "energy", "billing", "gpu_parts"),
+    "gres": ("gpus", "gpu_type", "gpu_parts", "per"),  # gpu:2, gpu:a100:2(S:0-1); per is node, job, task or socket
     "usage": ("cpu_time", "mem", "disk", "energy", "gpu_util", "gpu_mem"),  # TRESUsageIn…, TRESUsageOut…
     "nodelist": ("nodes",),  # "None assigned" is unknown
 }

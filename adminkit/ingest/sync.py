@@ -12,6 +12,7 @@ from typing import Final
 
 from adminkit import actions
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.ingest.gpus import note_tracked, refresh
 from adminkit.ingest.machine import store_events, store_nodes, store_queues, store_site
 from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
@@ -23,6 +24,8 @@ from adminkit.ingest.windows import DAY
 from adminkit.quote import quote
 from adminkit.slurm import cluster, gather, partitions
 from adminkit.slurm.events import node_events
+from adminkit.slurm.keyvalue import settings
+from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import Site
 from adminkit.trace import altered, connect, runs, windows
 from adminkit.trace.actions import record_actions
@@ -88,6 +91,8 @@ def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
     _notice_rebuilt(run, mark, now)
     _tell_altered(run)
     done = run.summary.closed + run.summary.open
+    with transaction(run.db):
+        refresh(run.db, run.options.gpus)
     record_load(
         run.db, "sync", run.source.name, run.cluster, now, time.monotonic() - began,
         (done.rows, done.new, done.changed, done.rejected + run.summary.steps.rejected, run.summary.revoked),
@@ -127,6 +132,8 @@ def _note_site(run: SyncRun, site: Site, now: int) -> None:
         return
     with transaction(run.db):
         store_site(run.db, described, now)
+        if (tres := settings(show_config()).get("AccountingStorageTRES")) is not None:
+            note_tracked(run.db, site.cluster, tres, now)
 
 
 def _note_events(run: SyncRun, first: int, now: int) -> None:

@@ -124,6 +124,9 @@ def nodes(module: Any) -> list[SiteNode]:
             },
             features=frozenset(one.available_features),
             queues=frozenset(one.partitions),
+            gpu_shares={
+                name: count for name, count in one.configured_gres.items() if name.partition(":")[0] in ("shard", "mps")
+            },
         )
         for one in loaded
     ]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from adminkit import gres
 from adminkit.slurm import bindings
 from adminkit.slurm.cluster import local_cluster, on, parse_limit
 from adminkit.slurm.keyvalue import given, names, number, records
@@ -89,12 +90,24 @@ def parse_nodes(text: str) -> list[SiteNode]:
             cpus=number(words.get("CPUTot")),
             mem=None if (mem := number(words.get("RealMemory"))) is None else mem * _MIB,
             gpus=parse_gres(given(words.get("Gres")) or ""),
+            gpu_shares=gpu_shares(given(words.get("Gres")) or ""),
             features=names(words.get("AvailableFeatures")) or frozenset(),
             queues=names(words.get("Partitions")) or frozenset(),
             weight=number(words.get("Weight")),
         )
         for words in records(text, "NodeName")
     ]
+
+
+def gpu_shares(text: str) -> Mapping[str, int]:
+    """Of the same the shards and MPS that its GPUs are for: shard:a100:16 -> 16 of shard:a100."""
+    read = gres.parse_gres(text) or gres.Gpus()
+    counts = {"shard": read.shards, "mps": read.mps}
+    return {
+        name if kind == UNTYPED else f"{name}:{kind}": count
+        for name, its in counts.items()
+        for kind, count in its.items()
+    }
 
 
 def parse_gres(text: str) -> Mapping[str, int]:

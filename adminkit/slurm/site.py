@@ -68,6 +68,7 @@ class SiteNode:
     features: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
     weight: int | None = None
+    gpu_shares: Mapping[str, int] = field(default_factory=dict)  # shards and MPS of all of them: shard, shard:a100, mps
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from adminkit.stats.select import Filter, LeftOut, Selection, snapshot
 from adminkit.stats.utilization import COLUMNS, HOUR, Frame, Tally, Utilization, framed, running, summed
 from adminkit.stats.window import Known, known_times
 from adminkit.trace.columns import columns
-from adminkit.trace.rollup import is_kept
+from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_hours import HOURS, ODD, SUMS
 
 #: The rules of a Filter that the rollup's key can answer.
@@ -48,7 +48,7 @@ def utilization(
     """stats.utilization.utilization(). None too where a part does not begin with an hour of UTC."""
     selection = running(chosen, now)
     by_key = {name: rule for name, rule in selection.rules.items() if name in _BY_KEY}
-    if not is_kept(db) or len(selection.rules) > len(by_key) + len(_OF_ROWS):
+    if not may_read(db) or len(selection.rules) > len(by_key) + len(_OF_ROWS):
         return None
     with snapshot(db):
         frame = framed(db, chosen, _known(db, chosen, now), part, now, tz)

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from adminkit.stats.select import LIMITED, Filter, select
-from adminkit.trace.rollup import is_kept
+from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_row import COUNTS, DAY, EDGES, KEYS, LAST, OVER, PERCENT, RAN, SUMS, WHOSE, image
 
 #: By what sums may be grouped -> SQL. `limited`: whether the run has an accuracy; `month` is UTC's, of the end.
@@ -113,7 +113,7 @@ def answers(db: sqlite3.Connection, chosen: Filter) -> bool:
     connection (they are everybody's, and of today).
     """
     whole = all(at is None or 0 <= at <= LAST - 31 * DAY for at in (chosen.since, chosen.until))
-    return whole and (chosen.min_elapsed is None or chosen.min_elapsed in RAN[:-1]) and is_kept(db)
+    return whole and (chosen.min_elapsed is None or chosen.min_elapsed in RAN[:-1]) and may_read(db)
 
 
 def sums(

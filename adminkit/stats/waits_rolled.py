@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from adminkit.stats.rollup import EVERYTHING, Histogram, between, binned, few_after, month_around
 from adminkit.stats.select import Filter, Selection, clusters, snapshot, span
 from adminkit.stats.wait import QUANTILES, UNITS, Group, Wait, Waits, ordered, started, still_waiting
-from adminkit.trace.rollup import is_kept
+from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_hours import ODD
 from adminkit.trace.rollup_row import DAY, LAST
 from adminkit.trace.rollup_waits import BINS, ELIGIBLE_UNKNOWN, NO_MONTH, NOT_STARTED, STARTS, image
@@ -114,7 +114,7 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     UTC; after its end there may be few runs in its last month.
     """
     selection = started(chosen)
-    if part not in _PARTS or not set(selection.rules) <= {*_BY_KEY, *_STARTED} or not is_kept(db):
+    if part not in _PARTS or not set(selection.rules) <= {*_BY_KEY, *_STARTED} or not may_read(db):
         return None
     with snapshot(db):
         if not _whole_months(db, chosen):

@@ -10,12 +10,24 @@ from dataclasses import fields
 from typing import Final
 
 from adminkit.job import Job, Step
-from adminkit.trace import rollup
+from adminkit.trace import gpu_words, rollup
 from adminkit.trace.decision_sql import RECORD_GLOB, first_word
 
 #: Columns of job that are known once the run has started.
 AT_START: Final = frozenset(
-    {"start_time", "priority", "flags", "restarts", "nodes", "cpus", "gpus", "gpu_type", "mem", "node_list"}
+    {
+        "start_time",
+        "priority",
+        "flags",
+        "restarts",
+        "nodes",
+        "cpus",
+        "gpus",
+        "gpu_type",
+        "gpu_parts",
+        "mem",
+        "node_list",
+    }
 )
 #: Columns of job that are known once the run has ended: slurmdbd has the checkpoint plugin's note only then.
 AT_END: Final = frozenset(
@@ -83,6 +95,8 @@ _TABLES: Final = {
     # Windows that were asked for by then; sync may have asked for them again since.
     "window": "SELECT cluster, pass, since, min(until, {at}) AS until, provisional, min(asked_at, {at}) AS asked_at,"
     " seconds, rows, new, changed, rejected, revoked FROM main.window WHERE since < {at}",
+    # What words mean, and when accounting had none, is known now.
+    **{name: f"SELECT * FROM main.{name}" for name in gpu_words.NAMES},
     "rejected": "SELECT * FROM main.rejected WHERE seen_at <= {at}",
     "load": "SELECT * FROM main.load WHERE started_at <= {at}",
     "action": "SELECT * FROM main.action WHERE at <= {at}",

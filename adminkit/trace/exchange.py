@@ -48,7 +48,8 @@ def _named(texts: str, numbers: str) -> dict[str, type]:
 TABLES: Final[Mapping[str, Table]] = {
     "queue": Table(_named("cluster queue", "since default_limit max_limit nodes"), ("cluster", "queue", "since")),
     "node": Table(
-        _named("cluster node gpu_types features queues", "since present cpus mem gpus"), ("cluster", "node", "since")
+        _named("cluster node gpu_types gpu_shares features queues", "since present cpus mem gpus"),
+        ("cluster", "node", "since"),
     ),
     "node_event": Table(
         _named("cluster node state reason user", "start_time end_time uid"), ("cluster", "node", "start_time")

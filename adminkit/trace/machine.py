@@ -22,14 +22,14 @@ SET default_limit = excluded.default_limit, max_limit = excluded.max_limit, node
 
 # A node too.
 _NODE: Final = """
-INSERT INTO node (cluster, node, since, present, cpus, mem, gpus, gpu_types, features, queues)
-SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9
-WHERE (1, ?4, ?5, ?6, ?7, ?8, ?9) IS NOT (
-    SELECT present, cpus, mem, gpus, gpu_types, features, queues FROM node
+INSERT INTO node (cluster, node, since, present, cpus, mem, gpus, gpu_types, gpu_shares, features, queues)
+SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7, ?8, ?9, ?10
+WHERE (1, ?4, ?5, ?6, ?7, ?8, ?9, ?10) IS NOT (
+    SELECT present, cpus, mem, gpus, gpu_types, gpu_shares, features, queues FROM node
     WHERE cluster = ?1 AND node = ?2 ORDER BY since DESC LIMIT 1)
 ON CONFLICT (cluster, node, since) DO UPDATE
 SET present = 1, cpus = excluded.cpus, mem = excluded.mem, gpus = excluded.gpus, gpu_types = excluded.gpu_types,
-    features = excluded.features, queues = excluded.queues
+    gpu_shares = excluded.gpu_shares, features = excluded.features, queues = excluded.queues
 """
 
 # Of several rows SQLite shows the one that has the maximum.
@@ -38,7 +38,7 @@ INSERT INTO node (cluster, node, since, present)
 SELECT cluster, node, ?2, 0 FROM (SELECT cluster, node, present, max(since) FROM node WHERE cluster = ?1 GROUP BY node)
 WHERE present = 1 AND node NOT IN (SELECT value FROM json_each(?3))
 ON CONFLICT (cluster, node, since) DO UPDATE SET present = 0, cpus = NULL, mem = NULL, gpus = NULL, gpu_types = NULL,
-    features = NULL, queues = NULL
+    gpu_shares = NULL, features = NULL, queues = NULL
 """
 
 _EVENT_COLUMNS: Final = ("cluster", "node", "start_time", "end_time", "state", "reason", "user", "uid")
@@ -51,8 +51,8 @@ SET end_time = excluded.end_time, state = excluded.state, reason = excluded.reas
 
 #: default limit, maximum limit (seconds; None for none), number of nodes
 QueueRow = tuple[int | None, int | None, int | None]
-#: CPUs, bytes of memory, GPUs, their types with counts, features, queues
-NodeRow = tuple[int | None, int | None, int | None, str, str, str]
+#: CPUs, bytes of memory, GPUs, their types with counts, shards and MPS of them, features, queues
+NodeRow = tuple[int | None, int | None, int | None, str, str | None, str, str]
 #: node, start, end, state, reason, user, uid
 EventRow = tuple[str, int, int | None, str, str | None, str | None, int | None]
 

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from adminkit.trace.gpu_words import is_cut_or_untracked
 from adminkit.trace.rollup_hours import CREATE_ODD, DROP_ODD, HOURS
 from adminkit.trace.rollup_row import COUNTED, FROM, KEYS, MAY_BE_NULL, TABLES, WHOSE, image
 from adminkit.trace.rollup_table import ENDED_ROWS
@@ -212,8 +213,13 @@ class Differences(NamedTuple):
 
 
 def is_kept(db: sqlite3.Connection) -> bool:
-    """Whether the trace keeps rollups of this version, and this connection may use them."""
+    """Whether the trace keeps rollups of this version, and this connection sees them."""
     return db.execute("SELECT 1 FROM rollup_kept WHERE version = ?", (VERSION,)).fetchone() is not None
+
+
+def may_read(db: sqlite3.Connection) -> bool:
+    """Whether they are kept, and are what the runs say: they add up whole GPUs, as rows have them."""
+    return is_kept(db) and not is_cut_or_untracked(db)
 
 
 def rebuild(db: sqlite3.Connection, now: int) -> Size:

@@ -26,7 +26,24 @@ REQ_LIMIT: Final = f"""CASE
 #: How large a run was, or as large as was asked for.
 NODES: Final = "coalesce(nodes, req_nodes)"
 CPUS: Final = "coalesce(cpus, req_cpus)"
-GPUS: Final = "coalesce(gpus, req_gpus)"
+GPUS: Final = "coalesce(gpus, req_gpus)"  # whole ones, as the row has them
+#: What of its GPUs is not whole; NULL for none.
+_PARTS: Final = "CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END"
+#: Whether accounting named no GPUs when the run began, whatever it had.
+_UNTRACKED: Final = """EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)"""
+
+
+def _of_words(column: str) -> str:
+    return f"(SELECT w.{column} FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = ({_PARTS}))"
+
+
+#: GPU equivalents: whole ones and what the parts make; NULL where either is unknown.
+SIZE_GPUS: Final = f"""CASE WHEN ({_PARTS}) IS NOT NULL THEN {GPUS} + {_of_words("equivalents")}
+        WHEN {GPUS} = 0 THEN CASE WHEN NOT {_UNTRACKED} THEN 0 END ELSE {GPUS} END"""
+_KIND: Final = f"""CASE WHEN ({_PARTS}) IS NULL THEN CASE WHEN {GPUS} > 0 THEN 'whole' END
+        WHEN {GPUS} > 0 THEN 'mixed' ELSE {_of_words("kind")} END"""
 #: SQL: the run started. Trap: of a job that was cancelled while it waited sacct has a start, the moment of its end, and
 #: no nodes.
 STARTED: Final = (
@@ -55,10 +72,10 @@ def acting(table: str) -> str:
 
 
 def class_sql(nodes: str, gpus: str) -> str:
-    """SQL: one of job.CLASSES from two SQL expressions; NULL where the GPUs are unknown."""
+    """SQL: one of job.CLASSES from two SQL expressions, of nodes and GPUs; NULL where the GPUs are unknown."""
     return (
         f"CASE WHEN {nodes} > 1 THEN 'multi-node' WHEN {gpus} > 1 THEN 'multi-gpu'"
-        f" WHEN {gpus} = 1 THEN 'single-gpu' WHEN {gpus} = 0 THEN 'cpu' END"
+        f" WHEN {gpus} > 0 THEN 'single-gpu' WHEN {gpus} = 0 THEN 'cpu' END"
     )
 
 
@@ -79,7 +96,12 @@ DERIVED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("wait", "soft_limit"), "seconds"),
     **dict.fromkeys(("acting", "study_counted"), ""),
     "iterations": "count",
+    "gpu_kind": "",
 }
+#: As class_sql, with one look-up for the many runs without GPUs.
+_CLASS: Final = f"""CASE WHEN {NODES} > 1 THEN 'multi-node'
+        WHEN {GPUS} = 0 AND ({_PARTS}) IS NULL THEN CASE WHEN NOT {_UNTRACKED} THEN 'cpu' END
+        WHEN ({_PARTS}) IS NULL THEN {class_sql("1", GPUS)} ELSE {class_sql("1", SIZE_GPUS)} END"""
 _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: The SELECT of the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever attaches
 #: the file chooses that name; and a view of the schema never sees temporary tables, so sight.py, which puts views
@@ -87,9 +109,10 @@ _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: the view.
 RUN_SELECT: Final = f"""SELECT job.*,
     {REQ_LIMIT} AS req_limit,
-    {class_sql(NODES, GPUS)} AS class,
-    {NODES} AS size_nodes, {CPUS} AS size_cpus, {GPUS} AS size_gpus,
-    CASE WHEN {GPUS} > 0 THEN {GPUS} WHEN {NODES} > 0 THEN {NODES} ELSE 1 END AS size_units,
+    {_CLASS} AS class,
+    {NODES} AS size_nodes, {CPUS} AS size_cpus, {SIZE_GPUS} AS size_gpus,
+    CASE WHEN {GPUS} > 0 OR ({_PARTS}) IS NOT NULL THEN {SIZE_GPUS}
+        WHEN {NODES} > 0 THEN {NODES} ELSE 1 END AS size_units,
     CASE WHEN job_name IN ('interactive', '{SERVER_NAME}') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS ({_STEPS} AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS ({_STEPS}) AND NOT EXISTS ({_STEPS} AND step.step = 'batch')
@@ -105,7 +128,8 @@ RUN_SELECT: Final = f"""SELECT job.*,
     {_SOFT_LIMIT} AS soft_limit,
     CASE WHEN {acting("job")} THEN 1 ELSE 0 END AS acting,
     {_STUDY_COUNTED} AS study_counted,
-    {iterations("admin_comment")} AS iterations
+    {iterations("admin_comment")} AS iterations,
+    {_KIND} AS gpu_kind
 FROM job
 """
 #: The statement that makes the view.

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
+from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
@@ -36,8 +37,8 @@ CREATE TABLE job (
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
     ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
-    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
-    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_gpu_parts TEXT, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, gpu_parts TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
     admin_comment TEXT,
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
@@ -102,11 +103,11 @@ CREATE TABLE queue (
 """
 
 # What a node is from `since` on; the newest row is today's. present = 0: Slurm no longer has it, and the rest is NULL.
-# Lists are in order, between commas: gpu_types a100:4,v100:2.
+# Lists are in order, between commas: gpu_types a100:4,v100:2; gpu_shares, shards and MPS of its GPUs, shard:a100:16.
 _NODE = """
 CREATE TABLE node (
     cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
-    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
+    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, gpu_shares TEXT, features TEXT, queues TEXT,
     PRIMARY KEY (cluster, node, since)
 ) STRICT
 """
@@ -201,6 +202,7 @@ def m001_trace(db: Database) -> None:
         FORGOTTEN,
         _OUTBOX,
         *ROLLUP_TABLES,
+        *GPU_TABLES,
         *LEDGER,
         POWER_CURVE,
     ):

@@ -19,7 +19,7 @@ from typing import Final
 from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner, uid_of
 from adminkit.quote import quote
-from adminkit.trace import rollup
+from adminkit.trace import gpu_words, rollup
 from adminkit.trace.as_of import select_of
 from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
@@ -47,6 +47,7 @@ _OWN_ROWS: Final = {
     "fact": "TRUE",
     "action": "TRUE",
     "load": "TRUE",
+    **dict.fromkeys(gpu_words.NAMES, "TRUE"),
     # Sums over everybody; without rollup_kept nothing of them is read.
     **dict.fromkeys(rollup.NAMES, "FALSE"),
 }

@@ -14,6 +14,8 @@ from typing import Final
 from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
 from adminkit.trace.rollup_load import RUN, rolled
 
+#: Whole GPUs and what is not whole are of one text.
+_PARTS: Final = {"gpus": "gpu_parts", "req_gpus": "req_gpu_parts"}
 #: SQL for columns whose new value is not coalesce(new, old).
 _RULES: Final[dict[str, str]] = {
     # slurmdbd has sent the row, so it holds the run after all.
@@ -22,6 +24,16 @@ _RULES: Final[dict[str, str]] = {
     "time_limit": "CASE excluded.limit_kind WHEN 'unknown' THEN job.time_limit ELSE excluded.time_limit END",
     "limit_kind": "CASE excluded.limit_kind WHEN 'unknown' THEN job.limit_kind ELSE excluded.limit_kind END",
     "fingerprint": "excluded.fingerprint",
+    # Nor may whole GPUs keep the parts of an older text, or parts its whole ones.
+    **{
+        gpus: f"CASE WHEN excluded.{parts} IS NULL THEN coalesce(excluded.{gpus}, job.{gpus}) ELSE excluded.{gpus} END"
+        for gpus, parts in _PARTS.items()
+    },
+    **{
+        parts: f"CASE WHEN excluded.{gpus} IS NULL THEN coalesce(excluded.{parts}, job.{parts})"
+        f" ELSE excluded.{parts} END"
+        for gpus, parts in _PARTS.items()
+    },
     "limit_source": "CASE excluded.limit_source WHEN 'unknown' THEN job.limit_source ELSE excluded.limit_source END",
     # A decision recorded at submission outlives tools that write their own summary over it at the end.
     "admin_comment": (

@@ -13,7 +13,7 @@ from adminkit.economy.tables import points
 from adminkit.job import Job, Step
 from adminkit.policy.incentive_settings import Incentives
 from adminkit.policy.model import Policy
-from adminkit.trace import schema
+from adminkit.trace import gpu_words, schema
 from adminkit.trace.run_view import RUN_VIEW
 from tests.support.builders import HOUR, MONDAY, job
 
@@ -71,6 +71,8 @@ def trace(jobs: Iterable[Job], steps: Iterable[Step] = ()) -> Iterator[sqlite3.C
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         db.execute(schema._JOB)
         db.execute(schema._STEP)
+        for statement in gpu_words.CREATE:
+            db.execute(statement)
         db.execute(RUN_VIEW)
         for table, kind, rows in (("job", Job, jobs), ("step", Step, steps)):
             names = [f.name for f in fields(kind)]

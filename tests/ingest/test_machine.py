@@ -65,7 +65,9 @@ def test_a_nodes_lists_are_in_order_and_a_queue_has_the_limit_that_a_job_gets(db
     with connect.writer(db) as trace:
         store_nodes(trace, "alpha", [N1], 1)
         store_queues(trace, "alpha", [SiteQueue("gq", None, 7200, total_nodes=1)], 1)
-    assert rows(db, "SELECT * FROM node") == [("alpha", "n1", 1, 1, 40, 1 << 38, 6, "a100:4,v100:2", "fast,ib", "gq")]
+    assert rows(db, "SELECT * FROM node") == [
+        ("alpha", "n1", 1, 1, 40, 1 << 38, 6, "a100:4,v100:2", None, "fast,ib", "gq")
+    ]
     assert rows(db, "SELECT default_limit, max_limit, nodes FROM queue") == [(7200, 7200, 1)]
 
 

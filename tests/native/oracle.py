@@ -610,11 +610,46 @@ def state(text: bytes) -> list[Value]:
     return [match.group(1), None if match.group(2) is None else count(match.group(2))]
 
 
-def joined(types: dict[bytes, int]) -> bytes | None:
-    names = sorted(name for name, n in types.items() if n)
-    if len(names) > 8:
+#: Of a text: sort (gpu, shard, mps) -> type (b"" for none) -> count.
+Words = dict[str, dict[bytes, int]]
+UNITS = {b"": 0, b"K": 10, b"M": 20, b"G": 30, b"T": 40, b"P": 50}
+PROFILE = re.compile(
+    rb"(?:^|[._-])(?:mig[._-]?)?(?:[1-9]c[._-]?)?[1-9]g[._-]?[0-9]+gb(?:[+._-](?:me|all|gfx))*\Z", re.IGNORECASE
+)
+
+
+def gpu_count(text: bytes) -> int | None:
+    match = re.fullmatch(rb"([0-9]+)([KMGTP]?)", text, re.IGNORECASE)
+    if not match:
+        return None
+    number = int(match[1]) << UNITS[match[2].upper()]
+    return None if number > INT_MAX or number in (2**32 - 1, 2**32 - 2) else number
+
+
+def gpu_add(words: Words, sort: str, name: bytes, number: int) -> None:
+    types = words[sort]
+    types[name] = types.get(name, 0) + number
+    if types[name] > INT_MAX or sum(n for key, n in types.items() if key) > INT_MAX:
         raise TOO_LARGE
-    return b"+".join(names) or None
+    if sum(1 for types in words.values() for key, n in types.items() if key and n) > 16:
+        raise TOO_LARGE
+
+
+def gpu_values(words: Words | None) -> tuple[Value, Value, Value]:
+    """gpus, gpu_type, gpu_parts; None: a word could not be read."""
+    if words is None:
+        return None, None, b"?"
+    types = {name: n for name, n in words["gpu"].items() if n}
+    slices = {name: n for name, n in types.items() if name and PROFILE.search(name)}
+    whole = sum(types.values()) - sum(slices.values())
+    if whole > INT_MAX:
+        raise TOO_LARGE
+    parts = {b"slice:" + name: n for name, n in slices.items()}
+    if not types:
+        for sort in ("shard", "mps"):
+            parts |= {sort.encode() + (b":" + name if name else b""): n for name, n in words[sort].items() if n}
+    listed = b",".join(b"%s=%d" % one for one in sorted(parts.items()))
+    return whole, b"+".join(sorted(filter(None, types))) or None, listed or None
 
 
 def pairs(text: bytes) -> list[tuple[bytes, bytes]]:
@@ -624,10 +659,23 @@ def pairs(text: bytes) -> list[tuple[bytes, bytes]]:
 
 def tres(text: bytes) -> list[Value]:
     found: dict[bytes, Value] = {}
-    types: dict[bytes, int] = {}
-    total, sum_typed = None, 0
-    for key, value in pairs(text):
-        if not key or value == b"\0":
+    words: Words = {"gpu": {}, "shard": {}, "mps": {}}
+    readable = True
+    for item in text.split(b","):
+        key, equals, value = item.partition(b"=")
+        gpus = re.match(rb"gres/(gpu|shard|mps)(?=[=:])", item, re.DOTALL)
+        if gpus:
+            typed = item[gpus.end() : gpus.end() + 1] == b":"
+            name, has_count, amount = item[gpus.end() + 1 :].partition(b"=") if typed else (b"", b"=", value)
+            n = gpu_count(amount) if has_count and (name or not typed) else None
+            if n is None:
+                readable = False
+            elif typed:
+                gpu_add(words, gpus[1].decode(), name, n)
+            else:
+                words[gpus[1].decode()][b""] = n
+            continue
+        if not key or not equals:
             raise MALFORMED
         if key in (b"cpu", b"node", b"energy", b"billing"):
             if (n := count(value)) is not None:
@@ -636,57 +684,53 @@ def tres(text: bytes) -> list[Value]:
             n = size(value, 20)
             if n is not None and n < MAX_MEMORY:
                 found[key] = n
-        elif key == b"gres/gpu":
-            n = count(value)
-            total = total if n is None else n
-        elif key.startswith(b"gres/gpu:"):
-            name = key.removeprefix(b"gres/gpu:")
-            if not name:
-                raise MALFORMED
-            if (n := count(value)) is not None:
-                sum_typed += n
-                types[name] = types.get(name, 0) + n
-                joined(types)
-            if sum_typed > INT_MAX:
-                raise TOO_LARGE
-    gpus = sum_typed if total is None else total
+        elif re.fullmatch(rb"[0-9]{4,}", key):
+            readable = False
+    for types in words.values():
+        if b"" in types:
+            types[b""] -= sum(n for name, n in types.items() if name)
+            readable = readable and types[b""] >= 0
+    whole, kinds, parts = gpu_values(words if readable else None)
     return [
         *(found.get(key) for key in (b"cpu", b"mem", b"node")),
-        gpus,
-        joined(types),
+        whole,
+        kinds,
         found.get(b"energy"),
         found.get(b"billing"),
+        parts,
     ]
 
 
-GRES = re.compile(rb"(?>(?:gres[:/])?)([^,(:]+)((?::[^,(:]*)*)(?:\([^)]*\))?(?:,|\Z)", re.DOTALL)
+#: Slurm's numbers for its plugins.
+GRES_NAMES = {b"7696487": b"gpu", b"1918986455": b"shard", b"7565421": b"mps"}
 
 
 def gres(text: bytes) -> list[Value]:
-    gpus, types, at = 0, dict[bytes, int](), 0
-    while True:
-        match = GRES.match(text, at)
-        if not match:
+    words: Words = {"gpu": {}, "shard": {}, "mps": {}}
+    units, readable = set[bytes](), True
+    bare = re.sub(rb"\([^)]*\)", b"", text)
+    if b"(" in bare:
+        raise MALFORMED
+    for item in bare.split(b","):
+        unit = re.match(rb"PER_(NODE|JOB|TASK|SOCKET):", item)
+        rest = re.sub(rb"\Agres[:/]", b"", item[unit.end() :] if unit else item)
+        name, *parts = re.split(rb"[:=]", rest)
+        name = GRES_NAMES.get(name, name)
+        if not name:
             raise MALFORMED
-        name, rest = match.groups()
-        parts = rest.split(b":")[1:]
-        if name == b"gpu":
-            if len(parts) > 2 or (parts and not parts[0]):
-                raise MALFORMED
-            digits = [p for p in parts if re.fullmatch(rb"\d+", p)]
-            kind = parts[0] if parts and (len(parts) == 2 or not digits) else b""
-            amount = count(parts[-1]) if len(parts) == 2 or (len(parts) == 1 and digits) else 1
-            if amount is None:
-                raise MALFORMED
-            gpus += amount
-            if gpus > INT_MAX:
-                raise TOO_LARGE
-            if kind:
-                types[kind] = types.get(kind, 0) + amount
-                joined(types)
-        at = match.end()
-        if at == len(text) and not match.group().endswith(b","):
-            return [gpus, joined(types)]
+        if name not in (b"gpu", b"shard", b"mps"):
+            continue
+        units.add(unit[1].lower() if unit else b"node")
+        n = gpu_count(parts[-1]) if parts else 1
+        kind = parts[0] if len(parts) >= 2 or (parts and n is None) else b""
+        if len(parts) > 2 or (len(parts) == 1 and n is None and not kind) or (len(parts) == 2 and n is None):
+            readable = False
+        if len(parts) <= 1 and n is None and kind:
+            n = 1
+        if n is not None:
+            gpu_add(words, name.decode(), kind, n)
+    readable = readable and len(units) < 2
+    return [*gpu_values(words if readable else None), units.pop() if len(units) == 1 else b"node"]
 
 
 def usage(text: bytes) -> list[Value]:
@@ -768,8 +812,8 @@ CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "exit": sentinel(exit_code, 2),
     "mem": sentinel(lambda text: [size(text)]),
     "reqmem": sentinel(reqmem, 2),
-    "tres": sentinel(tres, 7),
-    "gres": sentinel(gres, 2),
+    "tres": sentinel(tres, 8),
+    "gres": sentinel(gres, 4),
     "usage": sentinel(usage, 6),
     "nodelist": sentinel(lambda text: [text]),
 }

@@ -74,11 +74,15 @@ POOL: dict[str, list[bytes]] = {
         b"gres/gpu:v100=1,gres/gpu:a100_3g.20gb=2", b"cpu=12,mem=168000,node=1", b"mem=2147486648M",
         b"energy=18446744073709551614",
         b"cpu=1,", b"cpu", b"=1", b"cpu=x", b"gres/gpu:=1", b"gres/gpu:a=0", b"license/matlab=1,fs/disk=2",
-        b"gres/gpumem=3G", b"gres/gpu:z=0," + b",".join(b"gres/gpu:%c=1" % c for c in b"iabcdefgh"),
+        b"gres/shard=4", b"gres/mps:a=50,gres/mps=70", b"gres/gpu=4,gres/shard:a=8", b"gres/gpu=1,gres/gpu:a=2",
+        b"1001=2", b"gres/gpu=1K", b"gres/gpu", b"gres/gpu:1g.5gb+me=7,gres/gpu:x_2G-10GB=1,gres/gpu=9",
+        b"gres/gpumem=3G", b"gres/gpu:z=0," + b",".join(b"gres/gpu:%c=1" % c for c in b"iabcdefghjklmnopq"),
     ],
     "gres": [
         b"gpu:2", b"gpu:a100:2(S:0-1)", b"gpu", b"gpu:P100:2(IDX:1,3),hbm:0", b"gpu:0(IDX:N/A)", b"hbm:0",
         b"gres:gpu:2", b"gres:",
+        b"7696487:4", b"PER_JOB:gpu:2", b"PER_TASK:gpu:a100:1", b"PER_NODE:gpu:1,gpu:2", b"PER_JOB:gpu,gpu", b"shard:4",
+        b"mps:a:50,shard:(null):2(1/4,0/4)", b"gpu:(null):0(IDX:N/A)", b"gpu:1g.10gb", b"gpu:a100=2", b"gpu::2",
         b"gpu:a100", b"gpu:", b"gpu:a:b:c", b"gpu:2(", b"gpu:2)x", b",", b"gpu:tesla:1,gpu:a100:1", b"gres/gpu:1",
     ],
     "usage": [

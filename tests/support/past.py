@@ -26,7 +26,7 @@ TODAY: Final = MONDAY + SPAN + 40 * DAY
 USERS: Final = {1001: "ada", 1002: "bob", 1003: "cyd", 1004: "dan"}
 
 #: What a trace knows of a run once it has started, once it has ended. What is in none of these is known at submission.
-FROM_START: Final = "start_time priority flags restarts nodes cpus gpus gpu_type mem node_list"
+FROM_START: Final = "start_time priority flags restarts nodes cpus gpus gpu_type gpu_parts mem node_list"
 FROM_END: Final = """end_time elapsed suspended cancelled_by reason exit_code exit_signal derived_exit_code ckpt_at
     ckpt_heard ckpt_requeues ckpt_end cpu_time max_rss disk_read disk_write energy"""
 SPECIAL: Final = "state seen_open eligible_time admin_comment"
@@ -64,7 +64,7 @@ def crafted(path: Path, seed: int) -> Path:
             db.execute("INSERT INTO rejected VALUES ('sacct', ?1, 'no key', CAST(?1 AS BLOB), ?2)", (week, begin))
             db.execute("INSERT INTO load VALUES (NULL, 'sync', 'sacct', 'aaic', ?, 1.0, 9, 9, 0, 0, 0)", (begin,))
             db.execute("INSERT INTO action VALUES (?, 'h', 'root', 'install', 'g', ?)", (begin, f"line {week}"))
-            db.execute("INSERT INTO node VALUES ('aaic', 'n1', ?, 1, 8, 9, 1, 'a100:1', '', ',gq,')", (begin,))
+            db.execute("INSERT INTO node VALUES ('aaic', 'n1', ?, 1, 8, 9, 1, 'a100:1', NULL, '', ',gq,')", (begin,))
             db.execute("INSERT INTO person VALUES (?, 'aaic', ?, NULL, ?)", (f"person:{week}", f"u{week}", begin))
             append(db, [ledger_entry("2026-01", f"person:{week}", at=begin)])
             db.execute("INSERT INTO ledger_scheme VALUES (?, 'actual', '{}', ?)", (f"scheme {week}", begin))

@@ -16,7 +16,7 @@ import pytest
 from adminkit.errors import UsageError
 from adminkit.job import Job
 from adminkit.stats.incentives import Criteria, sums
-from adminkit.trace import as_of, rollup
+from adminkit.trace import as_of, gpu_words, rollup
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import everybodys
 from tests.support.builders import MONDAY, job, make_trace
@@ -41,6 +41,7 @@ TABLES: Final = {
     "power_curve",
     "ledger",
     "ledger_scheme",
+    *gpu_words.NAMES,
     *("trace", "run"),  # views
     *rollup.NAMES,
 }
@@ -65,7 +66,8 @@ def test_every_column_is_known_from_some_moment_on() -> None:
     asked = {
         "cluster", "job_id_raw", "submit_time", "source", "audited", "db_index", "job_id", "array_job", "array_task",
         "het_job", "het_offset", "user", "uid", "group", "account", "queue", "qos", "job_name", "time_limit",
-        "limit_kind", "limit_source", "limit_original", "req_nodes", "req_cpus", "req_gpus", "req_mem", "submitted_by",
+        "limit_kind", "limit_source", "limit_original", "req_nodes", "req_cpus", "req_gpus", "req_gpu_parts", "req_mem",
+        "submitted_by",
         "ckpt_asked", "program", "framework", "container", "fingerprint",
     }  # fmt: skip
     assert sorted([*of_start, *of_end, *special, *asked]) == sorted(field.name for field in fields(Job))

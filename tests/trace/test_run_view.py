@@ -14,14 +14,14 @@ import pytest
 
 from adminkit.job import CKPT_ENDS, CLASSES, LIMIT_KINDS, LIMIT_SOURCES, SERVER_NAME, SOURCES, Job, Step
 from adminkit.stats.select import Filter, select
-from adminkit.trace import schema, sight
+from adminkit.trace import gpu_words, schema, sight
 from adminkit.trace.run_view import RUN_VIEW, TOO_LONG
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 #: What the view adds to the columns of job, in its order.
 DERIVED: Final = (
     "req_limit class size_nodes size_cpus size_gpus size_units interactive checkpoint wait soft_limit acting"
-    " study_counted iterations"
+    " study_counted iterations gpu_kind"
 ).split()
 
 
@@ -31,6 +31,16 @@ SOFT: Final = {"admin_comment": "ak1:lim=14400,src=e,soft=1800 mine", "limit_ori
 
 def step(of: Job, name: str = "batch", **changes: Any) -> Step:
     return Step(of.cluster, of.job_id_raw, of.submit_time, name, **{"source": of.source, **changes})
+
+
+#: What words make on the cluster aaic, and when its queue `blind` had no GPUs in accounting.
+WORDS = [
+    ("aaic", "shard=2", "shard", 0, 2, 0, 0.5),
+    ("aaic", "slice:1g.5gb=14", "slice", 14, 0, 0, 2.0),
+    ("aaic", "shard:odd=1", "shard", 0, 1, 0, None),
+    ("aaic", "?", None, None, None, None, None),
+]
+UNTRACKED = [("aaic", "blind", MONDAY, MONDAY + 9 * HOUR), ("aaic", "", MONDAY, MONDAY + 9 * HOUR)]
 
 
 def filled(db: Any, jobs: Sequence[Job], steps: Sequence[Step] = ()) -> Any:
@@ -43,6 +53,11 @@ def filled(db: Any, jobs: Sequence[Job], steps: Sequence[Step] = ()) -> Any:
             marks = ", ".join("?" * len(fields(row)))
             name = "job" if isinstance(row, Job) else "step"
             db.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", list(asdict(row).values()))
+    for statement in gpu_words.CREATE[:2]:
+        db.execute(statement if strict else statement.replace("INTEGER", "BIGINT").replace(") STRICT", ")"))
+    for table, gpus in (("gpu_words", WORDS), ("gpu_untracked", UNTRACKED)):
+        for values in gpus:
+            db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", list(values))
     db.execute(RUN_VIEW)
     return db
 
@@ -69,6 +84,46 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ({"gpus": 4, "req_gpus": 1}, {"class": "multi-gpu", "size_gpus": 4, "size_units": 4}, "the allocation wins"),
         ({"gpus": 0, "nodes": 3}, {"class": "multi-node", "size_units": 3}, "without GPUs nodes are counted"),
         ({"gpus": None}, {"class": None, "size_gpus": None, "size_units": 1}, "unknown GPUs are not none"),
+        ({"gpus": 0}, {"class": "cpu", "gpu_kind": None}, "none is known to be none"),
+        ({"gpus": 2}, {"class": "multi-gpu", "gpu_kind": "whole"}, "whole GPUs"),
+        (
+            {"gpus": 0, "gpu_parts": "shard=2"},
+            {"class": "single-gpu", "size_gpus": 0.5, "size_units": 0.5, "gpu_kind": "shard"},
+            "half a GPU",
+        ),
+        ({"gpus": 1, "gpu_parts": "shard=2"}, {"class": "multi-gpu", "size_gpus": 1.5, "gpu_kind": "mixed"}, "both"),
+        (
+            {"gpus": 0, "gpu_parts": "slice:1g.5gb=14"},
+            {"class": "multi-gpu", "size_gpus": 2.0, "gpu_kind": "slice"},
+            "as many slices as two GPUs",
+        ),
+        (
+            {"gpus": 0, "gpu_parts": "shard:odd=1"},
+            {"class": None, "size_gpus": None, "gpu_kind": "shard"},
+            "a share that is not known",
+        ),
+        ({"gpus": 0, "gpu_parts": "mps=1"}, {"class": None, "size_gpus": None}, "words that were not looked up yet"),
+        (
+            {"gpus": None, "gpu_parts": "?", "req_gpus": 0},
+            {"class": None, "size_gpus": None, "gpu_kind": None},
+            "what cannot be read is not what was asked for",
+        ),
+        (
+            {"gpus": None, "req_gpus": 0, "req_gpu_parts": "shard=2"},
+            {"size_gpus": 0.5, "gpu_kind": "shard"},
+            "asked for, where nothing is allocated",
+        ),
+        (
+            {"gpus": 0, "req_gpus": 0, "req_gpu_parts": "shard=2"},
+            {"size_gpus": 0, "gpu_kind": None},
+            "the allocation wins here too",
+        ),
+        ({"gpus": 0, "queue": "blind"}, {"class": None, "size_gpus": None}, "accounting did not name GPUs then"),
+        ({"gpus": 2, "queue": "blind"}, {"class": "multi-gpu", "size_gpus": 2}, "but what it names is so"),
+        ({"gpus": 0, "queue": "blind", "nodes": 2}, {"class": "multi-node", "size_gpus": None}, "its class is known"),
+        ({"gpus": 0, "queue": None}, {"class": None, "size_gpus": None}, "of no queue"),
+        ({"gpus": 0, "queue": "blind", "start_time": MONDAY + 9 * HOUR}, {"class": "cpu"}, "from then on it did"),
+        ({"gpus": 0, "queue": "blind", "cluster": "beta"}, {"class": "cpu"}, "another cluster's"),
         ({"gpus": None, "nodes": None}, {"size_nodes": None, "size_units": 1}, "a run is one of something"),
         ({"cpus": None, "req_cpus": 7}, {"size_cpus": 7}, "as with nodes"),
         ({"eligible_time": MONDAY}, {"wait": 60}, "from when it could have started"),
@@ -233,6 +288,8 @@ def _some_jobs(many: int) -> list[Job]:
             "pf1:it=1x",
         ),
         **dict.fromkeys(("nodes", "gpus", "cpus", "req_nodes", "req_gpus", "req_cpus"), (None, 0, 1, 2, 8)),
+        **dict.fromkeys(("gpu_parts", "req_gpu_parts"), (None, None, None, None, *(row[1] for row in WORDS), "mps=1")),
+        "queue": ("gq", "blind", None),
         **dict.fromkeys(("ckpt_requeues", "ckpt_heard", "restarts"), (None, None, None, None, 0, 0, 1)),
         "ckpt_end": (None, *CKPT_ENDS),
         "exit_code": (None, 0, 0, 85),

@@ -16,7 +16,7 @@ from adminkit.installed import data_file
 
 #: What a map may fill in, and the units of its cells, the usual one first.
 TEXTS: Final = ("cluster", "job_id", "user", "group", "account", "queue", "qos", "job_name", "reason", "flags",
-                "gpu_type", "node_list")  # fmt: skip
+                "gpu_type", "gpu_parts", "req_gpu_parts", "node_list")  # fmt: skip
 COUNTED: Final = ("array_job", "array_task", "het_job", "het_offset", "uid", "cancelled_by", "priority", "restarts",
                   "req_nodes", "req_cpus", "req_gpus", "nodes", "cpus", "gpus")  # fmt: skip
 CODES: Final = ("exit_code", "exit_signal", "derived_exit_code")

@@ -194,11 +194,11 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "limit_kind": first("TimelimitRaw.kind", "Timelimit.kind"),
         "req_nodes": first("ReqNodes", "ReqTRES.nodes"),
         "req_cpus": first("ReqCPUS", "ReqTRES.cpus"),
-        "req_gpus": first("ReqTRES.gpus", "{ReqGRES} * coalesce({NNodes}, 1)", "ReqGRES"),
+        **_gpus(place, "Req", "req_gpus", "req_gpu_parts"),
         "req_mem": first("ReqTRES.mem", _req_mem(place)),
         "nodes": first("AllocTRES.nodes", *(_RAN.format(f) for f in ("AllocNodes", "NNodes"))),
         "cpus": first("AllocTRES.cpus", *(_RAN.format(f) for f in ("AllocCPUS", "NCPUS"))),
-        "gpus": first("AllocTRES.gpus", "{AllocGRES} * coalesce({NNodes}, 1)", "AllocGRES"),
+        **_gpus(place, "Alloc", "gpus", "gpu_parts"),
         "gpu_type": first("AllocTRES.gpu_type", "AllocGRES.gpu_type"),
         "mem": first("AllocTRES.mem"),
         "node_list": first("NodeList"),
@@ -240,7 +240,7 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
         "state": first("State"),
         "nodes": first("AllocTRES.nodes", _unless("NNodes")),
         "tasks": first("NTasks"),
-        "gpus": first("AllocTRES.gpus"),
+        "gpus": first("CASE WHEN {AllocTRES.gpu_parts} IS NULL THEN {AllocTRES.gpus} END"),
         "start_time": first("Start"),
         "end_time": first("End"),
         "elapsed": first("ElapsedRaw", "Elapsed"),
@@ -285,6 +285,34 @@ def _filled(text: str, place: dict[str, str]) -> str | None:
     for name in names:
         text = text.replace("{" + name + "}", place[name])
     return text
+
+
+#: GRES are of each node, or of the job. Of tasks and sockets sacct does not tell the number.
+_GRES: Final = (
+    "CASE {{{0}.per}} WHEN 'job' THEN {{{0}}} WHEN 'node' THEN {{{0}}} * {1} ELSE CASE {{{0}}} WHEN 0 THEN 0 END END",
+    "CASE WHEN {{{0}.per}} IN ('task', 'socket')"
+    " THEN CASE WHEN {{{0}}} > 0 OR {{{0}.gpu_parts}} IS NOT NULL THEN '?' END"
+    " WHEN {{{0}.gpu_parts}} <> '?' AND {{{0}.per}} = 'node' AND {1} > 1 THEN {1} || '*' || {{{0}.gpu_parts}}"
+    " ELSE {{{0}.gpu_parts}} END",
+)
+
+
+def _gpus(place: dict[str, str], which: str, gpus: str, parts: str) -> dict[str, str | None]:
+    """Whole GPUs and what is not whole. Trap: TRES name GPUs only where AccountingStorageTRES does, GRES always."""
+    nodes = "coalesce({NNodes}, 1)" if "NNodes" in place else "1"
+    tres = [_filled(f"{which}TRES.{name}", place) for name in ("gpus", "gpu_parts")]
+    gres = [_filled(text.format(f"{which}GRES", nodes), place) for text in _GRES]
+    asked = [_filled(text.format("ReqGRES", nodes), place) for text in _GRES]
+    if tres[0] is None:
+        return {gpus: gres[0], parts: gres[1]}
+    if gres[0] is None:
+        # What was asked for, and TRES do not name, is not tracked: it is unknown what there was.
+        named = (
+            f"WHEN {tres[0]} = 0 AND {tres[1]} IS NULL AND coalesce({asked[0]} > 0, {asked[1]} IS NOT NULL) THEN NULL"
+        )
+        return {gpus: f"CASE {named} ELSE {tres[0]} END" if asked[0] else tres[0], parts: tres[1]}
+    names = f"CASE WHEN {tres[0]} > 0 OR {tres[1]} IS NOT NULL OR ({gres[0]}) IS NULL AND ({gres[1]}) IS NULL"
+    return {gpus: f"{names} THEN {tres[0]} ELSE {gres[0]} END", parts: f"{names} THEN {tres[1]} ELSE {gres[1]} END"}
 
 
 def _req_mem(place: dict[str, str]) -> str:

@@ -147,9 +147,9 @@ enum ak_fault ak_state(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[6]);
 enum ak_fault ak_rawid(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]);
-/* These may write a joined GPU type into `scratch` (as long as the field at most) and add to `*used`. */
-enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, size_t *used);
-enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[2], char *scratch, size_t *used);
+/* These may write texts into `scratch` (three times as long as the field and 1 KiB at most) and add to `*used`. */
+enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, size_t *used);
+enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[4], char *scratch, size_t *used);
 /* Times. */
 enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *out);
 

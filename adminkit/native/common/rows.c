@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* A record's texts with every byte replaced by three, and as much again for joined GPU types. */
-#define SCRATCH (4 * AK_MAX_RECORD)
+/* What texts of GPUs take, and all of them once more where bytes are no UTF-8. */
+#define SCRATCH (13 * AK_MAX_RECORD + AK_MAX_COLUMNS * 4096)
 
 /* ---- text ---- */
 
@@ -83,7 +84,7 @@ void ak_rows_broken(struct ak_rows *rows) {
 /* AllocTRES mostly equals ReqTRES: the same text again has the same outputs. */
 static enum ak_fault take_tres(struct ak_rows *rows, struct ak_slice s, bool plain, struct ak_cell *out) {
     if (plain && s.n && s.n == rows->tres.n && memcmp(s.s, rows->tres.s, s.n) == 0) {
-        memcpy(out, &rows->cell[rows->tres_out], 7 * sizeof *out);
+        memcpy(out, &rows->cell[rows->tres_out], 8 * sizeof *out);
         return AK_FINE;
     }
     rows->tres = s;

@@ -50,11 +50,16 @@
  *   reqmem    bytes per                       3000Mc -> 3145728000, c; 4Gn; 199G; 0n. 2^31 MiB and above are Slurm's
  *                                             "unset", multiplied, and so unknown; the same in tres
  *   tres      cpus mem nodes gpus             cpu=12,mem=48000M,node=1,gres/gpu=2,gres/gpu:a100=2
- *             gpu_type energy billing         -> 12, 50331648000, 1, 2, "a100", ,   mem without a unit is MiB. gpus
- *                                             is gres/gpu where that is given, else the sum of the typed ones, and
- *                                             0 where the text names none. Several types (8 at most) are joined:
- *                                             "a100+v100". Other keys are ignored.
- *   gres      gpus gpu_type                   gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | hbm:0 -> 0; as Slurm has it, per node
+ *             gpu_type energy billing         -> 12, 50331648000, 1, 2, "a100", , ,   mem without a unit is MiB. gpus are
+ *             gpu_parts                       the whole ones: gres/gpu, a total, where that is given, else the sum of
+ *                                             the typed ones, less the slices of MIG; 0 where the text names none.
+ *                                             gpu_parts has what is not whole: "shard=4", "mps=50",
+ *                                             "slice:a100_3g.20gb=2", and "?", with gpus unknown, where a word that
+ *                                             names GPUs cannot be read. Shards and MPS beside GPUs are theirs, and not
+ *                                             counted. Several types (16 at most) are joined: "a100+v100". Other keys
+ *                                             are ignored.
+ *   gres      gpus gpu_type gpu_parts per     gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | 7696487:2 | shard:4 | hbm:0 -> 0;
+ *                                             per: of what it is, node, job (PER_JOB:gpu:2), task or socket
  *   usage     cpu_time mem disk energy        cpu=15:33:58,energy=0,fs/disk=934,gres/gpumem=20M,gres/gpuutil=90,mem=4K
  *             gpu_util gpu_mem                mem without a unit is bytes
  *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
@@ -163,7 +168,7 @@ static inline bool ak_is_free(enum ak_kind kind) {
 struct ak_kind_info {
     const char *name;
     int outputs;
-    const char *output[7];
+    const char *output[8];
 };
 extern const struct ak_kind_info ak_kinds[AK_KINDS];
 

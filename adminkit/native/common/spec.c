@@ -25,8 +25,8 @@ const struct ak_kind_info ak_kinds[AK_KINDS] = {
     [AK_EXIT] = {"exit", 2, {"code", "signal"}},
     [AK_MEM] = {"mem", 1, {"bytes"}},
     [AK_REQMEM] = {"reqmem", 2, {"bytes", "per"}},
-    [AK_TRES] = {"tres", 7, {"cpus", "mem", "nodes", "gpus", "gpu_type", "energy", "billing"}},
-    [AK_GRES] = {"gres", 2, {"gpus", "gpu_type"}},
+    [AK_TRES] = {"tres", 8, {"cpus", "mem", "nodes", "gpus", "gpu_type", "energy", "billing", "gpu_parts"}},
+    [AK_GRES] = {"gres", 4, {"gpus", "gpu_type", "gpu_parts", "per"}},
     [AK_USAGE] = {"usage", 6, {"cpu_time", "mem", "disk", "energy", "gpu_util", "gpu_mem"}},
     [AK_NODELIST] = {"nodelist", 1, {"nodes"}},
 };

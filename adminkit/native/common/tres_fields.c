@@ -1,9 +1,7 @@
 /* tres_fields.c - TRES and GRES lists, and what a step used of them. */
-#include "fields.h"
+#include "gpu_words.h"
 
 #include <string.h>
-
-#define MAX_TYPES 8
 
 /* Splits off the part before `c`, or all of it. False where nothing is left. */
 static bool next_part(struct ak_slice *rest, char c, struct ak_slice *part) {
@@ -15,55 +13,6 @@ static bool next_part(struct ak_slice *rest, char c, struct ak_slice *part) {
     rest->s = cut ? cut + 1 : NULL;
     rest->n = cut ? rest->n - part->n - 1 : 0;
     return true;
-}
-
-struct gpus {
-    int64_t all, typed;
-    bool has_all;
-    struct ak_slice type[MAX_TYPES];
-    int types;
-};
-
-static int compare(struct ak_slice a, struct ak_slice b) {
-    int order = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
-    return order ? order : (a.n > b.n) - (a.n < b.n);
-}
-
-/* Counts `count` GPUs of `type`, keeping the types sorted and single. */
-static enum ak_fault add_type(struct gpus *gpus, struct ak_slice type, int64_t count) {
-    if (__builtin_add_overflow(gpus->typed, count, &gpus->typed))
-        return AK_TOO_LARGE;
-    if (count == 0)
-        return AK_FINE;
-    int place = 0, order = 1;
-    while (place < gpus->types && (order = compare(type, gpus->type[place])) > 0)
-        place++;
-    if (place < gpus->types && order == 0)
-        return AK_FINE;
-    if (gpus->types == MAX_TYPES)
-        return AK_TOO_LARGE;
-    memmove(&gpus->type[place + 1], &gpus->type[place], sizeof type * (size_t)(gpus->types - place));
-    gpus->type[place] = type;
-    gpus->types++;
-    return AK_FINE;
-}
-
-static void set_types(const struct gpus *gpus, struct ak_cell *out, char *scratch, size_t *used) {
-    if (gpus->types == 0)
-        return;
-    if (gpus->types == 1) {
-        ak_set_text(out, gpus->type[0].s, gpus->type[0].n);
-        return;
-    }
-    char *start = scratch + *used, *p = start;
-    for (int i = 0; i < gpus->types; i++) {
-        if (i)
-            *p++ = '+';
-        memcpy(p, gpus->type[i].s, gpus->type[i].n);
-        p += gpus->type[i].n;
-    }
-    ak_set_text(out, start, (size_t)(p - start));
-    *used += (size_t)(p - start);
 }
 
 /* A count into `out`; unset ones leave it alone. */
@@ -107,28 +56,61 @@ static void whole_item(const char **p, const char *end, struct ak_slice *item) {
     *item = (struct ak_slice){start, (size_t)(*p - start)};
 }
 
-/* gres/gpu:TYPE=COUNT, from TYPE on. */
-static enum ak_fault typed_item(const char **p, const char *end, struct gpus *gpus) {
-    const char *start = *p;
+/* gres/NAME=COUNT or gres/NAME:TYPE=COUNT, from behind the name on; *p moves behind the item. */
+static enum ak_fault gpu_tres(const char **p, const char *end, enum ak_gpu_sort sort, struct ak_gpu_words *words) {
+    struct ak_slice item, type, value = {NULL, 0};
     int64_t count;
-    while (*p < end && **p != ',' && **p != '=')
-        ++*p;
-    struct ak_slice type = {start, (size_t)(*p - start)};
-    if (type.n == 0 || *p == end || **p != '=')
-        return AK_MALFORMED;
+    bool typed = **p == ':';
     ++*p;
-    enum ak_fault fault = item_count(p, end, &count);
-    return fault ? fault : add_type(gpus, type, count);
+    whole_item(p, end, &item);
+    if (typed) {
+        value = item;
+        next_part(&value, '=', &type);
+        words->unreadable |= type.n == 0 || !value.s;
+        if (type.n == 0 || !value.s || !ak_gpu_count(words, value, &count))
+            return AK_FINE;
+        return ak_gpu_add(words, sort, type, count);
+    }
+    if (ak_gpu_count(words, item, &count))
+        words->has_bare[sort] = true, words->bare[sort] = count;
+    return AK_FINE;
 }
 
-enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, size_t *used) {
-    struct gpus gpus = {0};
+/* Of gres/NAME… the length before = or :, and which of those that are GPUs it is. */
+static size_t gpu_name(struct ak_slice left, enum ak_gpu_sort *sort) {
+    static const struct {
+        const char *name;
+        size_t n;
+        enum ak_gpu_sort sort;
+    } names[] = {{"gres/gpu", 8, AK_GPU}, {"gres/shard", 10, AK_SHARD}, {"gres/mps", 8, AK_MPS}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (left.n > names[i].n && memcmp(left.s, names[i].name, names[i].n) == 0 &&
+            (left.s[names[i].n] == '=' || left.s[names[i].n] == ':')) {
+            *sort = names[i].sort;
+            return names[i].n;
+        }
+    return 0;
+}
+
+/* A number that stands for a TRES without a name: one of a site's own, which may be GPUs. */
+static bool nameless(struct ak_slice key) {
+    for (size_t i = 0; i < key.n; i++)
+        if (!ak_digit(key.s[i]))
+            return false;
+    return key.n >= 4;
+}
+
+enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, size_t *used) {
+    struct ak_gpu_words words;
     const char *p = s.s, *end = s.s + s.n;
     if (ak_unknown(s))
         return AK_UNKNOWN;
+    ak_gpu_words_init(&words);
     for (;; p++) {
         struct ak_slice left = {p, (size_t)(end - p)}, item, key, value;
         enum ak_fault fault = AK_FINE;
+        enum ak_gpu_sort sort;
+        size_t name;
         int64_t count;
         int to = -1;
         if (AK_STARTS(left, "cpu=")) {
@@ -143,18 +125,14 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, s
             to = 5, p += 7;
         } else if (AK_STARTS(left, "billing=")) {
             to = 6, p += 8;
-        } else if (AK_STARTS(left, "gres/gpu=")) {
-            p += 9;
-            fault = item_count(&p, end, &count);
-            if (!fault)
-                gpus.has_all = true, gpus.all = count;
-        } else if (AK_STARTS(left, "gres/gpu:")) {
-            p += 9;
-            fault = typed_item(&p, end, &gpus);
+        } else if (AK_STARTS(left, "gres/") && (name = gpu_name(left, &sort))) {
+            p += name;
+            fault = gpu_tres(&p, end, sort, &words);
         } else {
             whole_item(&p, end, &item);
             if (!halves(item, &key, &value))
                 return AK_MALFORMED;
+            words.unreadable |= nameless(key);
         }
         if (to >= 0) {
             fault = item_count(&p, end, &count);
@@ -166,67 +144,130 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[7], char *scratch, s
         if (p == end)
             break;
     }
-    ak_set_int(&out[3], gpus.has_all ? gpus.all : gpus.typed);
-    set_types(&gpus, &out[4], scratch, used);
-    return AK_FINE;
+    ak_gpu_totals(&words);
+    return ak_gpu_cells(&words, &out[3], &out[4], &out[7], scratch, used);
 }
 
-/* gpu, gpu:2, gpu:a100, gpu:a100:2; what is in brackets at the end is cut off before. */
-static enum ak_fault gpu_item(struct ak_slice item, struct gpus *gpus) {
+/* A list of GRES is of each node, or of what its words say. */
+enum per { NODE, JOB, TASK, SOCKET, PERS, UNSAID = PERS };
+static const char *const per_words[PERS] = {"PER_NODE:", "PER_JOB:", "PER_TASK:", "PER_SOCKET:"};
+static const char *const per_names[PERS] = {"node", "job", "task", "socket"};
+
+static struct ak_slice without(struct ak_slice item, size_t n) {
+    return (struct ak_slice){item.s + n, item.n - n};
+}
+
+/* What `item` is of; moves it behind the words for it and behind gres: or gres/. */
+static enum per unit_of(struct ak_slice *item) {
+    enum per found = UNSAID;
+    for (int i = 0; i < PERS && found == UNSAID; i++)
+        if (item->n >= strlen(per_words[i]) && memcmp(item->s, per_words[i], strlen(per_words[i])) == 0)
+            found = (enum per)i, *item = without(*item, strlen(per_words[i]));
+    if (AK_STARTS(*item, "gres:") || AK_STARTS(*item, "gres/"))
+        *item = without(*item, 5);
+    return found;
+}
+
+/* Splits off the part before : or =. */
+static bool next_word(struct ak_slice *rest, struct ak_slice *word) {
+    if (!rest->s)
+        return false;
+    size_t n = 0;
+    while (n < rest->n && rest->s[n] != ':' && rest->s[n] != '=')
+        n++;
+    *word = (struct ak_slice){rest->s, n};
+    *rest = n < rest->n ? without(*rest, n + 1) : (struct ak_slice){NULL, 0};
+    return true;
+}
+
+/* Whether a GRES of this name, or with this number of gres_build_id(), is GPUs. */
+static bool gpu_gres(struct ak_slice name, enum ak_gpu_sort *sort) {
+    if (AK_IS(name, "gpu") || AK_IS(name, "7696487"))
+        *sort = AK_GPU;
+    else if (AK_IS(name, "shard") || AK_IS(name, "1918986455"))
+        *sort = AK_SHARD;
+    else if (AK_IS(name, "mps") || AK_IS(name, "7565421"))
+        *sort = AK_MPS;
+    else
+        return false;
+    return true;
+}
+
+static enum ak_fault add_bare(struct ak_gpu_words *words, enum ak_gpu_sort sort, int64_t count) {
+    return __builtin_add_overflow(words->bare[sort], count, &words->bare[sort]) ? AK_TOO_LARGE : AK_FINE;
+}
+
+/* gpu, gpu:2, gpu:a100, gpu:a100:2; what is in brackets was cut out before. */
+static enum ak_fault gpu_item(struct ak_slice item, struct ak_gpu_words *words, enum per *per) {
     struct ak_slice name = {0}, first = {0}, second = {0};
+    enum per unit = unit_of(&item);
+    enum ak_gpu_sort sort;
     int64_t count = 1;
-    enum ak_fault fault;
-    next_part(&item, ':', &name);
+    next_word(&item, &name);
     if (name.n == 0)
         return AK_MALFORMED;
-    if (!AK_IS(name, "gpu"))
+    if (!gpu_gres(name, &sort))
         return AK_FINE;
-    if (!next_part(&item, ':', &first))
-        return __builtin_add_overflow(gpus->typed, 1, &gpus->typed) ? AK_TOO_LARGE : AK_FINE;
-    if (first.n == 0)
-        return AK_MALFORMED;
-    if (next_part(&item, ':', &second)) {
-        fault = ak_count(second, &count);
-        if (item.s)
-            return AK_MALFORMED;
-        return fault ? fault : add_type(gpus, first, count);
+    if (unit == UNSAID)
+        unit = NODE;
+    words->unreadable |= *per != UNSAID && *per != unit;
+    *per = unit;
+    if (!next_word(&item, &first))
+        return add_bare(words, sort, 1);
+    if (next_word(&item, &second)) {
+        words->unreadable |= item.s != NULL;
+        if (!ak_gpu_count(words, second, &count))
+            return AK_FINE;
+        return first.n ? ak_gpu_add(words, sort, first, count) : add_bare(words, sort, count);
     }
-    fault = ak_count(first, &count);
-    if (fault == AK_MALFORMED)
-        return add_type(gpus, first, 1);
-    if (!fault && __builtin_add_overflow(gpus->typed, count, &gpus->typed))
-        fault = AK_TOO_LARGE;
-    return fault;
+    struct ak_gpu_words probe = {.unreadable = false};
+    if (ak_gpu_count(&probe, first, &count))
+        return add_bare(words, sort, count);
+    words->unreadable |= first.n == 0;
+    return first.n ? ak_gpu_add(words, sort, first, 1) : AK_FINE;
 }
 
-enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[2], char *scratch, size_t *used) {
-    struct gpus gpus = {0};
+/* The next item, without what is in brackets at its end; "(null)" stands for no type. *i moves behind it. */
+static enum ak_fault next_gres(struct ak_slice s, size_t *i, char *bare, struct ak_slice *item) {
+    size_t start = *i, n = 0;
+    bool cut = false;
+    while (*i < s.n && s.s[*i] != ',') {
+        if (s.s[*i] != '(') {
+            bare[n++] = s.s[(*i)++];
+            continue;
+        }
+        const char *close = memchr(s.s + *i, ')', s.n - *i);
+        if (!close)
+            return AK_MALFORMED;
+        *i = (size_t)(close - s.s) + 1;
+        cut = true;
+    }
+    *item = cut ? (struct ak_slice){bare, n} : (struct ak_slice){s.s + start, *i - start};
+    ++*i; /* the comma, or past the end */
+    return AK_FINE;
+}
+
+enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[4], char *scratch, size_t *used) {
+    struct ak_gpu_words words;
+    enum per per = UNSAID;
     if (ak_unknown(s))
         return AK_UNKNOWN;
+    ak_gpu_words_init(&words);
     for (size_t i = 0; i <= s.n;) {
-        size_t start = i, end;
-        while (i < s.n && s.s[i] != ',' && s.s[i] != '(')
-            i++;
-        end = i;
-        if (i < s.n && s.s[i] == '(') {
-            const char *close = memchr(s.s + i, ')', s.n - i);
-            if (!close)
-                return AK_MALFORMED;
-            i = (size_t)(close - s.s) + 1;
-            if (i < s.n && s.s[i] != ',')
-                return AK_MALFORMED;
+        struct ak_slice item;
+        enum ak_fault fault = next_gres(s, &i, scratch + *used, &item);
+        if (!fault && item.s == scratch + *used) {
+            *used += item.n; /* its type stays there */
+            memset(scratch + *used, 0, AK_PADDING);
         }
-        struct ak_slice item = {s.s + start, end - start};
-        if (AK_STARTS(item, "gres:") || AK_STARTS(item, "gres/"))
-            item = (struct ak_slice){item.s + 5, item.n - 5};
-        enum ak_fault fault = gpu_item(item, &gpus);
+        if (!fault)
+            fault = gpu_item(item, &words, &per);
         if (fault)
-            return fault == AK_UNKNOWN ? AK_MALFORMED : fault;
-        i++; /* the comma, or past the end */
+            return fault;
     }
-    ak_set_int(&out[0], gpus.typed);
-    set_types(&gpus, &out[1], scratch, used);
-    return AK_FINE;
+    const char *unit = per_names[per == UNSAID ? NODE : per];
+    ak_set_text(&out[3], unit, strlen(unit));
+    return ak_gpu_cells(&words, &out[0], &out[1], &out[2], scratch, used);
 }
 
 enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]) {

@@ -24,6 +24,17 @@ INSERT INTO "fact" VALUES('alpha','dbd_started','1500000000',1500010000);
 CREATE TABLE forgotten (mark TEXT PRIMARY KEY, person TEXT NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID
 ;
 INSERT INTO "forgotten" VALUES('7777777777777777777777777777777777777777777777777777777777777777','person:fedcba9876543210',1500010000);
+CREATE TABLE gpu_untracked (
+    cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (cluster, queue, since)
+) STRICT
+;
+CREATE TABLE gpu_words (
+    cluster TEXT NOT NULL, words TEXT NOT NULL, kind TEXT,
+    slices INTEGER, shards INTEGER, mps INTEGER, equivalents REAL,
+    PRIMARY KEY (cluster, words)
+) STRICT
+;
 CREATE TABLE job (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
     source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
@@ -36,14 +47,14 @@ CREATE TABLE job (
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
     ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
-    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
-    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_gpu_parts TEXT, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, gpu_parts TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
     admin_comment TEXT,
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
-INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE TABLE job_aside (
     why TEXT NOT NULL, aside_at INTEGER NOT NULL,
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
@@ -57,8 +68,8 @@ CREATE TABLE job_aside (
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
     ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
-    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_mem INTEGER,
-    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, mem INTEGER, node_list TEXT,
+    req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_gpu_parts TEXT, req_mem INTEGER,
+    nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, gpu_parts TEXT, mem INTEGER, node_list TEXT,
     cpu_time REAL, max_rss INTEGER, disk_read INTEGER, disk_write INTEGER, energy INTEGER,
     admin_comment TEXT,
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
@@ -92,11 +103,11 @@ CREATE TABLE load (
 INSERT INTO "load" VALUES(1,'sync','sacct','alpha',1500010000,0.5,1,1,0,0,0);
 CREATE TABLE node (
     cluster TEXT NOT NULL, node TEXT NOT NULL, since INTEGER NOT NULL, present INTEGER NOT NULL,
-    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, features TEXT, queues TEXT,
+    cpus INTEGER, mem INTEGER, gpus INTEGER, gpu_types TEXT, gpu_shares TEXT, features TEXT, queues TEXT,
     PRIMARY KEY (cluster, node, since)
 ) STRICT
 ;
-INSERT INTO "node" VALUES('alpha','n1',1500010000,1,40,274877906944,4,'a100:4','ib','gq');
+INSERT INTO "node" VALUES('alpha','n1',1500010000,1,40,274877906944,4,'a100:4','shard:16','ib','gq');
 CREATE TABLE node_event (
     cluster TEXT NOT NULL, node TEXT NOT NULL, start_time INTEGER NOT NULL, end_time INTEGER,
     state TEXT NOT NULL, reason TEXT, user TEXT, uid INTEGER,
@@ -197,6 +208,8 @@ CREATE UNIQUE INDEX occupied_key_all ON occupied_key (cluster, ifnull(queue, x''
 CREATE INDEX occupied_hour_gone ON occupied_hour (hour) WHERE started = 0 AND ended = 0;
 CREATE UNIQUE INDEX started_key_all ON started_key (cluster, ifnull(queue, x''), ifnull(class, x''), gpu_bucket, node_bucket, cpu_bucket, limit_bucket, cause, untold, left_out);
 CREATE INDEX started_month_gone ON started_month (month) WHERE jobs = 0;
+CREATE INDEX job_gpu_parts ON job (cluster, gpu_parts) WHERE gpu_parts IS NOT NULL;
+CREATE INDEX job_req_gpu_parts ON job (cluster, req_gpu_parts) WHERE req_gpu_parts IS NOT NULL;
 CREATE INDEX ledger_job ON ledger (cluster, job_id_raw) WHERE job_id_raw IS NOT NULL;
 CREATE INDEX ledger_bill ON ledger (billed, person);
 CREATE TRIGGER ledger_insert BEFORE INSERT ON ledger
@@ -219,9 +232,29 @@ CREATE VIEW run AS SELECT job.*,
     CASE
         WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
         WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END AS req_limit,
-    CASE WHEN coalesce(nodes, req_nodes) > 1 THEN 'multi-node' WHEN coalesce(gpus, req_gpus) > 1 THEN 'multi-gpu' WHEN coalesce(gpus, req_gpus) = 1 THEN 'single-gpu' WHEN coalesce(gpus, req_gpus) = 0 THEN 'cpu' END AS class,
-    coalesce(nodes, req_nodes) AS size_nodes, coalesce(cpus, req_cpus) AS size_cpus, coalesce(gpus, req_gpus) AS size_gpus,
-    CASE WHEN coalesce(gpus, req_gpus) > 0 THEN coalesce(gpus, req_gpus) WHEN coalesce(nodes, req_nodes) > 0 THEN coalesce(nodes, req_nodes) ELSE 1 END AS size_units,
+    CASE WHEN coalesce(nodes, req_nodes) > 1 THEN 'multi-node'
+        WHEN coalesce(gpus, req_gpus) = 0 AND (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 'cpu' END
+        WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN 1 > 1 THEN 'multi-node' WHEN coalesce(gpus, req_gpus) > 1 THEN 'multi-gpu' WHEN coalesce(gpus, req_gpus) > 0 THEN 'single-gpu' WHEN coalesce(gpus, req_gpus) = 0 THEN 'cpu' END ELSE CASE WHEN 1 > 1 THEN 'multi-node' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END > 1 THEN 'multi-gpu' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END > 0 THEN 'single-gpu' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END = 0 THEN 'cpu' END END AS class,
+    coalesce(nodes, req_nodes) AS size_nodes, coalesce(cpus, req_cpus) AS size_cpus, CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END AS size_gpus,
+    CASE WHEN coalesce(gpus, req_gpus) > 0 OR (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END
+        WHEN coalesce(nodes, req_nodes) > 0 THEN coalesce(nodes, req_nodes) ELSE 1 END AS size_units,
     CASE WHEN job_name IN ('interactive', 'jupyter') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source) AND NOT EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'batch')
@@ -242,7 +275,9 @@ CREATE VIEW run AS SELECT job.*,
         WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
         WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END) > 0
         THEN 1 ELSE 0 END AS study_counted,
-    CASE WHEN instr(' ' || admin_comment, ' pf1:it=') > 0 AND length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) BETWEEN 1 AND 20 AND substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8) || ' ', length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) + 1, 1) = ' ' THEN CASE WHEN length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) < 19 THEN CAST(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789'))) AS BIGINT) ELSE 9223372036854775807 END END AS iterations
+    CASE WHEN instr(' ' || admin_comment, ' pf1:it=') > 0 AND length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) BETWEEN 1 AND 20 AND substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8) || ' ', length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) + 1, 1) = ' ' THEN CASE WHEN length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) < 19 THEN CAST(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789'))) AS BIGINT) ELSE 9223372036854775807 END END AS iterations,
+    CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN coalesce(gpus, req_gpus) > 0 THEN 'whole' END
+        WHEN coalesce(gpus, req_gpus) > 0 THEN 'mixed' ELSE (SELECT w.kind FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END)) END AS gpu_kind
 FROM job;
 CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);

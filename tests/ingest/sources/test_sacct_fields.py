@@ -77,8 +77,6 @@ def test_a_field_named_twice_counts_once() -> None:
         (["Timelimit", "TimelimitRaw"], "time_limit", "coalesce(?3, ?1)", "minutes before the clock"),
         (["NCPUS", "Start", "End"], "cpus", _RAN, "a run that never started got none"),
         (["ReqMem", "ReqCPUS"], "req_mem", _PER_CPU, "until 21.08"),
-        (["AllocGRES"], "gpus", "?1", "before AllocTRES"),
-        (["AllocGRES", "NNodes"], "gpus", "coalesce(?1 * coalesce(?3, 1), ?1)", "gres counts per node"),
     ],
 )  # fmt: skip
 def test_columns_that_combine_fields(names: list[str], column: str, sql: str, why: str) -> None:
