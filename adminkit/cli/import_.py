@@ -177,10 +177,16 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     if layout.is_swf and (beside := sidecar_of(wanted.path)):
         named = import_sidecar(wanted, beside, now)
         print(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}", file=sys.stderr)
-    if not layout.is_swf and "Eligible" not in {column.name for column in layout.columns}:
+    words = {column.name for column in layout.columns}
+    if "Start" in words and "Eligible" not in words:
         _note_waits("there is no column Eligible")
     if counts.rows == 0 and not layout.is_swf:
         print("note: a header and no row; sacct -a asks for every user, -S for an earlier time", file=sys.stderr)
+    if counts.headers:
+        print(
+            f"note: headers with other columns stand between the rows, {counts.headers}: what follows is read by them",
+            file=sys.stderr,
+        )
     if layout.unknown:
         print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
     return counts

@@ -15,10 +15,11 @@ from adminkit import actions
 from adminkit.config import Gpus
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.ingest.gpus import refresh
-from adminkit.ingest.helper import Counts, RunTwice, Statement, ingest, is_plain, open_source
+from adminkit.ingest.helper import Counts, OtherColumns, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
 from adminkit.ingest.nameless import without_forgotten
 from adminkit.ingest.rollups import with_rollups
+from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
 from adminkit.ingest.sources.sacct_fields import job_values, step_values
 from adminkit.ingest.sources.swf import binds, swf_values
@@ -92,28 +93,42 @@ def import_stream(
     head = _peek(stream)
     names = named_columns(wanted.columns) if wanted.columns is not None else None
     layout = detect(head, names, wanted.delimiter)
-    reading = _reading(layout, wanted, now)
-    size = _size(stream)
-    rest = head[layout.skip :]
-    if is_plain(stream):
-        stream.seek(start + layout.skip)
-        rest = b""
+    plain, size = is_plain(stream), _size(stream)
+    rest = b"" if plain else head[layout.skip :]
     tick = (lambda seen: progress(seen, size)) if progress else None
+    rows = size and size * head.count(b"\n") // len(head)
+    # What cannot be read a second time is read so that any header between its rows finds its places.
+    used = layout if plain or layout.is_swf else wide(layout)
+    once = plain and not layout.is_swf
+    while True:
+        if plain:
+            stream.seek(start + layout.skip)
+        begin = b"" if used is layout else header_line(layout)
+        reading = _reading(used, wanted, now, lines=begin.count(b"\n"))
 
-    def load(reading: Statement, target: Path) -> Counts:
-        return _load(wanted, reading, layout, target, now, (stream, rest), tick)
+        def load(reading: Statement, target: Path, used: Layout = used, begin: bytes = begin) -> Counts:
+            counts = _load(wanted, reading, used, target, now, (stream, begin + rest), tick)
+            return replace(counts, headers=max(counts.headers - (used is not layout), 0))
 
-    if wanted.db.exists():
-        connect.prepare(wanted.db)
-        with connect.writer(wanted.db) as db:
-            reading = _indexed_late(reading, db, size and size * head.count(b"\n") // len(head))
-            reading = with_rollups(without_forgotten(reading, db), db)
-        return load(reading, wanted.db), layout
-    try:
-        return _first(replace(reading, once=is_plain(stream) and not layout.is_swf), wanted.db, load), layout
-    except RunTwice:
-        stream.seek(start + layout.skip)
-        return _first(reading, wanted.db, load), layout
+        try:
+            if not wanted.db.exists():
+                return _first(replace(reading, once=once), wanted.db, load), layout
+            return _more(reading, wanted.db, rows, load), layout
+        except RunTwice:
+            once = False
+        except OtherColumns:
+            if used is not layout:
+                raise
+            used, once = wide(layout), False
+
+
+def _more(reading: Statement, db: Path, rows: int | None, load: Callable[[Statement, Path], Counts]) -> Counts:
+    """Into the trace at `db`, which is there. `rows`: about how many are to come; None: unknown."""
+    connect.prepare(db)
+    with connect.writer(db) as trace:
+        reading = _indexed_late(reading, trace, rows)
+        reading = with_rollups(without_forgotten(reading, trace), trace)
+    return load(reading, db)
 
 
 def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Counts]) -> Counts:
@@ -183,8 +198,10 @@ def remember(
         record_actions(db, [actions.act("import trusted", None, None, {}, **said)])
 
 
-def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
-    """How adminkit-ingest reads this layout. Raises UsageError for what the text cannot say by itself."""
+def _reading(layout: Layout, wanted: Import, now: int, lines: int = 0) -> Statement:
+    """How adminkit-ingest reads this layout, with `lines` of ours before the text. Raises UsageError for what the text
+    cannot say by itself.
+    """
     if layout.civil_times and not wanted.timezone:
         raise UsageError(
             "times are dates without a zone", "say which clock wrote them: --timezone Asia/Tokyo, --timezone UTC, …"
@@ -202,7 +219,8 @@ def _reading(layout: Layout, wanted: Import, now: int) -> Statement:
         ends=layout.ends,
         swf=layout.is_swf,
         timezone=wanted.timezone if zone_of(wanted.timezone) and wanted.timezone else "",
-        first_line=layout.skip_lines + 1,
+        fields="" if layout.is_swf else words_of_headers(columns),
+        first_line=layout.skip_lines + 1 - lines,
     )
 
 

@@ -30,6 +30,10 @@ SEAL: Final = "ADMINKIT_SEAL"
 KEY: Final = "ADMINKIT_FORGET_KEY"
 
 
+class OtherColumns(AdminkitError):
+    """A header between the rows has a column that the statement has no place for."""
+
+
 class RunTwice(AdminkitError):
     """A load that only inserts met the same run twice."""
 
@@ -51,6 +55,7 @@ class Counts:
     utf8: int = 0
     ambiguous: int = 0
     bytes: int = 0
+    headers: int = 0  # between the rows, with other columns than those before
     repeated: int = 0  # rows of a job table that are another one again, word for word
 
     def __add__(self, other: Counts) -> Counts:
@@ -78,6 +83,7 @@ class Statement:
     wants: Sequence[str] = ()  # "3=alpha": what a column of a job's row must be
     within: Sequence[str] = ()  # "19=0..99": where the time in a column must be
     no_steps: bool = False  # a step's row is set aside
+    fields: str = ""  # what headers between the rows may say; "": there are none
     first_line: int = 1
     fresh: bool = False
     gentle: bool = False  # at low priority
@@ -136,6 +142,7 @@ class Statement:
             ("--timezone", self.timezone),
         ):
             args += [flag, value] if value else []
+        args += ["--fields", self.fields] if self.fields else []
         args += ["--ends"] if self.ends else []
         args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
         args += ["--fresh"] if self.fresh else []
@@ -198,9 +205,14 @@ def ingest(
     if failed:
         raise failed[0]
     if process.returncode:
-        twice = statement.once and "UNIQUE constraint failed" in text
-        raise (RunTwice if twice else AdminkitError)(*_failure(text, process.returncode))
+        raise _kind_of(statement, text)(*_failure(text, process.returncode))
     return last
+
+
+def _kind_of(statement: Statement, text: str) -> type[AdminkitError]:
+    if statement.once and "UNIQUE constraint failed" in text:
+        return RunTwice
+    return OtherColumns if "a header has a further column" in text else AdminkitError
 
 
 class _Pump(threading.Thread):
@@ -251,6 +263,8 @@ def _failure(text: str, code: int) -> tuple[str, str]:
     hint = "nothing of this run was written"
     if "full" in said or "disk I/O" in said:
         hint += "; free some space and run the same command again"
+    elif "a header lacks" in said:
+        hint += "; every header needs a run's key, and --cluster names the cluster of rows without one"
     elif "locked" in said:
         hint += "; another adminkit is writing: wait for it"
     elif "readonly" in said or "unable to open" in said:

@@ -51,6 +51,8 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
     "NodeList": "nodelist",
     "NTasks": "int",
     "TotalCPU": "cputime",
+    "UserCPU": "cputime",
+    "SystemCPU": "cputime",
     "MaxRSS": "mem",
     "TRESUsageInTot": "usage",
     "TRESUsageOutTot": "usage",
@@ -73,10 +75,10 @@ OTHER_FIELDS: Final = tuple(
     MaxDiskReadTask MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages MaxPagesNode MaxPagesTask MaxRSSNode
     MaxRSSTask MaxVMSize MaxVMSizeNode MaxVMSizeTask McsLabel MinCPU MinCPUNode MinCPUTask OriginalSLUID OverSubscribe
     Planned PlannedCPU PlannedCPURAW QOSRAW QOSREQ ReqCPUFreq ReqCPUFreqGov ReqCPUFreqMax ReqCPUFreqMin ReqReservation
-    Reservation ReservationId Reserved ResvCPU ResvCPURAW SegmentSize SLUID SystemCPU TRESUsageInAve TRESUsageInMax
+    Reservation ReservationId Reserved ResvCPU ResvCPURAW SegmentSize SLUID TRESUsageInAve TRESUsageInMax
     TRESUsageInMaxNode TRESUsageInMaxTask TRESUsageInMin TRESUsageInMinNode TRESUsageInMinTask TRESUsageOutAve
     TRESUsageOutMax TRESUsageOutMaxNode TRESUsageOutMaxTask TRESUsageOutMin TRESUsageOutMinNode TRESUsageOutMinTask
-    UserCPU WCKey WCKeyID""".split()
+    WCKey WCKeyID""".split()
 )
 
 #: Field -> the first release of sacct that has it, where that is later than the oldest one adminkit is tested on.
@@ -188,10 +190,10 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "eligible_time": first("Eligible") or first("Submit"),
         "start_time": first("Start"),
         "end_time": first("End"),
-        "elapsed": first("ElapsedRaw", "Elapsed", "max({End} - {Start}, 0)"),
+        "elapsed": first("ElapsedRaw", "Elapsed", "CASE WHEN {End} >= {Start} THEN {End} - {Start} END"),
         "suspended": first("Suspended"),
         "time_limit": first("TimelimitRaw", "Timelimit"),
-        "limit_kind": first("TimelimitRaw.kind", "Timelimit.kind"),
+        "limit_kind": first(_known("TimelimitRaw.kind", "Timelimit" in place), "Timelimit.kind"),
         "req_nodes": first("ReqNodes", "ReqTRES.nodes"),
         "req_cpus": first("ReqCPUS", "ReqTRES.cpus"),
         **_gpus(place, "Req", "req_gpus", "req_gpu_parts"),
@@ -202,7 +204,7 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "gpu_type": first("AllocTRES.gpu_type", "AllocGRES.gpu_type"),
         "mem": first("AllocTRES.mem"),
         "node_list": first("NodeList"),
-        "cpu_time": first(_unless("TotalCPU")),
+        "cpu_time": first(_unless("TotalCPU"), _TWO_CPU_TIMES),
         "energy": first(_unless("AllocTRES.energy"), _unless("ConsumedEnergyRaw")),
         # A run without a note shows that of an earlier run of its job: the count is right, the rest is not this run's.
         "ckpt_at": first(_of_this_run("at")),
@@ -244,7 +246,7 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
         "start_time": first("Start"),
         "end_time": first("End"),
         "elapsed": first("ElapsedRaw", "Elapsed"),
-        "cpu_time": first("TotalCPU", "TRESUsageInTot.cpu_time"),
+        "cpu_time": first("TotalCPU", "{UserCPU} + {SystemCPU}", "TRESUsageInTot.cpu_time"),
         "max_rss": first("MaxRSS"),
         "disk_read": first("TRESUsageInTot.disk"),
         "disk_write": first("TRESUsageOutTot.disk"),
@@ -262,10 +264,18 @@ def _unless(field: str, nothing: str = "0") -> str:
     return f"CASE WHEN {{{field}}} <> {nothing} THEN {{{field}}} END"
 
 
+def _known(kind: str, among: bool) -> str:
+    """A limit's kind; where it is one `among` two, NULL for unknown."""
+    return f"CASE WHEN {{{kind}}} <> 'unknown' THEN {{{kind}}} END" if among else kind
+
+
 def _of_this_run(what: str) -> str:
     """One value of the checkpoint plugin's note, if the note was written during this run."""
     return f"CASE WHEN {{AdminComment.at}} >= {{Start}} THEN {{AdminComment.{what}}} END"
 
+
+#: TotalCPU is their sum.
+_TWO_CPU_TIMES: Final = "CASE WHEN {UserCPU} + {SystemCPU} <> 0 THEN {UserCPU} + {SystemCPU} END"
 
 #: Trap: of a run that never started, AllocCPUS and NNodes are what was requested.
 _RAN: Final = (
@@ -311,16 +321,28 @@ def _gpus(place: dict[str, str], which: str, gpus: str, parts: str) -> dict[str,
             f"WHEN {tres[0]} = 0 AND {tres[1]} IS NULL AND coalesce({asked[0]} > 0, {asked[1]} IS NOT NULL) THEN NULL"
         )
         return {gpus: f"CASE {named} ELSE {tres[0]} END" if asked[0] else tres[0], parts: tres[1]}
-    names = f"CASE WHEN {tres[0]} > 0 OR {tres[1]} IS NOT NULL OR ({gres[0]}) IS NULL AND ({gres[1]}) IS NULL"
-    return {gpus: f"{names} THEN {tres[0]} ELSE {gres[0]} END", parts: f"{names} THEN {tres[1]} ELSE {gres[1]} END"}
+    # Trap: of a text whose headers differ any of these columns may lack.
+    named = f"CASE WHEN {tres[0]} > 0 OR {tres[1]} IS NOT NULL"
+    held = f"WHEN ({gres[0]}) IS NOT NULL OR ({gres[1]}) IS NOT NULL"
+    if asked[0] is None or which == "Req":
+        return {gpus: f"{named} THEN {tres[0]} {held} THEN {gres[0]} ELSE {tres[0]} END",
+                parts: f"{named} THEN {tres[1]} {held} THEN {gres[1]} ELSE {tres[1]} END"}  # fmt: skip
+    wanted = f"WHEN coalesce(({asked[0]}) > 0, ({asked[1]}) IS NOT NULL) THEN NULL"
+    return {gpus: f"{named} THEN {tres[0]} {held} THEN {gres[0]} {wanted} ELSE {tres[0]} END",
+            parts: f"{named} THEN {tres[1]} {held} THEN {gres[1]} ELSE {tres[1]} END"}  # fmt: skip
+
+
+def _either(place: dict[str, str], *names: str) -> str:
+    """The first of these columns that is known, as an expression."""
+    found = [f"{{{name}}}" for name in names if name in place]
+    return f"coalesce({', '.join(found)})" if len(found) > 1 else found[0] if found else "NULL"
 
 
 def _req_mem(place: dict[str, str]) -> str:
     """ReqMem of the whole job: per CPU ("c") and per node ("n") until 21.08, the node's or the job's after."""
     if "ReqMem" not in place:
         return ""
-    cpus = "{ReqCPUS}" if "ReqCPUS" in place else "{NCPUS}" if "NCPUS" in place else "NULL"
-    nodes = "{ReqNodes}" if "ReqNodes" in place else "{NNodes}" if "NNodes" in place else "NULL"
+    cpus, nodes = _either(place, "ReqCPUS", "NCPUS"), _either(place, "ReqNodes", "NNodes")
     return (
         f"CASE {{ReqMem.per}} WHEN 'c' THEN {{ReqMem}} * {cpus} WHEN 'n' THEN {{ReqMem}} * {nodes} ELSE {{ReqMem}} END"
     )

@@ -1,5 +1,6 @@
 /* reader.c - bytes into records: which lines make a record. */
 #include "reader.h"
+#include "header.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,22 @@ bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struc
         !format->ends && !format->space && r->want > 0 && ak_is_free(spec->column[r->columns - 1].kind);
     r->line = 1;
     return true;
+}
+
+/* Reads on as the layout says. */
+static void lay_out(struct ak_reader *r) {
+    const struct ak_layout *layout = r->layout;
+    r->format.ends = layout->ends;
+    r->columns = (size_t)layout->columns;
+    r->want = r->columns - !layout->ends;
+    r->free_one = layout->free_one;
+    r->first_free = ak_is_free(layout->kind[0]);
+    r->hold_last = !layout->ends && r->want > 0 && ak_is_free(layout->kind[r->columns - 1]);
+}
+
+void ak_reader_heads(struct ak_reader *r, const struct ak_fields *fields, struct ak_layout *layout) {
+    r->fields = fields;
+    r->layout = layout;
 }
 
 size_t ak_reader_release(struct ak_reader *r) {
@@ -209,6 +226,55 @@ static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len,
     return AK_RECORD;
 }
 
+/* ---- lines that are no part of a record ---- */
+
+/* Whether the current line may be a header: a record has a number in the column of JobIDRaw. */
+static bool may_head(const struct ak_reader *r, struct ak_slice text) {
+    size_t number = r->layout->number >= 0 ? (size_t)r->layout->number : SIZE_MAX;
+    if (text.s[0] >= '0' && text.s[0] <= '9')
+        return false;
+    if (number == SIZE_MAX || number == 0 || r->count < number || number > AK_MAX_COLUMNS)
+        return true;
+    size_t at = r->at[number - 1] + r->delimiter_size;
+    return at >= text.n || text.s[at] < '0' || text.s[at] > '9';
+}
+
+/* A header, or a message that sacct wrote among the rows. AK_MORE: neither. */
+static enum ak_event apart(struct ak_reader *r, const char *buf, struct ak_record *record) {
+    static const char message[] = "sacct: ";
+    struct ak_slice text = ak_slice_of(r, buf, r->line_at, r->line_text);
+    bool says = r->count == 0 && text.n >= sizeof message && memcmp(text.s, message, sizeof message - 1) == 0;
+    enum ak_heading heading = AK_NO_HEADER;
+    if (!says && may_head(r, text)) {
+        struct ak_layout layout;
+        record->reason[0] = '\0';
+        heading = ak_header_read(r->fields, r->format.delimiter, text, &layout, record->reason);
+        if (heading != AK_NO_HEADER && r->lines)
+            return r->held ? whole(r, buf, record) : drop(r, buf, record, NULL);
+        if (heading == AK_HEADER_READ) {
+            *r->layout = layout;
+            lay_out(r);
+        }
+    }
+    if (heading != AK_NO_HEADER) {
+        record->line = r->line;
+        record->raw = text;
+        pass_over(r);
+        r->trailing = false;
+        return AK_HEADER;
+    }
+    if (!says || (r->lines && !r->held))
+        return AK_MORE;
+    if (r->held)
+        return whole(r, buf, record);
+    r->bytes_broken += r->line_end - r->line_at;
+    enum ak_event event =
+        ak_record_broken(r, record, r->line, text, "a message of sacct's in place of a row", 0);
+    r->trailing = true;
+    ak_line_pass(r);
+    return event;
+}
+
 /* The current line, with what is pending. AK_MORE: it was taken, go on. */
 static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len, struct ak_record *record) {
     struct ak_slice text = ak_slice_of(r, buf, r->line_at, r->line_text);
@@ -216,6 +282,11 @@ static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len,
     bool comment = !blank && is_comment(r, text);
     bool fits =
         r->lines == 0 || (r->lines < AK_MAX_LINES && r->line_text - r->pending[r->first].at <= AK_MAX_RECORD);
+    if (r->fields && !blank) {
+        enum ak_event event = apart(r, buf, record);
+        if (event != AK_MORE)
+            return event;
+    }
     if (r->held)
         return held_line(r, buf, record, blank, comment, fits);
     if (r->lines == 0 && (blank || comment)) {

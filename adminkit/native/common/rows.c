@@ -164,7 +164,8 @@ static const char *const faults[] = {
 };
 
 static bool refuse(struct ak_rows *rows, int column, const char *why) {
-    snprintf(rows->reason, sizeof rows->reason, "column %d (%s): %s", column + 1,
+    int place = rows->place ? rows->place[column] : column;
+    snprintf(rows->reason, sizeof rows->reason, "column %d (%s): %s", place + 1,
              ak_kinds[rows->spec->column[column].kind].name, why);
     return false;
 }

@@ -234,7 +234,8 @@ struct ak_format {
 enum ak_event {
     AK_MORE,   /* all lines of the buffer are used up: release, read on, call again; at eof: the end */
     AK_RECORD, /* field[] is filled */
-    AK_BROKEN  /* `raw` is no record, `reason` says why */
+    AK_BROKEN, /* `raw` is no record, `reason` says why */
+    AK_HEADER  /* `raw` names the columns of what follows; with a `reason` that cannot be read */
 };
 
 struct ak_record {
@@ -246,6 +247,9 @@ struct ak_record {
     char reason[AK_REASON];
 };
 
+struct ak_fields; /* header.h */
+struct ak_layout;
+
 #define AK_CHUNK 8192
 
 /* All fields are private but `bytes_*`: input bytes that were in records, in broken text, in blank and
@@ -256,6 +260,8 @@ struct ak_reader {
     size_t columns, want; /* want: delimiters of a record */
     int free_one;
     bool first_free, hold_last;
+    const struct ak_fields *fields; /* the words of headers; NULL: every line is a record's */
+    struct ak_layout *layout;       /* of the last header */
     uint64_t bytes_records, bytes_broken, bytes_blank;
     /* marks: places of newlines and of the delimiter's first byte within the chunk at `chunk`; which are
      * newlines */
@@ -285,6 +291,10 @@ struct ak_reader {
 bool ak_reader_init(struct ak_reader *reader, const struct ak_spec *spec, const struct ak_format *format,
                     char *error, size_t error_size);
 
+/* From here on a header between the records is one, and fills `layout`, which is that of the text's
+ * beginning. */
+void ak_reader_heads(struct ak_reader *reader, const struct ak_fields *fields, struct ak_layout *layout);
+
 /* The next thing in buf[0..len), which holds the input from where the last release ended. `eof`: no more will
  * come. */
 enum ak_event ak_reader_next(struct ak_reader *reader, const char *buf, size_t len, bool eof,
@@ -296,7 +306,7 @@ size_t ak_reader_release(struct ak_reader *reader);
 
 /* ---- rows ---- */
 
-enum ak_verdict { AK_JOB, AK_STEP, AK_SKIPPED, AK_REJECTED };
+enum ak_verdict { AK_JOB, AK_STEP, AK_SKIPPED, AK_REJECTED, AK_HEADS };
 
 extern const char ak_step_alone[]; /* the reason where the step's job was rejected or is missing */
 
@@ -310,6 +320,7 @@ struct ak_rows {
     bool no_steps;        /* a step's row is refused */
     struct ak_slice seal; /* what stands behind the digits of each time; empty for none */
     const struct ak_known *known; /* NULL: no program has a name */
+    const int *place;             /* column of the spec -> of the text, for reasons; NULL: the same */
     struct ak_cell cell[AK_MAX_OUTPUTS];
     char reason[AK_REASON];
     uint32_t utf8, ambiguous; /* of the last row: bytes replaced, hours that occur twice */

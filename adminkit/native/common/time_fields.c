@@ -1,7 +1,7 @@
 /* time_fields.c - points in time. Local time is worked out from a zone's offsets, an hour at a time. */
 #include "fields.h"
 
-#define DATE ((size_t)19) /* characters of YYYY-MM-DDTHH:MM:SS */
+#define DATE ((size_t)19)       /* characters of YYYY-MM-DDTHH:MM:SS */
 #define LAST_EPOCH 253402300799 /* 9999-12-31T23:59:59Z */
 
 static int64_t days_since_1970(int year, int month, int day) {
@@ -22,7 +22,8 @@ static int fixed(const char *p, int n) {
     return value;
 }
 
-/* What stands behind a date and time: Z, +01, +0100 or +01:00, perhaps after a blank, in seconds east of UTC. */
+/* What stands behind a date and time: Z, +01, +0100 or +01:00, perhaps after a blank, in seconds east of UTC.
+ */
 static bool offset_of(struct ak_slice s, int64_t *east) {
     const char *p = s.s;
     size_t n = s.n;

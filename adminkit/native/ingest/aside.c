@@ -13,10 +13,10 @@ static bool begins(struct ak_slice s, const char *word, size_t n) {
 
 /* Whether the columns before `submitted` that name the job do so. A line of a user's command line with
  * delimiters in it looks as if it had columns, too. */
-static bool names_a_job(const struct ak_spec *spec, const char *delimiter, struct ak_slice raw) {
+static bool names_a_job(const struct ak_layout *layout, const char *delimiter, struct ak_slice raw) {
     const size_t size = strlen(delimiter);
     int named = 0;
-    for (int index = 0; index < spec->submitted; index++) {
+    for (int index = 0; index < layout->submitted; index++) {
         struct ak_slice field = {raw.s, 0};
         while (field.n < raw.n &&
                !begins((struct ak_slice){raw.s + field.n, raw.n - field.n}, delimiter, size))
@@ -25,7 +25,7 @@ static bool names_a_job(const struct ak_spec *spec, const char *delimiter, struc
             return false;
         char room[AK_NAME + AK_PADDING] = {0}; /* the readers look behind the end */
         struct ak_cell cell[6] = {0};
-        enum ak_kind kind = spec->column[index].kind;
+        enum ak_kind kind = layout->kind[index];
         if (kind == AK_JOBID || kind == AK_RAWID) {
             if (field.n > AK_NAME)
                 return false;
@@ -41,14 +41,14 @@ static bool names_a_job(const struct ak_spec *spec, const char *delimiter, struc
     return named > 0;
 }
 
-struct ak_slice ak_aside(const struct ak_spec *spec, const struct ak_format *format, const char *seal,
+struct ak_slice ak_aside(const struct ak_layout *layout, const struct ak_format *format, const char *seal,
                          struct ak_slice raw, char room[AK_MAX_RAW]) {
     const size_t delimiter = strlen(format->delimiter), sealed = strlen(seal);
     size_t n = 0, columns = 0;
-    bool cut = spec->submitted < 0;
+    bool cut = layout->submitted < 0;
     if (cut && !sealed)
         return raw;
-    if (!cut && !names_a_job(spec, format->delimiter, raw)) {
+    if (!cut && !names_a_job(layout, format->delimiter, raw)) {
         n = (size_t)snprintf(room, AK_MAX_RAW, "(%zu bytes, not kept)", raw.n);
         return (struct ak_slice){room, n};
     }
@@ -56,7 +56,7 @@ struct ak_slice ak_aside(const struct ak_spec *spec, const struct ak_format *for
         size_t step = 1;
         if (begins(s, format->delimiter, delimiter)) {
             step = delimiter;
-            if ((int)++columns == spec->submitted) {
+            if ((int)++columns == layout->submitted) {
                 cut = true;
                 break;
             }

@@ -36,6 +36,7 @@ struct ak_batches {
     struct ak_reader reader;
     struct ak_record record;
     struct ak_rows rows;
+    struct ak_layout layout; /* of the last header */
     struct slot slot[AHEAD];
     uint64_t next; /* batch for the caller */
     size_t left;   /* bytes at the front of the next buffer that belong to a record not yet read */
@@ -114,9 +115,16 @@ static bool add(struct ak_batches *b, struct slot *slot, enum ak_event event) {
         return false;
     struct ak_row *row = &slot->row[slot->batch.rows++];
     *row = (struct ak_row){.verdict = AK_REJECTED, .line = b->record.line, .raw = b->record.raw};
+    if (event == AK_HEADER) {
+        row->verdict = AK_HEADS;
+        ak_rows_broken(&b->rows);
+        return (row->reason = keep(slot, reason, strlen(reason) + 1)) != NULL;
+    }
     if (event == AK_BROKEN) {
         ak_rows_broken(&b->rows);
     } else {
+        if (b->options.fields)
+            ak_layout_apply(&b->layout, b->options.spec, &b->record);
         row->verdict = ak_rows_take(&b->rows, &b->record);
         row->repaired = b->record.repaired;
         row->utf8 = b->rows.utf8;
@@ -225,6 +233,11 @@ struct ak_batches *ak_batches_open(const struct ak_batches_options *options, cha
         goto no_memory;
     if (!ak_reader_init(&b->reader, options->spec, options->format, error, error_size))
         goto fail;
+    ak_layout_of_spec(&b->layout, options->spec, options->format->ends);
+    if (options->fields) {
+        ak_reader_heads(&b->reader, options->fields, &b->layout);
+        b->rows.place = b->layout.from;
+    }
     b->rows.want_jobs = options->want_jobs;
     b->rows.want_steps = options->want_steps;
     b->rows.no_steps = options->no_steps;

@@ -3,11 +3,12 @@
 #ifndef ADMINKIT_BATCH_H
 #define ADMINKIT_BATCH_H
 
-#include "sacct.h"
+#include "header.h"
 
 #define AK_BLOCK ((size_t)128 << 10) /* of input, for a batch: its cells stay in a processor's cache */
 
-/* A record, or what should have been one (AK_REJECTED: `reason` says why not). */
+/* A record, or what should have been one (AK_REJECTED: `reason` says why not), or a header (AK_HEADS: the
+ * columns of the rows behind it; with a `reason`, other than "", they cannot be read). */
 struct ak_row {
     enum ak_verdict verdict;
     bool repaired;
@@ -39,7 +40,8 @@ struct ak_batches_options {
     bool want_jobs, want_steps, no_steps; /* as in struct ak_rows, like the next two */
     struct ak_slice seal;
     const struct ak_known *known;
-    bool want_cells; /* else all rows share one place for cells: to count only */
+    const struct ak_fields *fields; /* the words of headers; NULL: there are none */
+    bool want_cells;                /* else all rows share one place for cells: to count only */
     bool thread;
 };
 

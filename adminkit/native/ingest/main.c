@@ -30,7 +30,9 @@ struct run {
     uint64_t count[AK_COUNTS];
     double started, reported;
     struct ak_known known;
-    const char *seal; /* "" for none */
+    struct ak_fields fields;
+    struct ak_layout layout; /* of the row that is being taken */
+    const char *seal;        /* "" for none */
     char aside[AK_MAX_RAW];
     char *reading; /* the options that decide what a text means */
     char error[AK_MESSAGE];
@@ -78,7 +80,7 @@ static bool reject(struct run *run, const struct ak_row *row, const char *reason
         ak_dump_rejected(line, reason);
     if (!run->stores)
         return true;
-    struct ak_slice kept = ak_aside(&run->spec, &run->options.format, run->seal, row->raw, run->aside);
+    struct ak_slice kept = ak_aside(&run->layout, &run->options.format, run->seal, row->raw, run->aside);
     return ak_store_reject(&run->store, line, reason, kept) || fail(run, run->store.error);
 }
 
@@ -114,9 +116,34 @@ static bool keep(struct run *run, const struct ak_row *row, const struct ak_cell
     return true;
 }
 
+/* The columns of the rows to come are others. False: they cannot be read, and run->error says why. */
+static bool take_header(struct run *run, const struct ak_row *row) {
+    struct ak_layout next, first;
+    char reason[AK_REASON];
+    size_t from = sizeof next.from[0] * (size_t)run->spec.columns;
+    if (*row->reason) {
+        snprintf(run->error, sizeof run->error, "line %llu: %s",
+                 (unsigned long long)(row->line + run->options.first_line - 1), row->reason);
+        return false;
+    }
+    if (ak_header_read(&run->fields, run->options.format.delimiter, row->raw, &next, reason) !=
+        AK_HEADER_READ)
+        return fail(run, "a header that was one is none"); /* the same text, so it cannot be */
+    bool same = next.columns == run->layout.columns && memcmp(next.from, run->layout.from, from) == 0;
+    run->count[AK_HEADERS] += !same;
+    run->layout = next;
+    ak_layout_of_spec(&first, &run->spec, run->options.format.ends);
+    same = next.columns == first.columns && memcmp(next.from, first.from, from) == 0;
+    ak_store_reads(&run->store, same ? (struct ak_slice){0} : row->raw);
+    return true;
+}
+
 static bool take(struct run *run, const struct ak_row *row, const struct ak_cell *cell) {
+    if (row->verdict == AK_HEADS)
+        return take_header(run, row);
     run->count[AK_ROWS]++;
     switch (row->verdict) {
+    case AK_HEADS:
     case AK_REJECTED:
         return reject(run, row, row->reason);
     case AK_SKIPPED:
@@ -200,6 +227,9 @@ static bool prepare(struct run *run) {
         return false;
     if (options->timezone && !ak_zone_set(&run->zone, options->timezone, run->error, sizeof run->error))
         return false;
+    if (options->fields && !ak_fields_parse(&run->fields, &run->spec, options->fields))
+        return fail(run, "--fields: not a list of fields");
+    ak_layout_of_spec(&run->layout, &run->spec, options->format.ends);
     if (options->gentle)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); /* threads take after this one */
     run->stores = !options->parse_only && !options->dump;
@@ -215,6 +245,7 @@ static bool prepare(struct run *run) {
         .no_steps = options->no_steps,
         .seal = {run->seal, strlen(run->seal)},
         .known = &run->known,
+        .fields = options->fields ? &run->fields : NULL,
         .want_cells = !options->parse_only,
         .thread = run->stores && may_thread(),
     };

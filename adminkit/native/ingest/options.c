@@ -48,6 +48,10 @@ static const char help[] =
     "  --no-steps         a step's row is set aside\n"
     "  --known LIST       for submitted: WORD=f:NAME (frameworks) and WORD=c:NAME (containers), with commas "
     "between\n"
+    "  --fields LIST      headers may stand between the records: NAME=N is the column N, from 0, of "
+    "--columns, "
+    "NAME=N:OTHER the same,\n"
+    "                     which is OTHER's where a header lacks NAME; NAME=KIND is a word of no column\n"
     "  --timezone ZONE    whose local time YYYY-MM-DDTHH:MM:SS is\n"
     "  --first-line N     the number of the first line, 1 by default\n"
     "  --fresh            the database is being built and nobody else's: no journal, one fsync at the end\n"
@@ -105,6 +109,7 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         {"--same-step-sql", &o->store.same_step_sql},
         {"--timezone", &o->timezone},
         {"--known", &o->known},
+        {"--fields", &o->fields},
         {"--reject-sql", &o->store.reject_sql},
         {"--insert-sql", &o->store.insert_sql},
         {"--insert-step-sql", &o->store.insert_step_sql},

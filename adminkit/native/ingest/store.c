@@ -30,6 +30,7 @@ const char *const ak_count_names[AK_COUNTS] = {
     [AK_BYTES_RECORDS] = "bytes_records",
     [AK_BYTES_BROKEN] = "bytes_broken",
     [AK_BYTES_BLANK] = "bytes_blank",
+    [AK_HEADERS] = "headers",
 };
 
 static bool run(struct ak_store *store, const char *sql) {
@@ -88,13 +89,18 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *reading) {
     store->outputs = outputs;
     store->job = (struct ak_table){.option = "--sql", .text = o->job_sql};
     store->step = (struct ak_table){.option = "--step-sql", .text = o->step_sql};
-    store->seed = fingerprint_text(fingerprint_text(fingerprint_text(0, reading), o->job_sql), o->step_sql);
+    store->first = fingerprint_text(fingerprint_text(fingerprint_text(0, reading), o->job_sql), o->step_sql);
+    store->seed = store->first;
     return run(store, "BEGIN IMMEDIATE") && ak_store_run_words(store, "--before", &o->before, NULL, 0) &&
            ak_rollup_open(store) &&
            prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
            prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
                          o->same_step_sql) &&
            ak_statement_prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
+}
+
+void ak_store_reads(struct ak_store *store, struct ak_slice how) {
+    store->seed = how.n ? ak_fingerprint(store->first, how.s, how.n) : store->first;
 }
 
 /* REFUSED where the error is the row's and the transaction goes on, else FAILED. */

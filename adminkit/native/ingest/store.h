@@ -28,6 +28,7 @@ enum ak_count {
     AK_BYTES_RECORDS,
     AK_BYTES_BROKEN,
     AK_BYTES_BLANK,
+    AK_HEADERS,
     AK_COUNTS
 };
 extern const char *const ak_count_names[AK_COUNTS];
@@ -79,8 +80,9 @@ struct ak_store {
     struct ak_statement reject;
     struct ak_rollup *rollup; /* NULL where none are kept */
     int outputs;
-    enum ak_stored last;    /* the last row's result, and the guess for the next one */
-    uint64_t seed;          /* of fingerprints: with other options or SQL all are different */
+    enum ak_stored last; /* the last row's result, and the guess for the next one */
+    uint64_t seed,
+        first; /* of fingerprints: with other options or SQL all are different; before any header */
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
 
@@ -90,6 +92,10 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
 /* BEGIN IMMEDIATE, the --before statements, and the others prepared for rows of `outputs` cells. `reading`
  * tells apart ways to read the same text. */
 bool ak_store_begin(struct ak_store *store, int outputs, const char *reading);
+
+/* The rows to come are read in another way, which `how` tells apart; of no bytes: as they were at the
+ * beginning. */
+void ak_store_reads(struct ak_store *store, struct ak_slice how);
 
 /* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is,
  * nor where --insert-sql has put it in. `text` is what it was read from, whose fingerprint is the
