@@ -236,6 +236,38 @@ FOLLOWS = [  # fields of the map, cells, columns, values, why
 ]  # fmt: skip
 
 
+SIZES = [  # text of TRES, cpus, mem, nodes, gpus, gpu_type, gpu_parts, why
+    ("cpu=8,mem=64G,node=2,gres/gpu=4,gres/gpu:a100=4", 8, 64 << 30, 2, 4, "a100", None, "as sacct writes them"),
+    ("billing=8,cpu=8,mem=1000M,node=1", 8, 1000 << 20, 1, 0, None, None, "no GPU"),
+    ("1=8,2=64000,4=1", 8, 64000 << 20, 1, 0, None, None, "numbers of slurmdbd's tables"),
+    ("1=8,4=1,1001=2", 8, None, 1, None, None, "?", "a number of the site's own, which may be GPUs"),
+    ("cpu=4,gres/shard=2", 4, None, None, 0, None, "shard=2", "a part of a GPU"),
+    ("", None, None, None, None, None, None, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("text", "cpus", "mem", "nodes", "gpus", "gpu_type", "parts", "why"), SIZES)
+def test_tres_in_a_cell_fill_the_columns_that_they_name(
+    run: Callable[..., str], text: str, cpus: object, mem: object, nodes: object, gpus: object, gpu_type: object,
+    parts: object, why: str,
+) -> None:  # fmt: skip
+    Path("f.toml").write_text(
+        'zone = "UTC"\n[fields]\njob_id_raw = "id"\nsubmit_time = "at"\nalloc_tres = "name"\nreq_tres = "who"'
+    )
+    run(table({"name": text, "who": text}), map="f.toml")
+    assert jobs("cpus, mem, nodes, gpus, gpu_type, gpu_parts") == [(cpus, mem, nodes, gpus, gpu_type, parts)], why
+    assert jobs("req_cpus, req_mem, req_nodes, req_gpus, req_gpu_parts") == [(cpus, mem, nodes, gpus, parts)], why
+
+
+def test_a_column_of_its_own_comes_before_tres_and_no_text_is_guessed_at(run: Callable[..., str]) -> None:
+    Path("f.toml").write_text(
+        'zone = "UTC"\n[fields]\njob_id_raw = "id"\nsubmit_time = "at"\nalloc_tres = "name"\ncpus = "spare"'
+    )
+    run(table({"name": "cpu=8,node=1", "spare": 6}, {"name": "8 CPUs", "spare": 1}), map="f.toml", code=3)
+    assert jobs("cpus, nodes") == [(6, 1)]
+    assert [reason for _, reason, _ in rejected()] == ["column 'name' (alloc_tres): '8 CPUs' is not TRES=AMOUNT"]
+
+
 @pytest.mark.parametrize(("fields", "cells", "columns", "value", "why"), FOLLOWS)
 def test_what_follows_from_other_columns(
     run: Callable[..., str], fields: str, cells: dict[str, object], columns: str, value: object, why: str

@@ -23,7 +23,23 @@ CODES: Final = ("exit_code", "exit_signal", "derived_exit_code")
 TIMES: Final = ("submit_time", "eligible_time", "start_time", "end_time")
 DURATIONS: Final = ("elapsed", "suspended", "cpu_time", "time_limit", "limit_original")
 SIZES: Final = ("req_mem", "mem", "max_rss", "disk_read", "disk_write")
-FIELDS: Final = ("job_id_raw", "state", "limit_source", "energy", *TEXTS, *COUNTED, *CODES, *TIMES, *DURATIONS, *SIZES)
+#: Texts that fill several columns.
+TRES: Final = ("alloc_tres", "req_tres")
+FIELDS: Final = (
+    "job_id_raw",
+    "state",
+    "limit_source",
+    "energy",
+    *TRES,
+    *TEXTS,
+    *COUNTED,
+    *CODES,
+    *TIMES,
+    *DURATIONS,
+    *SIZES,
+)
+#: Texts that fill several fields.
+TRES: Final = ("alloc_tres", "req_tres")
 #: A run's key: without them there is no row. The cluster may come from the command line.
 NEEDED: Final = ("job_id_raw", "submit_time")
 TABLES: Final = ("fields", "states")
@@ -128,7 +144,7 @@ class _Reader:
     def read(self, raw: Mapping[str, Any]) -> TableMap:
         self._known("key", raw, (*SETTINGS, *TABLES))
         fields = self._table(raw, "fields")
-        self._known("field", fields, FIELDS)
+        self._known("field", fields, (*FIELDS, *TRES))
         for missing in (name for name in NEEDED if name not in fields):
             raise self._wrong(f"[fields] lacks {missing}, so the rows have no key", f'{missing} = "their column"')
         sources = {name: self._source(name, value) for name, value in fields.items()}

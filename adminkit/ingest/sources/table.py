@@ -16,11 +16,13 @@ from adminkit.ingest.sources.mapping import (
     SIZES,
     TEXTS,
     TIMES,
+    TRES,
     FieldSource,
     TableMap,
     zone_of,
 )
 from adminkit.ingest.sources.table_row import follow, followed, read_words
+from adminkit.ingest.sources.table_tres import fill, filled, tres
 from adminkit.job import KEY, LIMIT_SOURCES
 
 #: Tried where neither the map nor the command line says it.
@@ -57,6 +59,7 @@ class RowReader:
     first_row: int | None
     cluster: str | None  # of rows that name no cluster
     missing: tuple[str, ...] = ()  # columns that follow from others
+    of_tres: tuple[str, ...] = ()  # columns that TRES fill
     array_of_key: bool = False  # the array's number is that of the job, where there is a task
     zeros: list[int] = field(default_factory=list)  # times for which 0 says nothing, but in a row of second 0
     texts: list[cells.Text] = field(default_factory=list)
@@ -117,6 +120,7 @@ class RowReader:
         if self.array_of_key and found["array_task"] is None:
             found["array_job"] = None
         read_words(found)
+        fill(found, self.of_tres)
         follow(found, self.missing)
 
     @property
@@ -152,7 +156,9 @@ def row_reader(table: TableMap, header: Sequence[str], cluster: str | None, time
     columns = dict.fromkeys((*KEY, "job_id", *fields))
     columns |= {_WITH[name]: None for name in fields if name in _WITH}
     reader.missing = followed(fields)
-    reader.columns = tuple(dict.fromkeys((*columns, *reader.missing)))
+    reader.of_tres = filled(fields)
+    every = dict.fromkeys((*columns, *reader.missing, *reader.of_tres))
+    reader.columns = tuple(name for name in every if name not in TRES)
     return reader
 
 
@@ -264,6 +270,8 @@ class _Planner:
 def _number(name: str, unit: str | None, table: TableMap) -> Convert:
     if name == "state":
         return cells.state(table.states)
+    if name in TRES:
+        return tres
     if name == "limit_source":
         return cells.one_of(LIMIT_SOURCES)
     if name in DURATIONS:

@@ -190,6 +190,10 @@ def _not_accounting(line: str, delimiter: str | None) -> UsageError:
         return UsageError(
             f"sacct's error message in place of rows: {shown}", "solve that first, then import its output"
         )
+    if line.lstrip().startswith(("{", "[")):
+        return UsageError(
+            f"JSON where text is expected: {shown}", "sacct -P writes text: sacct -a -X -D -P --format=JobID,JobIDRaw,…"
+        )
     if delimiter:
         return UsageError(
             f"no sacct header with delimiter {delimiter!r}: {shown}", "leave --delimiter out to have it found"
