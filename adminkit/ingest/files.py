@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Final, TypeVar
+from typing import IO, Final, TypeVar, cast
 
 from adminkit import actions
 from adminkit.config import Gpus
@@ -19,9 +19,11 @@ from adminkit.ingest.helper import Counts, OtherColumns, RunTwice, Statement, in
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
 from adminkit.ingest.nameless import without_forgotten
 from adminkit.ingest.rollups import with_rollups
+from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
 from adminkit.ingest.sources.sacct_fields import job_values, step_values
+from adminkit.ingest.sources.sacct_json import is_json
 from adminkit.ingest.sources.swf import binds, swf_values
 from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_columns
 from adminkit.ingest.spec import outputs
@@ -91,6 +93,8 @@ def import_stream(
     """As import_file, from an open stream."""
     start = stream.tell() if is_plain(stream) else 0
     head = _peek(stream)
+    if is_json(head):
+        return _import_json(wanted, stream, head, now, progress)
     names = named_columns(wanted.columns) if wanted.columns is not None else None
     layout = detect(head, names, wanted.delimiter)
     plain, size = is_plain(stream), _size(stream)
@@ -120,6 +124,28 @@ def import_stream(
             if used is not layout:
                 raise
             used, once = wide(layout), False
+
+
+def _import_json(
+    wanted: Import,
+    stream: IO[bytes],
+    head: bytes,
+    now: int,
+    progress: Callable[[Counts, int | None], None] | None,
+) -> tuple[Counts, Layout]:
+    """`sacct --json`, by way of the text that it stands for."""
+    if wanted.columns is not None or wanted.delimiter is not None:
+        raise UsageError("JSON names what it has, so neither --columns nor --delimiter goes with it", "leave both out")
+    layout, text = sacct_json.layout(), sacct_json.JsonText(stream, head)
+    reading = replace(_reading(layout, wanted, now), fields="", first_line=1)
+
+    def load(reading: Statement, target: Path) -> Counts:
+        tick = (lambda seen: progress(seen, None)) if progress else None
+        return _load(wanted, reading, layout, target, now, (cast("IO[bytes]", text), b""), tick)
+
+    if wanted.db.exists():
+        return _more(reading, wanted.db, None, load), layout
+    return _first(reading, wanted.db, load), layout
 
 
 def _more(reading: Statement, db: Path, rows: int | None, load: Callable[[Statement, Path], Counts]) -> Counts:

@@ -30,7 +30,6 @@ FIELDS: Final = (
     "state",
     "limit_source",
     "energy",
-    *TRES,
     *TEXTS,
     *COUNTED,
     *CODES,
@@ -38,8 +37,6 @@ FIELDS: Final = (
     *DURATIONS,
     *SIZES,
 )
-#: Texts that fill several fields.
-TRES: Final = ("alloc_tres", "req_tres")
 #: A run's key: without them there is no row. The cluster may come from the command line.
 NEEDED: Final = ("job_id_raw", "submit_time")
 TABLES: Final = ("fields", "states")
