@@ -34,6 +34,11 @@ _PROFILE: Final = re.compile(
     r"(?:^|[._-])(?:mig[._-]?)?((?:([1-9])c[._-]?)?([1-9])g[._-]?([0-9]+)gb)(?:[+._-](?:me|all|gfx))*\Z",
     re.IGNORECASE,
 )
+#: An item of GresUsed that is a part of GPUs.
+_SHARED: Final = re.compile(
+    r"(?:^|,)(?P<name>shard|mps):(?:(?P<kind>\(null\)|[^:(,]*[^:(,0-9][^:(,]*):)?(?P<count>[0-9]{1,15})"
+    r"(?:\((?P<inside>[^)]*)\))?(?=,|$)"
+)
 #: How many slices of MIG a GPU of this name has; 7 where a name is none of these.
 _SLICES_BY_NAME: Final = (
     (re.compile(r"(?<![a-z0-9])a30(?![0-9])"), 4),
@@ -135,6 +140,36 @@ def parse_gres(text: str) -> Gpus | None:
     if len(units) > 1:
         return None
     return Gpus(found["gpu"], found["shard"], found["mps"], units.pop() if units else "node")
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What of one kind of shards, or of MPS, is in use on a node. None: not said.
+
+    `taken`: shards, or per cent; `gpus`: GPUs that are cut; `cards`: (in use, in all) of each GPU.
+    """
+
+    taken: int | None
+    gpus: int | None
+    cards: tuple[tuple[int, int], ...] | None = None
+
+
+def parse_shared(text: str) -> dict[str, Shared]:
+    """GresUsed: `shard`, `shard:TYPE`, `mps` … -> what is in use.
+
+    Trap: 22.05 counts the GPUs, shard:(null):2(IDX:0-1); later releases count shards, shard:(null):5(3/4,2/4).
+    """
+    found = {}
+    for match in _SHARED.finditer(text):
+        kind, count, inside = match["kind"], int(match["count"]), match["inside"] or ""
+        if inside.startswith("IDX:"):
+            one = Shared(None if count else 0, count)
+        elif cards := tuple((int(used), int(of)) for used, of in re.findall(r"(\d+)/(\d+)", inside)):
+            one = Shared(count, sum(used > 0 for used, _ in cards), cards)
+        else:
+            one = Shared(count, None if count else 0)
+        found[match["name"] if kind in (None, "(null)") else f"{match['name']}:{kind}"] = one
+    return found
 
 
 def is_slice(kind: str) -> bool:

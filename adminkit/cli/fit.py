@@ -36,6 +36,10 @@ Tasks = Annotated[
 ]
 PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks of each node.")]
 NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs of each node.")]
+Gres = Annotated[
+    str | None,
+    typer.Option("--gres", metavar="LIST", help="Parts of a GPU of each node: shard:2, shard:TYPE:2, mps:50."),
+]
 CpuMem = Annotated[
     str | None, typer.Option("--mem-per-cpu", metavar="SIZE", help="Memory of a CPU, in place of --mem.")
 ]
@@ -80,6 +84,7 @@ def fit(
     ntasks: Tasks = None,
     ntasks_per_node: PerNode = None,
     gpus_per_node: NodeGpus = None,
+    gres: Gres = None,
     mem: Mem = None,
     mem_per_cpu: CpuMem = None,
     exclusive: Exclusive = False,
@@ -102,7 +107,7 @@ def fit(
 
     size: Size = {
         "queue": partition, "gpus": gpus, "nodes": nodes, "ntasks": ntasks, "ntasks_per_node": ntasks_per_node,
-        "gpus_per_node": gpus_per_node, "mem": mem, "mem_per_cpu": mem_per_cpu, "features": constraint,
+        "gpus_per_node": gpus_per_node, "gres": gres, "mem": mem, "mem_per_cpu": mem_per_cpu, "features": constraint,
         "licences": licenses, "time": time, "account": account, "qos": qos,
     }  # fmt: skip
     typed = cpus != 1 or exclusive or any(one is not None for one in size.values())

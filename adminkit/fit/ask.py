@@ -151,6 +151,8 @@ def _less(request: Request) -> Iterator[Request]:
             share = gpus / request.gpus
             yield _scaled(replace(request, gpus=gpus), share)
         return
+    if request.shares > 1:
+        yield from (replace(request, shares=shares) for shares in range(request.shares - 1, 0, -1))
     share = 0.5
     while request.cpus * share >= 1 or (request.mem or 0) * share >= 1 << 30:
         yield _scaled(request, share)

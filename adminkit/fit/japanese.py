@@ -171,6 +171,8 @@ def in_japanese(text: str) -> str:
     for shape, said in _SHAPES:
         if found := shape.fullmatch(text):
             words = found.groupdict()
+            if "kinds" in words:
+                words["kinds"] = re.sub(r"(\d+) of ([^,]+)", r"\2 \1", words["kinds"])
             if each := _EACH.get(words.get("each", ""), ""):
                 words["each"] = f" ({each})"
             return said.format(**words)

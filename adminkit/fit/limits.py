@@ -66,7 +66,7 @@ def _each(holder: Holder) -> Iterator[tuple[str, str, Bound]]:
 
 def total_of_node(need: Need) -> Total:
     """What a part of one node is in all."""
-    vector = Vector(need.cpus, max(0, need.mem), {UNTYPED: need.gpus})
+    vector = Vector(need.cpus, max(0, need.mem), {UNTYPED: need.gpus}, {need.share: need.shares} if need.shares else {})
     least = frozenset({"mem"} if need.mem < 0 else ())
     return Total(1, vector, vector, need.gpu_type if need.gpu_type != UNTYPED else None, need.seconds, least)
 
@@ -77,6 +77,8 @@ def _amounts(asked: Total, of: Vector, nodes: int) -> dict[str, int]:
     found = {"cpu": of.cpus, "mem": of.mem >> 20, "node": nodes, "gres/gpu": gpus}
     if asked.gpu_type:
         found[f"gres/gpu:{asked.gpu_type}"] = gpus
+    for share, many in of.shares.items():
+        found |= {f"gres/{name}": many for name in {share, share.partition(":")[0]}}
     return found | {f"license/{name}": many for name, many in asked.licences.items()}
 
 

@@ -106,7 +106,10 @@ def parts_of(request: Request, queue: RoomQueue, memory: bool) -> Parts:
     if memory and not mem and not mem_cpu:  # 0, and no default: all of the node's
         mem = ALL
     whole = queue.whole or request.exclusive
-    each = Need(cpus, mem or 0, request.gpus, request.gpu_type, limit, whole, (mem_cpu or 0) if whole else 0)
+    each = Need(
+        cpus, mem or 0, request.gpus, request.gpu_type, limit, whole, (mem_cpu or 0) if whole else 0,
+        request.share or "", request.shares,
+    )  # fmt: skip
     return Parts(
         request.nodes, request.tasks, request.per_node, each, mem_cpu or None, queue.max_mem_cpu, queue.max_cpus_node
     )
@@ -134,10 +137,10 @@ def total_of(request: Request, queue: RoomQueue, memory: bool) -> Total:
     if one.whole:
         least |= {"cpu", "mem", "gres/gpu"}
     kind = one.gpu_type if one.gpu_type != UNTYPED else None
-    each = Vector(one.cpus, one.mem, {UNTYPED: one.gpus})
-    gpus = {UNTYPED: one.gpus * nodes}
+    each = Vector(one.cpus, one.mem, {UNTYPED: one.gpus}, {one.share: one.shares} if one.shares else {})
+    gpus, shares = {UNTYPED: one.gpus * nodes}, {one.share: one.shares * nodes} if one.shares else {}
     licences: Mapping[str, int] = parse_asked(request.licences or "") or {}
-    return Total(nodes, Vector(cpus, mem, gpus), each, kind, one.seconds, frozenset(least), licences)
+    return Total(nodes, Vector(cpus, mem, gpus, shares), each, kind, one.seconds, frozenset(least), licences)
 
 
 def need_of_job(job: RoomJob) -> Need:
@@ -146,7 +149,8 @@ def need_of_job(job: RoomJob) -> Need:
     kind, many = kinds[0] if len(kinds) == 1 else (None, sum(number for _, number in kinds))
     seconds = job.time_limit or NEVER // 2
     whole = job.exclusive and not job.runs
-    return Need(job.each.cpus, job.each.mem, many, None if kind == UNTYPED else kind, seconds, whole)
+    share, shares = next(iter(job.each.shares.items()), ("", 0))
+    return Need(job.each.cpus, job.each.mem, many, None if kind == UNTYPED else kind, seconds, whole, 0, share, shares)
 
 
 def alike(need: Need, nodes: int) -> Parts:

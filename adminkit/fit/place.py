@@ -20,6 +20,7 @@ from adminkit.fit.timeline import NEVER, Timeline, Use, holds, less
 from adminkit.quote import quote
 from adminkit.slurm.features import parse_features
 from adminkit.slurm.room import READY, Room, RoomJob, RoomNode, RoomQueue, Vector
+from adminkit.slurm.shares import gpu_type, matching, of_whole
 
 Word = Literal["now", "later", "never", "unknown"]
 
@@ -240,14 +241,18 @@ def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
     """Running jobs until they end, what nobody shows for good, reservations whole."""
     line = Timeline(node, room.at)
     rest_cpus, rest_mem, gpus = node.taken.cpus, node.taken.mem, Counter(node.taken.gpus)
-    for job, part in _shares(node, runs, room.hidden > 0):
+    shares = Counter(node.taken.shares)
+    for job, part in with_cut(node, _shares(node, runs, room.hidden > 0)):
         ends = NEVER if job.ends is None else max(job.ends, room.at + _PAST)
         line.add(Use(room.at, ends, part))
         rest_cpus, rest_mem = rest_cpus - part.cpus, rest_mem - part.mem
         gpus.subtract(part.gpus)
+        shares.subtract(part.shares)
     left = sum(gpus.values())
     rest = Vector(max(0, rest_cpus), max(0, rest_mem), {k: n for k, n in gpus.items() if n > 0} if left > 0 else {})
-    if rest.cpus or rest.mem or rest.gpus:
+    if node.has.shares:
+        rest = replace(rest, shares={key: many for key, many in shares.items() if many > 0})
+    if rest.cpus or rest.mem or rest.gpus or rest.shares:
         line.add(Use(room.at, NEVER, rest))
     if node.power == "falling":  # given to nobody until it is down
         line.add(Use(room.at, NEVER if node.falls is None else room.at + node.falls, node.has))
@@ -255,6 +260,25 @@ def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
         if node.name in one.nodes:
             line.add(Use(one.starts, one.ends, node.has))
     return line
+
+
+def with_cut(node: RoomNode, parts: list[tuple[RoomJob, Vector]]) -> list[tuple[RoomJob, Vector]]:
+    """Each job's part with the GPU that its shards cut, and with the shards of its whole GPUs.
+
+    Which GPU a job's shards are of is not listed: the jobs that end last have one each, as many as are cut.
+    """
+    if not node.has.shares:
+        return parts
+    left, made = Counter(node.cut), []
+    for job, part in sorted(parts, key=lambda one: NEVER if one[0].ends is None else one[0].ends, reverse=True):
+        whole = replace(part, shares=of_whole(part.gpus, node.has.shares, node.has.gpus))
+        keys = [key for asked in part.shares for key in matching(asked, node.has.shares)]
+        if keys:
+            kind = gpu_type(keys[0], node.has.gpus)
+            holds_one, left[kind] = left[kind] > 0, left[kind] - 1
+            whole = replace(part, gpus={kind: 1} if holds_one else {}, shares={keys[0]: sum(part.shares.values())})
+        made.append((job, whole))
+    return made
 
 
 def _shares(node: RoomNode, runs: Sequence[RoomJob], hidden: bool) -> list[tuple[RoomJob, Vector]]:

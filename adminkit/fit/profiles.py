@@ -13,6 +13,7 @@ from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.fit.place import Board, by_vectors
 from adminkit.fit.request import Request, parse_mem, request, show_mem
 from adminkit.quote import quote
+from adminkit.slurm.shares import matching
 from adminkit.units import parse_duration
 
 SYSTEM_PROFILES: Final = Path("/etc/adminkit/profiles.toml")
@@ -28,7 +29,20 @@ _MOST: Final = 500
 _IMAGE: Final = re.compile(r"[A-Za-z0-9/._][A-Za-z0-9/._:@+-]{0,499}")
 #: As jupyter_client takes it. Trap: it becomes a word of the server's command line.
 _KERNEL: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
-_TEXTS: Final = ("partition", "mem", "time", "gpus", "account", "qos", "max_mem", "image", "kernel", "idle", "warn")
+_TEXTS: Final = (
+    "partition",
+    "mem",
+    "time",
+    "gpus",
+    "gres",
+    "account",
+    "qos",
+    "max_mem",
+    "image",
+    "kernel",
+    "idle",
+    "warn",
+)
 _COUNTS: Final = ("cpus", "max_cpus")
 _KEYS: Final = (*_TEXTS, *_COUNTS, "name", "modules")
 
@@ -86,7 +100,8 @@ def smaller_profiles(profiles: Sequence[Profile], than: Profile) -> list[Profile
     found = []
     for one in profiles:
         less = one.request
-        sizes = [(less.gpus, asked.gpus), (less.cpus, asked.cpus), (less.mem or 0, asked.mem or 0)]
+        most = asked.shares if less.share == asked.share else less.shares if less.gpus < asked.gpus else 0
+        sizes = [(less.gpus, asked.gpus), (less.shares, most), (less.cpus, asked.cpus), (less.mem or 0, asked.mem or 0)]
         if one.key != than.key and all(a <= b for a, b in sizes) and any(a < b for a, b in sizes):
             found.append(one)
     return sorted(found, key=lambda one: (-one.request.gpus, -one.request.cpus, -(one.request.mem or 0)))
@@ -133,6 +148,7 @@ def _crowded(profile: Profile, board: Board) -> Iterator[Problem]:
     worst: dict[str, tuple[float, str]] = {}
     for node in board.inside(queue) if queue is not None else ():
         parts = [(node.has.cpus, asked.cpus), (node.has.mem, asked.mem or 0), (sum(node.has.gpus.values()), asked.gpus)]
+        parts += [(node.has.shares[key], asked.shares) for key in matching(asked.share or "", node.has.shares)[:1]]
         copies = min(has // each for has, each in parts if each)
         for what, most, _ in _maxima(profile):
             has = node.has.cpus if what == "CPUs" else node.has.mem
@@ -166,7 +182,7 @@ def _profile(path: Path, key: str, raw: Any) -> Profile:
     try:
         asked = request(
             raw.get("partition"), raw.get("cpus", 1), raw.get("mem"), raw.get("gpus"), raw.get("time"),
-            raw.get("account"), raw.get("qos"),
+            raw.get("account"), raw.get("qos"), gres=raw.get("gres"),
         )  # fmt: skip
         max_mem = None if "max_mem" not in raw else parse_mem(raw["max_mem"])
         idle = _idle(raw.get("idle"), raw.get("warn"))

@@ -17,6 +17,9 @@ _TIME: Final = re.compile(
 )
 _MEMORY: Final = re.compile(r"(\d{1,9})([KMGT]?)B?", re.ASCII | re.IGNORECASE)
 _GPUS: Final = re.compile(r"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,63}):)?(\d{1,5})", re.ASCII)
+_SHARE: Final = re.compile(
+    r"((?:shard|mps)(?::[A-Za-z0-9_.+-]{0,63}[A-Za-z_.+-][A-Za-z0-9_.+-]{0,63})?):(\d{1,6})", re.ASCII
+)
 #: Names of queues, accounts, QOS: what Slurm takes, and no control character, comma or blank.
 _NAME: Final = re.compile(r"[A-Za-z0-9_.@+-]{1,100}", re.ASCII)
 #: What --constraint and --licenses take. What it means is read elsewhere.
@@ -51,6 +54,8 @@ class Request:
     exclusive: bool = False
     features: str | None = None
     licences: str | None = None
+    share: str | None = None  # shard, shard:TYPE, mps, mps:TYPE
+    shares: int = 0  # of each node, of one GPU of it
 
     @property
     def tasks(self) -> int:
@@ -72,6 +77,8 @@ class Request:
             found.append(f"--mem-per-cpu={self.mem_cpu // _MIB}M")
         if self.gpus:
             found.append(f"--{'gpus' if self.nodes == 1 else 'gpus-per-node'}={self.gpu_words}")
+        if self.shares:
+            found.append(f"--gres={self.share}:{self.shares}")
         if self.time_limit is not None:
             found.append(f"--time={self.time_limit // 60}")
         if self.account is not None:
@@ -97,6 +104,7 @@ class Request:
             parts.append(f"--ntasks-per-node {self.per_node}")
         if self.gpus:
             parts.append(f"--{'gpus' if self.nodes == 1 else 'gpus-per-node'} {self.gpu_words}")
+        parts += [f"--gres {self.share}:{self.shares}"] if self.shares else []
         parts.append(f"-c {self.cpus}")
         if self.mem is not None:
             parts.append(f"--mem {show_mem(self.mem)}")
@@ -129,6 +137,7 @@ def request(
     exclusive: bool = False,
     features: str | None = None,
     licences: str | None = None,
+    gres: str | None = None,
 ) -> Request:
     """From what was typed; on one node where neither nodes nor tasks are named. UsageError for what sbatch would not
     take, and for what is not judged here."""
@@ -142,6 +151,9 @@ def request(
             "--gpus of several nodes: how many each gets is Slurm's to choose, and is not judged here",
             "write --gpus-per-node",
         )
+    share, shares = parse_share(gres)
+    if shares and (gpus is not None or gpus_per_node is not None):
+        raise UsageError("GPUs and parts of one at once", "write --gpus, or --gres with shards or MPS")
     kind, number = parse_gpus(gpus if gpus_per_node is None else gpus_per_node)
     return Request(
         queue=_name("queue", queue),
@@ -159,6 +171,8 @@ def request(
         exclusive=exclusive,
         features=_word("--constraint", _FEATURES, features),
         licences=_word("--licenses", _LICENCES, licences),
+        share=share,
+        shares=shares,
     )
 
 
@@ -221,6 +235,19 @@ def parse_gpus(text: str | None) -> tuple[str | None, int]:
     match = _GPUS.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"no such number of GPUs: {quote(text)}", "write 2, or TYPE:2, as for sbatch")
+    return match[1], int(match[2])
+
+
+def parse_share(text: str | None) -> tuple[str | None, int]:
+    """shard:2, shard:a100:2, mps:50 -> shard, shard:a100 or mps, and the number."""
+    if text is None:
+        return None, 0
+    match = _SHARE.fullmatch(text.strip())
+    if match is None or int(match[2]) == 0:
+        raise UsageError(
+            f"no such --gres: {quote(text)}",
+            "write shard:2, shard:TYPE:2 or mps:50; whole GPUs are --gpus or --gpus-per-node",
+        )
     return match[1], int(match[2])
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from adminkit.fit.needs import Parts
 from adminkit.slurm.room import RoomNode
+from adminkit.slurm.site import UNTYPED
 
 #: What keeps a request from a node, the nearest to a start first.
 REASONS: Final = ("wakes", "priority", "reserved", "busy", "drained", "down", "hidden")
@@ -49,8 +50,13 @@ def largest(nodes: Sequence[RoomNode]) -> str:
     cpus = max(node.has.cpus for node in nodes)
     mem = max(node.has.mem for node in nodes) >> 20
     gpus = max(sum(node.has.gpus.values()) for node in nodes)
-    kinds = sorted({kind for node in nodes for kind in node.has.gpus})
-    return f"no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({', '.join(kinds[:8]) or 'none'})"
+    kinds: dict[str, int] = {}
+    for node in nodes:
+        for kind, many in (*node.has.gpus.items(), *node.has.shares.items()):
+            kinds[kind] = max(many, kinds.get(kind, 0))
+    typed = kinds.keys() - {UNTYPED}
+    listed = [f"{kinds[kind]} of {kind}" if typed else kind for kind in sorted(kinds)]
+    return f"no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({', '.join(listed[:8]) or 'none'})"
 
 
 def sentence(why: Mapping[str, int], fit: int) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.slurm.room import RoomNode, Vector
+from adminkit.slurm.shares import Shares, cards, gpu_type, matching, of_whole, per_gpu
 from adminkit.slurm.site import UNTYPED
 
 #: Epoch seconds that do not come.
@@ -16,8 +17,9 @@ NEVER: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a request takes of one node; `whole`: all its CPUs and memory, so that nothing else may be there, and
-    `mem_cpu` bytes have to be there for each of these CPUs."""
+    """What a request takes of one node; `shares`: shards or MPS of one GPU, of the kind `share`; `whole`: all its CPUs
+    and memory, so that nothing else may be there, and `mem_cpu` bytes have to be there for each of these CPUs.
+    """
 
     cpus: int
     mem: int
@@ -26,14 +28,19 @@ class Need:
     seconds: int
     whole: bool = False
     mem_cpu: int = 0
+    share: str = ""
+    shares: int = 0
 
     def on(self, node: RoomNode) -> Vector:
         """The same on this node: in whole cores; `mem` 0 with `whole` is all of it."""
         cpus = -(-self.cpus // node.threads) * node.threads
-        kind = self.gpu_type or UNTYPED
+        gpus: dict[str, int] = {self.gpu_type or UNTYPED: self.gpus} if self.gpus else {}
+        shares: Shares = of_whole(gpus, node.has.shares, node.has.gpus) if node.has.shares else {}
+        if self.shares and (keys := matching(self.share, node.has.shares)):
+            gpus, shares = {gpu_type(keys[0], node.has.gpus): 1}, {keys[0]: self.shares}
         if self.whole:
-            return Vector(max(cpus, node.has.cpus), max(self.mem, node.has.mem), {kind: self.gpus} if self.gpus else {})
-        return Vector(cpus, self.mem, {kind: self.gpus} if self.gpus else {})
+            return Vector(max(cpus, node.has.cpus), max(self.mem, node.has.mem), gpus, shares)
+        return Vector(cpus, self.mem, gpus, shares)
 
 
 def holds(free: Vector, need: Need, node: RoomNode) -> bool:
@@ -45,6 +52,8 @@ def holds(free: Vector, need: Need, node: RoomNode) -> bool:
         return False
     if need.whole and (node.has.cpus > free.cpus or max(node.has.mem, need.mem_cpu * node.has.cpus) > free.mem):
         return False
+    if need.shares:
+        return any(_shares(free, need.shares, key, node) for key in matching(need.share, node.has.shares))
     if not need.gpus:
         return True
     if need.gpus > sum(free.gpus.values()):
@@ -52,11 +61,32 @@ def holds(free: Vector, need: Need, node: RoomNode) -> bool:
     return need.gpu_type in (None, UNTYPED) or need.gpus <= free.gpus.get(need.gpu_type or "", 0)
 
 
+def _shares(free: Vector, many: int, key: str, node: RoomNode) -> bool:
+    """Whether one GPU has as many of them free for sure: one that is not cut, or one of those that are."""
+    each, left, kind = (
+        per_gpu(key, node.has.shares, node.has.gpus),
+        free.shares.get(key, 0),
+        gpu_type(key, node.has.gpus),
+    )
+    if many > each or many > left:
+        return False
+    uncut = sum(free.gpus.values())
+    uncut = uncut if kind == UNTYPED else min(uncut, free.gpus.get(kind, 0))
+    if uncut > 0:
+        return True
+    sure = -(-left // max(1, node.cut.get(kind, 0) or cards(key, node.has.gpus)))  # on the one that has the most
+    now = node.has.shares[key] - node.taken.shares.get(key, 0)
+    return many <= max(sure, node.widest.get(key, 0) if left >= now else 0)
+
+
 def less(free: Vector, used: Vector) -> Vector:
     """What is left. A node of types that is used without one is short of any: UNTYPED goes below zero."""
     gpus = Counter(free.gpus)
     gpus.subtract(used.gpus)
-    return Vector(free.cpus - used.cpus, free.mem - used.mem, dict(gpus))
+    if not free.shares:
+        return Vector(free.cpus - used.cpus, free.mem - used.mem, dict(gpus))
+    shares = {key: many - used.shares.get(key, 0) for key, many in free.shares.items()}
+    return Vector(free.cpus - used.cpus, free.mem - used.mem, dict(gpus), shares)
 
 
 @dataclass(frozen=True, slots=True)

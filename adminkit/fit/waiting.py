@@ -124,6 +124,7 @@ def _starts_without_shares(room: Room, job: RoomJob, shares: Shares) -> bool:
 def request_of(job: RoomJob) -> Request:
     """What the job asks for on each of its nodes."""
     kinds = [(kind, many) for kind, many in job.each.gpus.items() if many]
+    share, shares = next(iter(job.each.shares.items()), (None, 0))
     kind = kinds[0][0] if len(kinds) == 1 and kinds[0][0] != UNTYPED else None
     return Request(
         queue=job.queue.partition(",")[0],
@@ -131,6 +132,8 @@ def request_of(job: RoomJob) -> Request:
         mem=job.each.mem,
         gpus=sum(many for _, many in kinds),
         gpu_type=kind,
+        share=share,
+        shares=shares,
         time_limit=job.time_limit,
         account=job.account,
         qos=job.qos,

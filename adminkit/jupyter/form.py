@@ -44,7 +44,7 @@ def rows(offered: Sequence[Offered], language: str, *, hide: bool, limits: bool 
 def size(request: Request, language: str) -> str:
     """What a profile asks for, in words."""
     parts = [say("gpus", language, number=request.gpus, kind=f" ({request.gpu_type})" if request.gpu_type else "")]
-    parts = parts if request.gpus else []
+    parts = parts if request.gpus else [f"{request.share}:{request.shares}"] if request.shares else []
     parts.append(say("cpus", language, number=request.cpus))
     if request.mem:
         parts.append(f"{request.mem / (1 << 30):g} GiB")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from adminkit import gres
+from adminkit.gres import UNTYPED, Gpus, parse_gres
 from adminkit.slurm import bindings
 from adminkit.slurm.cluster import local_cluster, on, parse_limit
 from adminkit.slurm.keyvalue import given, names, number, records
 from adminkit.slurm.process import ask
-from adminkit.slurm.site import UNTYPED, SiteNode, SiteQueue
+from adminkit.slurm.site import SiteNode, SiteQueue
 
 Source = Literal["pyslurm", "scontrol"]
 
@@ -89,8 +88,8 @@ def parse_nodes(text: str) -> list[SiteNode]:
             name=words["NodeName"],
             cpus=number(words.get("CPUTot")),
             mem=None if (mem := number(words.get("RealMemory"))) is None else mem * _MIB,
-            gpus=parse_gres(given(words.get("Gres")) or ""),
-            gpu_shares=gpu_shares(given(words.get("Gres")) or ""),
+            gpus=gpus_of(given(words.get("Gres"))),
+            gpu_shares=shares_of(parse_gres(given(words.get("Gres")) or "")),
             features=names(words.get("AvailableFeatures")) or frozenset(),
             queues=names(words.get("Partitions")) or frozenset(),
             weight=number(words.get("Weight")),
@@ -99,25 +98,20 @@ def parse_nodes(text: str) -> list[SiteNode]:
     ]
 
 
-def gpu_shares(text: str) -> Mapping[str, int]:
-    """Of the same the shards and MPS that its GPUs are for: shard:a100:16 -> 16 of shard:a100."""
-    read = gres.parse_gres(text) or gres.Gpus()
-    counts = {"shard": read.shards, "mps": read.mps}
+def gpus_of(gres: str | None) -> Mapping[str, int]:
+    """gpu:8, gpu:a100:4(S:0-1),gpu:a100_3g.20gb:2,shard:8 -> how many GPUs of each type, each profile of MIG a type."""
+    found = parse_gres(gres) if gres else None
+    return found.types if found else {}
+
+
+def shares_of(gpus: Gpus | None) -> dict[str, int]:
+    """The shards and MPS of a text of GRES or TRES: shard:a100:16 -> 16 of shard:a100."""
+    if gpus is None:
+        return {}
+    both = (("shard", gpus.shards), ("mps", gpus.mps))
     return {
-        name if kind == UNTYPED else f"{name}:{kind}": count
-        for name, its in counts.items()
-        for kind, count in its.items()
+        name if kind == UNTYPED else f"{name}:{kind}": many
+        for name, kinds in both
+        for kind, many in kinds.items()
+        if many
     }
-
-
-def parse_gres(text: str) -> Mapping[str, int]:
-    """gpu:8, gpu:a100:4(S:0-1),gpu:v100:2,craynetwork:4 -> how many GPUs of each type."""
-    gpus: Counter[str] = Counter()
-    for item in text.split(","):
-        name, *rest = item.partition("(")[0].split(":")
-        if name != "gpu":
-            continue
-        count = number(rest[-1]) if rest else None
-        kinds = rest if count is None else rest[:-1]
-        gpus[kinds[0] if kinds else UNTYPED] += 1 if count is None else count
-    return dict(gpus)

@@ -12,18 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from adminkit.gres import parse_tres as parse_tres_gpus
 from adminkit.slurm.associations import parse_tres
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, names, number, records, settings
-from adminkit.slurm.partitions import gives_whole_nodes, is_up, parse_gres
+from adminkit.slurm.partitions import gives_whole_nodes, is_up, shares_of
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.power_saving import Power, Timeouts, parse_state, parse_timeouts, timeouts_of
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.shares import Shares, gpus_of_tres, node_gres
 from adminkit.slurm.show_config import show_config
-from adminkit.slurm.site import UNTYPED
 from adminkit.slurm.squeue import shape
 
 #: Seconds that slurmctld may take for each question; backfill holds its locks for two at a time.
@@ -38,16 +39,19 @@ MOST_JOBS: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An amount of what a node has: CPUs, bytes of memory, GPUs by type (site.UNTYPED without one)."""
+    """An amount of what a node has: CPUs, bytes of memory, GPUs by type (site.UNTYPED without one), shards and MPS."""
 
     cpus: int = 0
     mem: int = 0
     gpus: Mapping[str, int] = field(default_factory=dict)
+    shares: Shares = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RoomNode:
-    """A node. `away`: why it takes no new job, in one word of ours; "" where it does.
+    """A node. `taken`: GPUs that are cut into shards in use are taken, and so are the shards of GPUs that are taken.
+
+    `away`: why it takes no new job, in one word of ours; "" where it does.
 
     `wakes`: seconds in which one that is not up is so at the latest, once a job has it; `falls`: in which one that is
     on its way down can be given to a job. None: not known, or it is up.
@@ -63,6 +67,8 @@ class RoomNode:
     threads: int = 1  # CPUs of a core: a job gets whole cores
     features: frozenset[str] = frozenset()  # those that it has now
     features_else: frozenset[str] = frozenset()  # those that it could have after a reboot
+    cut: Mapping[str, int] = field(default_factory=dict)  # GPUs by type of which shards or MPS are in use
+    widest: Shares = field(default_factory=dict)  # the most that is free on a GPU that is cut, where Slurm says it
     power: Power = ""
     wakes: int | None = None
     falls: int | None = None
@@ -174,24 +180,27 @@ def parse_nodes(text: str) -> Iterator[RoomNode]:
     """`scontrol -o -d show node`."""
     for words in records(text, "NodeName"):
         state = parse_state(words.get("State", "UNKNOWN"))
+        gres = node_gres(words)
         special = (number(words.get("MemSpecLimit")) or 0) * _MIB
         yield RoomNode(
             name=words["NodeName"],
             has=Vector(
                 number(words.get("CPUEfctv")) or number(words.get("CPUTot")) or 0,
                 (number(words.get("RealMemory")) or 0) * _MIB - special,
-                parse_gres(given(words.get("Gres")) or ""),
+                gres.has,
+                gres.shares,
             ),
             taken=Vector(
                 number(words.get("CPUAlloc")) or 0,
                 (number(words.get("AllocMem")) or 0) * _MIB,
-                parse_gres(given(words["GresUsed"]) or "")
-                if "GresUsed" in words
-                else _gpus(words.get("AllocTRES", "")),
+                gres.taken,
+                gres.taken_shares,
             ),
             queues=names(words.get("Partitions")) or frozenset(),
             state=words.get("State", ""),
             away=state.away,
+            cut=gres.cut,
+            widest=gres.widest,
             power=state.power,
             reason=words.get("Reason", ""),
             threads=number(words.get("ThreadsPerCore")) or 1,
@@ -310,11 +319,12 @@ def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:
 
 def _share(tres: str, nodes: int) -> Vector:
     """A job's part of each of its nodes. GPUs of types count by type; without types as UNTYPED."""
-    amounts = parse_tres(tres)
+    amounts, held = parse_tres(tres), parse_tres_gpus(tres)
     return Vector(
         math.ceil(amounts.get("cpu", 0) / nodes),
         math.ceil(amounts.get("mem", 0) / nodes),
-        {name: math.ceil(many / nodes) for name, many in _gpus(tres).items()},
+        {name: math.ceil(many / nodes) for name, many in gpus_of_tres(tres).items()},
+        {key: math.ceil(many / nodes) for key, many in shares_of(held.held() if held else None).items()},
     )
 
 
@@ -324,11 +334,3 @@ def _even(tres: str, nodes: int) -> bool:
     return amounts.get("node", nodes) == nodes and not any(
         many % nodes for name, many in amounts.items() if name in ("cpu", "mem", "gres/gpu")
     )
-
-
-def _gpus(tres: str) -> dict[str, int]:
-    """Those of a list of TRES, by type where it has types. Trap: the types of all may be fewer than the GPUs."""
-    amounts = parse_tres(tres)
-    typed = {name.removeprefix("gres/gpu:"): many for name, many in amounts.items() if name.startswith("gres/gpu:")}
-    rest = amounts.get("gres/gpu", 0) - sum(typed.values())
-    return typed | ({UNTYPED: rest} if rest > 0 else {})

@@ -34,7 +34,8 @@ class Sleeping(Cluster):
                 lines[place] = line.replace("Gres=gpu:8", "Gres=gpu:2,shard:8")
             if line.startswith("PartitionName="):
                 own = f" ResumeTimeout={RESUME_DEBUG}" if line.startswith("PartitionName=debug ") else ""
-                lines[place] = line.replace("Nodes=ALL", "Nodes=n[1-3]" if not own else "Nodes=n3") + own
+                inside = "n3" if own else "n1" if line.startswith("PartitionName=gq-short ") else "n[1-3]"
+                lines[place] = line.replace("Nodes=ALL", f"Nodes={inside}") + own
         numbers = f"{CLOUD[0].removeprefix('compute')}-{CLOUD[-1].removeprefix('compute')}"
         lines += [
             f"NodeName=compute[{numbers}] NodeAddr=127.0.0.1 Port=1 CPUs=2 RealMemory=1000 State=CLOUD",
@@ -140,6 +141,29 @@ def test_a_node_on_its_way_down_is_to_be_woken_then(site: Sleeping) -> None:
     until("n3 to be woken", lambda: "POWERING_UP" in site.state("n3"), 30.0)
     site.wake("n3")
     site.wait(job, "COMPLETED")
+
+
+def test_a_gpu_is_whole_or_shards(site: Sleeping) -> None:
+    def said(*words: str) -> tuple[str, str]:
+        row, _ = fit(site, "--user", USER, "-p", "gq-short", "-t", "20", *words)
+        return row["verdict"], row["vectors"]
+
+    assert said("--gres", "shard:5") == ("never", "never"), "one job's shards are of one GPU"
+    assert said("--gres", "shard:4") == said("--gpus", "2") == ("now", "now")
+    for shards in (3, 2):
+        job = site.submit("sleep 900", "-p", "gq-short", f"--gres=shard:{shards}", "-t", "30", user=USER)
+        site.wait(job, "RUNNING")
+    assert said("--gres", "shard:2") == ("now", "now")
+    assert said("--gres", "shard:3") == ("later", "later"), "three are free, of two GPUs"
+    assert said("--gpus", "1") == ("later", "later"), "each GPU is cut"
+    (node,) = (one for one in ask.current().room.nodes if one.name == "n1")
+    assert (dict(node.cut), dict(node.taken.shares)) == ({"gpu": 2}, {"shard": 5})
+    fits = site.submit("sleep 900", "-p", "gq-short", "--gres=shard:2", "-t", "30", user=USER)
+    site.wait(fits, "RUNNING")
+    waits = site.submit("sleep 900", "-p", "gq-short", "--gres=shard:3", "-t", "30", user=USER)
+    until("it to wait", lambda: site.ask("squeue", "-h", "-j", str(waits), "-o", "%r") == "Resources", 60.0)
+    row, _ = fit(site, "--job", str(waits))
+    assert (row["verdict"], row["why"]) == ("later", "busy") and "--gres shard:3" in row["request"], row
 
 
 def test_a_cloud_s_nodes_that_are_not_shown_are_unknown(site: Sleeping) -> None:

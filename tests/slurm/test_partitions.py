@@ -147,8 +147,9 @@ def test_whether_a_queue_gives_whole_nodes_in_the_words_of_every_release(words: 
         ("gpu:a100:4(S:0-1),gpu:v100:2(S:1)", {"a100": 4, "v100": 2}),
         ("gpu:a100:4,gpu:a100:2", {"a100": 6}),
         ("craynetwork:4,gpu:h100:2", {"h100": 2}),
+        ("gpu:ampere:6(S:0-1),gpu:1g.10gb:28(S:0-1),shard:8", {"ampere": 6, "1g.10gb": 28}),
         ("", {}),
     ],
 )
 def test_gpus_of_a_node(text: str, gpus: dict[str, int]) -> None:
-    assert partitions.parse_gres(text) == gpus
+    assert partitions.gpus_of(text) == gpus
