@@ -15,6 +15,7 @@ from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
 from adminkit.stats.select import check_words, clusters, span
+from adminkit.stats.unsized import unsized
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import sees_others, whose
@@ -89,7 +90,7 @@ def findings(
     The last seven days unless --since says otherwise. With --queue only what is about queues.
     """
     from adminkit.feedback.site_findings import QUEUES
-    from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather
+    from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather, jobs_of
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
     path, kinds = find_trace(db, settings.db), [one.value for one in kind or Kind]
@@ -111,5 +112,6 @@ def findings(
         found = gather(trace, settings, scope, kinds)
         if most is None:
             most = 0 if format in (options.Format.JSON, options.Format.CSV) else MOST
-        made = findings_report(found, severity.value, scope, kinds, str(path), span(trace)[1], most)
+        counted = unsized(trace, jobs_of(trace, settings, scope))
+        made = findings_report(found, severity.value, scope, kinds, str(path), span(trace), most, counted)
     emit(made.dated(when.as_of), way)

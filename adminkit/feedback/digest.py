@@ -158,7 +158,7 @@ def _week_bars(weekly: Sequence[Week], due: DigestLetter | OperatorLetter, tz: t
 
 
 def _sum(parts: Any) -> Reserved:
-    gpu = node = 0.0
+    gpu = cpu = 0.0
     for part in parts:
-        gpu, node = gpu + part.gpu_seconds, node + part.node_seconds
-    return Reserved(gpu, node)
+        gpu, cpu = gpu + part.gpu_seconds, cpu + part.cpu_seconds
+    return Reserved(gpu, cpu)

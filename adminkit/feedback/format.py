@@ -25,8 +25,8 @@ _UNITS: Final = {
     "ja": {"d": "日", "h": "時間", "min": "分", "s": "秒", "gap": ""},
 }
 _HOURS: Final = {
-    "en": {"gpu": ("GPU-hour", "GPU-hours"), "node": ("node-hour", "node-hours"), "and": " and "},
-    "ja": {"gpu": ("GPU時間", "GPU時間"), "node": ("ノード時間", "ノード時間"), "and": "と"},
+    "en": {"gpu": ("GPU-hour", "GPU-hours"), "cpu": ("CPU-hour", "CPU-hours"), "and": " and "},
+    "ja": {"gpu": ("GPU時間", "GPU時間"), "cpu": ("CPU時間", "CPU時間"), "and": "と"},
 }
 _DATES: Final = {"en": "{0.day} {1} {0:%H:%M}", "ja": "{0.month}月{0.day}日 {0:%H:%M}"}
 _DAYS: Final = {"en": "{0.day} {1}", "ja": "{0.month}月{0.day}日"}
@@ -52,10 +52,10 @@ def duration(seconds: float, language: str) -> str:
     return unit["gap"].join(f"{value}{unit[name]}" for value, name in parts if value)
 
 
-def hours(gpu_seconds: float, node_seconds: float, language: str) -> str:
-    """41 GPU-hours, 3 node-hours, or both; 0.5 GPU-hours."""
+def hours(gpu_seconds: float, cpu_seconds: float, language: str) -> str:
+    """41 GPU-hours, 3 CPU-hours, or both; 0.5 GPU-hours."""
     word = _HOURS[language]
-    both = ((amount(gpu_seconds / 3600), "gpu"), (amount(node_seconds / 3600), "node"))
+    both = ((amount(gpu_seconds / 3600), "gpu"), (amount(cpu_seconds / 3600), "cpu"))
     shown = [one for one in both if one[0] != "0"] or both[:1]
     gap = _UNITS[language]["gap"]
     return str(word["and"]).join(f"{value}{gap}{word[name][value != '1']}" for value, name in shown)
@@ -157,7 +157,7 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
     """The filters of templates, by name."""
     return {
         "duration": lambda seconds: duration(seconds, language),
-        "hours": lambda reserved: hours(reserved.gpu_seconds, reserved.node_seconds, language),
+        "hours": lambda reserved: hours(reserved.gpu_seconds, reserved.cpu_seconds, language),
         "share": share,
         "energy": energy,
         "in_hours": lambda seconds: in_hours(seconds, language),

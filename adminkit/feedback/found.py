@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from adminkit.errors import AdminkitError
@@ -29,12 +30,17 @@ def sentences(one: Finding, templates: Templates) -> tuple[str, str]:
         written = templates.render("found.txt.j2", {"language": templates.language, "found": words})
     except AdminkitError:
         kind = KINDS.get(one.kind)
-        if kind is None or one.evidence.keys() >= kind.evidence.keys():
+        if kind is None or _all_of(one.evidence) >= _all_of(kind.evidence):
             raise
         # A number that the sentence needs is not known.
         written = "\n\n"
     said, _, advice = written.replace(format.NO_BREAK, " ").partition("\n\n")
     return (said.strip(), advice.strip()) if said.strip() else (_plain(one, words), one.advice)
+
+
+def _all_of(names: Iterable[str]) -> set[str]:
+    """A number in CPU-seconds stands for the same in GPU-seconds."""
+    return {name.removeprefix("cpu_") for name in names}
 
 
 def _plain(one: Finding, words: Found) -> str:

@@ -110,7 +110,7 @@ def _unused(run: Finished, array: Tasks | None) -> Reserved:
     seconds = sum(max(limit - elapsed, 0) for elapsed in (array.elapsed if array else [run.elapsed or 0]))
     if run.gpus:
         return Reserved(gpu_seconds=seconds * run.gpus)
-    return Reserved(node_seconds=seconds * max(run.nodes or 1, 1))
+    return Reserved(cpu_seconds=seconds * (run.cpus or 0))
 
 
 def _tasked(array: Tasks) -> Tasked:

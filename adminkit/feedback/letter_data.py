@@ -59,7 +59,7 @@ def worth_a_letter(settings: Config) -> Limits:
 
 
 def lost_enough(settings: Config) -> float:
-    """GPU-seconds, or node-seconds, that a job has to have lost for a letter about that."""
+    """GPU-seconds, 16 CPU-seconds for one, that a job has to have lost for a letter about that."""
     return settings.feedback.lost_hours * 3600
 
 
@@ -104,7 +104,7 @@ class Known:
 
     @property
     def lost_enough(self) -> float:
-        """GPU-seconds, or node-seconds, that a job has to have lost for a letter."""
+        """GPU-seconds, 16 CPU-seconds for one, that a job has to have lost for a letter."""
         return lost_enough(self._settings)
 
     def ended(self, due: JobLetter) -> Ended | None:

@@ -36,12 +36,13 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 def is_lost(run: Ended, least: float) -> bool:
     """Whether the letter about it is about what it lost.
 
-    An array's is where that is at least `least` GPU-seconds (node-seconds), and more than its tasks left unused.
+    An array's is where that is at least `least` GPU-seconds (16 CPU-seconds for one without GPUs), and more than its
+    tasks left unused.
     """
     if not run.is_array or run.lost == 0:
         return run.lost > 0
     mostly = run.completed == 0 or 2 * run.completed < run.tasks
-    return run.lost_units >= least and (mostly or run.lost_units > run.reserved - run.used)
+    return run.lost_weight >= least and (mostly or run.lost_units > run.reserved - run.used)
 
 
 def why_not(run: Ended, least: float, min_elapsed: int) -> str | None:
@@ -52,7 +53,7 @@ def why_not(run: Ended, least: float, min_elapsed: int) -> str | None:
         return "state"
     if run.interactive:
         return "interactive"
-    if run.lost_units < least or run.lost_units == 0:
+    if run.lost_weight < least or run.lost_units == 0:
         return "lost"
     return "short" if run.lost_elapsed < min_elapsed else None
 
@@ -84,13 +85,13 @@ def values(db: sqlite3.Connection, due: JobLetter, known: Known, runs: Sequence[
 def _lost(db: sqlite3.Connection, due: JobLetter, known: Known, runs: Sequence[LostRun]) -> Lost:
     worst = runs[0]
     unsaved = [one for one in runs if not one.saved]
-    gpu, node = (sum(part) for part in zip(*(one.reserved for one in unsaved), strict=True)) if unsaved else (0, 0)
+    gpu, cpu = (sum(part) for part in zip(*(one.reserved for one in unsaved), strict=True)) if unsaved else (0, 0)
     seconds = sum(one.elapsed for one in unsaved)
     lead = None if worst.ckpt_at is None or worst.end_time is None else max(worst.end_time - worst.ckpt_at, 0)
     return Lost(
         outcome=OUTCOMES[worst.state],
         elapsed=seconds if unsaved else None,
-        reserved=Reserved(gpu, node),
+        reserved=Reserved(gpu, cpu),
         outcomes=Counter(OUTCOMES[one.state] for one in runs).most_common(),
         worst=format.harmless(worst.job_id) if worst.elapsed > _MORE * seconds / max(len(unsaved), 1) else "",
         worst_elapsed=worst.elapsed,

@@ -220,7 +220,7 @@ def switched_on(db: sqlite3.Connection, cluster: str) -> int | None:
 
 
 def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, float]]:
-    """Letters about jobs, each with the GPU-seconds (node-seconds) that it is about."""
+    """Letters about jobs, each with how much it is about."""
     feedback, now = planner.feedback, planner.now
     habits = measured.habits(planner.db, counted(planner.settings, cluster, now - HABIT, now + 1))
     worth = []
@@ -242,16 +242,16 @@ def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, flo
 def stake(
     cluster: str, run: measured.Ended, habits: Mapping[int, measured.Habit], settings: Config
 ) -> tuple[str | None, float]:
-    """Why no letter is due about a run that ended, None where one is; and the GPU-seconds that it would be about."""
+    """Why no letter is due about a run that ended, None where one is; and how much it would be about."""
     least = lost_enough(settings)
     about_loss = why_not_lost(run, least, settings.feedback.min_elapsed)
     if about_loss is None:
-        return None, float(run.lost_units)
+        return None, run.lost_weight
     measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
     why = why_not(measure, worth_a_letter(settings))
     if why == "state" and run.lost:
         return about_loss, 0.0
-    return why, float(run.reserved - run.used)
+    return why, run.unused_weight
 
 
 def job_letter(cluster: str, run: measured.Ended, user: str, uid: int, to: tuple[str, str]) -> JobLetter:

@@ -106,7 +106,7 @@ def _digest(
 ) -> Iterator[PlannedLetter]:
     week = last_week(now, tz)
     filter = counted(settings, cluster, week.since, week.until, users)
-    unused = {user: sum(one[-1].unused) for user, one in weeks(db, filter, 1, by_user=True).items()}
+    unused = {user: one[-1].unused.weight for user, one in weeks(db, filter, 1, by_user=True).items()}
     active = sorted(due.active(db, filter), key=lambda one: (-unused.get(one[1], 0), one[0]))
     for uid, user, _ in active[:1]:
         yield PlannedLetter(

@@ -16,7 +16,7 @@ class Limits:
 
     jobs: int = 100  # that took it
     used_fraction: float = 0.25  # of it: who uses less was given far too much
-    unused: float = 100 * 3600.0  # unit-seconds
+    unused: float = 100 * 3600.0  # GPU-seconds, 16 CPU-seconds for one
 
 
 KIND: Final = Kind(
@@ -38,7 +38,7 @@ KIND: Final = Kind(
 
 
 def check(measure: QueueHabits, limits: Limits) -> list[Finding]:
-    """One finding of a queue of which enough jobs took the default."""
+    """One finding of a queue's jobs of one resource of which enough jobs took the default."""
     every, those = measure.everything, measure.at_default
     if measure.queue is None or those.jobs < limits.jobs or those.used_fraction is None:
         return []
@@ -46,7 +46,9 @@ def check(measure: QueueHabits, limits: Limits) -> list[Finding]:
         "jobs": every.jobs, "at_default": those.jobs, "share": those.jobs / every.jobs, "users": those.users,
         "default_limit": measure.default_limit, "used_fraction": those.used_fraction,
     }  # fmt: skip
-    long = those.used_fraction < limits.used_fraction and those.unused >= limits.unused
+    long = those.used_fraction < limits.used_fraction and measure.unused_weight(those) >= limits.unused
     subject = Subject(cluster=measure.cluster, queue=measure.queue)
     command = f"adminkit report accuracy --queue {shlex.quote(measure.queue)} --limit-source default" if long else ""
-    return [KIND.finding("long" if long else "fits", subject, evidence, Stake(those.unused), command)]
+    return [
+        KIND.finding("long" if long else "fits", subject, evidence, Stake.of(those.unused, measure.resource), command)
+    ]

@@ -16,7 +16,7 @@ class Limits:
 
     runs: int = 10  # that failed
     share: float = 0.5  # of all runs of the name
-    used: float = 3600.0  # unit-seconds that the failed ones took
+    used: float = 3600.0  # GPU-seconds, 16 CPU-seconds for one, that the failed ones took
 
 
 KIND: Final = Kind(
@@ -31,7 +31,8 @@ KIND: Final = Kind(
         "failed": "of these, FAILED or OUT_OF_MEMORY",
         "share": "failed / runs",
         "out_of_memory": "of those that failed, OUT_OF_MEMORY",
-        "used": "GPU-seconds, node-seconds without GPUs, of those that failed",
+        "used": "GPU-seconds, of those that failed",
+        "cpu_used": "CPU-seconds, of those without GPUs that failed",
         "completed_last": "epoch seconds, the last end of a run that completed",
     },
 )
@@ -40,13 +41,14 @@ KIND: Final = Kind(
 def check(measure: Failing, limits: Limits) -> list[Finding]:
     """One finding of a name that fails often and costs something."""
     share = measure.failed / measure.runs
-    if measure.failed < limits.runs or share < limits.share or measure.used < limits.used:
+    if measure.failed < limits.runs or share < limits.share or measure.used.weight < limits.used:
         return []
+    stake = Stake.both(measure.used)
     evidence: dict[str, float | None] = {
         "runs": measure.runs, "failed": measure.failed, "share": share, "out_of_memory": measure.out_of_memory,
-        "used": measure.used, "completed_last": measure.completed_last or None,
+        "used": stake.gpu_seconds, "cpu_used": stake.cpu_seconds, "completed_last": measure.completed_last or None,
     }  # fmt: skip
     subject = Subject(cluster=measure.cluster, user=measure.user, name=measure.job_name)
     verdict = "memory" if 2 * measure.out_of_memory > measure.failed else "failing"
     command = f"adminkit report states --user {shlex.quote(measure.user)}"
-    return [KIND.finding(verdict, subject, evidence, Stake(measure.used), command)]
+    return [KIND.finding(verdict, subject, evidence, stake, command)]

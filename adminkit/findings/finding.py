@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from adminkit.stats.weeks import Reserved
+
 #: good: keep it so. info: worth knowing, no more. warn: somebody can do better by the advice.
 Severity = Literal["good", "info", "warn"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("good", "info", "warn")
@@ -25,14 +27,29 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Stake:
-    """What a finding is about in GPU-seconds, in node-seconds where there are no GPUs.
+    """What a finding is about: GPU-seconds of runs with GPUs, CPU-seconds of runs without, or of unknown GPUs.
 
-    `low` and `high` are the 95 % interval of an estimate; None where the hours were added up and are no estimate.
+    None: no such run, or unknown. The two are never added up.
     """
 
-    unit_seconds: float
-    low: float | None = None
-    high: float | None = None
+    gpu_seconds: float | None = None
+    cpu_seconds: float | None = None
+
+    @classmethod
+    def of(cls, seconds: float, resource: str | None) -> Stake | None:
+        """Of runs of one resource of stats/weeks.py; None where it is unknown."""
+        return None if resource is None else cls(**{f"{resource}_seconds": seconds})
+
+    @classmethod
+    def both(cls, reserved: Reserved) -> Stake:
+        """Of runs of either resource. Where all are on GPUs, no CPUs are named, and the reverse."""
+        gpu, cpu = reserved
+        return cls(None if cpu and not gpu else gpu, cpu or None)
+
+    @property
+    def weight(self) -> float:
+        """One number to order findings by; it is never shown."""
+        return Reserved(self.gpu_seconds or 0, self.cpu_seconds or 0).weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +67,12 @@ class Finding:
     evidence: Mapping[str, float]
     advice: str  # a sentence without its full stop; empty where nothing is to be done
     command: str = ""
-    stake: Stake | None = None  # None: not known in these units
+    stake: Stake | None = None  # None: unknown, or no hours
 
     @property
     def at_stake(self) -> float:
-        """Unit-seconds by which findings are ordered; 0 where they are unknown."""
-        return self.stake.unit_seconds if self.stake else 0.0
+        """What findings are ordered by, in GPU-seconds; 0 where it is unknown. It is never shown."""
+        return self.stake.weight if self.stake else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +83,14 @@ class Verdict:
     advice: str = ""
 
 
+def of_resource(resource: str | None, **seconds: float) -> dict[str, float]:
+    """Evidence in GPU-seconds under its names, in CPU-seconds under cpu_NAME; of an unknown resource there is none."""
+    prefix = "cpu_" if resource == "cpu" else ""
+    return {} if resource is None else {f"{prefix}{name}": value for name, value in seconds.items()}
+
+
 #: What the description of a number begins with, before a comma or semicolon, where the number has a unit.
-UNITS: Final = ("seconds", "epoch seconds", "GPU-seconds", "byte-seconds", "year × 100 + month")
+UNITS: Final = ("seconds", "epoch seconds", "GPU-seconds", "CPU-seconds", "byte-seconds", "year × 100 + month")
 #: Numbers whose names begin so are shares of a whole.
 _SHARES: Final = ("share", "used_fraction", "accuracy", "change", "median", "p90")
 

@@ -55,4 +55,4 @@ def check(measure: QueueHabits, limits: Limits) -> list[Finding]:
     subject = Subject(cluster=measure.cluster, queue=measure.queue)
     verdict = "habit" if those.used_fraction < limits.used_fraction else "needed"
     command = "adminkit incentives compute" if verdict == "habit" else ""
-    return [KIND.finding(verdict, subject, evidence, Stake(those.unused), command)]
+    return [KIND.finding(verdict, subject, evidence, Stake.of(those.unused, measure.resource), command)]

@@ -54,4 +54,4 @@ def check(queue: QueueJobs, limits: Limits) -> list[Finding]:
     }  # fmt: skip
     subject = Subject(cluster=queue.cluster, queue=queue.queue)
     command = f"scontrol update PartitionName={shlex.quote(queue.queue)} MaxTime={enough // 60}"
-    return [KIND.finding("long", subject, evidence, Stake(queue.reserved_beyond(enough)), command)]
+    return [KIND.finding("long", subject, evidence, Stake(*queue.reserved_beyond(enough)), command)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict, of_resource
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -16,7 +16,7 @@ class Limits:
     jobs: int = 100  # fewer are an accident
     used_fraction: float = 0.5  # a queue that used less than this share of what it reserved
     well: float = 0.7  # from here on it does well
-    unused: float = 100 * 3600.0  # unit-seconds; less is not worth a rule
+    unused: float = 100 * 3600.0  # GPU-seconds, 16 CPU-seconds for one; less is not worth a rule
 
 
 KIND: Final = Kind(
@@ -30,25 +30,28 @@ KIND: Final = Kind(
     {
         "jobs": "that count",
         "users": "who submitted them",
-        "reserved": "GPU-seconds, node-seconds of jobs without GPUs: the sum of limits",
+        "reserved": "GPU-seconds, the sum of limits",
         "used": "GPU-seconds, the same of run times",
+        "cpu_reserved": "CPU-seconds, the sum of limits of jobs without GPUs",
+        "cpu_used": "CPU-seconds, the same of run times",
         "used_fraction": "used / reserved",
     },
 )
 
 
 def check(measure: QueueHabits, limits: Limits) -> list[Finding]:
-    """One finding of a queue with enough jobs."""
+    """One finding of a queue with enough jobs of one resource."""
     every = measure.everything
     if every.jobs < limits.jobs or every.used_fraction is None:
         return []
     verdict = "used" if every.used_fraction >= limits.well else "fair"
-    if every.used_fraction < limits.used_fraction and every.unused >= limits.unused:
+    if every.used_fraction < limits.used_fraction and measure.unused_weight(every) >= limits.unused:
         verdict = "unused"
     evidence = {
-        "jobs": every.jobs, "users": every.users, "reserved": every.reserved, "used": every.used,
+        "jobs": every.jobs, "users": every.users,
+        **of_resource(measure.resource, reserved=every.reserved, used=every.used),
         "used_fraction": every.used_fraction,
     }  # fmt: skip
     subject = Subject(cluster=measure.cluster, queue=measure.queue)
     command = "adminkit feedback preview" if verdict == "unused" else ""
-    return [KIND.finding(verdict, subject, evidence, Stake(every.unused), command)]
+    return [KIND.finding(verdict, subject, evidence, Stake.of(every.unused, measure.resource), command)]

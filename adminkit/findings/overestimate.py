@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict, of_resource
 from adminkit.stats.due import Ended, Habit
 
 
@@ -14,7 +14,7 @@ class Limits:
     """A share alone would write about minutes, a floor alone about every long job: both have to be met."""
 
     used_fraction: float = 0.5  # used less than this share of what was reserved
-    unused: float = 4 * 3600.0  # GPU-seconds left unused; node-seconds without GPUs
+    unused: float = 4 * 3600.0  # GPU-seconds left unused; without GPUs, 16 CPU-seconds for one
     min_elapsed: int = 600  # seconds
     well: float = 0.7  # of all that the user reserved lately: who does this well needs no letter per job
     habit_runs: int = 5  # fewer say nothing about a habit
@@ -37,9 +37,12 @@ KIND: Final = Kind(
         "tasks": "runs of the array; 1 for a single run",
         "elapsed": "seconds, of the longest",
         "req_limit": "seconds, the largest that was asked for",
-        "used": "GPU-seconds; node-seconds without GPUs",
+        "used": "GPU-seconds",
         "reserved": "GPU-seconds, the same that the limits reserved",
         "unused": "GPU-seconds, reserved - used",
+        "cpu_used": "CPU-seconds, of a run without GPUs",
+        "cpu_reserved": "CPU-seconds, the same that the limits reserved",
+        "cpu_unused": "CPU-seconds, cpu_reserved - cpu_used",
         "used_fraction": "used / reserved",
     },
 )
@@ -57,10 +60,11 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
         cluster=measure.cluster, user=run.user, name=run.job_name, run=f"{run.job_id_raw}@{run.submit_time}"
     )
     evidence = {
-        "tasks": run.tasks, "elapsed": run.elapsed, "req_limit": run.req_limit, "used": run.used,
-        "reserved": run.reserved, "unused": run.reserved - run.used, "used_fraction": run.used / run.reserved,
+        "tasks": run.tasks, "elapsed": run.elapsed, "req_limit": run.req_limit,
+        **of_resource(run.resource, used=run.used, reserved=run.reserved, unused=run.reserved - run.used),
+        "used_fraction": run.used / run.reserved,
     }  # fmt: skip
-    return [KIND.finding("overestimated", subject, evidence, Stake(run.reserved - run.used))]
+    return [KIND.finding("overestimated", subject, evidence, Stake.of(run.reserved - run.used, run.resource))]
 
 
 def why_not(measure: Measure, limits: Limits) -> str | None:
@@ -80,7 +84,7 @@ def why_not(measure: Measure, limits: Limits) -> str | None:
         return "short"
     if run.used >= limits.used_fraction * run.reserved:
         return "used_fraction"
-    if run.reserved - run.used < limits.unused:
+    if run.unused_weight < limits.unused:
         return "unused"
     if habit is not None and habit.runs >= limits.habit_runs and habit.used_fraction >= limits.well:
         return "well"

@@ -65,7 +65,7 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
             "jobs": len(which), "fit": share.jobs, "share": share.share, "share_low": share.low,
             "share_high": share.high, "max_limit": mine.max_limit, "other_limit": most,
         }  # fmt: skip
-        stake = Stake(mine.ran(which))
+        stake = Stake(*mine.ran(which))
         subject = Subject(cluster=mine.cluster, queue=mine.queue, name=other.queue)
         command = f"adminkit report accuracy --queue {shlex.quote(mine.queue)} --plot"
         return [KIND.finding("fits", subject, evidence, stake, command)]

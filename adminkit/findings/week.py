@@ -16,7 +16,7 @@ class Limits:
 
     moved: float = 0.05  # a share of the time asked for that moved by less is no news
     runs: int = 3  # fewer runs, of a week or a job name, are an accident
-    unused: int = 3600  # seconds of GPUs, or nodes; with less unused there is nothing to advise
+    unused: int = 3600  # GPU-seconds, 16 CPU-seconds for one; with less unused there is nothing to advise
     well: float = 0.5  # who used this share did well
     worst: int = 3  # job names with advice, at most
 
@@ -57,7 +57,8 @@ KIND: Final = Kind(
         "asked": "seconds, the sum of limits",
         "used_fraction": "used / asked",
         "used_fraction_before": "the same of the weeks before, together",
-        "unused": "GPU-seconds, and node-seconds of runs without GPUs, reserved and not used",
+        "unused": "GPU-seconds, reserved and not used",
+        "cpu_unused": "CPU-seconds, the same of runs without GPUs",
     },
 )
 
@@ -66,7 +67,7 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
     """First the trend, always; then praise; then the best job name, where there are several; then the worst first."""
     subject = Subject(cluster=measure.cluster, user=measure.user)
     evidence = _evidence(measure.this) | {"used_fraction_before": measure.before.used_fraction}
-    stake = Stake(sum(measure.this.unused))
+    stake = Stake.both(measure.this.unused)
     findings = [KIND.finding(_trend(measure.this, measure.before, limits), subject, evidence, stake)]
     if _did_well(measure.this, limits):
         findings.append(KIND.finding("praise", subject, evidence))
@@ -79,13 +80,14 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
 def _of_name(verdict: str, name: str, measure: Measure) -> Finding:
     subject = Subject(cluster=measure.cluster, user=measure.user, name=name)
     week = measure.names[name].week
-    return KIND.finding(verdict, subject, _evidence(week), Stake(sum(week.unused)))
+    return KIND.finding(verdict, subject, _evidence(week), Stake.both(week.unused))
 
 
 def _evidence(week: Week) -> dict[str, float | None]:
+    stake = Stake.both(week.unused)
     return {
         "runs": week.runs, "used": week.used, "asked": week.asked, "used_fraction": week.used_fraction,
-        "unused": sum(week.unused),
+        "unused": stake.gpu_seconds, "cpu_unused": stake.cpu_seconds,
     }  # fmt: skip
 
 
@@ -111,7 +113,7 @@ def _worst(names: Mapping[str | None, Name], limits: Limits) -> list[str]:
     """The job names that left most unused and used less than a good part, the worst first."""
 
     def unused(name: str) -> float:
-        return sum(names[name].week.unused)
+        return names[name].week.unused.weight
 
     fractions = {name: one.week.used_fraction for name, one in names.items() if name}
     bad = [

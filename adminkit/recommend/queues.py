@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.stats.queue_fit import QueueJobs, Share
+from adminkit.stats.queue_fit import Known, QueueJobs, Share
 
 #: Fewer jobs of a queue, or fewer that took its default, are no basis.
 LEAST_JOBS: Final = 100
@@ -23,10 +23,10 @@ class Cut:
     limit: int  # seconds
     longer: Share
     users: int  # whose jobs ran longer
-    unit_seconds: float  # that these ran
+    ran: Known  # by these
     restartable: int  # of these jobs, runs of their name have gone on from a checkpoint
     lowered: int  # jobs that asked for more
-    freed: float  # unit-seconds of limits above it
+    freed: Known  # of limits above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Move:
     max_limit: int  # seconds, of that queue
     share: Share
     users: int
-    unit_seconds: float  # that these jobs ran
+    ran: Known  # by these jobs
 
 
 @dataclass(frozen=True, slots=True)

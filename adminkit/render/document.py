@@ -61,6 +61,7 @@ class Document:
     sections: Sequence[Section]
     nothing: Sequence[tuple[str, str]] = ()
     notice: str = ""  # something that the reader has to know first
-    judged: bool = True  # there was something to find
+    none: str = ""  # what is said where there are no remarks
     pictured: Mapping[str, str] = field(default_factory=dict)
     say: Say | None = None
+    unknown: Sequence[str] = ()  # what is not known of the hours of remarks

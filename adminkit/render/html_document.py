@@ -78,13 +78,13 @@ def _findings(document: Document) -> str:
     lines = [*_opening("findings", words["findings"], words["findings_question"])]
     if remarks:
         lines.append(_remarks(remarks[:AT_ONCE], "remarks"))
-    elif document.judged:
-        lines.append(f"<p>{_text(words['no_findings'])}</p>")
+    elif document.none:
+        lines.append(f"<p>{_text(document.none)}</p>")
     if rest := remarks[AT_ONCE:]:
         more = _text(words["more_findings"].format(number=shown(len(rest))))
         lines.append(f"<details><summary>{more}</summary>{_remarks(rest, 'remarks')}</details>")
     if any(one.stake for one in remarks):
-        lines.append(f'<p class="note">{_text(words["stake_note"])}</p>')
+        lines += [f'<p class="note">{_text(note)}</p>' for note in (words["stake_note"], *document.unknown)]
     if document.good:
         lines.append(f"<h3>{_text(words['good'])}</h3>\n{_remarks(document.good, 'remarks good')}")
     return "\n".join([*lines, "</section>"])

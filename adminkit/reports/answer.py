@@ -10,6 +10,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
 from adminkit.render.report import Report
+from adminkit.reports.header import outside
 from adminkit.reports.spec import Query, ReportOptions, ReportSpec
 from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter, check_words, only_cluster
@@ -69,8 +70,15 @@ def answer_of(trace: sqlite3.Connection, spec: ReportSpec[Any], options: ReportO
     query = replace(query, filter=check_words(trace, filter))
     rolled_up = spec.from_rollups(trace, query) if spec.from_rollups and not options.exact else None
     if rolled_up is not None:
-        return spec.view(rolled_up, query).noted(ROLLED_UP)
-    return spec.view(spec.measure(trace, query), query)
+        return _looked(spec.view(rolled_up, query).noted(ROLLED_UP))
+    return _looked(spec.view(spec.measure(trace, query), query))
+
+
+def _looked(report: Report) -> Report:
+    """With a note where its window and the trace have no moment in common."""
+    meta = report.meta
+    missed = "" if meta.jobs or meta.span[0] is None else outside(meta.window, meta.span)
+    return report.noted(missed) if missed else report
 
 
 def job_filter(options: ReportOptions, settings: Config, now: int) -> Filter:

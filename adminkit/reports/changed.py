@@ -21,7 +21,7 @@ MEASURES: Final[Mapping[str, str]] = {
     "accuracy": "ratio",
     "used_fraction": "ratio",
     "unused_gpu_hours_a_day": "count",
-    "unused_node_hours_a_day": "count",
+    "unused_cpu_hours_a_day": "count",
     "wait_median": "seconds",
     "wait_p95": "seconds",
     "failed_share": "share",
@@ -29,7 +29,7 @@ MEASURES: Final[Mapping[str, str]] = {
 #: Pictures: the unit of the axis, and the measures that are its lines.
 PANELS: Final[Mapping[str, tuple[Any, Sequence[str]]]] = {
     "accuracy": ("ratio", ("accuracy", "used_fraction")),
-    "unused": ("hours", ("unused_gpu_hours_a_day", "unused_node_hours_a_day")),
+    "unused": ("hours", ("unused_gpu_hours_a_day", "unused_cpu_hours_a_day")),
     "wait": ("hours", ("wait_median", "wait_p95")),
     "jobs": ("count", ("jobs_a_day",)),
     "failed": ("share", ("failed_share",)),

@@ -49,7 +49,7 @@ def feedback_report(measured: Effect, filter: Filter, design: Design, database: 
         measured.runs,
         {},
         _notes(measured, design),
-        (None, None) if not measured.runs else measured.span,
+        measured.ends,
     )
     return Report(meta, FIELDS, rows if measured.lettered else [])
 
@@ -90,7 +90,11 @@ def _notes(measured: Effect, design: Design) -> list[str]:
         f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; with fewer than "
         f"{REPORT.users} users compared or {REPORT.others} others there is no verdict"
     )
-    notes.append("unused_hours: GPU-hours per week and user; node-hours for runs without GPUs")
+    notes.append(
+        "unused_hours: GPU-hours per week and user, of runs with GPUs"
+        if measured.on_gpus
+        else "unused_hours: CPU-hours per week and user; no run is known to have GPUs"
+    )
     return notes
 
 

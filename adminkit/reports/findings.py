@@ -19,12 +19,14 @@ from adminkit.findings.finding import SEVERITIES, Finding, Severity, Subject
 from adminkit.findings.registry import KINDS
 from adminkit.render.format import number, percent, plural, show
 from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.reports.header import outside
 from adminkit.stats import due
 from adminkit.stats.effect import Design
 from adminkit.stats.effect import effect as measure_effect
 from adminkit.stats.estimates import estimates
 from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter, by_window
+from adminkit.stats.unsized import Unsized
 from adminkit.stats.weeks import WEEK, Name, Week, names, weeks
 from adminkit.trace.outbox import find
 from adminkit.units import show_bytes, show_short, show_time
@@ -33,16 +35,17 @@ FIELDS: Final = (
     Field("severity", help="warn: somebody can do better; info; good"),
     Field("kind", help=", ".join(KINDS)),
     Field("verdict", help="a word of its kind"),
-    Field("at_stake", "hours", "GPU-hours at stake; node-hours of jobs without GPUs"),
+    Field("at_stake", "hours", "GPU-hours at stake"),
+    Field("at_stake_cpu", "hours", "CPU-hours at stake, of jobs without GPUs", quiet=True),
     Field("cluster", help="the cluster", quiet=True),
     Field("queue", help="the queue, of a finding about one"),
     Field("user", help="whose jobs; empty: everybody's"),
     Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that one; an image"),
     Field("run", help="job@submission; of an array its number and first submission"),
-    Field("at_stake_low", "hours", "where it is an estimate: the lower end of its 95 % interval", quiet=True),
-    Field("at_stake_high", "hours", "the upper end", quiet=True),
     Field("numbers", help="the numbers that were compared, for people", below=True),
-    Field("evidence", help="the same in base units: seconds, GPU-seconds, byte-seconds, shares", data=True),
+    Field(
+        "evidence", help="the same in base units: seconds, GPU-seconds, CPU-seconds, byte-seconds, shares", data=True
+    ),
     Field("advice", help="what to do about it", below=True),
     Field("command", help="a command that shows more, or acts", below=True),
 )
@@ -75,13 +78,28 @@ def gather(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequen
     return sorted(findings, key=lambda one: (-SEVERITIES.index(one.severity), -one.at_stake))
 
 
-def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> Iterator[Finding]:
+def jobs_of(db: sqlite3.Connection, settings: Config, scope: Scope) -> Filter:
+    """The jobs that findings about queues and users count."""
     usual = settings.report
     chosen = Filter(
         scope.clusters, scope.since, scope.until, queues=scope.queues, users=scope.users, states=usual.states,
         min_elapsed=usual.min_elapsed, checkpoint_code=settings.checkpoint.code,
     )  # fmt: skip
-    chosen = by_window(db, chosen)
+    return by_window(db, chosen)
+
+
+def unsized_notes(counted: Unsized) -> list[str]:
+    """What is not known of the hours of these jobs."""
+    notes = []
+    if counted.gpus:
+        notes.append(f"hours of {plural(counted.gpus, 'job')} of unknown GPUs are CPU-hours")
+    if counted.both:
+        notes.append(f"{plural(counted.both, 'job')} of unknown GPUs and CPUs: no hours of theirs are known")
+    return notes
+
+
+def _of_site(db: sqlite3.Connection, settings: Config, scope: Scope, kinds: Sequence[str]) -> Iterator[Finding]:
+    chosen = jobs_of(db, settings, scope)
     yield from of_queues(db, chosen, scope.now, kinds)
     yield from of_users(db, chosen, kinds, scope.measures)
 
@@ -92,11 +110,13 @@ def findings_report(
     scope: Scope,
     kinds: Sequence[str],
     database: str,
-    last: int | None = None,
+    ends: tuple[int | None, int | None] = (None, None),
     most: int = 0,
+    counted: Unsized | None = None,
 ) -> Report:
-    """A row for each finding of that severity or above, of each kind for the first `most`; 0: for all. `last`: the last
-    end of any job of the trace, None where no job ended: nothing found where nothing ended is no good news.
+    """A row for each finding of that severity or above, of each kind for the first `most`; 0: for all. `ends`: the
+    first and last end of the trace, None where no job ended: nothing found where nothing ended is no good news.
+    `counted`: the jobs whose hours are not known.
     """
     grave = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
     shown = _first(grave, most) if most else grave
@@ -105,10 +125,8 @@ def findings_report(
         notes.append(f"{plural(rest, 'finding')} with less at stake not shown: --most 0 shows all")
     if below := len(findings) - len(grave):
         notes.append(f"{plural(below, 'finding')} below {least} not shown: --severity good shows all")
-    if last is None or last < scope.since:
-        trace = "nor in the whole trace" if last is None else f"the last one of the trace did at {show_time(last)}"
-        look = "" if last is None else f": --as-of {show_time(last + 1)} looks at the days before it"
-        notes.insert(0, f"no job ended in this window, {trace}{look}")
+    if missed := outside((scope.since, scope.until), ends):
+        notes.insert(0, missed)
     elif not findings:
         notes.append("nothing found")
     window = f"from {show_time(scope.since)} until {show_time(scope.until)}"
@@ -118,6 +136,7 @@ def findings_report(
             filters[name] = ", ".join(words)
     if any(one.stake for one in shown):
         notes.append("hours at stake of different findings overlap: do not add them up")
+        notes += unsized_notes(counted or Unsized())
     meta = Meta("Findings", database, (scope.since, scope.until), scope.clusters, filters, None, {}, notes)
     return Report(meta, FIELDS, [_row(one) for one in shown])
 
@@ -135,27 +154,27 @@ def _first(findings: Sequence[Finding], most: int) -> list[Finding]:
 
 def _row(one: Finding) -> list[Cell]:
     subject, stake = one.subject, one.stake
-    ends = (stake.unit_seconds, stake.low, stake.high) if stake else (None, None, None)
-    hours = [None if end is None else end / 3600 for end in ends]
+    parts = (stake.gpu_seconds, stake.cpu_seconds) if stake else (None, None)
+    hours = [None if part is None else part / 3600 for part in parts]
     kind = KINDS[one.kind]
     numbers = ", ".join(
         f"{name.replace('_', ' ')} {_in_words(value, kind.unit(name))}" for name, value in one.evidence.items()
     )
     evidence = " ".join(f"{name}={_bare(value)}" for name, value in one.evidence.items())
     return [
-        one.severity, one.kind, one.verdict, hours[0], subject.cluster, subject.queue, subject.user, subject.name,
-        subject.run, *hours[1:], numbers, evidence, one.advice, one.command,
+        one.severity, one.kind, one.verdict, *hours, subject.cluster, subject.queue, subject.user, subject.name,
+        subject.run, numbers, evidence, one.advice, one.command,
     ]  # fmt: skip
 
 
 def _in_words(value: float, unit: str) -> str:
-    """A number of the evidence with what it is in; GPU-seconds as hours, which the table has."""
+    """A number of the evidence with what it is in; GPU- and CPU-seconds as hours, which the table has."""
     if unit == "seconds":
         return show_short(value)
     if unit == "epoch seconds":
         return show_time(round(value))
-    if unit == "GPU-seconds":
-        return f"{show(value / 3600, 'hours', None)} GPU-hours"
+    if unit in ("GPU-seconds", "CPU-seconds"):
+        return f"{show(value / 3600, 'hours', None)} {unit.removesuffix('seconds')}hours"
     if unit == "byte-seconds":
         return f"{show_bytes(round(value / 3600))}-hours"
     if unit == "year × 100 + month":
@@ -183,7 +202,7 @@ def _overestimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> li
             if not scope.users or run.user in scope.users:
                 habit = habits.get(run.uid) if run.uid is not None else None
                 findings += overestimate.check(overestimate.Measure(cluster, run, habit), limits)
-    return sorted(findings, key=lambda one: -one.evidence["unused"])
+    return sorted(findings, key=lambda one: -one.at_stake)
 
 
 def _estimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator[Finding]:

@@ -55,6 +55,20 @@ def header(
     )
 
 
+def outside(window: tuple[int | None, int | None], ends: tuple[int | None, int | None]) -> str:
+    """That no job of the trace ended in [since, until), and which option looks elsewhere; "" where one may have."""
+    (since, until), (first, last) = window, ends
+    if first is None or last is None:
+        return "no job ended in this window, nor in the whole trace"
+    if since is not None and last < since:
+        look = f"the last one of the trace did at {show_time(last)}: --as-of {show_time(last + 1)} looks at the days"
+        return f"no job ended in this window, {look} before it"
+    if until is not None and first >= until:
+        look = f"the first one of the trace did at {show_time(first)}: --until {show_time(last + 1)} takes in"
+        return f"no job ended in this window, {look} all of them"
+    return ""
+
+
 def ends_early(until: int | None, query: Query) -> list[str]:
     """The note of a window that was asked for beyond `until`, from which on nothing is known."""
     asked = query.filter.until

@@ -171,7 +171,7 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
 def _lost(runs: int, reserved: Reserved) -> list[str]:
     if not runs:
         return []
-    hours = [(reserved.gpu_seconds, "GPU-hours"), (reserved.node_seconds, "node-hours")]
+    hours = [(reserved.gpu_seconds, "GPU-hours"), (reserved.cpu_seconds, "CPU-hours")]
     said = " and ".join(f"{seconds / 3600:,.1f} {unit}" for seconds, unit in hours if seconds)
     return [
         f"{plural(runs, 'job')} ended at the limit, for want of memory or with a node that failed:"

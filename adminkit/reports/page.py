@@ -10,13 +10,8 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.feedback.format import NO_BREAK, amount
-from adminkit.feedback.found import found, sentences
-from adminkit.feedback.templates import Templates
-from adminkit.findings.finding import Finding
-from adminkit.findings.registry import KINDS
 from adminkit.quote import clean
-from adminkit.render.document import Document, Remark, Section
+from adminkit.render.document import Document, Section
 from adminkit.render.report import Pictures, Report, Trend
 from adminkit.reports.answer import answer_of, job_filter, query_of
 from adminkit.reports.catalogue import SPECS
@@ -28,7 +23,9 @@ from adminkit.reports.changed import (
     said,
     which_months,
 )
-from adminkit.reports.findings import Scope, gather
+from adminkit.reports.findings import Scope
+from adminkit.reports.header import outside
+from adminkit.reports.page_found import judge
 from adminkit.reports.page_notes import PICTURED
 from adminkit.reports.page_said import said_in, titled, translated
 from adminkit.reports.page_words import WORDS
@@ -44,11 +41,6 @@ from adminkit.units import show_time
 
 #: A page until now ends with the last full hour: the trace's rollups have whole hours.
 HOUR: Final = 3600
-#: Kinds about single runs and weeks: thousands in a year.
-SMALL: Final = ("overestimate", "estimate", "week")
-#: Findings that say that all is well and no more.
-DULL: Final = ("outbox",)
-
 #: Called after each part, with how many are done and how many there are.
 Tick = Callable[[int, int], None]
 
@@ -96,7 +88,11 @@ def page(
         chosen = check_words(db, _filter(settings, asked))
         known, ends = list(asked.cluster) or clusters(db), span(db)
         marks = changes(db, 0, chosen.until or asked.now, asked.cluster, asked.queue)
-        remarks, good = _remarks(db, settings, asked, chosen, known, measures)
+        scope = Scope(
+            since=chosen.since or 0, until=chosen.until or asked.now, now=asked.now, clusters=known, queues=asked.queue,
+            everybody=True, measures=measures,
+        )  # fmt: skip
+        judged = judge(db, settings, scope, asked.language)
         shown, earlier = marks[-MOST_MARKS:], max(len(marks) - MOST_MARKS, 0)
         made = Page(Document("", words, "", (), "", (), (), ()))
         sections = [_changed(db, chosen, str(path), asked, known, shown, earlier)]
@@ -119,9 +115,9 @@ def page(
             tick(number, len(specs) + 1)
     made.document = Document(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
-        _facts(path, asked, chosen, known, words), words["for_operators"], remarks, good, sections, nothing,
-        _notice(made.failures, ends, chosen, words), not _empty(ends, chosen),
-        {} if asked.language == "en" else PICTURED, said_in(asked.language),
+        _facts(path, asked, chosen, known, words), words["for_operators"], judged.bad, judged.good, sections, nothing,
+        _notice(made.failures, ends, chosen, words), "" if outside((chosen.since, chosen.until), ends) else judged.none,
+        {} if asked.language == "en" else PICTURED, said_in(asked.language), judged.notes,
     )  # fmt: skip
     return made
 
@@ -153,54 +149,12 @@ def _notice(failures: Sequence[Failure], ends: tuple[int | None, int | None], ch
     first, last = ends
     if first is None or last is None:
         return str(words["empty"])
-    if _empty(ends, chosen):
-        return str(words["outside"].format(first=_day(first), last=_day(last)))
+    if outside((chosen.since, chosen.until), ends):
+        word = "outside_before" if last < (chosen.since or 0) else "outside_after"
+        return str(words[word].format(first=_day(first), last=_day(last), after=show_time(last + 1)))
     if failures:
         return str(words["failures"].format(number=len(failures), names=", ".join(one.name for one in failures)))
     return ""
-
-
-def _empty(ends: tuple[int | None, int | None], chosen: Filter) -> bool:
-    """Whether the window and the trace have no moment in common."""
-    first, last = ends
-    return first is None or last is None or last < (chosen.since or 0) or first >= (chosen.until or 0)
-
-
-def _remarks(
-    db: sqlite3.Connection, settings: Config, asked: Asked, chosen: Filter, known: Sequence[str], measures: Measures
-) -> tuple[list[Remark], list[Remark]]:
-    """What could be better, and what goes well."""
-    scope = Scope(
-        since=chosen.since or 0, until=chosen.until or asked.now, now=asked.now, clusters=known, queues=asked.queue,
-        everybody=True, measures=measures,
-    )  # fmt: skip
-    templates = Templates(asked.language)
-    findings = gather(db, settings, scope, [kind for kind in KINDS if kind not in SMALL])
-    several = len(known) > 1
-    bad = [_remark(one, templates, several) for one in findings if one.severity == "warn"]
-    good = [_remark(one, templates, several) for one in findings if one.severity == "good" and one.kind not in DULL]
-    return bad, good
-
-
-def _remark(one: Finding, templates: Templates, several: bool) -> Remark:
-    words = WORDS[templates.language]
-    sentence, advice = sentences(one, templates)
-    if several and one.subject.cluster:
-        sentence = f"{clean(one.subject.cluster)}: {sentence}"
-    if advice:
-        advice = f"{advice[:1].upper()}{advice[1:]}{words['full_stop']}"
-    return Remark(sentence, _stake(one, words), advice, found(one).command.replace(NO_BREAK, " "))
-
-
-def _stake(one: Finding, words: Any) -> str:
-    stake = one.stake
-    if stake is None or stake.unit_seconds < 3600 / 20:
-        return ""
-    hours = amount(stake.unit_seconds / 3600)
-    if stake.low is None or stake.high is None:
-        return str(words["at_stake"].format(hours=hours))
-    low, high = amount(stake.low / 3600), amount(stake.high / 3600)
-    return str(words["at_stake_between"].format(hours=hours, low=low, high=high))
 
 
 def _changed(

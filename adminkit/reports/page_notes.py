@@ -164,8 +164,11 @@ NOTES: Final[Mapping[str, str]] = {
         "区間は利用者についてのブートストラップ ({n} 回、seed {n2}) です。比べる利用者が {n3} 人、"
         "相手が {n4} 人に満たなければ判定しません"
     ),
-    "unused_hours: GPU-hours per week and user; node-hours for runs without GPUs": (
-        "unused_hours: 利用者1人、1週間あたりの GPU時間。GPU のない実行ではノード時間"
+    "unused_hours: GPU-hours per week and user, of runs with GPUs": (
+        "unused_hours: 利用者1人、1週間あたりの GPU時間 (GPU のある実行のみ)"
+    ),
+    "unused_hours: CPU-hours per week and user; no run is known to have GPUs": (
+        "unused_hours: 利用者1人、1週間あたりの CPU時間。GPU があると知られている実行はありません"
     ),
     # soft-limits
     "needs: the run times of {c} that came to their own end (COMPLETED, TIMEOUT)": (

@@ -22,7 +22,7 @@ from adminkit.stats.select import clusters, left_out, select, snapshot, span
 from adminkit.units import show_duration, show_short
 
 if TYPE_CHECKING:
-    from adminkit.stats.queue_fit import Ints
+    from adminkit.stats.queue_fit import Ints, Known
 
 FIELDS: Final = (
     Field("queue", help="the queue"),
@@ -35,9 +35,11 @@ FIELDS: Final = (
     Field("longer_low", "share", "the lower end of its 95 % interval over users"),
     Field("longer_high", "share", "the upper end: at most the risk"),
     Field("users", "count", "users of the jobs that ran longer"),
-    Field("hours", "hours", "GPU-hours that these jobs ran; node-hours of jobs without GPUs"),
+    Field("hours", "hours", "GPU-hours that these jobs ran"),
+    Field("cpu_hours", "hours", "CPU-hours of those of these jobs that have no GPUs", quiet=True),
     Field("restartable", "count", "of these jobs, runs of the same name have gone on from a checkpoint"),
     Field("freed_hours", "hours", "GPU-hours of limits beyond the new maximum"),
+    Field("freed_cpu_hours", "hours", "CPU-hours of the same, of jobs without GPUs", quiet=True),
     Field("knee", "duration", "a longer limit grows faster than the share of jobs that end within it"),
     Field("default_limit", "duration", "the default, as it is"),
     Field("new_default", "duration", "the default that would do"),
@@ -55,7 +57,8 @@ MOVE_FIELDS: Final = (
     Field("share_low", "share", "the lower end of its 95 % interval over users"),
     Field("share_high", "share", "the upper end"),
     Field("users", "count", "users of these jobs"),
-    Field("hours", "hours", "GPU-hours that these jobs ran; node-hours of jobs without GPUs"),
+    Field("hours", "hours", "GPU-hours that these jobs ran"),
+    Field("cpu_hours", "hours", "CPU-hours of those of these jobs that have no GPUs", quiet=True),
     Field("cluster", help="its cluster", quiet=True),
 )
 #: A table of policy.toml.
@@ -107,26 +110,30 @@ def view(measured: Advised, query: Query) -> Report:
 
 def _row(one: QueueAdvice) -> list[Cell]:
     jobs, most, default = one.jobs, one.maximum, one.default
-    shown: list[Cell] = [None] * 9
+    shown: list[Cell] = [None] * 10
     if most:
         longer = most.longer
         shown = [
             most.limit, most.lowered, longer.jobs, longer.share, longer.low, longer.high, most.users,
-            most.unit_seconds / 3600, most.restartable,
+            *_hours(most.ran), most.restartable,
         ]  # fmt: skip
-    freed = most.freed / 3600 if most else None
+    freed = _hours(most.freed) if most else [None, None]
     given: list[Cell] = [default.limit, default.jobs, default.longer] if default else [None] * 3
     return [
-        jobs.queue, len(jobs.elapsed), jobs.max_limit, *shown, freed, one.knee, jobs.default_limit, *given, one.why,
+        jobs.queue, len(jobs.elapsed), jobs.max_limit, *shown, *freed, one.knee, jobs.default_limit, *given, one.why,
         jobs.cluster,
     ]  # fmt: skip
+
+
+def _hours(known: Known) -> list[Cell]:
+    return [None if seconds is None else seconds / 3600 for seconds in known]
 
 
 def _move(one: QueueAdvice, move: Move) -> list[Cell]:
     share = move.share
     return [
         one.jobs.queue, move.to, move.max_limit, share.jobs, share.share, share.low, share.high, move.users,
-        move.unit_seconds / 3600, one.jobs.cluster,
+        *_hours(move.ran), one.jobs.cluster,
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from adminkit.stats.lost import LOST, UNSAVED
 from adminkit.stats.select import CARRIED_ON, Filter, select
+from adminkit.stats.weeks import Reserved
 from adminkit.stats.window import SEEN
 from adminkit.trace.run_view import TOO_LONG
 
@@ -28,7 +29,7 @@ _SUMS: Final = f"""
     coalesce(max(elapsed) FILTER (WHERE {_BOUNDED}), 0), coalesce(max(req_limit) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(elapsed * size_units) FILTER (WHERE {_BOUNDED}), 0),
     coalesce(sum(req_limit * size_units) FILTER (WHERE {_BOUNDED}), 0),
-    max(interactive), max({_CHECKPOINT}),
+    max(coalesce(size_gpus, 0) > 0), max(interactive), max({_CHECKPOINT}),
     count(*) FILTER (WHERE {LOST}), coalesce(max(elapsed) FILTER (WHERE {UNSAVED}), 0),
     coalesce(sum(elapsed * size_units) FILTER (WHERE {UNSAVED}), 0)
 """
@@ -87,13 +88,32 @@ class Ended:
     bounded: int  # of these, with a limit
     elapsed: int  # seconds, of the longest
     req_limit: int  # seconds, the largest
-    used: int  # GPU-seconds; node-seconds without GPUs
+    used: int  # GPU-seconds; CPU-seconds without GPUs
     reserved: int
+    on_gpus: int  # 0, 1: any task
     interactive: int  # 0, 1: any task
     checkpoint: int  # 0, 1: any task
     lost: int  # runs that were ended before they were done: stats/lost.py
     lost_elapsed: int  # seconds, of the longest of these; this and the next of those that nothing says to have saved
-    lost_units: int  # GPU-seconds; node-seconds without GPUs
+    lost_units: int  # GPU-seconds; CPU-seconds without GPUs
+
+    @property
+    def resource(self) -> str:
+        """What these sums are of: gpu, cpu."""
+        return "gpu" if self.on_gpus else "cpu"
+
+    @property
+    def unused_weight(self) -> float:
+        """What was reserved and not used, as it compares with others', in GPU-seconds."""
+        return self._weight(self.reserved - self.used)
+
+    @property
+    def lost_weight(self) -> float:
+        """What was lost, likewise."""
+        return self._weight(self.lost_units)
+
+    def _weight(self, seconds: int) -> float:
+        return Reserved.of(seconds, self.resource).weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from adminkit.stats.select import Filter, select
+from adminkit.stats.select import Filter, select, span
 
 DAY: Final = 86_400
 Measure = Literal["accuracy", "unused_hours"]
@@ -38,7 +38,9 @@ GROUP BY uid
 """
 _DAYS: Final = f"""
 SELECT uid, submit_time / {DAY} AS submitted, end_time / {DAY} AS ended, count(*), total(elapsed * 1.0 / req_limit),
-    total(max(req_limit - elapsed, 0) * size_units)
+    total(CASE WHEN size_gpus > 0 THEN max(req_limit - elapsed, 0) * size_gpus END),
+    total(CASE WHEN coalesce(size_gpus, 0) = 0 THEN max(req_limit - elapsed, 0) * size_units END),
+    max(size_gpus > 0)
 FROM run WHERE """
 
 
@@ -64,7 +66,7 @@ class _Day(NamedTuple):
     ended: int
     runs: int
     ratios: float
-    unused: float  # GPU-seconds, node-seconds of runs without GPUs
+    unused: float  # GPU-seconds; of a cluster without runs on GPUs, CPU-seconds
 
 
 class _Sides(NamedTuple):
@@ -111,7 +113,9 @@ class Effect:
     others: int  # possible controls: users with runs and without a letter around some user's letter
     first: int | None  # the day of the first of these letters
     span: tuple[int, int]  # [since, until), epoch seconds, of the runs read
+    ends: tuple[int | None, int | None]  # the first and the last of the trace
     runs: int
+    on_gpus: bool = True  # unused hours are GPU-hours; else no run had GPUs, and they are CPU-hours
 
 
 def effect(
@@ -129,7 +133,7 @@ def effect(
     today = now // DAY
     due = {uid: day for uid, day in lettered.items() if day + design.days + design.settle < today}
     begin = min(due.values(), default=today) - design.days
-    days, runs = _days(db, chosen, begin)
+    days, runs, on_gpus = _days(db, chosen, begin)
     around: dict[int, dict[int, dict[Measure, _Sides]]] = {
         day: {uid: sides for uid, mine in days.items() if (sides := _sides(mine, day, design))}
         for day in sorted(set(due.values()))
@@ -142,20 +146,21 @@ def effect(
     everybody = {uid for pool in pools.values() for uid in pool}
     return Effect(
         changes, len(sent), len(lettered), len(lettered) - len(due), len(due) - len(mine), use_held, len(everybody),
-        min(lettered.values(), default=None), (begin * DAY, now), runs,
+        min(lettered.values(), default=None), (begin * DAY, now), span(db), runs, on_gpus,
     )  # fmt: skip
 
 
-def _days(db: sqlite3.Connection, chosen: Filter, begin: int) -> tuple[dict[int, list[_Day]], int]:
-    """Map each uid to its runs from the day `begin` on, summed by days of submission and end; and count them."""
+def _days(db: sqlite3.Connection, chosen: Filter, begin: int) -> tuple[dict[int, list[_Day]], int, bool]:
+    """Map each uid to its runs since the day `begin`, summed by days of submission and end; count them; and say
+    whether any had GPUs: then only these have unused hours."""
     counted = select(replace(chosen, since=None, until=None), limits=True)
     query = _DAYS + counted.where + " AND end_time >= :begin AND submit_time >= :begin AND uid IS NOT NULL"
+    rows = db.execute(query + " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", {**counted.params, "begin": begin * DAY}).fetchall()
+    on_gpus = any(row[-1] for row in rows)
     found: dict[int, list[_Day]] = defaultdict(list)
-    runs = 0
-    for uid, *row in db.execute(query + " GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", {**counted.params, "begin": begin * DAY}):
-        found[uid].append(_Day(*row))
-        runs += row[2]
-    return found, runs
+    for uid, submitted, ended, runs, ratios, gpu, cpu, _ in rows:
+        found[uid].append(_Day(submitted, ended, runs, ratios, gpu if on_gpus else cpu))
+    return found, sum(row[3] for row in rows), on_gpus
 
 
 def _sides(days: Sequence[_Day], letter: int, design: Design) -> dict[Measure, _Sides] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import blocks, grouped, numbered, split
+from adminkit.stats.weeks import Reserved
 from adminkit.trace.columns import Texts, columns
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ FAILED: Final = ("FAILED", "OUT_OF_MEMORY")
 _TEXTS: Final = ("cluster", "user", "job_name", "state")
 #: The last one: whether it was submitted alone. An array is one submission.
 _NUMBERS: Final = (
-    "coalesce(elapsed, 0)", "size_units", "coalesce(end_time, 0)", "submit_time",
-    "array_job IS NULL AND coalesce(het_offset, 0) = 0",
+    "coalesce(elapsed, 0)", "coalesce(size_units, 0)", "coalesce(size_gpus, 0) > 0", "coalesce(end_time, 0)",
+    "submit_time", "array_job IS NULL AND coalesce(het_offset, 0) = 0",
 )  # fmt: skip
 
 
@@ -33,7 +34,8 @@ class Names:
     job_name: Texts
     state: Texts
     elapsed: NDArray[Any]  # seconds, 0 for unknown
-    units: NDArray[Any]  # GPUs; nodes of a run without GPUs
+    units: NDArray[Any]  # GPUs; CPUs of a run without GPUs; 0: neither is known
+    on_gpus: NDArray[Any]  # 0, 1
     end_time: NDArray[Any]  # epoch seconds, 0 for unknown
 
 
@@ -50,7 +52,7 @@ class Submissions:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """A user's runs of one name. `used` is unit-seconds of those that failed."""
+    """A user's runs of one name. `used` is what those that failed took."""
 
     cluster: str
     user: str
@@ -58,7 +60,7 @@ class Failing:
     runs: int
     failed: int
     out_of_memory: int
-    used: float
+    used: Reserved
     completed_last: int  # epoch seconds, the last success's end; 0: none
 
 
@@ -78,9 +80,11 @@ def runs(db: sqlite3.Connection, chosen: Filter) -> tuple[Names, Submissions]:
     """The runs that `chosen` takes, in one scan. Some 20 bytes of each are kept, 12 of these by the second."""
     selection = select(chosen, limits=False)
     rest = f"FROM run WHERE user IS NOT NULL AND {selection.where}"
-    texts, (elapsed, units, end_time, *more) = columns(db, _TEXTS, _NUMBERS, rest, selection.params)
+    texts, (elapsed, units, on_gpus, end_time, *more) = columns(db, _TEXTS, _NUMBERS, rest, selection.params)
     cluster, user, job_name, state = texts
-    return Names(cluster, user, job_name, state, elapsed, units, end_time), Submissions(cluster, user, elapsed, *more)
+    return Names(cluster, user, job_name, state, elapsed, units, on_gpus, end_time), Submissions(
+        cluster, user, elapsed, *more
+    )
 
 
 def failing(of: Names, least: int, share: float) -> list[Failing]:
@@ -93,21 +97,31 @@ def failing(of: Names, least: int, share: float) -> list[Failing]:
         for names in (FAILED, ("OUT_OF_MEMORY",), ("COMPLETED",))
     )
     failed, no_memory, last = np.zeros((3, len(keys)), np.int64)
-    used = np.zeros(len(keys))
+    used = np.zeros((2, len(keys)))
     for block in blocks(len(number)):
         mine, state = number[block], of.state.codes[block]
         seconds = of.elapsed[block].astype(np.float64) * of.units[block]
         failed += np.bincount(mine, bad[state], len(keys)).astype(np.int64)
         no_memory += np.bincount(mine, memory[state], len(keys)).astype(np.int64)
-        used += np.bincount(mine, seconds * bad[state], len(keys))
+        for total, its in zip(used, (of.on_gpus[block] > 0, of.on_gpus[block] == 0), strict=True):
+            total += np.bincount(mine, seconds * bad[state] * its, len(keys))
         np.maximum.at(last, mine, of.end_time[block] * good[state])
     many = numbered(number, len(keys))
     found = [
-        Failing(cluster, user, name, int(many[k]), int(failed[k]), int(no_memory[k]), float(used[k]), int(last[k]))
+        Failing(
+            cluster,
+            user,
+            name,
+            int(many[k]),
+            int(failed[k]),
+            int(no_memory[k]),
+            Reserved(*used[:, k].tolist()),
+            int(last[k]),
+        )
         for k, (cluster, user, name) in enumerate(keys)
         if name is not None and failed[k] >= max(least, share * many[k])
     ]
-    return sorted(found, key=lambda one: (-one.used, one.cluster, one.user, one.job_name))
+    return sorted(found, key=lambda one: (-one.used.weight, one.cluster, one.user, one.job_name))
 
 
 def floods(of: Submissions, least: int) -> list[Flood]:

@@ -29,7 +29,7 @@ _ONE_FAILURE: Final = 600
 _PUT_BACK: Final = 86_400
 
 _FIELDS: Final = """job_id_raw, submit_time, coalesce(job_id, job_id_raw), array_task, state, elapsed, end_time,
-    size_gpus, size_units, size_nodes, coalesce(mem, req_mem), max_rss, node_list, ckpt_at, ckpt_heard"""
+    size_gpus, coalesce(size_units, 0), size_nodes, coalesce(mem, req_mem), max_rss, node_list, ckpt_at, ckpt_heard"""
 _RUN: Final = f"SELECT {_FIELDS} FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND {LOST}"
 _TASKS: Final = f"""
 SELECT {_FIELDS} FROM run
@@ -74,7 +74,7 @@ class LostRun(NamedTuple):
     elapsed: int  # seconds
     end_time: int | None
     gpus: int | None
-    units: int  # GPUs, or nodes of a run without
+    units: int  # GPUs, or CPUs of a run without; 0: neither is known
     nodes: int | None
     mem: int | None  # that it had, else asked for
     max_rss: int | None  # the largest peak of any task
@@ -91,7 +91,7 @@ class LostRun(NamedTuple):
     def reserved(self) -> Reserved:
         """What it had reserved while it ran."""
         seconds = self.elapsed * self.units
-        return Reserved(gpu_seconds=seconds) if self.gpus else Reserved(node_seconds=seconds)
+        return Reserved(gpu_seconds=seconds) if self.gpus else Reserved(cpu_seconds=seconds)
 
 
 class Had(NamedTuple):
@@ -168,9 +168,9 @@ def lost_week(
     """By user, of those who lost something in runs that ended in [since, until)."""
     found: dict[str, LostWeek] = {}
     query = _WEEK.format(users=", ".join("?" * len(users)))
-    for user, state, runs, gpu, node in db.execute(query, (since, until, cluster, *users)):
+    for user, state, runs, gpu, cpu in db.execute(query, (since, until, cluster, *users)):
         before = found.get(user, LostWeek({}, Reserved()))
-        reserved = Reserved(before.reserved.gpu_seconds + gpu, before.reserved.node_seconds + node)
+        reserved = Reserved(before.reserved.gpu_seconds + gpu, before.reserved.cpu_seconds + cpu)
         found[user] = LostWeek({**before.runs, state: runs}, reserved)
     return found
 

@@ -36,7 +36,7 @@ FAILED: Final = ("FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL")
 #: Of a run that ended; {counts} stands for whether it counts.
 _NUMBERS: Final = (
     "end_time", "{counts}", LIMITED, "elapsed", "coalesce(req_limit, 0)", "coalesce(size_gpus, -1)",
-    "coalesce(size_units, 1)", f"coalesce(state IN ({', '.join(map(repr, FAILED))}), 0)",
+    "coalesce(size_units, 0)", f"coalesce(state IN ({', '.join(map(repr, FAILED))}), 0)",
 )  # fmt: skip
 
 
@@ -51,8 +51,9 @@ class Month:
     used: float = 0.0  # seconds
     reserved: float = 0.0  # seconds
     gpu_seconds_unused: float = 0.0
-    node_seconds_unused: float = 0.0  # of jobs without GPUs
+    cpu_seconds_unused: float = 0.0  # of jobs without GPUs, or of unknown GPUs
     sized: int = 0  # of the limited ones, of known GPUs: what was unused is theirs
+    cpu_sized: int = 0  # of the limited ones, on GPUs or of known CPUs: the CPU-hours are theirs
     ended: int = 0  # runs, however they ended
     failed: int = 0
     waited: int = 0  # jobs that started and had waited for the queue alone
@@ -67,7 +68,7 @@ class Month:
             "accuracy": self.ratios / self.limited if known else None,
             "used_fraction": self.used / self.reserved if known and self.reserved else None,
             "unused_gpu_hours_a_day": self._a_day(self.gpu_seconds_unused) if known and self.sized else None,
-            "unused_node_hours_a_day": self._a_day(self.node_seconds_unused) if known and self.sized else None,
+            "unused_cpu_hours_a_day": self._a_day(self.cpu_seconds_unused) if known and self.cpu_sized else None,
             "wait_median": self.wait_median if enough else None,
             "wait_p95": self.wait_p95 if enough else None,
             "failed_share": self.failed / self.ended if self.ended >= LEAST_JOBS else None,
@@ -140,14 +141,15 @@ def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month
     month = months_of(at)
     del at  # a column of ten million runs is 40 MB
     number, keys = grouped(cluster, month)
-    sums = np.zeros((10, len(keys)))
+    sums = np.zeros((11, len(keys)))
     for block in blocks(len(number)):
         for total, column in zip(sums, _columns(*(one[block].astype(np.float64) for one in rest)), strict=True):
             add(total, number[block], column)
-    for (of, name), (jobs, limited, sized, runs, failed, *seconds) in zip(keys, sums.T.tolist(), strict=True):
+    for (of, name), (jobs, limited, sized, cpus, runs, failed, *seconds) in zip(keys, sums.T.tolist(), strict=True):
         one = found[of][place[name]]
-        one.jobs, one.limited, one.sized, one.ended, one.failed = map(int, (jobs, limited, sized, runs, failed))
-        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.node_seconds_unused = seconds
+        one.jobs, one.limited, one.sized, one.cpu_sized = map(int, (jobs, limited, sized, cpus))
+        one.ended, one.failed = int(runs), int(failed)
+        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.cpu_seconds_unused = seconds
 
 
 def _columns(
@@ -161,9 +163,10 @@ def _columns(
     has = limited > 0
     unused = np.where(has, np.maximum(limit - elapsed, 0), 0)
     return [
-        counts, limited, np.where(gpus >= 0, limited, 0), np.ones(len(counts)), failed,
+        counts, limited, np.where(gpus >= 0, limited, 0), np.where(units > 0, limited, 0),
+        np.ones(len(counts)), failed,
         np.divide(elapsed, limit, out=np.zeros(len(limit)), where=has), np.where(has, elapsed, 0),
-        np.where(has, limit, 0), unused * np.maximum(gpus, 0), np.where(gpus == 0, unused * units, 0),
+        np.where(has, limit, 0), unused * np.maximum(gpus, 0), np.where(gpus <= 0, unused * units, 0),
     ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ SELECT job_id_raw, submit_time, coalesce(job_id, job_id_raw), job_name, queue, s
 {_MINE} ORDER BY end_time DESC, job_id_raw DESC LIMIT :most
 """
 _COUNT: Final = f"SELECT count(*), min(end_time) {_MINE}"
-#: Hours of GPUs, and of nodes for runs without.
+#: Hours of GPUs, and of CPUs for runs without.
 _LOST: Final = f"""
 SELECT count(*), total(elapsed * coalesce(size_gpus, 0)),
     total(CASE WHEN coalesce(size_gpus, 0) = 0 THEN elapsed * size_units END)
@@ -94,8 +94,8 @@ def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:
 
 def lost(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, Reserved]:
     """Of the same runs those that lost their work, as far as is known (stats/lost.py), and what they had reserved."""
-    runs, gpu, node = db.execute(_LOST, _values(owner, since)).fetchone()
-    return int(runs), Reserved(gpu, node)
+    runs, gpu, cpu = db.execute(_LOST, _values(owner, since)).fetchone()
+    return int(runs), Reserved(gpu, cpu)
 
 
 def counted(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, int | None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
@@ -30,7 +30,7 @@ _SEED: Final = 18
 #: Of limit_source: 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
 #: job name has shown it: something in it caught the signal, or the plugin put it back.
 _NUMBERS: Final = (
-    "elapsed", "req_limit", "size_units", "coalesce(size_gpus, -1)", "coalesce(size_nodes, -1)",
+    "elapsed", "req_limit", "coalesce(size_units, 0)", "coalesce(size_gpus, -1)", "coalesce(size_nodes, -1)",
     "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END",
     "(cluster, user, job_name) IN"
     " (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE",
@@ -47,6 +47,13 @@ class Share:
     high: float | None
 
 
+class Known(NamedTuple):
+    """Some jobs' GPU-seconds, and CPU-seconds of those without GPUs; None where there are no such jobs."""
+
+    gpu_seconds: float | None
+    cpu_seconds: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class QueueJobs:
     """The jobs of a queue, a value per job in each column. Limits in seconds, None where the trace knows none."""
@@ -58,7 +65,7 @@ class QueueJobs:
     users: Ints  # a number for each user
     elapsed: Ints  # seconds
     req_limit: Ints  # seconds
-    units: Ints  # GPUs; nodes of a job without GPUs
+    units: Ints  # GPUs; CPUs of a job without GPUs; 0: neither is known
     gpus: Ints  # -1: unknown, as of the nodes
     nodes: Ints
     source: Ints  # 1: took the default, 0: asked, 2: unknown
@@ -107,17 +114,24 @@ class QueueJobs:
         """The jobs that ran for longer than `limit` seconds."""
         return self.share(self.elapsed > limit)
 
-    def reserved_beyond(self, limit: int) -> float:
-        """Unit-seconds that limits above `limit` reserve beyond it."""
+    def reserved_beyond(self, limit: int) -> Known:
+        """What limits above `limit` reserve beyond it."""
         import numpy as np
 
-        return float((np.maximum(self.req_limit - limit, 0) * self.units.astype(np.int64)).sum())
+        return self._sums(np.maximum(self.req_limit - limit, 0), self.req_limit > limit)
 
-    def ran(self, which: NDArray[np.bool_]) -> float:
-        """Unit-seconds that the jobs in `which` ran."""
+    def ran(self, which: NDArray[np.bool_]) -> Known:
+        """What the jobs in `which` ran."""
+        return self._sums(self.elapsed, which)
+
+    def _sums(self, seconds: NDArray[Any], which: NDArray[np.bool_]) -> Known:
         import numpy as np
 
-        return float((self.elapsed[which] * self.units[which].astype(np.int64)).sum())
+        sums = []
+        for its in (self.gpus > 0, (self.gpus <= 0) & (self.units > 0)):
+            those = which & its
+            sums.append(float((seconds[those] * self.units[those].astype(np.float64)).sum()) if its.any() else None)
+        return Known(*sums)
 
     def fitting(self, other: QueueJobs) -> NDArray[np.bool_]:
         """The jobs that end within the maximum of `other`, and are no larger than the largest job there. An unknown

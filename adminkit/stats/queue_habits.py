@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import add, blocks, grouped
+from adminkit.stats.weeks import RESOURCE, Reserved
 from adminkit.trace.columns import columns
 
 if TYPE_CHECKING:
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 #: The last one is 1 for a run that took the default, 2 where nobody says whether it did.
 _NUMBERS: Final = (
-    "coalesce(elapsed, 0)", "req_limit", "size_units",
+    "coalesce(elapsed, 0)", "req_limit", "coalesce(size_units, 1)",
     "CASE WHEN limit_source = 'default' THEN 1 WHEN limit_source NOT IN ('default', 'explicit') THEN 2 ELSE 0 END",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some runs of a queue. `reserved` and `used` are GPU-seconds, node-seconds of runs without GPUs."""
+    """Some runs of a queue. `reserved` and `used` are GPU-seconds or CPU-seconds: `QueueHabits.resource`."""
 
     jobs: int
     users: int
@@ -41,7 +42,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class QueueHabits:
-    """A queue of a cluster; its limits in seconds, None where the trace knows none."""
+    """The runs of a queue on one resource; the queue's limits in seconds, None where the trace knows none.
+
+    Of unknown GPUs and CPUs, `resource` is None, and a run counts as one.
+    """
 
     cluster: str
     queue: str | None
@@ -50,10 +54,15 @@ class QueueHabits:
     everything: Part
     at_maximum: Part  # asked for the maximum or more
     at_default: Part  # took the default
+    resource: str | None = "gpu"  # gpu, cpu, None: unknown
+
+    def unused_weight(self, part: Part) -> float:
+        """What `part` left unused, as it compares with others', in GPU-seconds."""
+        return Reserved.of(part.unused, self.resource).weight
 
 
 def queue_habits(db: sqlite3.Connection, chosen: Filter, now: int) -> list[QueueHabits]:
-    """The queues of the jobs that `chosen` takes, those with the most jobs first; limits are those known at `now`.
+    """The queues of the jobs that `chosen` takes, by resource, the most jobs first; limits are those at `now`.
 
     The rest of a run's limit counts as unused; a run of more than its limit left nothing.
     """
@@ -62,23 +71,23 @@ def queue_habits(db: sqlite3.Connection, chosen: Filter, now: int) -> list[Queue
     selection = select(chosen, limits=True)
     known = {(c, q): (default, most) for c, q, default, most, _ in db.execute(QUEUE_LIMITS, {"now": now})}
     texts, numbers = columns(
-        db, ("cluster", "queue", "user"), _NUMBERS, f"FROM run WHERE {selection.where}", selection.params
+        db, ("cluster", "queue", RESOURCE, "user"), _NUMBERS, f"FROM run WHERE {selection.where}", selection.params
     )
-    number, keys = grouped(*texts[:2])
-    limits = [known.get(key, (None, None)) for key in keys]
+    number, keys = grouped(*texts[:3])
+    limits = [known.get(key[:2], (None, None)) for key in keys]
     default, most = np.array(limits, np.float64).reshape(-1, 2).T
     parts = [_Sums.of(len(keys)) for _ in range(3)]
     for block in blocks(len(number)):
-        mine, user = number[block], texts[2].codes[block]
+        mine, user = number[block], texts[3].codes[block]
         elapsed, limit, units, source = (one[block].astype(np.float64) for one in numbers)
-        at_default = (source == 1) | (source == 2) & (limit == default[mine])
-        for part, its in zip(parts, (slice(None), limit >= most[mine], at_default), strict=True):
+        took = (source == 1) | (source == 2) & (limit == default[mine])
+        for part, its in zip(parts, (slice(None), limit >= most[mine], took), strict=True):
             part.add(mine[its], user[its], (limit * units)[its], (np.minimum(elapsed, limit) * units)[its])
-    unknown = texts[2].names.index(None) if None in texts[2].names else -1
-    found = [
-        QueueHabits(cluster, queue, *limits[k], *(part.part(k, unknown) for part in parts))
-        for k, (cluster, queue) in enumerate(keys)
-    ]
+    unknown = texts[3].names.index(None) if None in texts[3].names else -1
+    found = []
+    for k, (cluster, queue, resource) in enumerate(keys):
+        everything, at_maximum, at_default = (part.part(k, unknown) for part in parts)
+        found.append(QueueHabits(cluster, queue, *limits[k], everything, at_maximum, at_default, resource))
     return sorted(found, key=lambda one: (-one.everything.jobs, one.cluster, one.queue is not None, one.queue or ""))
 
 

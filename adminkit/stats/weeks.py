@@ -1,6 +1,6 @@
 """Limits, run times, and what was reserved and not used, week by week: of each user, or of a whole cluster.
 
-Reservations are counted in GPU-seconds for runs with GPUs, in node-seconds for runs without.
+Reservations are counted in GPU-seconds for runs with GPUs, in CPU-seconds for runs without, or of unknown GPUs.
 """
 
 from __future__ import annotations
@@ -15,26 +15,42 @@ from adminkit.stats.select import Filter, select
 from adminkit.stats.waiting import Line
 
 WEEK: Final = 7 * 86_400
+#: CPU-hours that weigh as much as one GPU-hour, where what was left unused is ordered or judged.
+CPUS_PER_GPU: Final = 16
 
 _GPUS: Final = "coalesce(size_gpus, 0)"
-_NODES: Final = f"CASE WHEN {_GPUS} = 0 THEN size_units ELSE 0 END"
+_CPUS: Final = f"CASE WHEN {_GPUS} = 0 THEN coalesce(size_units, 0) ELSE 0 END"
 _BATCH: Final = " AND user IS NOT NULL AND NOT interactive"
 _RUNS: Final = f"""
-SELECT user, job_name, queue, start_time, end_time, elapsed, req_limit, state, {_GPUS}, {_NODES}
+SELECT user, job_name, queue, start_time, end_time, elapsed, req_limit, state, {_GPUS}, {_CPUS}
 FROM run WHERE """
 #: The week is counted back from :until, 0 the last one. A run of more than its limit left nothing unused.
 _WEEKS: Final = f"""
 SELECT {{who}}, (:until - 1 - end_time) / {WEEK} AS week, count(*), sum(elapsed), sum(req_limit),
     total(elapsed * 1.0 / req_limit), sum(max(req_limit - elapsed, 0) * {_GPUS}),
-    sum(max(req_limit - elapsed, 0) * {_NODES})
+    sum(max(req_limit - elapsed, 0) * {_CPUS})
 FROM run WHERE """
 
 
+#: SQL: what a run's size_units are: gpu, cpu; NULL where neither is known.
+RESOURCE: Final = "CASE WHEN size_gpus > 0 THEN 'gpu' WHEN size_cpus > 0 THEN 'cpu' END"
+
+
 class Reserved(NamedTuple):
-    """What was reserved."""
+    """What was reserved: GPUs, and CPUs of runs without GPUs, or of unknown GPUs."""
 
     gpu_seconds: float = 0
-    node_seconds: float = 0
+    cpu_seconds: float = 0
+
+    @property
+    def weight(self) -> float:
+        """One number to order and to compare by, in GPU-seconds; it is never shown."""
+        return self.gpu_seconds + self.cpu_seconds / CPUS_PER_GPU
+
+    @classmethod
+    def of(cls, seconds: float, resource: str | None) -> Reserved:
+        """Of runs of one RESOURCE; of unknown ones each counts as one."""
+        return cls(0, seconds) if resource == "cpu" else cls(seconds, 0)
 
 
 class Week(NamedTuple):
@@ -45,11 +61,11 @@ class Week(NamedTuple):
     asked: int = 0  # seconds
     ratios: float = 0.0  # the sum of elapsed / limit
     gpu_seconds_unused: int = 0
-    node_seconds_unused: int = 0
+    cpu_seconds_unused: int = 0
 
     @property
     def unused(self) -> Reserved:
-        return Reserved(self.gpu_seconds_unused, self.node_seconds_unused)
+        return Reserved(self.gpu_seconds_unused, self.cpu_seconds_unused)
 
     @property
     def accuracy(self) -> float | None:
@@ -102,10 +118,10 @@ def names(
     (cluster,) = chosen.clusters
     counted = select(chosen, limits=True)
     found: dict[str, dict[str | None, Name]] = defaultdict(dict)
-    for user, name, queue, start, end, elapsed, limit, state, gpus, nodes in _rows(db, counted.where, counted.params):
+    for user, name, queue, start, end, elapsed, limit, state, gpus, cpus in _rows(db, counted.where, counted.params):
         one = found[user].setdefault(name, Name())
         unused = max(limit - elapsed, 0)
-        week = Week(1, elapsed, limit, elapsed / limit, unused * gpus, unused * nodes)
+        week = Week(1, elapsed, limit, elapsed / limit, unused * gpus, unused * cpus)
         one.week += week
         one.hit_limit += state == "TIMEOUT" or elapsed >= limit
         line = lines.get((cluster, queue))
@@ -114,7 +130,7 @@ def names(
             before = one.waited_for
             one.waited_for = Reserved(
                 before.gpu_seconds + part * week.gpu_seconds_unused,
-                before.node_seconds + part * week.node_seconds_unused,
+                before.cpu_seconds + part * week.cpu_seconds_unused,
             )
     return dict(found)
 

@@ -111,8 +111,8 @@ RUN_SELECT: Final = f"""SELECT job.*,
     {REQ_LIMIT} AS req_limit,
     {_CLASS} AS class,
     {NODES} AS size_nodes, {CPUS} AS size_cpus, {SIZE_GPUS} AS size_gpus,
-    CASE WHEN {GPUS} > 0 OR ({_PARTS}) IS NOT NULL THEN {SIZE_GPUS}
-        WHEN {NODES} > 0 THEN {NODES} ELSE 1 END AS size_units,
+    CASE WHEN ({GPUS} > 0 OR ({_PARTS}) IS NOT NULL) AND ({SIZE_GPUS}) > 0 THEN {SIZE_GPUS}
+        WHEN {CPUS} > 0 THEN {CPUS} END AS size_units,
     CASE WHEN job_name IN ('interactive', '{SERVER_NAME}') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS ({_STEPS} AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS ({_STEPS}) AND NOT EXISTS ({_STEPS} AND step.step = 'batch')

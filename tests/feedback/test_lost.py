@@ -266,7 +266,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(queue=None, gpus=None, nodes=None, cpus=None, job_name=None), [], QUEUES,
-        ("Your job - (1, queue -)", "72 node-hours"), ("None",), "nothing is known of it",
+        ("Your job - (1, queue -)", "of run time is lost."), ("None", "-hours"), "nothing is known of it",
     ),
     (lost(elapsed=0), [], QUEUES, ("reached its time limit of 72 h",), ("None",), "no time at all"),
 ]  # fmt: skip
@@ -343,9 +343,9 @@ def test_a_site_replaces_the_letter_about_lost_work(tmp_path: Path) -> None:
     ("jobs", "says", "why"),
     [
         (
-            [TIMED, HUNGRY, lost(4, elapsed=8 * HOUR, gpus=0, nodes=2)],
+            [TIMED, HUNGRY, lost(4, elapsed=8 * HOUR, gpus=0, cpus=2)],
             "2 reached their limit, 1 ran out of memory. Unless your programs saved their work, that is a loss of"
-            " 297 GPU-hours and 16 node-hours.",
+            " 297 GPU-hours and 16 CPU-hours.",
             "all of them together",
         ),
         ([lost(ckpt_at=END - 300, ckpt_heard=1), done(9)], "", "it was warned in time: what it lost is not known"),

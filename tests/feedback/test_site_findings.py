@@ -21,6 +21,7 @@ from adminkit.stats.images import Image
 from adminkit.stats.queue_habits import Part, QueueHabits
 from adminkit.stats.select import Filter
 from adminkit.stats.users import Change, Month
+from adminkit.stats.weeks import Reserved
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
@@ -30,7 +31,7 @@ QUEUE = QueueHabits("aaic", "gq", HOUR, 10 * HOUR, SOME, SOME, SOME)
 
 
 def said(findings: list[Finding]) -> list[tuple[str, float | None]]:
-    return [(one.verdict, one.stake and one.stake.unit_seconds / HOUR) for one in findings]
+    return [(one.verdict, one.stake and (one.stake.gpu_seconds or 0) / HOUR) for one in findings]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_a_name_of_a_queue_reaches_a_command_as_one_word() -> None:
     ],
 )
 def test_failing(runs: int, failed: int, memory: int, used: float, expected: list[str], why: str) -> None:
-    found = failing.check(Failing("aaic", "ada", "x", runs, failed, memory, used, 0), failing.Limits())
+    found = failing.check(Failing("aaic", "ada", "x", runs, failed, memory, Reserved(used), 0), failing.Limits())
     assert [one.verdict for one in found] == expected, why
     assert [one.stake for one in found] == [Stake(used)] * len(expected)
     assert all("completed_last" not in one.evidence for one in found), "it never completed"

@@ -36,18 +36,18 @@ def test_durations(seconds: float, en: str, ja: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpu", "node", "en", "ja"),
+    ("gpu", "cpu", "en", "ja"),
     [
         (3600, 0, "1 GPU-hour", "1GPU時間"),
-        (0, 1800, "0.5 node-hours", "0.5ノード時間"),
-        (4e6, 7200, "1,111 GPU-hours and 2 node-hours", "1,111GPU時間と2ノード時間"),
+        (0, 1800, "0.5 CPU-hours", "0.5CPU時間"),
+        (4e6, 7200, "1,111 GPU-hours and 2 CPU-hours", "1,111GPU時間と2CPU時間"),
         (3600, 60, "1 GPU-hour", "1GPU時間"),
         (0, 0, "0 GPU-hours", "0GPU時間"),
     ],
 )
-def test_hours_that_were_reserved(gpu: float, node: float, en: str, ja: str) -> None:
-    assert format.hours(gpu, node, "en").replace(format.NO_BREAK, " ") == en
-    assert format.hours(gpu, node, "ja") == ja
+def test_hours_that_were_reserved(gpu: float, cpu: float, en: str, ja: str) -> None:
+    assert format.hours(gpu, cpu, "en").replace(format.NO_BREAK, " ") == en
+    assert format.hours(gpu, cpu, "ja") == ja
 
 
 @pytest.mark.parametrize(

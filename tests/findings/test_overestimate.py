@@ -16,7 +16,7 @@ from tests.support.builders import HOUR, MONDAY
 RUN = Ended(
     1, 0, MONDAY, MONDAY + HOUR, "ada", 1001, "vision", "gq", "train",
     tasks=1, open=0, completed=1, bounded=1, elapsed=HOUR, req_limit=10 * HOUR, used=HOUR, reserved=10 * HOUR,
-    interactive=0, checkpoint=0, lost=0, lost_elapsed=0, lost_units=0,
+    on_gpus=1, interactive=0, checkpoint=0, lost=0, lost_elapsed=0, lost_units=0,
 )  # fmt: skip
 #: Each of these reasons by itself.
 WRONG: dict[str, dict[str, Any]] = {
@@ -39,6 +39,9 @@ WRONG: dict[str, dict[str, Any]] = {
         ({"used": 5 * HOUR}, "used_fraction", "the share itself"),
         ({"used": 600, "reserved": 600 + 4 * HOUR}, None, "the floor itself"),
         ({"used": 600, "reserved": 599 + 4 * HOUR}, "unused", "just under the floor"),
+        ({"on_gpus": 0, "used": 600, "reserved": 600 + 64 * HOUR}, None, "without GPUs 16 CPUs weigh as much as one"),
+        ({"on_gpus": 0, "used": 600, "reserved": 599 + 64 * HOUR}, "unused", "just under it"),
+        ({"on_gpus": 0, "used": 0, "reserved": 0}, "used_fraction", "unknown CPUs: nothing is known to be unused"),
         ({"elapsed": 600}, None, "just long enough"),
         ({"tasks": 4, "completed": 2, "bounded": 2}, None, "half of the tasks completed"),
         ({"tasks": 5, "completed": 2, "bounded": 2}, "state", "less than half did"),

@@ -36,8 +36,11 @@ LIMITS = {
 VIEWS = """
 CREATE VIEW every AS SELECT *, nullif(greatest(coalesce(limit_original, 0), coalesce(time_limit, 0)), 0) AS lim,
     coalesce(gpus, req_gpus) AS g, coalesce(nodes, req_nodes) AS n, coalesce(cpus, req_cpus) AS c,
-    CASE WHEN coalesce(gpus, req_gpus) > 0 THEN coalesce(gpus, req_gpus)
-        WHEN coalesce(nodes, req_nodes) > 0 THEN coalesce(nodes, req_nodes) ELSE 1 END AS unit,
+    CASE WHEN coalesce(gpus, req_gpus) > 0 THEN coalesce(gpus, req_gpus) END AS gunit,
+    CASE WHEN coalesce(gpus, req_gpus) > 0 OR coalesce(cpus, req_cpus) = 0 THEN NULL
+        ELSE coalesce(cpus, req_cpus) END AS cunit,
+    CASE WHEN gunit IS NOT NULL THEN 'gpu' WHEN cunit IS NOT NULL THEN 'cpu' END AS resource,
+    coalesce(gunit, cunit, 1) AS unit,
     NOT coalesce(exit_code = 85 OR restarts > 0, false) AS plain
 FROM job WHERE end_time IS NOT NULL;
 CREATE VIEW counted AS SELECT *, least(elapsed, lim) AS used FROM every
@@ -57,12 +60,25 @@ def loaded(other: Any) -> Any:
     return other
 
 
-def agree(one: Finding, wanted: dict[str, float | None], stake: float | None = None) -> None:
+def resource(one: Finding) -> str | None:
+    """Of a finding about the runs on one resource."""
+    if one.stake is None:
+        return None
+    return "gpu" if one.stake.gpu_seconds is not None else "cpu"
+
+
+def hours(of: str | None, **seconds: float) -> dict[str, float]:
+    return {} if of is None else {("cpu_" if of == "cpu" else "") + name: value for name, value in seconds.items()}
+
+
+def agree(one: Finding, wanted: dict[str, float | None], *stake: float | None) -> None:
+    """`stake`: GPU-seconds and CPU-seconds."""
     for name, value in wanted.items():
         told = one.evidence[name]
         assert told == (None if value is None else pytest.approx(value, rel=1e-9)), (one.kind, one.subject, name)
-    if stake is not None:
-        assert one.at_stake == pytest.approx(stake, rel=1e-9), (one.kind, one.subject)
+    if stake:
+        told = (one.stake.gpu_seconds, one.stake.cpu_seconds) if one.stake else (None, None)
+        assert [value or 0 for value in told] == pytest.approx([value or 0 for value in stake], rel=1e-9), one.subject
 
 
 def of_queue(other: Any, queue: str | None, where: str = "true") -> tuple[float, ...]:
@@ -70,36 +86,46 @@ def of_queue(other: Any, queue: str | None, where: str = "true") -> tuple[float,
     return tuple(value or 0 for value in row)
 
 
+def on_one(other: Any, one: Finding, where: str = "true") -> tuple[float, ...]:
+    of = resource(one)
+    return of_queue(other, one.subject.queue, f"resource IS NOT DISTINCT FROM {of!r} AND {where}" if of else where)
+
+
+def both(of: str | None, seconds: float) -> tuple[float | None, float | None]:
+    return (None, seconds) if of == "cpu" else (seconds if of else None, None)
+
+
 def over_asked(other: Any, one: Finding) -> None:
-    jobs, users, reserved, used = of_queue(other, one.subject.queue)
-    wanted = {"jobs": jobs, "users": users, "reserved": reserved, "used": used, "used_fraction": used / reserved}
-    agree(one, wanted, reserved - used)
+    jobs, users, reserved, used = on_one(other, one)
+    wanted = {"jobs": jobs, "users": users, "used_fraction": used / reserved}
+    agree(one, wanted | hours(resource(one), reserved=reserved, used=used), *both(resource(one), reserved - used))
 
 
 def habit(other: Any, one: Finding) -> None:
     most = LIMITS[one.subject.queue or ""][1]
-    jobs, *_ = of_queue(other, one.subject.queue)
-    many, users, reserved, used = of_queue(other, one.subject.queue, f"lim >= {most}")
+    jobs, *_ = on_one(other, one)
+    many, users, reserved, used = on_one(other, one, f"lim >= {most}")
     wanted = {"jobs": jobs, "at_maximum": many, "share": many / jobs, "users": users, "max_limit": most}
-    agree(one, {**wanted, "used_fraction": used / reserved}, reserved - used)
+    agree(one, {**wanted, "used_fraction": used / reserved}, *both(resource(one), reserved - used))
 
 
 def default_limit(other: Any, one: Finding) -> None:
     default = LIMITS[one.subject.queue or ""][0]
-    jobs, *_ = of_queue(other, one.subject.queue)
-    many, users, reserved, used = of_queue(other, one.subject.queue, "limit_source = 'default'")
+    jobs, *_ = on_one(other, one)
+    many, users, reserved, used = on_one(other, one, "limit_source = 'default'")
     wanted = {"jobs": jobs, "at_default": many, "share": many / jobs, "users": users, "default_limit": default}
-    agree(one, {**wanted, "used_fraction": used / reserved}, reserved - used)
+    agree(one, {**wanted, "used_fraction": used / reserved}, *both(resource(one), reserved - used))
 
 
 def max_limit(other: Any, one: Finding) -> None:
     most, enough = LIMITS[one.subject.queue or ""][1], one.evidence["enough"]
     jobs, *_ = of_queue(other, one.subject.queue)
     longer, *_ = of_queue(other, one.subject.queue, f"(elapsed > {enough} OR state = 'TIMEOUT' AND elapsed >= {most})")
-    ((stake,),) = other.execute(
-        "SELECT sum(greatest(lim - ?, 0) * unit) FROM counted WHERE queue = ?", [enough, one.subject.queue]
-    ).fetchall()
-    agree(one, {"jobs": jobs, "max_limit": most, "longer": longer, "share": longer / jobs}, stake)
+    stake = other.execute(
+        "SELECT sum(greatest(lim - $1, 0) * gunit), sum(greatest(lim - $1, 0) * cunit) FROM counted WHERE queue = $2",
+        [enough, one.subject.queue],
+    ).fetchone()
+    agree(one, {"jobs": jobs, "max_limit": most, "longer": longer, "share": longer / jobs}, *stake)
     assert enough <= most / 2
     assert one.evidence["share_low"] <= longer / jobs <= one.evidence["share_high"] <= 0.1
 
@@ -110,11 +136,11 @@ def queue_fit(other: Any, one: Finding) -> None:
     fits = f"""elapsed <= {shorter} AND unit IS NOT NULL
         AND coalesce(g, 0) <= (SELECT max(coalesce(g, 0)) FROM counted WHERE queue = ?)
         AND coalesce(n, 1) <= (SELECT max(coalesce(n, 1)) FROM counted WHERE queue = ?)"""
-    fit, ran = other.execute(
-        f"SELECT count(*), sum(elapsed * unit) FROM counted WHERE queue = ? AND {fits}",
+    fit, *ran = other.execute(
+        f"SELECT count(*), sum(elapsed * gunit), sum(elapsed * cunit) FROM counted WHERE queue = ? AND {fits}",
         [one.subject.queue, one.subject.name, one.subject.name],
     ).fetchone()
-    agree(one, {"jobs": jobs, "fit": fit, "share": fit / jobs, "max_limit": most, "other_limit": shorter}, ran)
+    agree(one, {"jobs": jobs, "fit": fit, "share": fit / jobs, "max_limit": most, "other_limit": shorter}, *ran)
 
 
 def waits(other: Any, one: Finding) -> None:
@@ -143,14 +169,16 @@ def waits(other: Any, one: Finding) -> None:
 
 def failing(other: Any, one: Finding) -> None:
     bad = "state IN ('FAILED', 'OUT_OF_MEMORY')"
-    runs, failed, memory, used, last = other.execute(
+    runs, failed, memory, gpu, cpu, last = other.execute(
         f"""SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (state = 'OUT_OF_MEMORY'),
-            sum(elapsed * unit) FILTER ({bad}), max(end_time) FILTER (state = 'COMPLETED')
+            sum(elapsed * gunit) FILTER ({bad}), sum(elapsed * cunit) FILTER ({bad}),
+            max(end_time) FILTER (state = 'COMPLETED')
         FROM every WHERE "user" = ? AND job_name = ?""",
         [one.subject.user, one.subject.name],
     ).fetchone()
-    wanted = {"runs": runs, "failed": failed, "share": failed / runs, "out_of_memory": memory, "used": used}
-    agree(one, {**wanted, "completed_last": last}, used)
+    wanted = {"runs": runs, "failed": failed, "share": failed / runs, "out_of_memory": memory}
+    used = hours("gpu" if gpu else None, used=gpu) | hours("cpu" if cpu else None, used=cpu)
+    agree(one, {**wanted, **used, "completed_last": last}, gpu, cpu)
     assert one.verdict == ("memory" if memory > failed / 2 else "failing")
 
 
@@ -201,8 +229,8 @@ def test_the_pages_alone_give_the_same_numbers(
     told = assert_agree(path, other)
     if name == "lookalike":
         assert told == SAID
-    large = other.execute("SELECT queue FROM counted GROUP BY 1 HAVING count(*) >= 100").fetchall()
-    assert {one.subject.queue for one in found(path, ("over_asked",))} == {queue for (queue,) in large}
+    large = other.execute("SELECT queue FROM counted GROUP BY queue, resource HAVING count(*) >= 100").fetchall()
+    assert sorted(one.subject.queue or "" for one in found(path, ("over_asked",))) == sorted(q or "" for (q,) in large)
 
 
 def test_so_they_do_of_failures_floods_and_images(tmp_path: Path, jobs_in: Callable[[Path, str], Any]) -> None:
@@ -212,6 +240,7 @@ def test_so_they_do_of_failures_floods_and_images(tmp_path: Path, jobs_in: Calla
         user, gpus = rng.choice(("ada", "bob")), rng.choice((None, 0, 1, 8))
         return job(
             number, user=user, job_name=rng.choice(("a", "b", "c")), gpus=gpus, req_gpus=None, nodes=rng.choice((1, 2)),
+            cpus=rng.choice((None, 1, 16)), req_cpus=None,
             state=rng.choice(("COMPLETED", "FAILED", "FAILED", "FAILED", "OUT_OF_MEMORY") if user == "ada" else
                              ("COMPLETED", "OUT_OF_MEMORY", "OUT_OF_MEMORY", "CANCELLED")),
             elapsed=rng.choice((0, 30, 5000)), submit_time=MONDAY + rng.choice((0, 1, 5)) * HOUR + rng.randrange(HOUR),

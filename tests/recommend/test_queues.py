@@ -72,8 +72,8 @@ def test_what_a_maximum_would_have_done(tmp_path: Path) -> None:
     most = advised(tmp_path, jobs)["gq"].maximum
     assert most is not None
     assert (most.limit, most.longer.jobs, most.users, most.restartable) == (HOUR, 10, 10, 2)
-    assert most.unit_seconds == 10 * 300 * 60 * 2, "what the longer jobs ran, by GPU"
-    assert (most.lowered, most.freed) == (200, 200 * 71 * HOUR * 2), "all asked for the old maximum"
+    assert most.ran == (10 * 300 * 60 * 2, None), "what the longer jobs ran, by GPU"
+    assert (most.lowered, most.freed) == (200, (200 * 71 * HOUR * 2, None)), "all asked for the old maximum"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_jobs_that_a_shorter_queue_would_have_taken(tmp_path: Path) -> None:
     advice = advised(tmp_path, jobs)
     (move,) = advice["gq"].moves
     assert (move.to, move.share.jobs, move.share.share, move.users) == ("short", 120, 0.6, 10)
-    assert move.unit_seconds == 120 * 50 * 60
+    assert move.ran == (120 * 50 * 60, None)
     assert not advice["short"].moves, "no queue is shorter"
 
 

@@ -16,7 +16,7 @@ SCOPE = Scope(since=MONDAY, until=MONDAY + 7 * 86_400, now=MONDAY + 7 * 86_400, 
 
 
 def listed(findings: list[Finding], least: Severity = "good", **options: Any) -> Report:
-    return findings_report(findings, least, SCOPE, list(KINDS), "t.db", MONDAY, **options)
+    return findings_report(findings, least, SCOPE, list(KINDS), "t.db", (MONDAY, MONDAY), **options)
 
 
 def found(kind: str, verdict: str, **evidence: float) -> Finding:

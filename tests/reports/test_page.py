@@ -131,18 +131,22 @@ def test_a_section_for_each_report_in_the_order_of_the_catalogue_and_one_line_fo
         ([], "empty"),
         ([job()], ""),
         ([Job(cluster="aaic", job_id_raw=1, submit_time=MONDAY)], "empty"),
-        ([job(start_time=MONDAY - 900 * DAY, end_time=MONDAY - 899 * DAY)], "outside"),
+        ([job(start_time=MONDAY - 900 * DAY, end_time=MONDAY - 899 * DAY)], "outside_before"),
+        ([job(start_time=NOW, end_time=NOW + 60)], "outside_after"),
     ],
-    ids=["no job", "one job", "a job of which nothing is known", "long ago"],
+    ids=["no job", "one job", "a job of which nothing is known", "long ago", "within the hour"],
 )
 def test_a_trace_with_nearly_nothing_in_it(tmp_path: Path, jobs: list[Job], notice: str, language: str) -> None:
     found = made(make_trace(tmp_path / "t.db", jobs), language)
     assert found.failures == []
     assert bool(found.document.notice) == bool(notice)
     assert not notice or found.document.notice[:8] == WORDS[language][notice][:8]
+    option = {"outside_before": "--as-of", "outside_after": "--until"}.get(notice, "")
+    assert option in found.document.notice, "which option shows them"
     read(found.document)
-    good = WORDS[language]["no_findings"] in document_page(found.document, None)
-    assert good == (not notice), "no job is no good news"
+    text = document_page(found.document, None)
+    assert WORDS[language]["no_findings"] not in text, "no job, and one, is no good news"
+    assert (WORDS[language]["too_little"].format(least=100) in text) == (not notice)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -219,12 +223,12 @@ def test_findings_come_by_what_is_at_stake_with_their_commands(tmp_path: Path) -
     jobs = [job(n, elapsed=60 * n, time_limit=72 * HOUR, gpus=4, user=f"u{n % 4}") for n in range(1, 150)]
     document = made(make_trace(tmp_path / "t.db", jobs, QUEUES)).document
     assert document.remarks[0].sentence.startswith("gq: jobs used")
-    assert re.fullmatch(r"[\d,]+ hours at stake", document.remarks[0].stake)
+    assert re.fullmatch(r"[\d,]+ GPU-hours at stake", document.remarks[0].stake)
     assert document.remarks[0].command == "adminkit feedback preview"
     assert read(document).texts.count("adminkit feedback preview") == 1
     japanese = made(tmp_path / "t.db", "ja").document
     assert japanese.remarks[0].sentence.startswith("gq: 予約された時間のうち")
-    assert re.fullmatch(r"影響 [\d,]+時間", japanese.remarks[0].stake)
+    assert re.fullmatch(r"影響 [\d,]+GPU時間", japanese.remarks[0].stake)
     assert len(japanese.remarks) == len(document.remarks)
 
 

@@ -51,7 +51,7 @@ def test_a_month_has_its_jobs_per_day_its_limits_its_waits_and_its_failures(tmp_
     days = 29.5
     assert only.values() == {
         "jobs_a_day": pytest.approx(10 / days), "accuracy": 0.25, "used_fraction": 0.25,
-        "unused_gpu_hours_a_day": pytest.approx(10 * 3 * 2 / days), "unused_node_hours_a_day": 0.0,
+        "unused_gpu_hours_a_day": pytest.approx(10 * 3 * 2 / days), "unused_cpu_hours_a_day": 0.0,
         "wait_median": 60.0, "wait_p95": 60.0, "failed_share": pytest.approx(2 / 12),
     }  # fmt: skip
 
@@ -77,7 +77,7 @@ def test_which_months_there_are(tmp_path: Path, first: str, until: str, names: l
 def test_few_jobs_say_nothing_of_limits_and_waits_and_no_trace_has_no_month(tmp_path: Path) -> None:
     (some,) = measured(tmp_path, [ended(1, "2026-03-02")], "2026-03-31").clusters.values()
     assert {name for name, value in some[-1].values().items() if value is None} == {
-        "accuracy", "used_fraction", "unused_gpu_hours_a_day", "unused_node_hours_a_day", "wait_median", "wait_p95",
+        "accuracy", "used_fraction", "unused_gpu_hours_a_day", "unused_cpu_hours_a_day", "wait_median", "wait_p95",
         "failed_share",
     }  # fmt: skip
     (tmp_path / "empty").mkdir()
@@ -100,12 +100,27 @@ def test_a_cluster_that_joins_later_has_no_days_before(tmp_path: Path) -> None:
     assert found["aaic"][-1].days == 30
 
 
-def test_unused_hours_of_jobs_of_unknown_gpus_are_unknown(tmp_path: Path) -> None:
-    some = [ended(n, "2026-03-05", gpus=None, req_gpus=None, nodes=2) for n in range(1, 11)]
+@pytest.mark.parametrize(
+    ("changes", "gpu", "cpu", "why"),
+    [
+        ({"gpus": None, "cpus": 2}, None, 2, "CPU-hours are known without GPUs"),
+        ({"gpus": 0, "cpus": 2}, 0, 2, "no GPUs"),
+        ({"gpus": 0, "cpus": None}, 0, None, "CPUs are unknown, not none"),
+        ({"gpus": None, "cpus": None, "nodes": 2}, None, None, "nodes are no CPUs"),
+        ({"gpus": 3, "cpus": 8}, 3, 0, "those of a run on GPUs are GPU-hours"),
+    ],
+)
+def test_unused_hours_are_known_or_said_to_be_unknown(
+    tmp_path: Path, changes: dict[str, Any], gpu: int | None, cpu: int | None, why: str
+) -> None:
+    none = {"req_gpus": None, "req_cpus": None}
+    some = [ended(n, "2026-03-05", **none, **changes) for n in range(1, 11)]
     (found,) = measured(tmp_path, some, "2026-03-31").clusters.values()
-    values = found[-1].values()
-    assert values["accuracy"] is not None
-    assert (values["unused_gpu_hours_a_day"], values["unused_node_hours_a_day"]) == (None, None)
+    month, values = found[-1], found[-1].values()
+    told = (values["unused_gpu_hours_a_day"], values["unused_cpu_hours_a_day"])
+    hours = month.reserved / 3600 - month.used / 3600
+    wanted = [None if size is None else pytest.approx(hours * size / month.days) for size in (gpu, cpu)]
+    assert told == tuple(wanted), why
 
 
 def test_what_came_is_found_where_it_changed_something(tmp_path: Path) -> None:

@@ -44,22 +44,32 @@ def test_which_part_a_job_is_of(
     assert (found.default_limit, found.max_limit) == (4 * HOUR, 10 * HOUR)
 
 
-def test_hours_are_those_of_gpus_and_of_nodes_without(tmp_path: Path) -> None:
+def test_hours_are_those_of_gpus_and_of_cpus_without(tmp_path: Path) -> None:
     jobs = [
         job(1, gpus=4, elapsed=HOUR, time_limit=10 * HOUR),
-        job(2, gpus=0, nodes=3, elapsed=2 * HOUR, time_limit=10 * HOUR, user="bob"),
+        job(2, gpus=0, cpus=3, elapsed=2 * HOUR, time_limit=10 * HOUR, user="bob"),
         job(3, gpus=1, elapsed=5 * HOUR, time_limit=4 * HOUR, state="TIMEOUT"),  # past its limit
         job(4, queue="other"),
         job(5, cluster="other", time_limit=10 * HOUR),
     ]
     with reader(make_trace(tmp_path / "t.db", jobs, [QUEUE])) as db:
         first, *others = queue_habits(db, Filter(checkpoint_code=85), MONDAY)
-    assert first.everything == Part(3, 2, (40 + 30 + 4) * HOUR, (4 + 6 + 4) * HOUR)
-    assert first.at_maximum == Part(2, 2, 70 * HOUR, 10 * HOUR)
-    assert first.everything.unused == 60 * HOUR
+    assert (first.resource, first.everything) == ("gpu", Part(2, 1, (40 + 4) * HOUR, (4 + 4) * HOUR))
+    assert first.at_maximum == Part(1, 1, 40 * HOUR, 4 * HOUR)
+    assert first.unused_weight(first.everything) == first.everything.unused == 36 * HOUR
+    cpu, *others = others
+    assert (cpu.resource, cpu.everything) == ("cpu", Part(1, 1, 30 * HOUR, 6 * HOUR)), "never added to GPU-hours"
+    assert cpu.unused_weight(cpu.everything) == 24 * HOUR / 16
     assert [(one.cluster, one.queue, one.max_limit, one.at_maximum) for one in others] == [
         ("aaic", "other", None, NOTHING), ("other", "gq", None, NOTHING),
     ], "of which no limits are known"  # fmt: skip
+
+
+def test_where_neither_gpus_nor_cpus_are_known_there_are_no_hours(tmp_path: Path) -> None:
+    jobs = [job(n, gpus=None, req_gpus=None, cpus=None, req_cpus=None, elapsed=HOUR) for n in (1, 2)]
+    with reader(make_trace(tmp_path / "t.db", jobs, [QUEUE])) as db:
+        (found,) = queue_habits(db, Filter(checkpoint_code=85), MONDAY)
+    assert (found.resource, found.everything.used_fraction) == (None, 0.25), "a run counts as one"
 
 
 def test_no_job_no_queue(tmp_path: Path) -> None:

@@ -78,11 +78,11 @@ def ran(number: int, end: int, **changes: Any) -> Job:
     return job(number, start_time=end - HOUR, end_time=end, **changes)
 
 
-def test_weeks_are_counted_back_and_gpus_and_nodes_apart(tmp_path: Path) -> None:
+def test_weeks_are_counted_back_and_gpus_and_cpus_apart(tmp_path: Path) -> None:
     jobs = [
         ran(1, UNTIL - 1),
-        ran(2, MONDAY, gpus=0, nodes=3, elapsed=2 * HOUR),
-        ran(3, MONDAY - 1, gpus=None, nodes=None),
+        ran(2, MONDAY, gpus=0, cpus=3, elapsed=2 * HOUR),
+        ran(3, MONDAY - 1, gpus=None, cpus=1),
         ran(4, UNTIL),
         ran(5, MONDAY - WEEK - 1, user="bob"),
         ran(6, UNTIL - 60, elapsed=5 * HOUR),

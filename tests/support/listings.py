@@ -130,9 +130,7 @@ def some_findings(path: Path) -> Report:
     scope = findings.Scope(since=MONDAY, until=UNTIL, now=UNTIL, clusters=["aaic"], everybody=True)
     kinds = ("overestimate", "estimate", "week", "outbox")
     with reader(make_trace(path / "t.db", runs)) as db:
-        return findings.findings_report(
-            findings.gather(db, Config(), scope, kinds), "info", scope, kinds, DB, span(db)[1]
-        )
+        return findings.findings_report(findings.gather(db, Config(), scope, kinds), "info", scope, kinds, DB, span(db))
 
 
 LETTERS: Final = (

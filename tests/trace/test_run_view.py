@@ -82,8 +82,10 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ({"limit_original": TOO_LONG}, {"req_limit": None}, "nor is the other one what was asked for"),
         ({"nodes": None, "req_nodes": 2}, {"class": "multi-node", "size_nodes": 2}, "requested, where not allocated"),
         ({"gpus": 4, "req_gpus": 1}, {"class": "multi-gpu", "size_gpus": 4, "size_units": 4}, "the allocation wins"),
-        ({"gpus": 0, "nodes": 3}, {"class": "multi-node", "size_units": 3}, "without GPUs nodes are counted"),
-        ({"gpus": None}, {"class": None, "size_gpus": None, "size_units": 1}, "unknown GPUs are not none"),
+        ({"gpus": 0, "nodes": 3, "cpus": 6}, {"class": "multi-node", "size_units": 6}, "without GPUs CPUs are counted"),
+        ({"gpus": None, "cpus": 6}, {"class": None, "size_gpus": None, "size_units": 6}, "unknown GPUs are not none"),
+        ({"gpus": 0, "cpus": None, "nodes": 3}, {"size_units": None}, "nodes are no CPUs"),
+        ({"gpus": 0, "cpus": 0}, {"size_units": None}, "a run without a CPU is none"),
         ({"gpus": 0}, {"class": "cpu", "gpu_kind": None}, "none is known to be none"),
         ({"gpus": 2}, {"class": "multi-gpu", "gpu_kind": "whole"}, "whole GPUs"),
         (
@@ -99,8 +101,8 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ),
         (
             {"gpus": 0, "gpu_parts": "shard:odd=1"},
-            {"class": None, "size_gpus": None, "gpu_kind": "shard"},
-            "a share that is not known",
+            {"class": None, "size_gpus": None, "gpu_kind": "shard", "size_units": 8},
+            "a share that is not known: CPUs are counted",
         ),
         ({"gpus": 0, "gpu_parts": "mps=1"}, {"class": None, "size_gpus": None}, "words that were not looked up yet"),
         (
@@ -124,7 +126,6 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ({"gpus": 0, "queue": None}, {"class": None, "size_gpus": None}, "of no queue"),
         ({"gpus": 0, "queue": "blind", "start_time": MONDAY + 9 * HOUR}, {"class": "cpu"}, "from then on it did"),
         ({"gpus": 0, "queue": "blind", "cluster": "beta"}, {"class": "cpu"}, "another cluster's"),
-        ({"gpus": None, "nodes": None}, {"size_nodes": None, "size_units": 1}, "a run is one of something"),
         ({"cpus": None, "req_cpus": 7}, {"size_cpus": 7}, "as with nodes"),
         ({"eligible_time": MONDAY}, {"wait": 60}, "from when it could have started"),
         ({"eligible_time": None}, {"wait": None}, "unknown since when"),

@@ -250,11 +250,14 @@ CREATE VIEW run AS SELECT job.*,
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
         AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END AS size_gpus,
-    CASE WHEN coalesce(gpus, req_gpus) > 0 OR (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+    CASE WHEN (coalesce(gpus, req_gpus) > 0 OR (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL) AND (CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END) > 0 THEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
         AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END
-        WHEN coalesce(nodes, req_nodes) > 0 THEN coalesce(nodes, req_nodes) ELSE 1 END AS size_units,
+        WHEN coalesce(cpus, req_cpus) > 0 THEN coalesce(cpus, req_cpus) END AS size_units,
     CASE WHEN job_name IN ('interactive', 'jupyter') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source) AND NOT EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'batch')
