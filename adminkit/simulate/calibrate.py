@@ -1,8 +1,9 @@
 """How far the simulator is from what really happened, and what its answers are worth here: the verdict.
 
-*trust*: the interval of the error of the mean wait lies within 15 %, and the order of starts agrees (tau-b of at least
-0.9) in each queue. *no basis*: the interval reaches 50 %, or more than a fifth of the waits have reasons that are not
-modelled. Else *direction only*.
+*trust*: the interval of the error of the mean wait lies within 15 %, no queue's lies wholly beyond, and the order of
+starts agrees (tau-b of at least 0.9) in each queue. *no basis*: the interval reaches 50 %, or it does so in queues that
+have more than a fifth of the jobs, whose errors may cancel in the whole; or more than a fifth of the waits have reasons
+that are not modelled. Else *direction only*.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ FAR: Final = 0.50
 LEAST_TAU: Final = 0.9
 #: The share of waits whose reasons are not modelled, above which nothing is known.
 MOST_UNMODELLED: Final = 0.20
+#: The share of jobs in queues without a basis, above which the whole has none.
+MOST_BASELESS: Final = 0.20
+#: Queues that the reason names.
+_NAMED: Final = 3
 #: A mean wait below this counts as this long, in seconds: NEAR of it is 3 s, which the loops of a scheduler take.
 SHORT_WAIT: Final = 20
 #: A part with fewer jobs is not judged.
@@ -203,7 +208,25 @@ def _judge(parts: Sequence[Part], share: float) -> tuple[Verdict, str]:
     order = "" if worst.tau is None else f", the order of starts agrees by {worst.tau:.2f} in {quote(worst.value)}"
     if share > MOST_UNMODELLED:
         return "no basis", f"{share:.0%} of the waits have reasons that are not modelled; {interval}"
+    baseless = sorted((part for part in queues if part.verdict == "no basis"), key=lambda part: -part.jobs)
+    if verdict != "no basis" and baseless:
+        many = sum(part.jobs for part in baseless) > MOST_BASELESS * whole.jobs
+        return "no basis" if many else "direction only", f"{_without(baseless, queues)}; {interval}{order}"
+    if verdict == "trust" and any(_beyond(part) for part in queues):
+        verdict = "direction only"
     return verdict, interval + order
+
+
+def _beyond(part: Part) -> bool:
+    """Whether its error is larger than what is trusted, whatever chance did."""
+    return part.low is not None and part.high is not None and (part.low > NEAR or part.high < -NEAR)
+
+
+def _without(baseless: Sequence[Part], queues: Sequence[Part]) -> str:
+    """Which queues have no basis, and how far off they are."""
+    named = ", ".join(f"{quote(part.value)} ({part.error:+.0%})" for part in baseless[:_NAMED])
+    more = f" and {len(baseless) - _NAMED} more" if len(baseless) > _NAMED else ""
+    return f"there is no basis in {len(baseless)} of {len(queues)} queues: {named}{more}"
 
 
 def refuse_without_basis(calibration: Calibration, force: bool) -> None:

@@ -58,6 +58,33 @@ def test_the_error_of_the_mean_wait_decides(factor: float, verdict: str) -> None
     assert found.sentence.startswith(f"calibration: {verdict}: the error of the mean wait is ")
 
 
+def cancelling(factor: float, queues: tuple[int, int]) -> Any:
+    """The first queue's jobs wait `factor` of their own waits less, and the second's, together, as much more."""
+    codes, wait = RECORDED.runs.codes["queue"], RECORDED.runs.numbers["start"] - RECORDED.runs.numbers["submit"]
+    less, more = ((codes == code) * wait for code in queues)
+    return (more * (factor * less.sum() / more.sum()) - less * factor).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("move", "verdict", "says", "why"),
+    [
+        (cancelling(0.9, (0, 2)), "no basis", "there is no basis in 2 of 3 queues: short (-90%), long (+", "in most"),
+        (
+            cancelling(0.9, (2, 1)),
+            "direction only",
+            "there is no basis in 1 of 3 queues: long (-90%); ",
+            "in a small one",
+        ),
+        (cancelling(0.3, (0, 2)), "direction only", "the error of the mean wait is ", "beyond what is trusted in each"),
+        (cancelling(0.0, (0, 2)), "trust", "the error of the mean wait is ", "the truth"),
+    ],
+)
+def test_errors_of_queues_that_cancel_in_the_whole_count(move: Any, verdict: str, says: str, why: str) -> None:
+    found = judged(RECORDED, move)
+    assert abs(found.parts[0].error or 0) < 0.02
+    assert (found.verdict, found.why[: len(says)]) == (verdict, says), why
+
+
 def test_another_order_of_starts_is_no_trust() -> None:
     """Waits go to other jobs of the same queue: their mean stays."""
     one = RECORDED
