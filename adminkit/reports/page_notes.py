@@ -128,6 +128,10 @@ NOTES: Final[Mapping[str, str]] = {
     # parallelism
     "{c} of {c2} are counted as whole jobs": "{c2} の {c} は、1つのジョブとして数えます",
     "{c} of unknown GPUs are in no class": "GPU 数が不明な {c} は、どのクラスにも入りません",
+    "{c} of unknown nodes are classed as on one node": "ノード数が不明な {c} は、1ノードのジョブとして分類しています",
+    "{c} of unknown nodes are classed as on one node: multi-node is at least what is shown": (
+        "ノード数が不明な {c} は、1ノードのジョブとして分類しています。multi-node は少なくとも表の値です"
+    ),
     "whether they only look parallel is not known of {c}": "見かけだけの並列かどうかは、{c} については不明です",
     "classed by cores, as no job of their cluster says its GPUs: {c}": (
         "クラスタのどのジョブにも GPU 数の記録がないため、コア数で分類したもの: {c}"

@@ -32,7 +32,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
     if isinstance(measured, Containers):
         return _containers_report(measured, query)
     parts = (
-        ("class", [(kind or UNKNOWN, jobs) for kind, jobs in measured.classes.items()]),
+        ("class", [(kind or UNKNOWN, jobs) for kind, jobs in _classes(measured)]),
         ("gpus", [(str(value), jobs) for value, jobs in measured.gpus.items()]),
         ("nodes", [(str(value), jobs) for value, jobs in measured.nodes.items()]),
         ("cores", _doubling(measured.cpus)),
@@ -44,6 +44,9 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
     if measured.het_jobs:
         components = plural(measured.het_components, "component")
         notes.append(f"{components} of {plural(measured.het_jobs, 'het job')} are counted as whole jobs")
+    if measured.no_nodes:
+        at_least = "" if measured.no_nodes == measured.jobs else ": multi-node is at least what is shown"
+        notes.append(f"{plural(measured.no_nodes, 'job')} of unknown nodes are classed as on one node{at_least}")
     if unknown := measured.classes.get(None):
         notes.append(f"{plural(unknown, 'job')} of unknown GPUs are in no class")
     if unsaid := measured.looks.get("not known"):
@@ -81,9 +84,19 @@ def _containers_report(measured: Containers, query: Query) -> Report:
     return Report(header(TITLE, measured, query, jobs, notes), FIELDS, rows, (), pictures)
 
 
-def _rows(part: str, counts: Sequence[tuple[str, int]]) -> list[list[Cell]]:
-    whole = sum(jobs for _, jobs in counts)
-    return [[part, value, jobs, jobs / whole if whole else None] for value, jobs in counts]
+def _classes(measured: Parallelism) -> list[tuple[str | None, int | None]]:
+    """Jobs of each class. Where no job's nodes are known, none can be multi-node, and how many are is not known; so it
+    is with the classes of GPUs where no job's GPUs are."""
+    whole = measured.jobs
+    unknown: set[str | None] = {"multi-node"} if whole and measured.no_nodes == whole else set()
+    if whole and measured.no_gpus == whole:
+        unknown |= {"cpu", "single-gpu", "multi-gpu"}
+    return [(kind, None if kind in unknown and not jobs else jobs) for kind, jobs in measured.classes.items()]
+
+
+def _rows(part: str, counts: Sequence[tuple[str, int | None]]) -> list[list[Cell]]:
+    whole = sum(jobs or 0 for _, jobs in counts)
+    return [[part, value, jobs, jobs / whole if whole and jobs is not None else None] for value, jobs in counts]
 
 
 def _any_look(measured: Parallelism) -> bool:
@@ -102,7 +115,9 @@ def _pictures(measured: Parallelism) -> Pictures | None:
     if not measured.jobs:
         return None
     kind, most = max(measured.classes.items(), key=lambda item: item[1])
-    panels: list[Panel] = [_bars("All jobs by class", [(kind or UNKNOWN, n) for kind, n in measured.classes.items()])]
+    panels: list[Panel] = [
+        _bars("All jobs by class", [(kind or UNKNOWN, n) for kind, n in _classes(measured) if n is not None])
+    ]
     if measured.gpus:
         panels.append(_bars("Multi-GPU jobs by GPUs", [(f"{value} GPUs", n) for value, n in measured.gpus.items()]))
     if measured.nodes:

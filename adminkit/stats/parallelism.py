@@ -68,6 +68,8 @@ class Parallelism:
     span: tuple[int | None, int | None]
     cpus: Mapping[int, int] = field(default_factory=dict)
     looks: Mapping[str, int] = field(default_factory=dict)
+    no_nodes: int = 0  # jobs of an unknown number of nodes, which may be multi-node
+    no_gpus: int = 0  # jobs of an unknown number of GPUs
 
     @property
     def jobs(self) -> int:
@@ -111,6 +113,7 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
                 het = True
         if het:
             rows += db.execute(HET.format(reason=selection.reason, within=selection.within), selection.params)
+        no_gpus, no_nodes = (sum(row[5] for row in rows if row[size] is None) for size in (2, 3))
         for kind, gpus, nodes, cores, jobs, components in _classed(rows):
             classes[kind] += jobs
             if kind == "multi-gpu":
@@ -132,6 +135,8 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
             span(db),
             dict(sorted(by_cores.items())),
             {look: looks[look] for look in LOOKS if look in looks},
+            no_nodes,
+            no_gpus,
         )
 
 

@@ -10,6 +10,7 @@ import pytest
 from adminkit.job import Job
 from adminkit.stats.failing import Failing, Flood, failing, floods, runs
 from adminkit.stats.select import Filter
+from adminkit.stats.weeks import Reserved
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
@@ -40,7 +41,15 @@ BAD = named(1, 2, state="FAILED", elapsed=100, gpus=4)
 )  # fmt: skip
 def test_names_that_fail(tmp_path: Path, jobs: list[Job], expected: list[tuple[Any, ...]], why: str) -> None:
     with reader(make_trace(tmp_path / "t.db", jobs)) as db:
-        assert failing(runs(db, EVERY)[0], 2, 0.5) == [Failing("aaic", "ada", *one) for one in expected], why
+        wanted = [Failing("aaic", "ada", *one[:4], Reserved(one[4]), one[5]) for one in expected]
+        assert failing(runs(db, EVERY)[0], 2, 0.5) == wanted, why
+
+
+def test_hours_of_failures_are_those_of_gpus_and_of_cpus_without(tmp_path: Path) -> None:
+    more = named(9, 1, state="FAILED", elapsed=100, gpus=0, cpus=3) + named(19, 1, state="FAILED", gpus=None, cpus=None)
+    with reader(make_trace(tmp_path / "t.db", BAD + more)) as db:
+        (found,) = failing(runs(db, EVERY)[0], 2, 0.5)
+    assert found.used == (800.0, 300.0)
 
 
 FLOOD = named(1, 3, elapsed=10)
