@@ -93,7 +93,8 @@ def draw(ax: Axes, panel: Trend, colours: Sequence[str], muted: str, faint: str)
     for at, name in sorted((at, name) for name, at in panel.marks):
         ax.axvline(at, color=muted, linewidth=1.1, linestyle=(0, (1, 1.5)), zorder=1)
         style: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
-        ax.annotate(clean(name), (at, 1), xytext=(3, -9), size=7.5, color=muted, **style)
+        side = ("right", -3) if at > first + 0.9 * (last - first) else ("left", 3)  # within the picture
+        ax.annotate(clean(name), (at, 1), xytext=(side[1], -9), size=7.5, color=muted, ha=side[0], **style)
     ax.set_xlim(first, last)
     found = ticks(first, last, 7)
     ax.set_xticks([at for at, _ in found], [text for _, text in found])

@@ -48,8 +48,9 @@ FIELDS: Final = (
 #: Clusters that get pictures, and marks that are listed.
 MOST_CLUSTERS: Final = 4
 MOST_MARKS: Final = 20
-#: Of a picture's width: marks closer than that share a label.
+#: Of a picture's width: marks closer than that share a label; and what a letter of one takes.
 NEAR: Final = 0.05
+LETTER: Final = 0.013
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +129,36 @@ def _panels(months: Months, marks: Sequence[Change], words: Mapping[str, str]) -
 def numbered_marks(marks: Sequence[Change], edges: Sequence[int], cluster: str | None) -> list[tuple[str, int]]:
     """The marks within the edges as (number in the list, epoch); those of other clusters are left out.
 
-    Of marks so close that their numbers would run into each other, the first has the numbers of all: 2, 3.
+    Of marks so close that their numbers would run into each other, the first has the numbers of all: 2, 5-7.
     """
     found: list[tuple[str, int]] = []
-    named = 0  # the place of the last mark with a number
+    named, numbers = 0, list[int]()  # the place of the last mark with a label, and the numbers of that
     for number, one in enumerate(marks, start=1):
         if edges and edges[0] <= one.at <= edges[-1] and (cluster is None or one.cluster in (None, cluster)):
-            if found and one.at - found[named][1] < (edges[-1] - edges[0]) * NEAR:
-                found[named] = (f"{found[named][0]}, {number}", found[named][1])
+            if found and one.at - found[named][1] < (edges[-1] - edges[0]) * _width(found[named][0]):
+                numbers.append(number)
+                found[named] = (_ranges(numbers), found[named][1])
                 found.append(("", one.at))
             else:
-                named = len(found)
+                named, numbers = len(found), [number]
                 found.append((str(number), one.at))
     return found
+
+
+def _width(label: str) -> float:
+    """What a label takes of a picture's width."""
+    return max(NEAR, (len(label) + 1) * LETTER)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, three and more in a row by the first and the last: 1, 2, 5-7."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
 def said(months: Months, words: Mapping[str, str], language: str) -> list[str]:

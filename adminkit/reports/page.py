@@ -35,6 +35,7 @@ from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months
 from adminkit.stats.rollup import month_around
 from adminkit.stats.select import Filter, check_words, clusters, span
+from adminkit.stats.window import known_times
 from adminkit.trace.columns import give_back
 from adminkit.trace.connect import reader
 from adminkit.units import show_time
@@ -125,7 +126,7 @@ def page(
 def _filter(settings: Config, asked: Asked) -> Filter:
     typed = ReportOptions(cluster=asked.cluster, queue=asked.queue, since=asked.since, until=asked.until)
     filter = job_filter(typed, settings, asked.now)
-    until = asked.now - asked.now % HOUR if filter.until is None else filter.until
+    until = asked.now - asked.now % HOUR if filter.until is None else min(filter.until, asked.now)
     since = month_around(until - YEAR)[0] if filter.since is None else filter.since
     if since >= until:
         raise UsageError(f"--since {asked.since} is not before now", f"since is {show_time(since)}")
@@ -162,7 +163,11 @@ def _changed(
     marks: Sequence[Change], earlier: int,
 ) -> Section:  # fmt: skip
     words = WORDS[asked.language]
-    measured = months(db, chosen, chosen.until or asked.now)
+    end = chosen.until or asked.now
+    until = known_times(db, chosen, asked.now).until  # a month of which nothing is known is not one of nothing
+    if until is not None and until <= month_around(end - 1)[0]:
+        end = until
+    measured = months(db, chosen, end)
     which = which_months(measured, words, asked.language)
     items = [change_said(one, words, several=len(known) > 1) for one in marks]
     return Section(

@@ -124,6 +124,10 @@ def learnt_from(told: Mapping[str, int]) -> list[str]:
     return [f"from runs of every source: {shown}; hints and letters learn from slurmdbd's and trusted ones alone"]
 
 
+#: How far above the risk the share over may be in a tenth of a trace: docs/recommend.md has the traces.
+TENTH: Final = 0.15
+
+
 def backtest_report(tested: Backtest, history: History) -> Report:
     """Accuracy against the share of runs cut off, for every kind of limit."""
     runs = max(tested.runs, 1)
@@ -165,6 +169,7 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
         "only runs that had ended before a submission are known to it; nobody is given more than they asked for",
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
-        "the risk that limits aim at is steered, for the site and each user, by how many were too short",
+        "the risk that limits aim at is steered, for the site and each user, by how many were too short: it is promised"
+        f" of all runs together; of a tenth of them up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
         f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
     ]

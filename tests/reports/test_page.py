@@ -150,6 +150,28 @@ def test_a_trace_with_nearly_nothing_in_it(tmp_path: Path, jobs: list[Job], noti
 
 
 @pytest.mark.usefixtures("undrawn")
+@pytest.mark.parametrize(
+    ("asked", "now", "end", "why"),
+    [
+        ({}, NOW, NOW, "until now"),
+        ({"until": f"@{NOW + 90 * DAY}"}, NOW, NOW, "no month is to come"),
+        ({}, NOW + 90 * DAY, NOW - 6 * DAY, "the trace knows nothing later"),
+    ],
+)
+def test_what_changed_ends_where_something_is_known(
+    tmp_path: Path, asked: dict[str, Any], now: int, end: int, why: str
+) -> None:
+    trace = make_trace(tmp_path / "t.db", over_a_year())
+    document = page(trace, Config(), Asked(now, **asked)).document
+    report = document.sections[0].report
+    assert report is not None and report.pictures is not None
+    (last,) = {panel.edges[-1] for panel in report.pictures.panels if isinstance(panel, Trend)}
+    assert abs(last - end) < 7 * DAY, why
+    (jobs,) = (row["now"] for row in report.records() if row["measure"] == "Jobs a day")
+    assert jobs, why
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_names_that_are_markup_are_text(tmp_path: Path) -> None:
     one = {"user": HOSTILE, "queue": HOSTILE, "job_name": HOSTILE, "account": HOSTILE, "cluster": "c<b>"}
     jobs = [job(n, elapsed=60 * n, time_limit=72 * HOUR, gpus=4, **one) for n in range(1, 150)]
