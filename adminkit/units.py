@@ -78,10 +78,11 @@ def moment(as_of: str | None, clock: float) -> Moment:
     return Moment(when, when)
 
 
-def parse_duration(text: str) -> int:
+def parse_duration(text: str, hint: str = _DURATION_HINT) -> int:
     """A length of time, in seconds: 90, 15m, 1h30m, 02:00:00, 30:00, 1-12, 1-00:00:00.
 
-    Trap: a bare number is seconds here and minutes in sbatch. UsageError for any other text.
+    Trap: a bare number is seconds here and minutes in sbatch. UsageError for any other text, with this hint: who takes
+    bare numbers for minutes, or not at all, has to say so.
     """
     word = text.strip().lower()
     if word.isascii() and word.isdigit() and len(word) <= 12:
@@ -91,7 +92,7 @@ def parse_duration(text: str) -> int:
         return sum(int(number) * _unit(unit, word) for number, unit in pieces)
     match = _CLOCK.fullmatch(word)
     if match is None:
-        raise UsageError(f"no such duration: {text.strip()}", _DURATION_HINT)
+        raise UsageError(f"no such duration: {text.strip()}", hint)
     days, *clock = match.groups()
     given = [int(part) for part in clock if part is not None]
     if days is None and len(given) == 2:  # MM:SS, as Slurm has it; after a day it is HH:MM

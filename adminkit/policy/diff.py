@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from adminkit.fit.request import show_mem
 from adminkit.policy.kinds import LIMITS
-from adminkit.units import show_duration
+from adminkit.units import show_duration, show_time
 
 #: Differ from one making to the next, or follow from the rest.
 _LEFT_OUT: Final = ("format", "generation", "made_at", "ckpt", "exempt_named")
+
+
+def _mib(size: int) -> str:
+    return show_mem(size << 20)
+
+
+#: Keys whose numbers, also those of a list, are seconds, epoch seconds or MiB, wherever they stand.
+_UNITS: Final[Mapping[str, Callable[[int], str]]] = {
+    **dict.fromkeys((*LIMITS, "menu", "least", "gap"), show_duration),
+    "from": show_time,
+    **dict.fromkeys(("mem_per_gpu", "node_mem"), _mib),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +37,7 @@ class Difference:
 
 
 def differences(installed: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Difference]:
-    """What `wanted` would change: rules first, in its order, then everything else."""
+    """What `wanted` would change: rules first, in its order, then everything else. Times are the host's."""
     return [*_rules(installed, wanted), *_settings(installed, wanted)]
 
 
@@ -65,13 +77,9 @@ def _settings(installed: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterat
 
 def _flat(rule: Mapping[str, Any]) -> dict[str, str]:
     """A rule as words: {"max_limit": "3-00:00:00", "action": "reject", "queues": "gq"}."""
-    value = rule["value"]
-    shown = show_duration(value) if rule["check"] in LIMITS and isinstance(value, int) else _word(value)
-    if rule["check"] == "mem_per_gpu" and isinstance(value, int):
-        shown = show_mem(value << 20)
-    fields = {rule["check"]: shown, "action": _word(rule["action"])}
+    fields = {rule["check"]: _in_unit(rule["check"], rule["value"]), "action": _word(rule["action"])}
     if rule.get("from") is not None:
-        fields["from"] = _word(rule["from"])
+        fields["from"] = _in_unit("from", rule["from"])
     fields |= {key: _word(words) for key, words in (rule.get("when") or {}).items()}
     return fields | {f"text.{key}": _word(text) for key, text in (rule.get("text") or {}).items()}
 
@@ -82,7 +90,16 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
         for key, one in value.items():
             yield from _leaves(one, f"{place}.{key}" if place else str(key))
     elif value not in ({}, [], frozenset(), None):
-        yield place, _word(value)
+        yield place, _in_unit(place.rpartition(".")[2], value)
+
+
+def _in_unit(key: str, value: Any) -> str:
+    """The value of this key as an operator writes it: durations and times as Slurm's, memory as sbatch's."""
+    show = _UNITS.get(key)
+    if show is None:
+        return _word(value)
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    return ", ".join(show(one) if type(one) is int else _word(one) for one in numbers)
 
 
 def _word(value: Any) -> str:

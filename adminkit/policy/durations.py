@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator
 
 from adminkit.errors import AdminkitError
 from adminkit.units import parse_duration
+
+_HINT: Final = 'write units ("15m", "1h30m", "2d") or a clock ("02:00:00", "1-00:00:00")'
 
 
 def seconds(value: Any) -> int:
@@ -17,7 +19,7 @@ def seconds(value: Any) -> int:
     if isinstance(value, int) or value.strip().isdigit():
         raise ValueError(f'minutes or seconds? write "{value}m" or "{value}s"')
     try:
-        return parse_duration(value)
+        return parse_duration(value, _HINT)
     except AdminkitError as error:
         raise ValueError(f"{error.message} ({error.hint})") from error
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminkit.errors import UsageError
 from adminkit.lua.runtime import Request
 from adminkit.stats.replay import Submission
 from adminkit.units import parse_duration
 
 _UNLIMITED: Final = ("unlimited", "infinite")
 _MIB: Final = 2**20
+_LIMIT_HINT: Final = "write minutes (90) or a clock (02:00:00, 3-00:00:00), as for sbatch, or units (15m, 1h30m)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def slurm_limit(text: str) -> int | None:
     word = text.strip().lower()
     if word in _UNLIMITED:
         return None
-    seconds = int(word) * 60 if word.isascii() and word.isdigit() and len(word) < 10 else parse_duration(word)
-    if seconds < 0:
-        raise UsageError(f"no such limit: {text}", "write it as sbatch takes it: 90 (minutes), 02:00:00, 3-00:00:00")
+    seconds = (
+        int(word) * 60 if word.isascii() and word.isdigit() and len(word) < 10 else parse_duration(word, _LIMIT_HINT)
+    )
     return -(-seconds // 60) * 60 or None

@@ -163,10 +163,12 @@ def test_a_limit_is_read_as_sbatch_reads_it(text: str, seconds: int | None) -> N
     assert slurm_limit(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["-5", "soon", ""])
-def test_what_is_no_limit_is_refused(text: str) -> None:
-    with pytest.raises(AdminkitError):
+@pytest.mark.parametrize("text", ["-5", "soon", "", "1 h"])
+def test_what_is_no_limit_is_refused_with_bare_numbers_as_minutes(text: str) -> None:
+    with pytest.raises(AdminkitError) as caught:
         slurm_limit(text)
+    assert "minutes (90)" in caught.value.hint
+    assert "seconds" not in caught.value.hint
 
 
 @pytest.mark.parametrize(("gpus", "nodes", "each"), [(8, 1, 8), (16, 2, 8), (3, 2, None), (None, 1, None), (0, 4, 0)])

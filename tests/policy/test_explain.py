@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC
+from datetime import UTC, datetime
 
 import pytest
 
@@ -16,6 +16,7 @@ from adminkit.policy.request import Typed, typed_request
 from adminkit.render.text import as_csv, as_json
 from adminkit.reports.policy import diff_lines, explain_lines, explain_report, try_lines, try_report
 from adminkit.slurm.site import Site, SiteQueue, made_up
+from adminkit.units import show_time
 from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, rules
 
 
@@ -106,6 +107,7 @@ DIFFERENT = [
     ("another action", "cpus = 1", "cpus = 1; action = 'warn'", "action reject", "action warn"),
     ("a condition more", "cpus = 1", "cpus = 1; qos = ['x', 'y']", "", "qos x, y"),
     ("a text less", "cpus = 1; text.en = 'x'", "cpus = 1", "text.en x", ""),
+    ("another memory", "mem_per_gpu = '64G'", "mem_per_gpu = 500", "mem_per_gpu 64G", "mem_per_gpu 500M"),
 ]
 
 
@@ -113,6 +115,13 @@ DIFFERENT = [
 def test_a_rule_differs_by_what_it_says(why: str, old: str, new: str, before: str, after: str) -> None:
     found = differences(table(rules(f"a: {old}")), wanted(rules(f"a: {new}")))
     assert found == [Difference("rules.a", "changed", before, after)], why
+
+
+def test_the_day_of_a_rule_is_a_time_and_no_number() -> None:
+    days = [datetime(2027, 4, day, tzinfo=UTC) for day in (1, 2)]
+    old, new = (rules(f"a: cpus = 1; from = {day.isoformat()}") for day in days)
+    before, after = (f"from {show_time(int(day.timestamp()))}" for day in days)
+    assert differences(table(old), wanted(new)) == [Difference("rules.a", "changed", before, after)]
 
 
 def test_rules_come_and_go_and_change_places() -> None:
@@ -133,15 +142,22 @@ def test_rules_come_and_go_and_change_places() -> None:
 
 
 def test_settings_and_the_cluster_differ_by_their_place() -> None:
-    before = Site("alpha", (SiteQueue("gq", max_limit=60),))
-    after = Site("alpha", (SiteQueue("gq", max_limit=120),), frozenset({0, 5}))
-    new = 'version = 1\nfail = "closed"\nlanguages = ["en", "ja"]\n[texts.en]\nhint = "x"\n'
+    before = Site("alpha", (SiteQueue("gq", max_limit=60, node_mem=4 << 30),))
+    after = Site("alpha", (SiteQueue("gq", 90_000, 120, node_mem=500 << 20),), frozenset({0, 5}))
+    new = (
+        'version = 1\nfail = "closed"\nlanguages = ["en", "ja"]\nmenu = ["15m", "2d"]\n[texts.en]\nhint = "x"\n'
+        '[soft_limits]\nenabled = true\nleast = "10m"\n'
+    )
     found = {
         one.place: (one.installed, one.file) for one in differences(table("version = 1", before), wanted(new, after))
     }
     assert found["fail"] == ("open", "closed")
     assert found["languages"] == ("en", "en, ja")
-    assert found["queues.gq.max_limit"] == ("60", "120")
+    assert found["queues.gq.max_limit"] == ("00:01:00", "00:02:00")
+    assert found["queues.gq.default_limit"] == (None, "1-01:00:00")
+    assert found["queues.gq.node_mem"] == ("4G", "500M")
+    assert found["menu"][1] == "00:15:00, 2-00:00:00"
+    assert found["soft_limits.least"] == (None, "00:10:00")
     assert found["exempt"] == ("0", "0, 5")
     assert found["texts.en.hint"][1] == "x"
     assert found["texts.ja.hint"][0] is None

@@ -43,7 +43,7 @@ SLIPS = [
     (rules("a: max_limt = '1h'"), "rules[1].max_limt (a)", "no such key", "did you mean max_limit?"),
     (rules("a: cpus = 1", "b: max_limit = 60"), "rules[2].max_limit (b)", 'write "60m" or "60s"', ""),
     (rules("a: max_limit = '60'"), "rules[1].max_limit (a)", 'write "60m" or "60s"', ""),
-    (rules("a: max_limit = '3 days'"), "rules[1].max_limit (a)", "no such duration", ""),
+    (rules("a: max_limit = '3 days'"), "rules[1].max_limit (a)", 'no such duration: 3 days (write units ("15m"', ""),
     (rules("a: max_limit = '0h'"), "rules[1].max_limit (a)", "more than nothing", ""),
     (rules("a: max_limit = '9999w'"), "rules[1].max_limit (a)", "less than ten years", ""),
     (rules("a: max_limit = true"), "rules[1].max_limit (a)", "as Slurm does", ""),
