@@ -97,6 +97,9 @@ def try_(
     cpus: Annotated[int | None, typer.Option("--cpus", min=1, metavar="N", help="CPUs of the whole job.")] = None,
     gpus: Annotated[int | None, typer.Option("--gpus", "-G", min=0, metavar="N", help="GPUs of the whole job.")] = None,
     gpu_type: Annotated[str | None, typer.Option("--gpu-type", metavar="NAME", help="The type of the GPUs.")] = None,
+    gres: Annotated[
+        str | None, typer.Option("--gres", metavar="LIST", help="As for sbatch: gpu:a100_3g.20gb:1, shard:4.")
+    ] = None,
     mem: Annotated[
         str | None, typer.Option("--mem", metavar="SIZE", help="As for sbatch: of each node; 0 is all of it.")
     ] = None,
@@ -117,12 +120,13 @@ def try_(
     from adminkit.fit.request import parse_mem
     from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
+    from adminkit.policy.gpu_parts import shares_of_site
     from adminkit.policy.request import Typed, typed_request, with_lease
     from adminkit.reports.policy import try_lines, try_report
 
     typed = Typed(
         user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
-        features, name, not srun, ckpt, None if mem is None else parse_mem(mem), exclusive,
+        features, name, not srun, ckpt, None if mem is None else parse_mem(mem), exclusive, gres,
     )  # fmt: skip
     path, loaded = policy_input.load(policy)
     cluster = policy_input.site(loaded, site, [user] if user and tables else [])
@@ -131,7 +135,8 @@ def try_(
         if cluster.queue(name) is None:
             wrong = unknown_word("queue", name, [one.name for one in cluster.queues])
             print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
-    request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now))
+    shares = shares_of_site(cluster.nodes, {})
+    request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now), shares)
     table_of = policy_table(loaded, cluster, now)
     table = policy_text(table_of)
     points, hints, needs = policy_input.tables(tables)

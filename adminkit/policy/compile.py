@@ -9,10 +9,12 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from adminkit.lua import literal
+from adminkit.policy.gpu_parts import node_facts, shares_of_site, shares_table
 from adminkit.policy.kinds import CONDITIONS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import VARIABLE, SoftLimits
+from adminkit.policy.whose import whose
 from adminkit.slurm.site import Site, SiteQueue
 
 #: Raised when an older decide.lua would misread the table.
@@ -36,11 +38,14 @@ def policy_table(
     *,
     with_power: bool = True,
     each_node: bool = False,
+    given: Mapping[str, float] | None = None,
 ) -> Table:
     """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's.
 
     `with_power`: whether a power budget is in it, where there is one; `each_node`: Slurm takes its watts on each node.
+    `given`: what part of a GPU the config says that a word of GRES is.
     """
+    shares = shares_of_site(site.nodes, given or {})
     named = {site.uids[user] for user in policy.exempt.users if user in site.uids}
     table: Table = {
         "format": FORMAT,
@@ -57,8 +62,9 @@ def policy_table(
             "order": _order(policy, site),
             "from": policy.routing.from_,
         },
-        "queues": {queue.name: _queue(queue) for queue in site.queues},
-        "rules": [_rule(rule, site, tz) for rule in policy.rules],
+        "queues": {queue.name: _queue(queue) | node_facts(queue.name, site.nodes, shares) for queue in site.queues},
+        **({"gpu_shares": words} if (words := shares_table(shares)) else {}),
+        "rules": [_rule(rule, policy.languages, site, tz) for rule in policy.rules],
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
         **({"soft_limits": _soft_limits(policy.soft_limits, site)} if policy.soft_limits.enabled else {}),
@@ -123,7 +129,7 @@ def _queue(queue: SiteQueue) -> Table:
     return facts
 
 
-def _rule(rule: Rule, site: Site, tz: tzinfo | None) -> Table:
+def _rule(rule: Rule, languages: Sequence[str], site: Site, tz: tzinfo | None) -> Table:
     value = rule.value
     day = {} if rule.from_ is None else {"from_day": datetime.fromtimestamp(rule.from_, tz).date().isoformat()}
     return {
@@ -134,6 +140,7 @@ def _rule(rule: Rule, site: Site, tz: tzinfo | None) -> Table:
         "from": rule.from_,
         **day,
         "when": {name: _when(name, words, site) for name in CONDITIONS if (words := getattr(rule, name)) is not None},
+        "whose": {language: whose(rule, language) for language in languages},
         "text": rule.text.model_dump(exclude_none=True) if rule.text else {},
     }
 

@@ -13,7 +13,14 @@ from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import VARIABLE, SoftLimits
 from adminkit.units import show_duration, show_time
 
-_NOUNS: Final = {"gpus": "GPU", "gpus_per_node": "GPU", "nodes": "node", "cpus": "CPU"}
+_NOUNS: Final = {
+    "gpus": "GPU",
+    "gpus_per_node": "GPU",
+    "gpu_slices": "slice, shard or part of MPS of a GPU",
+    "nodes": "node",
+    "cpus": "CPU",
+}
+_NOUNS_OF_MANY: Final = {"gpu_slices": "slices, shards or parts of MPS of GPUs"}
 _FAIL: Final = {
     "open": "An error of adminkit's own lets a job pass, and slurmctld's log says so.",
     "closed": "An error of adminkit's own refuses a job; root, SlurmUser and operators pass.",
@@ -123,7 +130,9 @@ def _whose(rule: Rule) -> str:
 def _must(rule: Rule) -> str:
     value = rule.value
     if isinstance(value, Range):
-        return f"use {_range(value, _NOUNS[rule.check])}{' per node' if rule.check == 'gpus_per_node' else ''}"
+        noun = _NOUNS[rule.check]
+        many = _NOUNS_OF_MANY.get(rule.check, f"{noun}s")
+        return f"use {_range(value, noun, many)}{' per node' if rule.check == 'gpus_per_node' else ''}"
     limit = show_duration(value)
     phrases: dict[str, Callable[[], str]] = {
         "require_limit": lambda: "must give a time limit",
@@ -149,13 +158,13 @@ def _others(rule: Rule) -> str:
     return f"the limit of others is {raised} to {limit}"
 
 
-def _range(value: Range, noun: str) -> str:
+def _range(value: Range, noun: str, many: str) -> str:
     low, high = value.min, value.max
     if low == high:
-        return f"exactly {low} {noun}{'' if low == 1 else 's'}"
+        return f"no {many}" if low == 0 else f"exactly {low} {noun if low == 1 else many}"
     if high is None:
-        return f"{low} {noun}s or more"
-    return f"{low} to {high} {noun}s" if low is not None else f"{high} {noun}{'' if high == 1 else 's'} at most"
+        return f"{low} {many} or more"
+    return f"{low} to {high} {many}" if low is not None else f"{high} {noun if high == 1 else many} at most"
 
 
 def _names(names: Sequence[str], conjunction: str) -> str:

@@ -200,6 +200,7 @@ class Rule(_Table):
     restartable_above: Duration | None = None
     gpus: Numbers | None = None
     gpus_per_node: Numbers | None = None
+    gpu_slices: Numbers | None = None
     nodes: Numbers | None = None
     cpus: Numbers | None = None
     batch_only: Literal[True] | None = None

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adminkit.errors import UsageError
+from adminkit.gres import Gpus, Shares, is_slice, parse_gres
 from adminkit.lua.runtime import Request
+from adminkit.policy.gpu_parts import typed_parts
 from adminkit.stats.replay import Submission
 from adminkit.units import parse_duration
 
@@ -36,10 +39,11 @@ class Typed:
     ckpt: bool = False
     mem: int | None = None  # bytes for each node; 0 for all
     exclusive: bool = False
+    gres: str | None = None  # of each node
 
 
-def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
-    """The request of a submission with these options."""
+def typed_request(typed: Typed, uid: int | None, now: int, shares: Shares | None = None) -> Request:
+    """The request of a submission with these options. `shares`: what part of a GPU a slice or a shard is here."""
     nodes = typed.nodes or 1
     limit = None if typed.limit is None else slurm_limit(typed.limit)
     request: dict[str, Any] = {
@@ -69,7 +73,22 @@ def typed_request(typed: Typed, uid: int | None, now: int) -> Request:
         "batch": typed.batch,
         "restartable": typed.ckpt if typed.batch else None,
     }
-    return request
+    return {**request, "gpu_slices": 0, **_parts(typed, nodes, shares or Shares())}
+
+
+def _parts(typed: Typed, nodes: int, shares: Shares) -> dict[str, Any]:
+    """The fields of --gres, and of a type that is a slice of MIG."""
+    if typed.gres is not None:
+        asked = parse_gres(typed.gres)
+        if asked is None or typed.gpus is not None or typed.gpu_type is not None:
+            why = "cannot be read" if asked is None else "says the GPUs already"
+            raise UsageError(
+                f"--gres {typed.gres}: {why}", "write it as for sbatch, without --gpus: gpu:a100:2, shard:4"
+            )
+        return typed_parts(asked, nodes, False, shares)
+    if typed.gpus and typed.gpu_type and is_slice(typed.gpu_type):
+        return typed_parts(Gpus({typed.gpu_type: typed.gpus}), nodes, typed.nodes is None, shares)
+    return {}
 
 
 def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Request:

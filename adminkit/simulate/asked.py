@@ -83,6 +83,7 @@ def readable(table: Mapping[str, Any]) -> dict[str, Any]:
     for check in ACTIONS:
         if f"{check}.reject" in texts:
             texts[f"{check}.reject"] = f"adminkit {check} {{min}} {{max}}"
+    texts["most.reject"] = "adminkit {check} {min} {max}"
     texts["misfit.reject"] = texts["fit"] = "adminkit queue {fit}"
     rules = [{key: value for key, value in rule.items() if key != "text"} for rule in table["rules"]]
     bare = {key: value for key, value in table.items() if key != "help_url"}

@@ -3,12 +3,13 @@
 --
 -- A `job` is the part of a request that decisions change; `facts` are what the policy knows of a queue, or nil.
 local need = ...
+local gres = need("gres")
 local text = need("text")
 
 local allocation = {}
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
-local NONE = text.NONE
+local NEAR, NONE = gres.NEAR, text.NONE
 
 -- The job of a request, in the table `job` where one is given. Its `nodes` and `class` are set by set_size(), its `most_nodes`
 -- by a rule that holds it to fewer.
@@ -23,7 +24,7 @@ end
 
 -- The nodes that a job's GPUs need at `node_gpus` a node, no fewer than it asks for.
 local function nodes_by_gpus(request, node_gpus)
-    local nodes, gpus = request.nodes, request.gpus
+    local nodes, gpus = request.nodes, (request.counts or request).gpus
     if gpus and node_gpus and node_gpus > 0 and gpus > node_gpus then
         local needed = ceil(gpus / node_gpus)
         if not nodes or needed > nodes then
@@ -49,7 +50,7 @@ end
 
 -- The fewest nodes of these GPUs, CPUs and MiB that the job can run on; nil where the request does not tell.
 function allocation.least_nodes(request, node_gpus, node_cpus, node_mem)
-    local nodes, gpus, cpus = request.nodes, request.gpus, request.min_cpus
+    local nodes, gpus, cpus = request.nodes, (request.counts or request).gpus, request.min_cpus
     if gpus and gpus > 1 then
         nodes = nodes_by_gpus(request, node_gpus)
     end
@@ -67,10 +68,10 @@ local function class_of(nodes, gpus)
     if not nodes or not gpus then
         return nil
     end
-    if gpus < 1 then
+    if gpus <= 0 then
         return "cpu"
     end
-    return gpus > 1 and "multi-gpu" or "single-gpu"
+    return gpus > 1 + NEAR and "multi-gpu" or "single-gpu" -- a slice or a shard is less than one
 end
 allocation.class_of = class_of
 
@@ -101,7 +102,7 @@ end
 
 -- Sets the job's nodes and class, which depend on how large a node of its queues is.
 function allocation.set_size(job, request, ruleset)
-    local node_gpus = (request.gpus or 0) > 1 and largest("node_gpus", job, ruleset) or nil
+    local node_gpus = ((request.counts or request).gpus or 0) > 1 and largest("node_gpus", job, ruleset) or nil
     job.nodes = least_nodes(job, request, ruleset, node_gpus)
     job.class = class_of(job.nodes, request.gpus)
 end
@@ -114,12 +115,25 @@ function parts_of.nodes()
     return 0, 1
 end
 
+-- The GPUs of a queue's largest node, in GPUs: with slices of MIG they are fewer than Slurm counts.
+local function size_of(facts)
+    return facts and (facts.node_gpu_size or facts.node_gpus)
+end
+
 function parts_of.gpus(facts, request, whole)
     local fixed, each = request.gpus_fixed, request.gpus_each or 0
     if whole then
-        each = max(each, facts and facts.node_gpus or huge)
+        each = max(each, size_of(facts) or huge)
     end
     return fixed or request.gpus, each
+end
+
+function parts_of.gpu_slices(facts, request, whole)
+    local fixed, each = request.gpu_slices_fixed, request.gpu_slices_each or 0
+    if whole then
+        each = max(each, facts and facts.node_gpus and (facts.node_gpu_slices or 0) or huge)
+    end
+    return fixed or request.gpu_slices, each
 end
 
 function parts_of.cpus(facts, request, whole)
@@ -133,7 +147,7 @@ end
 
 function parts_of.gpus_per_node(facts, request, whole)
     local of_node, fixed = request.node_gpus_most, request.gpus_fixed
-    local most = facts and facts.node_gpus
+    local most = size_of(facts)
     if whole then
         return most or huge, 0
     elseif of_node then
@@ -194,7 +208,7 @@ local function may_be(classes, job, request, facts)
         return false
     end
     local gpus = allocation.most("gpus", ONE_NODE, facts, request) or 0
-    if gpus > 1 and classes["multi-gpu"] or (gpus > 0 and (request.gpus or 0) <= 1 and classes["single-gpu"]) then
+    if gpus > 1 + NEAR and classes["multi-gpu"] or (gpus > 0 and (request.gpus or 0) <= 1 + NEAR and classes["single-gpu"]) then
         return true
     end
     return classes["multi-node"] and allocation.most("nodes", job, facts, request) > 1 and "spread" or false
@@ -211,6 +225,9 @@ local OTHERS = {
 -- The class that the job is of however Slurm reads its request, in each of its queues; nil where it may be another.
 function allocation.sure_class(job, request, ruleset)
     local class, named = job.class, job.queues
+    if (request.gpu_slices or 0) ~= 0 or (request.gpu_slices_fixed or 0) ~= 0 or (request.gpu_slices_each or 0) ~= 0 then
+        return nil -- parts of GPUs are not parallel, however many they are
+    end
     if class == nil or class == "multi-node" then
         -- 26.05 gave eight GPUs of one node for --gpus=9 with one task.
         local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class

@@ -34,7 +34,7 @@ local function misfit_words(job, request, queue, fit)
         fit = text.word[fit],
         asked = text.duration(job.kind == "unlimited" and math.huge or job.limit),
         class = allocation.class_of(nodes, gpus) or "-",
-        gpus = gpus and text.count[gpus] or "-",
+        gpus = gpus and text.amount[gpus] or "-",
         nodes = nodes and text.count[nodes] or "-",
     }
 end

@@ -1,5 +1,6 @@
 -- The rules over a job: what submissions and updates share.
 local need = ...
+local binding = need("binding")
 local conditions = need("conditions")
 local decision = need("decision")
 local rule_text = need("rule_text")
@@ -17,19 +18,37 @@ local ROUNDS = 4
 -- The lists of an outcome, by what a rule does.
 local LINES = { reject = "refused", amend = "messages", warn = "warned" }
 
--- `number` breaks a rule: amend, refuse or warn, with one message for each rule. True where the job was changed.
+-- What the user typed where `number`, which broke a rule of limits, is what an earlier rule made of it.
+local function typed(number, job, request)
+    if number == job.limit and number ~= request.limit then
+        return request.limit_kind == "unlimited" and huge or request.limit or number
+    elseif number == job.time_min and number ~= request.time_min then
+        return request.time_min or number
+    end
+    return number
+end
+
+-- `number` breaks a rule: amend, refuse or warn, with one message for each rule whose bound binds. True where the job was
+-- changed.
 local function act(outcome, rule, number, job, queue, facts, request)
     local action, later = outcome_of(rule, request.now)
-    local limit, time_min = job.limit, job.time_min
+    local limit, time_min, asked = job.limit, job.time_min, number
+    if rules.is_limit(rule.check) then
+        asked = typed(number, job, request)
+    end
     if action == "amend" then
         rules.amend[rule.check](job, rule.value, facts)
     elseif action == "reject" then
         outcome.code = outcome.code or rules.CODES[rule.check]
     end
     if decision.fire(outcome, rule.fired[action]) then
-        local lines = decision.list(outcome, LINES[action])
-        local messages = rule_text.messages(rule, later and "later" or action, number)
-        if rule_text.say(lines, messages, job, request, queue, facts, number) then
+        local messages = rule_text.messages(rule, later and "later" or action, number, job, request)
+        local lines, bound = decision.list(outcome, LINES[action]), nil
+        if not later then -- what a later day brings says nothing against what is
+            bound = binding.bound(rule, number)
+        end
+        if (not bound or binding.takes(outcome, lines, bound, #messages))
+            and rule_text.say(lines, messages, job, request, queue, facts, asked) then
             outcome.asks_fit = true
         end
     end

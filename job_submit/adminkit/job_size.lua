@@ -1,4 +1,4 @@
--- How big a job is, in nodes, CPUs, memory and GPUs, as far as the fields of its job_desc or job_rec tell.
+-- How big a job is, in nodes, CPUs and memory, as far as the fields of its job_desc or job_rec tell; gpu_size.lua has its GPUs.
 local need = ...
 local gres = need("gres")
 
@@ -9,7 +9,6 @@ local find, gmatch, gsub, match = string.find, string.gmatch, string.gsub, strin
 
 local NO_VAL16 = 65534
 local NO_VAL = 4294967294
-local GPU_LISTS = { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }
 
 local function u16(value)
     if value and value < NO_VAL16 and value > 0 then
@@ -25,6 +24,8 @@ local function u32(value)
     return nil
 end
 
+job_size.u16 = u16
+
 -- Clients do not fill num_tasks for --ntasks-per-node in every release.
 local function tasks_of(made, source, nodes)
     local tasks = made.num_tasks
@@ -34,49 +35,7 @@ local function tasks_of(made, source, nodes)
     local per_node = u16(source.ntasks_per_node)
     return per_node and per_node * nodes
 end
-
--- Lists that do not ask for the same type are about different GPUs, which come together.
-local function joined(most, more, same)
-    return same and max(most, more) or most + more
-end
-
--- Whether Slurm may give none of the GPUs that a list asks for.
-local function is_doubtful(gpus)
-    return gpus.least == 0 and gpus.most > 0
-end
-
--- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
--- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
--- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show, and none for
--- gpu=4 on each of eight sockets.
-local function gpus_by_parts(made, source, nodes, of_socket, read)
-    local of_task, counted = made.tres_per_task, made.num_tasks
-    local total, node, fixed, each, kind
-    local doubtful = false
-    if of_task then
-        local gpus = read[of_task]
-        if gpus.most then
-            total, kind = gpus.least * (tasks_of(made, source, nodes) or nodes), gpus.types
-            fixed = gpus.most == 0 and 0 or gpus.most * (counted or huge)
-            doubtful = is_doubtful(gpus)
-        end
-    end
-    if of_socket then
-        local gpus = read[of_socket]
-        if gpus.most then
-            local has_sockets = made.older or u16(source.sockets_per_node)
-            node, kind = has_sockets and gpus.least or 0, gpus.types or kind -- as few sockets as one may do
-            each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
-            doubtful = doubtful or (each > 0 and node == 0)
-            made.gpus_of_sockets = each > 0
-        end
-    end
-    local per_gpu = made.ntasks_per_tres
-    if per_gpu and not total and not node then -- Slurm works out how many tasks there are, where the job does not say
-        total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
-    end
-    return total, node, fixed, each, kind, doubtful
-end
+job_size.tasks_of = tasks_of
 
 -- The tasks, CPUs and GPUs by tasks that everything below looks at, into `made`.
 function job_size.read_tasks(made, source)
@@ -86,88 +45,6 @@ function job_size.read_tasks(made, source)
     made.cpus_per_task = false
     made.ntasks_per_tres = per_gpu and per_gpu < NO_VAL16 and per_gpu > 0 and per_gpu or false
     made.tres_per_task = list ~= "" and list or false
-end
-
--- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
--- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
--- names no GPUs has that many, and one that names fewer has an unknown number. `read` is of gres.reader.
-function job_size.read_gpus(made, source, nodes, counted, read)
-    local of_job, of_node, of_socket = source.tres_per_job, source.tres_per_node, source.tres_per_socket
-    local total, node, fixed, each, kind, node_kind
-    local doubtful = false
-    made.gpus_of_sockets = false
-    if of_job and of_job ~= "" then
-        local gpus = read[of_job]
-        total, fixed, kind = gpus.least, gpus.most, gpus.types
-        doubtful = is_doubtful(gpus)
-    end
-    if of_node and of_node ~= "" then
-        local gpus = read[of_node]
-        node, each, node_kind = gpus.least, gpus.most, gpus.types
-        doubtful = doubtful or (node == 0 and each > 0)
-        if total and each == 0 then
-            node, each = nil, nil -- gpu=0 takes nothing away from --gpus
-        end
-    end
-    if total and node and node > 0 and nodes < total / node and kind == node_kind then
-        nodes = ceil(total / node)
-    end
-    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by
-    of_socket = of_socket ~= "" and of_socket
-    if of_socket or made.tres_per_task or made.ntasks_per_tres then
-        total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(made, source, nodes, of_socket, read)
-    end
-    if not fixed and not each then
-        total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
-        if counted and not fixed and not each then
-            total, fixed = counted < huge and counted or 0, counted
-        end
-    elseif fixed_by or each_by then
-        total = total and total_by and min(total, total_by) or total -- 26.05 gives what the tasks ask for
-        local same = (kind or node_kind) == kind_by
-        fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
-        each = each_by and joined(each or 0, each_by, same) or each
-    end
-    doubtful = doubtful or doubtful_by
-    if doubtful then -- nor is it known what Slurm makes of the other lists
-        total, node = total and 0, node and 0
-    end
-    if counted and counted > max(fixed or 0, (each or 0) * nodes) then
-        each = huge
-    end
-    local gpus = node and node * nodes or 0
-    if total and total > gpus then
-        gpus = total
-    end
-    -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
-    if not node and ((fixed or 0) == 0 or made.max_nodes == 1) then
-        node = gpus
-    end
-    if fixed and each and kind == node_kind and not doubtful then
-        made.gpus_each = 0 -- --gpus says how many there are of all
-    else
-        made.gpus_each = each or 0
-    end
-    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
-    made.gpus_fixed, made.node_gpus_most = fixed or 0, each or false
-end
-
--- The GPUs of a job by Slurm's own count, which also has those of --ntasks-per-gpu and those that an update left; nil for none.
-function job_size.counted_gpus(job_rec)
-    local counted = job_rec.tres_fmt_req_str
-    return counted and gres.requested(counted)
-end
-
--- Whether an update surely sets how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
--- 22.05, takes the place of the words, not of the GPUs.
-function job_size.names_gpus(job_desc, read)
-    for i = 1, #GPU_LISTS do
-        local list = job_desc[GPU_LISTS[i]]
-        if list and (read[list].least or 0) > 0 then
-            return true
-        end
-    end
-    return false
 end
 
 local function numbers_in(ranges)
@@ -255,7 +132,7 @@ function job_size.most_nodes(made, source)
         tasks = tasks_of(made, source, nodes) or 1
     end
     local by_cpus = ceil((made.min_cpus or 1) / per_task)
-    most = max(nodes, tasks, by_cpus, made.gpus_fixed)
+    most = max(nodes, tasks, by_cpus, (made.counts or made).gpus_fixed)
     return named and max(most, job_size.nodes_named(named)) or most
 end
 
@@ -272,7 +149,9 @@ end
 -- The CPUs of the whole job: the least it asks for; as with GPUs, the most that do not depend on the nodes, and the most of
 -- each node. --overcommit, which no field shows, leaves min_cpus low.
 function job_size.cpus(made, source)
-    local nodes, gpus, asked, counted = made.nodes, made.gpus, made.min_cpus, made.num_tasks
+    local nodes, asked, counted = made.nodes, made.min_cpus, made.num_tasks
+    local of_gres = made.counts or made -- Slurm brings CPUs for a slice as for a GPU
+    local gpus = of_gres.gpus
     local per_task, most = cpus_asked(made, source)
     local per_node = u16(source.ntasks_per_node)
     local of_node, brought = u16(source.pn_min_cpus) or 1, source.cpus_per_tres
@@ -299,11 +178,11 @@ function job_size.cpus(made, source)
     if of_gpus then
         per_gpu = max(per_gpu or 0, of_gpus * per_task)
     end
-    if per_gpu and made.gpus_fixed > 0 then
-        fixed = max(fixed, per_gpu * made.gpus_fixed)
+    if per_gpu and of_gres.gpus_fixed > 0 then
+        fixed = max(fixed, per_gpu * of_gres.gpus_fixed)
     end
-    if per_gpu and (made.node_gpus_most or 0) > 0 then
-        each = max(each, per_gpu * made.node_gpus_most)
+    if per_gpu and (of_gres.node_gpus_most or 0) > 0 then
+        each = max(each, per_gpu * of_gres.node_gpus_most)
     end
     return least, fixed, each
 end
@@ -319,9 +198,13 @@ function job_size.mem_per_node(made, source)
     return all and (not made.older or made.names_mem) and huge or nil
 end
 
--- MiB for each GPU, --mem-per-gpu.
-function job_size.mem_per_gpu(_, source)
-    return gres.per_gpu(source.mem_per_tres)
+-- MiB for each GPU, --mem-per-gpu, which Slurm gives for a slice as for a GPU.
+function job_size.mem_per_gpu(made, source)
+    local mib, counts = gres.per_gpu(source.mem_per_tres), made.counts
+    if not mib or not counts or counts.gpus == 0 then
+        return mib
+    end
+    return made.gpus > 0 and gres.tidy(mib * counts.gpus / made.gpus) or huge
 end
 
 -- The memory of the whole job, MiB; nil where it asks for none.
@@ -334,8 +217,9 @@ function job_size.mem(made, source)
     if of_cpu then
         return of_cpu * made.cpus
     end
-    local of_gpu = made.gpus > 0 and gres.per_gpu(source.mem_per_tres)
-    return of_gpu and of_gpu * made.gpus or nil
+    local gpus = (made.counts or made).gpus
+    local of_gpu = gpus > 0 and gres.per_gpu(source.mem_per_tres)
+    return of_gpu and of_gpu * gpus or nil
 end
 
 return job_size

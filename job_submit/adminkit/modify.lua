@@ -22,7 +22,8 @@ local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which canno
 local FIELDS = { "limit", "limit_kind", "time_min", "account", "qos", "features", "reservation" }
 local SIZES = {
     "nodes", "max_nodes", "num_tasks", "cpus", "gpus", "gpus_per_node", "gpu_type", "most_nodes", "gpus_fixed", "gpus_each",
-    "node_gpus_most", "cpus_fixed", "cpus_each", "whole", "node_list", "min_cpus", "min_mem_per_cpu",
+    "node_gpus_most", "gpu_slices", "gpu_slices_fixed", "gpu_slices_each", "cpus_fixed", "cpus_each", "whole", "node_list",
+    "min_cpus", "min_mem_per_cpu",
 }
 local MEMORY = { "mem_per_node", "mem_per_gpu" }
 

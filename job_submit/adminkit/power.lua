@@ -10,7 +10,7 @@ local power = {}
 local concat, find, format = table.concat, string.find, string.format
 local gmatch, huge, match, max, min = string.gmatch, math.huge, string.match, math.max, math.min
 
-local LAST_ABOVE = "adminkit: this job's {gpus} GPUs count as {watts} W; all jobs together may draw {budget} W."
+local LAST_ABOVE = "adminkit: this job may get {gpus} GPUs, which count as {watts} W; all jobs together may draw {budget} W."
 local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them by --gpus=N."
 local LAST_OR = "adminkit: --licenses with | cannot be joined with the power budget; use commas."
 
@@ -37,9 +37,10 @@ local function most_of(name, job, request, ruleset)
     local named, most = job.queues, 0
     for i = 1, #named > 1 and #named or 1 do
         local queue = named[i] or ruleset.default
-        local gpus = allocation.most_known(name, job, queue and ruleset.facts[queue] or nil, request)
+        local bodies = request.bodies or request -- what a part of a GPU draws is unknown: no more than its GPU
+        local gpus = allocation.most_known(name, job, queue and ruleset.facts[queue] or nil, bodies)
         if gpus == huge and request.older then -- on how many nodes an older job may be is not shown
-            gpus = max(request.gpus or huge, request.counted or 0)
+            gpus = max(bodies.gpus or huge, request.counted or 0)
         end
         if not gpus or gpus == huge then
             return nil

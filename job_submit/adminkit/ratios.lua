@@ -2,6 +2,7 @@
 -- most. What cannot be told is more than any value; a job without GPUs keeps them.
 local need = ...
 local allocation = need("allocation")
+local gres = need("gres")
 
 local ratios = {}
 
@@ -22,7 +23,7 @@ local function share(fixed, each, job, facts, request)
             or each * (allocation.most("nodes", job, facts, request) or huge) / gpus
     end
     local most = max(fixed / gpus, by_nodes)
-    return most < huge and ceil(most) or huge
+    return most < huge and ceil(most - gres.NEAR) or huge
 end
 
 -- ratio(job, facts, request, parts), by the name of the check; `parts` is of allocation.

@@ -2,6 +2,7 @@
 -- A field is read only where a policy can need it: each read costs Slurm a search, some a copy or a line in its log.
 local need = ...
 local ckpt = need("ckpt")
+local gpu_size = need("gpu_size")
 local gres = need("gres")
 local job_size = need("job_size")
 local record = need("record")
@@ -224,7 +225,7 @@ local function time_min_of(minutes)
 end
 
 -- Reads what nearly every decision looks at from `source` into `made`. `counted`: the GPUs of an older
--- job by Slurm's own count.
+-- job by Slurm's own count, a reading of gres.lua.
 local function read(made, source, uid, by, now, site, counted)
     made._source = source
     made.now, made.uid, made.by = now or false, uid or false, by or false
@@ -243,7 +244,7 @@ local function read(made, source, uid, by, now, site, counted)
         -- 22.05 has set it to the nodes that are named; later ones choose among them
         nodes = job_size.nodes_by_tasks(made, source)
     end
-    job_size.read_gpus(made, source, nodes, counted, site.gpus_of)
+    gpu_size.read(made, source, nodes, counted, site)
     return made
 end
 
@@ -258,7 +259,7 @@ end
 
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 local function of_update(job_desc, job_rec, part_list, by, now, site)
-    local uid, counted = job_rec.user_id, job_size.counted_gpus(job_rec)
+    local uid, counted = job_rec.user_id, gpu_size.counted(job_rec, site.shares)
     local before = setmetatable({ older = true, _read = {} }, LATER)
     local job = read(before, update_view.of_record(job_rec), uid, nil, now, site, counted)
     local state = job_rec.job_state
@@ -272,12 +273,12 @@ local function of_update(job_desc, job_rec, part_list, by, now, site)
     job.whole = was_whole(job_rec, site.ruleset)
     local wanted = setmetatable({ older = true, _read = {}, _parts = part_list or false }, LATER)
     wanted.usable = part_list and usable_of(wanted) or false
-    if job_size.names_gpus(job_desc, site.gpus_of) then
+    if gpu_size.is_named(job_desc, site) then
         counted = nil
     end
     read(wanted, update_view.after(job_desc, job_rec), uid, by, now, site, counted)
     wanted.whole = wanted.whole or job.whole
-    wanted.counted = counted or false
+    wanted.counted = counted and gres.by("bodies", counted).most or false
     wanted.account_given, job.account_given = word(job_desc.account) ~= nil, false
     wanted.names_mem = (job_desc.min_mem_per_node or job_desc.min_mem_per_cpu) ~= nil
     return wanted, job
@@ -289,7 +290,13 @@ end
 -- All submissions share one table, for a fresh one each would be most of a decision's garbage, which is what makes the slowest
 -- decisions slow. It is read from job_desc as it is used, so it lasts as long as the call.
 function request.reader(ruleset, gres_slash)
-    local site = { ruleset = ruleset, gpus_of = gres.reader(gres_slash) }
+    local shares = ruleset.policy.gpu_shares
+    local gpus_of = gres.reader(gres_slash, shares)
+    local views = {}
+    for _, name in ipairs({ "counts", "size", "pieces", "bodies" }) do
+        views[name] = gres.view(gpus_of, name)
+    end
+    local site = { ruleset = ruleset, shares = shares, gpus_of = gpus_of, views = views }
     local plan = ruleset.soft and ruleset.soft.variable or false
     local ckpt_names = ruleset.policy.ckpt or false
     local elastic = ckpt_names and ruleset.record == "admin_comment" and ckpt_names.elastic or false

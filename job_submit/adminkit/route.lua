@@ -57,7 +57,8 @@ end
 -- number that nobody knows, of nodes whose size nobody knows, is not a number, which is above nothing.
 local function has_room(queue, request)
     local needed, named, most = request.nodes or 1, request.max_nodes, queue.most_nodes
-    local gpus, node_gpus = request.gpus or 0, queue.node_gpus
+    local counts, node_gpus = request.counts or request, queue.node_gpus
+    local gpus = counts.gpus or 0
     if named and named < most then
         most = named
     end
@@ -65,7 +66,7 @@ local function has_room(queue, request)
         return false
     end
     if gpus > 0 then
-        local of_node = request.gpus_per_node or (needed == 1 and named == 1 and gpus or 0)
+        local of_node = counts.gpus_per_node or (needed == 1 and named == 1 and gpus or 0)
         if node_gpus == 0 or of_node > node_gpus or gpus / node_gpus > most then
             return false
         end
@@ -108,8 +109,9 @@ function route.takes(queue, job, request)
     if has_time(queue.facts, job) == false then
         return false
     end
-    local most, gpus, node_gpus = queue.most_nodes, request.gpus or 0, queue.node_gpus
-    if gpus > 0 and (node_gpus == 0 or (request.gpus_per_node or 0) > node_gpus or gpus / node_gpus > most) then
+    local most, counts, node_gpus = queue.most_nodes, request.counts or request, queue.node_gpus
+    local gpus = counts.gpus or 0
+    if gpus > 0 and (node_gpus == 0 or (counts.gpus_per_node or 0) > node_gpus or gpus / node_gpus > most) then
         return false
     end
     local kind = request.gpu_type

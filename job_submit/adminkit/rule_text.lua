@@ -2,6 +2,7 @@
 -- or the queue alone is filled in when the policy is loaded.
 local need = ...
 local allocation = need("allocation")
+local placeholders = need("placeholders")
 local rules = need("rules")
 local text = need("text")
 
@@ -19,110 +20,19 @@ local LAST = {
     routed = "adminkit: no queue was named, so the job went to {queue}.",
     advised = "adminkit: no queue was named; {queue} would take this job (-p {queue}).",
     unsure = "adminkit: refused by rule {rule} ({check}): how many it may take cannot be told, allowed {value}.",
+    most = "adminkit: refused by rule {rule} ({check}): asked {asked}, may get {most}, allowed {value}.",
     help = "adminkit: more about this: {url}",
 }
 
-local function range_text(range)
-    if range.min and range.max then
-        if range.min == range.max then
-            return text.whole(range.min)
-        end
-        return text.whole(range.min) .. "-" .. text.whole(range.max)
-    end
-    if range.min then
-        return text.whole(range.min) .. "+"
-    end
-    return "0-" .. text.whole(range.max or 0)
-end
-
--- The one queue a rule is for, or nil.
-local function only_queue(rule)
-    local queues = rule.when and rule.when.queues
-    local name = queues and next(queues)
-    return name and next(queues, name) == nil and name or nil
-end
-
--- What stands for a placeholder depends on these five: `job` is as amended, `number` broke the rule.
-
-local function queue_of(_, _, queue)
-    return queue and text.word[queue] or "-"
-end
-
-local function class_of(job)
-    return job.class or "-"
-end
-
-local function limit_of(job, _, _, facts)
-    return text.duration(rules.effective(job, facts))
-end
-
-local function time_min_of(job)
-    return text.duration(job.time_min)
-end
-
-local function default_of(_, _, _, facts)
-    return text.duration(facts and (facts.default_limit or facts.max_limit))
-end
-
-local function asked_seconds(_, _, _, _, number)
-    return text.duration(number)
-end
-
-local function mem_text(mib)
-    return mib % 1024 == 0 and text.whole(mib / 1024) .. "G" or text.whole(mib) .. "M"
-end
-
-local function asked_mem(_, _, _, _, number)
-    return number == huge and "?" or mem_text(number)
-end
-
-local function asked_count(_, _, _, _, number)
-    return number == huge and "?" or text.count[number]
-end
-
--- What stands for each placeholder: a text where it is the same whenever the rule is broken, else a function (job, request,
--- queue, facts, number).
-local function values_of(rule)
-    local value, queue = rule.value, only_queue(rule)
-    local values = {
-        rule = text.word[rule.name],
-        check = rule.check,
-        queue = queue and text.word[queue] or queue_of,
-        class = class_of,
-        limit = limit_of,
-        time_min = time_min_of,
-        default = default_of,
-        from = rule.from_day or (rule.from and text.day(rule.from)) or "-",
-    }
-    if type(value) == "table" then
-        values.value = range_text(value)
-        values.min = value.min and text.whole(value.min) or "0"
-        values.max = value.max and text.whole(value.max) or "-"
-        values.asked = asked_count
-    elseif rule.check == "cpus_per_gpu" or rule.check == "mem_per_gpu" then
-        local is_mem = rule.check == "mem_per_gpu"
-        local bound = is_mem and mem_text(value) or text.whole(value)
-        values.value, values.min, values.max = bound, "0", bound
-        values.asked = is_mem and asked_mem or asked_count
-    else
-        local bound = text.duration(type(value) == "number" and value or nil)
-        values.value, values.min, values.max = bound, bound, bound
-        values.asked = asked_seconds
-    end
-    if value == true or rule.check == "default_limit" then
-        values.asked = "-"
-    end
-    return values
-end
-
--- The policy's text for a rule whose day is ahead: one of its own, else that of a warning in its frame.
-local function later_template(rule, policy, language)
+-- The policy's text for a rule whose day is ahead: one of its own, else that of a warning in its frame. `odd` as below.
+local function later_template(rule, policy, language, odd)
     local texts = policy.texts and policy.texts[language] or text.NONE
     local own = texts[rule.check .. ".later"]
     if own then
         return own
     end
-    local plain = text.template(policy, language, rule.check, "warn", rule.text)
+    local plain = odd and text.template(policy, language, odd, "warn")
+        or text.template(policy, language, rule.check, "warn", rule.text)
     if not plain then
         return nil
     end
@@ -145,35 +55,53 @@ local function pieces_of(template, values)
     return pieces
 end
 
--- A message for each language. `unsure`: nobody can tell the number that broke the rule, for which there may be texts.
-local function messages_of(rule, outcome, unsure, policy)
-    local values, messages = values_of(rule), {}
+-- What a rule is about, where the policy does not say it.
+local LAST_WHOSE = "in {queue}"
+
+-- A template in which the phrase for whose jobs the rule looks at stands for {whose}. {class_in} is known to such phrases only.
+local function with_whose(template, rule, language)
+    local parts = text.parts[template]
+    local made = { parts[1] }
+    for i = 2, #parts, 2 do
+        local whose = rule.whose and rule.whose[language] or LAST_WHOSE
+        made[i] = parts[i] == "whose" and whose or "{" .. parts[i] .. "}"
+        made[i + 1] = parts[i + 1]
+    end
+    return concat(made)
+end
+
+-- A message for each language. `odd`: "unsure" where nobody can tell the number that broke the rule, "most" where it is not
+-- asked for but may be given; there may be texts for both.
+local function messages_of(rule, outcome, odd, policy)
+    local values, messages = placeholders.of(rule, odd == "most"), {}
     local languages = policy.languages or text.NONE
     for i = 1, #languages do
-        local template = unsure and text.template(policy, languages[i], "unsure", outcome)
+        local template = odd and text.template(policy, languages[i], odd, outcome)
         if not template and outcome == "later" then
-            template = later_template(rule, policy, languages[i])
+            template = later_template(rule, policy, languages[i], odd)
         elseif not template then
             template = text.template(policy, languages[i], rule.check, outcome, rule.text)
         end
         if template then
-            messages[#messages + 1] = pieces_of(template, values)
+            messages[#messages + 1] = pieces_of(with_whose(template, rule, languages[i]), values)
         end
     end
     if not messages[1] then
-        messages[1] = pieces_of(unsure and outcome == "reject" and LAST.unsure or LAST[outcome], values)
+        messages[1] = pieces_of(odd and outcome == "reject" and LAST[odd] or LAST[outcome], values)
     end
     return messages
 end
 
--- The messages of a rule by outcome (reject, amend, warn, later), and in `unsure` those of a number that nobody can tell.
+-- The messages of a rule by outcome (reject, amend, warn, later), in `unsure` those of a number that nobody can tell, in `most`
+-- those of one that is not asked for.
 function rule_text.of(rule, policy)
     local outcomes = { (rules.outcome(rule, nil)), rule.from and rule.action ~= "warn" and "later" or nil }
-    local messages = { unsure = {} }
+    local messages = { unsure = {}, most = {} }
     for i = 1, #outcomes do
         local outcome = outcomes[i]
-        messages[outcome] = messages_of(rule, outcome, false, policy)
-        messages.unsure[outcome] = rules.may_be_unsure(rule.check) and messages_of(rule, outcome, true, policy) or nil
+        messages[outcome] = messages_of(rule, outcome, nil, policy)
+        messages.unsure[outcome] = rules.may_be_unsure(rule.check) and messages_of(rule, outcome, "unsure", policy) or nil
+        messages.most[outcome] = rules.is_count(rule.check) and messages_of(rule, outcome, "most", policy) or nil
     end
     return messages
 end
@@ -189,7 +117,7 @@ local function asked_class(_, request)
 end
 
 local function asked_gpus(_, request)
-    return request.gpus and text.count[request.gpus] or "-"
+    return request.gpus and text.amount[request.gpus] or "-"
 end
 
 local function asked_nodes(_, request)
@@ -262,9 +190,11 @@ local function rendered(pieces, job, request, queue, facts, number)
 end
 
 -- The messages of a rule that `number` broke.
-function rule_text.messages(rule, outcome, number)
+function rule_text.messages(rule, outcome, number, job, request)
     if number == huge and rules.may_be_unsure(rule.check) then
         return rule.messages.unsure[outcome]
+    elseif rules.is_count(rule.check) and not rules.is_asked(rule.check, number, job, request) then
+        return rule.messages.most[outcome]
     end
     return rule.messages[outcome]
 end

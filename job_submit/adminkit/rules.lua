@@ -4,7 +4,7 @@
 --
 -- `job` is of allocation.job_of, `request` the rest of what was asked for, `facts` what the policy knows of the queue, or nil.
 local need = ...
-local allocation = need("allocation")
+local counts = need("counts")
 local demands = need("demands")
 local ratios = need("ratios")
 
@@ -12,10 +12,10 @@ local rules = {}
 
 local UNTOLD = "untold"
 rules.UNTOLD = UNTOLD
+rules.is_count, rules.cap, rules.distance, rules.is_loose = counts.is_count, counts.cap, counts.distance, counts.is_loose
+rules.is_asked, rules.asked = counts.is_asked, counts.asked
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
-local find = string.find
-local most_of = allocation.most
 
 -- The seconds a job may run by what it asks for, else by its queue. nil where neither is known.
 local function effective(job, facts)
@@ -99,46 +99,9 @@ function compare.restartable_above(limit, time_min, value, request)
     return restartable == false and number or UNTOLD
 end
 
--- The number that a check of numbers looks at, the least that the job asks for.
-local number_of = {}
-
-function number_of.gpus(_, request)
-    return request.gpus
-end
-
-function number_of.gpus_per_node(job, request)
-    return request.gpus_per_node or (job.nodes == 1 and request.gpus or nil)
-end
-
-function number_of.nodes(job)
-    return job.nodes
-end
-
-function number_of.cpus(_, request)
-    return request.cpus
-end
-
--- The least that a job asks for is held to the minimum, the most that Slurm may give it to the maximum.
-local function compare_count(least, most, range)
-    local low, high = range.min, range.max
-    if least and ((low and least < low) or (high and least > high)) then
-        return least
-    end
-    if high and most then
-        if most > high then
-            return most
-        elseif not low then
-            return nil
-        end
-    end
-    return not least and UNTOLD or nil
-end
-
-for name, number in pairs(number_of) do
-    measure[name] = function(job, facts, request)
-        return number(job, request), most_of(name, job, facts, request)
-    end
-    compare[name] = compare_count
+local in_range = counts.comparison(UNTOLD)
+for name, of_job in pairs(counts.measure) do
+    measure[name], compare[name] = of_job, in_range
 end
 
 local keeps = demands.comparison(UNTOLD)
@@ -159,51 +122,9 @@ function rules.broken(rule, job, facts, request)
     return compare[rule.check](first, second, rule.value, request)
 end
 
--- Whether this check looks at a number of nodes, CPUs or GPUs; its value is a range.
-function rules.is_count(name)
-    return number_of[name] ~= nil
-end
-
 -- Whether the most of a job that this check looks at may be unknown, which has a text of its own.
 function rules.may_be_unsure(name)
-    return number_of[name] ~= nil or name == "cpus_per_gpu"
-end
-
--- Whether Slurm would not be held to a most of nodes: 26.05 takes the number of tasks of an update for it.
-function rules.is_loose(request)
-    return request.older and request.num_tasks
-end
-
--- The most nodes with which the job keeps a check of numbers that it might break by taking many; nil where no number does,
--- where the job says itself how many it takes, and where Slurm would not be held to it.
-function rules.cap(name, job, range, facts, request)
-    local least, named = number_of[name](job, request), request.node_list
-    if request.max_nodes or rules.is_loose(request) or not range.max or name == "gpus_per_node" or not job.nodes
-        or not least or least > range.max or least < (range.min or 0)
-        or (named and find(named, "{", 1, true)) then
-        return nil
-    end
-    local fixed, each = allocation.parts(name, facts, request)
-    if not fixed or fixed > range.max or each == 0 then
-        return nil
-    end
-    local most = floor(range.max / each)
-    return most >= max(job.nodes, 1) and most or nil
-end
-
--- How far a job is below and above the range of a number check, by its least and by the most that Slurm may give it; nil
--- where the request does not show the number.
-function rules.distance(name, job, range, request, facts)
-    local least = number_of[name](job, request)
-    if not least then
-        return nil
-    end
-    local most = allocation.most_known(name, job, facts, request) or least
-    local above, most_above = 0, 0
-    if range.max then
-        above, most_above = max(0, least - range.max), max(0, max(least, most) - range.max)
-    end
-    return max(0, (range.min or least) - least), above, most_above
+    return rules.is_count(name) or name == "cpus_per_gpu"
 end
 
 -- Slurm counts in minutes: what lowers a limit rounds down, what raises it rounds up.
@@ -251,6 +172,11 @@ amend.restartable_above = amend.max_limit
 
 rules.amend = amend
 
+-- Whether this check looks at time limits.
+function rules.is_limit(name)
+    return amend[name] ~= nil
+end
+
 -- The order in which checks are looked at, whatever the order of the rules in the file.
 rules.ORDER = {
     require_limit = 1,
@@ -260,13 +186,14 @@ rules.ORDER = {
     restartable_above = 5,
     gpus = 6,
     gpus_per_node = 7,
-    nodes = 8,
-    cpus = 9,
-    batch_only = 10,
-    require_account = 11,
-    exclusive = 12,
-    cpus_per_gpu = 13,
-    mem_per_gpu = 14,
+    gpu_slices = 8,
+    nodes = 9,
+    cpus = 10,
+    batch_only = 11,
+    require_account = 12,
+    exclusive = 13,
+    cpus_per_gpu = 14,
+    mem_per_gpu = 15,
 }
 
 -- What Slurm should answer besides our text; names of its errors. Before 23.02 Lua has those of limits, of nodes, and POLICY.
@@ -278,6 +205,7 @@ rules.CODES = {
     restartable_above = "ESLURM_INVALID_TIME_LIMIT",
     gpus = "ESLURM_INVALID_GRES",
     gpus_per_node = "ESLURM_INVALID_GRES",
+    gpu_slices = "ESLURM_INVALID_GRES",
     nodes = "ESLURM_INVALID_NODE_COUNT",
     cpus = "ESLURM_INVALID_CPU_COUNT",
     cpus_per_gpu = "ESLURM_INVALID_CPU_COUNT",

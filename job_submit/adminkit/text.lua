@@ -63,6 +63,17 @@ end)
 -- Of text.whole, for numbers that come again and again: a user's, a size.
 text.count = text.kept(text.whole)
 
+-- A number that may have a fraction, GPUs of which a slice is a part: 0.43. "?" for one that is next to nothing, as a part is
+-- whose share nobody knows.
+text.amount = text.kept(function(number)
+    if number == floor(number) then
+        return text.whole(number)
+    elseif number < 0.005 then
+        return "?"
+    end
+    return (gsub(gsub(format("%.2f", number), "0+$", ""), "%.$", ""))
+end)
+
 local shown = text.kept(function(seconds)
     if seconds == huge then
         return "UNLIMITED"

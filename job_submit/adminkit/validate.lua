@@ -105,6 +105,7 @@ end
 
 local AMOUNTS = {
     "default_limit", "max_limit", "min_nodes", "max_nodes", "total_nodes", "node_cpus", "node_mem", "node_gpus",
+    "node_gpu_size", "node_gpu_slices",
 }
 local SETS = {
     "gpu_types", "features", "allow_accounts", "deny_accounts", "allow_qos", "deny_qos", "allow_groups",
@@ -163,6 +164,7 @@ local function one_rule(number, rule)
         or optional(rule.from_day, "string", "from_day")
         or rule_when(rule.when)
         or words(rule.text, "text")
+        or words(rule.whose, "whose")
     return wrong and (rule.name .. ": " .. wrong)
 end
 
@@ -228,6 +230,18 @@ local function power_settings(value)
         end)
 end
 
+-- What is wrong with the shares of a GPU, or nil.
+local function gpu_shares(value)
+    if value == nil then
+        return nil
+    end
+    return every(value, "gpu_shares", function(name, entry)
+        return of_type(name, "string", "a name") or every(entry, "gpu_shares", function(kind, number)
+            return of_type(kind, "string", "a type") or amount(number, "gpu_shares")
+        end)
+    end)
+end
+
 -- What is wrong with a policy table, or nil.
 function validate.policy(value)
     local wrong = head(value)
@@ -255,6 +269,7 @@ function validate.policy(value)
         or ckpt(value.ckpt)
         or soft_settings(value.soft_limits)
         or power_settings(value.power)
+        or gpu_shares(value.gpu_shares)
 end
 
 -- What is wrong with a table of incentives, or nil.

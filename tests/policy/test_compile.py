@@ -36,6 +36,7 @@ def test_a_rule_is_compiled_with_its_conditions_in_slurms_spelling() -> None:
         "action": "reject",
         "from": None,
         "when": {"queues": {"gq-middle": True}, "except_accounts": {"vision": True}},
+        "whose": {"en": "in {queue}"},
         "text": {},
     }
     assert rules["gq-short-later"]["from"] == 1806537600

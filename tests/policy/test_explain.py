@@ -35,6 +35,8 @@ from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, r
         ("default_limit = '1h'; accounts = ['x']", "Jobs under the account x without a time limit get 01:00:00."),
         ("gpus = '2-'; qos = ['high']", "Jobs of the QOS high use 2 GPUs or more; others are refused."),
         ("gpus = '-1'", "Jobs use 1 GPU at most; others are refused."),
+        ("gpu_slices = 0", "Jobs use no slices, shards or parts of MPS of GPUs; others are refused."),
+        ("gpu_slices = 1", "Jobs use exactly 1 slice, shard or part of MPS of a GPU; others are refused."),
         ("nodes = 4; users = ['ada', 'bob']", "Jobs of ada or bob use exactly 4 nodes; others are refused."),
         (
             "cpus = '1-8'; classes = ['cpu', 'single-gpu']; except_users = ['ada']; except_accounts = ['x', 'y']",

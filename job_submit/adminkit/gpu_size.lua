@@ -1,0 +1,172 @@
+-- How many GPUs a job asks for and may be given, and how many parts of GPUs: slices of MIG, shards, MPS.
+local need = ...
+local gres = need("gres")
+local job_size = need("job_size")
+
+local gpu_size = {}
+
+local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
+
+local GPU_LISTS = { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }
+
+-- Lists that do not ask for the same type are about different GPUs, which come together.
+local function joined(most, more, same)
+    return same and max(most, more) or most + more
+end
+
+-- Whether Slurm may give none of the GPUs that a list asks for.
+local function is_doubtful(gpus)
+    return gpus.least == 0 and gpus.most > 0
+end
+
+-- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
+-- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
+-- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show, and none for
+-- gpu=4 on each of eight sockets.
+local function gpus_by_parts(made, source, nodes, of_socket, read)
+    local of_task, counted = made.tres_per_task, made.num_tasks
+    local total, node, fixed, each, kind
+    local doubtful = false
+    if of_task then
+        local gpus = read[of_task]
+        if gpus.most then
+            total, kind = gpus.least * (job_size.tasks_of(made, source, nodes) or nodes), gpus.types
+            fixed = gpus.most == 0 and 0 or gpus.most * (counted or huge)
+            doubtful = is_doubtful(gpus)
+        end
+    end
+    if of_socket then
+        local gpus = read[of_socket]
+        if gpus.most then
+            local has_sockets = made.older or job_size.u16(source.sockets_per_node)
+            node, kind = has_sockets and gpus.least or 0, gpus.types or kind -- as few sockets as one may do
+            each = gpus.most == 0 and 0 or huge -- a node may have more sockets than it says
+            doubtful = doubtful or (each > 0 and node == 0)
+            made.gpus_of_sockets = each > 0
+        end
+    end
+    local per_gpu = made.ntasks_per_tres
+    if per_gpu and not total and not node then -- Slurm works out how many tasks there are, where the job does not say
+        total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
+    end
+    return total, node, fixed, each, kind, doubtful
+end
+
+-- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
+-- names no GPUs has that many, and one that names fewer has an unknown number. `read` is of gres.reader, or a view of it.
+-- Returns true where a list names parts of GPUs.
+local function count(made, source, nodes, counted, read)
+    local of_job, of_node, of_socket = source.tres_per_job, source.tres_per_node, source.tres_per_socket
+    local total, node, fixed, each, kind, node_kind
+    local doubtful, parts = false, false
+    made.gpus_of_sockets = false
+    if of_job and of_job ~= "" then
+        local gpus = read[of_job]
+        total, fixed, kind, parts = gpus.least, gpus.most, gpus.types, gpus.parts
+        doubtful = is_doubtful(gpus)
+    end
+    if of_node and of_node ~= "" then
+        local gpus = read[of_node]
+        node, each, node_kind = gpus.least, gpus.most, gpus.types
+        doubtful = doubtful or (node == 0 and each > 0)
+        parts = parts or gpus.parts
+        if total and each == 0 then
+            node, each = nil, nil -- gpu=0 takes nothing away from --gpus
+        end
+    end
+    if total and node and node > 0 and nodes < total / node and kind == node_kind then
+        nodes = ceil(total / node)
+    end
+    local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by
+    of_socket = of_socket ~= "" and of_socket
+    if of_socket or made.tres_per_task or made.ntasks_per_tres then
+        total_by, node_by, fixed_by, each_by, kind_by, doubtful_by = gpus_by_parts(made, source, nodes, of_socket, read)
+        parts = parts or (of_socket and read[of_socket].parts) or (made.tres_per_task and read[made.tres_per_task].parts)
+    end
+    if not fixed and not each then
+        total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
+        if counted and not fixed and not each then
+            total, fixed = counted < huge and counted or 0, counted
+        end
+    elseif fixed_by or each_by then
+        total = total and total_by and min(total, total_by) or total -- 26.05 gives what the tasks ask for
+        local same = (kind or node_kind) == kind_by
+        fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
+        each = each_by and joined(each or 0, each_by, same) or each
+    end
+    doubtful = doubtful or doubtful_by
+    if doubtful then -- nor is it known what Slurm makes of the other lists
+        total, node = total and 0, node and 0
+    end
+    if counted and counted > max(fixed or 0, (each or 0) * nodes) + gres.NEAR then
+        each = huge
+    end
+    local gpus = node and node * nodes or 0
+    if total and total > gpus then
+        gpus = total
+    end
+    -- GPUs of the job, --gpus, are on one node only where the job takes no more: Slurm spreads them else.
+    if not node and ((fixed or 0) == 0 or made.max_nodes == 1) then
+        node = gpus
+    end
+    if fixed and each and kind == node_kind and not doubtful then
+        made.gpus_each = 0 -- --gpus says how many there are of all
+    else
+        made.gpus_each = each or 0
+    end
+    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
+    made.gpus_fixed, made.node_gpus_most = fixed or 0, each or false
+    return parts
+end
+
+-- What a job of parts of GPUs has by another way of counting: a request with these GPUs, else as `made`.
+local function viewed(name, made, source, nodes, counted, site)
+    local view = {
+        num_tasks = made.num_tasks, tres_per_task = made.tres_per_task, ntasks_per_tres = made.ntasks_per_tres,
+        max_nodes = made.max_nodes, older = made.older,
+    }
+    count(view, source, nodes, counted and gres.by(name, counted).most, site.views[name])
+    return setmetatable(view, { __index = made })
+end
+
+-- Nodes and GPUs into `made`, as count() has them. Of a job with slices, shards or MPS, GPUs are what the parts make; it has
+-- `counts`, its GPUs as Slurm counts them, by which they are placed, and `bodies`, each part as a GPU; and `gpu_slices`, the
+-- least number of parts, with the most in `gpu_slices_fixed` and `gpu_slices_each`, as of GPUs. `counted` is a reading.
+function gpu_size.read(made, source, nodes, counted, site)
+    local parts = count(made, source, nodes, counted and counted.most, site.gpus_of)
+    made.counts, made.bodies = false, false
+    made.gpu_slices, made.gpu_slices_fixed, made.gpu_slices_each = 0, 0, 0
+    if not parts and not (counted and counted.parts) then
+        return
+    end
+    local needed, kind = made.nodes, made.gpu_type
+    local counts = viewed("counts", made, source, nodes, counted, site)
+    local bodies = viewed("bodies", made, source, nodes, counted, site)
+    local pieces = viewed("pieces", made, source, nodes, counted, site)
+    count(made, source, nodes, counted and gres.by("size", counted).most, site.views.size)
+    made.nodes, made.gpu_type, made.counts, made.bodies = needed, kind, counts, bodies
+    made.gpu_slices, made.gpu_slices_fixed, made.gpu_slices_each = pieces.gpus, pieces.gpus_fixed, pieces.gpus_each
+end
+
+-- The GPUs of a job by Slurm's own count, a reading, which also has those of --ntasks-per-gpu and those that an update left.
+-- nil for none.
+function gpu_size.counted(job_rec, shares)
+    local counted = job_rec.tres_fmt_req_str
+    return counted and gres.requested(counted, shares)
+end
+
+-- Whether an update surely sets how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
+-- 22.05, takes the place of the words, not of the GPUs.
+function gpu_size.is_named(job_desc, site)
+    local read = site.views.size
+    for i = 1, #GPU_LISTS do
+        local list = job_desc[GPU_LISTS[i]]
+        if list and (read[list].least or 0) > 0 then
+            return true
+        end
+    end
+    return false
+end
+
+return gpu_size
