@@ -130,14 +130,14 @@ def try_(
     )  # fmt: skip
     path, loaded = policy_input.load(policy)
     cluster = policy_input.site(loaded, site, [user] if user and tables else [])
-    now = int(time.time())
+    now, settings = int(time.time()), config.load().gpus
     for name in typed.queues:
         if cluster.queue(name) is None:
             wrong = unknown_word("queue", name, [one.name for one in cluster.queues])
             print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
-    shares = shares_of_site(cluster.nodes, {})
+    shares = shares_of_site(cluster.nodes, settings)
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now), shares)
-    table_of = policy_table(loaded, cluster, now)
+    table_of = policy_table(loaded, cluster, now, gpus=settings)
     table = policy_text(table_of)
     points, hints, needs = policy_input.tables(tables)
     decider = Decider(table.encode(), points, hints, policy_input.LUAS[lua], soft_limits=needs)
@@ -259,7 +259,7 @@ def diff(
     path, loaded = policy_input.load(policy)
     folder = installed or (controller().folder or Path("/etc/slurm")) / "adminkit"
     table = load_table(folder / "policy.lua")
-    changes = differences(table, policy_table(loaded, policy_input.site(loaded, site), 0))
+    changes = differences(table, policy_table(loaded, policy_input.site(loaded, site), 0, gpus=config.load().gpus))
     notes = [f"policy {path}", f"installed {folder / 'policy.lua'}, generation {table.get('generation', 'unknown')}"]
     _say(diff_report(changes, notes), diff_lines(changes), format, output)
 

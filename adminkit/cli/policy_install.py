@@ -142,7 +142,7 @@ def _compiled(policy: Path | None, controller: Controller) -> Bundle:
             "start it, as the rules are made for its queues, or install files made before: --from DIR",
         )
     path, example = find_policy(policy)
-    bundle = compile_bundle(path, controller, int(time.time()))
+    bundle = compile_bundle(path, controller, int(time.time()), config.load().gpus)
     if not example:
         return bundle
     note = f"made from the example {path}, as there is no /etc/adminkit/policy.toml"

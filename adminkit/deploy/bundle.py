@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from adminkit.config import Gpus
 from adminkit.deploy import power_budget
 from adminkit.deploy.files import (
     SUBFOLDER,
@@ -58,17 +59,18 @@ def tables_only(tables: Mapping[str, str], notes: tuple[str, ...] = ()) -> Bundl
     return Bundle(tables, shipped(), program_in_place=True, notes=notes)
 
 
-def compile_bundle(path: Path, controller: Controller, made_at: int) -> Bundle:
+def compile_bundle(path: Path, controller: Controller, made_at: int, gpus: Gpus | None = None) -> Bundle:
     """The policy in this file, for the running cluster. AdminkitError for what is wrong with it.
 
-    The file is read once: what its users and queues were looked up for is what is compiled, whoever edits it meanwhile.
+    `gpus`: what the config says of parts of GPUs. The file is read once: what its users and queues were looked up for
+    is what is compiled, whoever edits it meanwhile.
     """
     policy = load_policy(path)
     gathered = gather(policy.users(), controller)
     refuse_unfit(path, policy, {queue.name: queue.max_limit for queue in gathered.site.queues})
     there = licences() if policy.power.budget_w is not None else Licences({}, False)
     with_power, each_node = not power_budget.lacking(policy.power, there), power_budget.each_node(policy.power, there)
-    table = policy_table(policy, gathered.site, made_at, with_power=with_power, each_node=each_node)
+    table = policy_table(policy, gathered.site, made_at, with_power=with_power, each_node=each_node, gpus=gpus)
     notes = (*gathered.notes, *_by_slurm(policy), *power_budget.notes(policy.power, there))
     return Bundle({"policy": policy_text(table)}, shipped(), notes=notes)
 

@@ -129,7 +129,7 @@ def _of_file(site: _Site) -> Check:
         )
     if site.controller.away:
         return Check("policy", "ok", f"{path}, not compared: slurmctld does not answer")
-    made = compile_bundle(path, site.controller, 0).generations["policy"]
+    made = compile_bundle(path, site.controller, 0, config.load().gpus).generations["policy"]
     there = generation_of(read_text(table_path(site.folder, "policy")) or "")
     if made == there:
         return Check("policy", "ok", f"{path}, as installed")

@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from adminkit import config
 from adminkit.gres import UNTYPED, Gpus, Shares, equivalents, is_slice
+from adminkit.ingest.gpus import shares_of
 from adminkit.slurm.site import SiteNode
+from adminkit.trace import gpu_words
 
 Table = dict[str, Any]
 
@@ -80,18 +83,12 @@ def _held(mps: Mapping[str, int], shares: Shares) -> int:
     )
 
 
-def shares_of_site(nodes: Iterable[SiteNode], given: Mapping[str, float]) -> Shares:
-    """How many shards and how much MPS a GPU has on these nodes, where all of them agree, and what the config gives."""
-    found: dict[str, dict[str, set[float]]] = {"shard": {}, "mps": {}}
-    for node in nodes:
-        for word, count in getattr(node, "gpu_shares", {}).items():
-            name, _, kind = word.partition(":")
-            gpus = node.gpus.get(kind, 0) if kind else sum(node.gpus.values())
-            if not gpus or not count:
-                continue
-            for of in {kind or UNTYPED, UNTYPED, *(node.gpus if not kind and len(node.gpus) == 1 else ())}:
-                found[name].setdefault(of, set()).add(count / gpus)
-    agreed = {
-        name: {of: many.pop() if len(many) == 1 else 0.0 for of, many in by.items()} for name, by in found.items()
-    }
-    return Shares(agreed["shard"], agreed["mps"], given)
+def shares_of_site(nodes: Iterable[SiteNode], settings: config.Gpus) -> Shares:
+    """How many shards and how much MPS a GPU has on these nodes, as the trace has it, and what the config gives."""
+    return shares_of([gpu_words.Node(*node_row(one), one.queues) for one in nodes], settings)
+
+
+def node_row(node: SiteNode) -> tuple[int, str, str]:
+    """A node's GPUs, their types, and its shards and MPS, in the form of the table `node`."""
+    counts = [",".join(f"{name}:{count}" for name, count in sorted(of.items())) for of in (node.gpus, node.gpu_shares)]
+    return sum(node.gpus.values()), counts[0], counts[1]

@@ -63,7 +63,6 @@ TYPED = [
     ("-p gq -N1 --gpus-per-node=a100_3g.20gb:3", "this one asks for 1.29 (gpu_slices=3)", "by --gpus-per-node"),
     ("-p gq -n3 --gpus-per-task=a100_3g.20gb:1", "this one asks for 1.29 (gpu_slices=3)", "by --gpus-per-task"),
     ("-p gq -N2 --gres=gpu:1", "this one asks for 2.", "whole GPUs as before"),
-    ("-p gq --gres=gpu:1,shard:1", "this one asks for 1.25 (gpu_slices=1)", "a GPU and a shard"),
     ("-p gq-short --gres=gpu:1g.10gb:1", "Slices and shards of GPUs of a job in gq-short: 0; ", "no slice"),
     ("-p gq-short --gres=shard:2", "this one asks for 2", "no shard"),
     ("-p gq-short --gres=gpu:1", "", "a whole GPU"),

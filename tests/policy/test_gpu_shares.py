@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from adminkit.config import Gpus
 from adminkit.errors import UsageError
 from adminkit.gres import UNTYPED, Shares
 from adminkit.policy.compile import policy_table
@@ -30,10 +31,19 @@ def test_a_node_of_slices_has_fewer_gpus_than_slurm_counts() -> None:
 
 
 def test_what_the_config_says_of_a_word_reaches_the_table() -> None:
-    table = policy_table(policy("version = 1"), SITE, 1, given={"2g.48gb": 0.5})
+    table = policy_table(policy("version = 1"), SITE, 1, gpus=Gpus(("2g.48gb=0.5",)))
     assert table["gpu_shares"] == {"given": {"2g.48gb": 0.5}}
     assert table["queues"]["odd"]["node_gpu_size"] == 2
     assert "gpu_shares" not in policy_table(policy("version = 1"), SITE, 1)
+
+
+def test_shards_are_parts_of_the_gpus_of_their_nodes() -> None:
+    nodes = (
+        SiteNode("s1", gpus={UNTYPED: 2}, gpu_shares={"shard": 8}, queues=frozenset({"gq"})),
+        SiteNode("s2", gpus={"a40": 2}, gpu_shares={"shard:a40": 16, "mps:a40": 400}, queues=frozenset({"gq"})),
+    )
+    table = policy_table(policy("version = 1"), Site("alpha", (SiteQueue("gq"),), nodes=nodes), 1)
+    assert table["gpu_shares"] == {"shard": {"gpu": 0, "a40": 8}, "mps": {"gpu": 200, "a40": 200}}, "0: they differ"
 
 
 #: what is typed, GPUs at least and at most, parts; a GPU has four shards
