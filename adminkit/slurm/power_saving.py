@@ -23,9 +23,7 @@ _MARKS: Final = {
     "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
 }  # fmt: skip
 _DRAINED: Final = frozenset("DRAIN DRAINED DRAINING FAIL FAILING".split())
-_DOWN: Final = frozenset(
-    "DOWN ERROR INVAL INVALID_REG UNKNOWN FUTURE REBOOT REBOOT_REQUESTED REBOOT_ISSUED BLOCKED PERFCTRS".split()
-)
+_DOWN: Final = frozenset("DOWN ERROR INVAL INVALID_REG UNKNOWN FUTURE REBOOT REBOOT_ISSUED BLOCKED PERFCTRS".split())
 _SILENT: Final = frozenset("NOT_RESPONDING NO_RESPOND".split())
 _BUSY: Final = frozenset("ALLOCATED MIXED COMPLETING".split())
 
@@ -49,13 +47,13 @@ class Timeouts:
 def parse_state(text: str) -> State:
     """IDLE+CLOUD+POWERED_DOWN, IDLE~, MIXED+NOT_RESPONDING+POWERING_UP.
 
-    Traps: a node that sleeps or wakes does not respond, and is not down. One that is to be powered down while jobs run
-    on it is given to more jobs until the last has ended.
+    Traps: a node that sleeps or wakes does not respond, and is not down. One that is to be powered down or to reboot
+    while jobs run on it is given to more jobs until the last has ended.
     """
     words = frozenset(_words(text))
     if words & _DRAINED:
         return State("drained", "")
-    if words & _DOWN:
+    if words & _DOWN or ("REBOOT_REQUESTED" in words and not words & _BUSY):
         return State("down", "")
     if "POWERING_DOWN" in words or ("POWER_DOWN" in words and not words & _BUSY):
         return State("", "falling")

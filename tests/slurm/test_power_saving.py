@@ -40,6 +40,8 @@ STATES = [
     ("IDLE+DRAIN+POWER_DOWN", "drained", "", "POWER_DOWN_ASAP"),
     ("IDLE^", "down", "", "it reboots"),
     ("IDLE@", "down", "", "it is about to"),
+    ("MIXED+REBOOT_REQUESTED", "", "", "more jobs start there until the last has ended"),
+    ("ALLOCATED@", "", "", "the same, as sinfo says it of it"),
     ("DOWN+REBOOT_ISSUED", "down", "", "the same in words"),
     ("REBOOT^", "down", "", "as older releases say it"),
     ("IDLE+INVALID_REG", "down", "", "it is not what slurm.conf says"),
