@@ -22,7 +22,7 @@ from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
-from adminkit.ingest.sources.sacct_fields import job_values, step_values
+from adminkit.ingest.sources.sacct_fields import TWO_RUNS, job_values, step_values
 from adminkit.ingest.sources.sacct_json import is_json
 from adminkit.ingest.sources.swf import binds, swf_values
 from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_columns
@@ -254,10 +254,12 @@ def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statemen
     """`reading` with the statements that store the rows."""
     if layout.swf:  # names stand in the header, so the same line may mean another queue
         values, which = swf_values(reading)
-        return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names)
+        return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names, apart="1")
     cluster, origin = f"?{outputs(layout.columns) + 3}", origin or "text"
     values = job_values(layout.columns, cluster)
-    return reading.storing_jobs(values, origin).storing_steps(step_values(layout.columns, cluster), origin)
+    return reading.storing_jobs(values, origin, apart=TWO_RUNS).storing_steps(
+        step_values(layout.columns, cluster), origin
+    )
 
 
 def _peek(stream: IO[bytes]) -> bytes:

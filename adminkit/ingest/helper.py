@@ -21,7 +21,7 @@ from adminkit.owner import of_own_child
 from adminkit.programs import known
 from adminkit.trace.forgotten import nameless_runs, nameless_steps
 from adminkit.trace.rollup_load import RollupLoad
-from adminkit.trace.upsert import insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
+from adminkit.trace.upsert import LOAD_BEGINS, insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
 
 CHUNK: Final = 1 << 20
 #: The environment's variable with the seal: arguments are for every user to read.
@@ -94,18 +94,19 @@ class Statement:
     rollups: RollupLoad | None = None  # how the rollups are kept; None: by the triggers, if at all
 
     def storing_jobs(
-        self, values: Mapping[str, str], source: str, only_where: str = "1", again: bool = True
+        self, values: Mapping[str, str], source: str, only_where: str = "1", again: bool = True, apart: str = ""
     ) -> Statement:
         """With job rows of `source` stored as `values` (column -> SQL).
 
-        `again`: what the same text stored need not be compared.
+        `again`: what the same text stored need not be compared. `apart`: as upsert_job has it.
         """
         values, sums_up = {**values, "fingerprint": self._fingerprint}, self.rollups is not None
         if self.forget_key:
             values = nameless_runs(values)
         return replace(
             self,
-            job_sql=upsert_job(values, source, only_where, sums_up),
+            before=(LOAD_BEGINS, *self.before) if apart else self.before,
+            job_sql=upsert_job(values, source, only_where, sums_up, apart),
             insert_sql=insert_job(values, source, only_where, sums_up),
             same_sql=same_job(values) if again else "",
         )
@@ -263,6 +264,10 @@ def _failure(text: str, code: int) -> tuple[str, str]:
     hint = "nothing of this run was written"
     if "full" in said or "disk I/O" in said:
         hint += "; free some space and run the same command again"
+    elif "two rows have the key" in said:
+        hint += (
+            "; every run needs a number of its own: a job table may number its rows, --map, job_id_raw = { row = 1 }"
+        )
     elif "a header lacks" in said:
         hint += "; every header needs a run's key, and --cluster names the cluster of rows without one"
     elif "locked" in said:

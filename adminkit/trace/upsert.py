@@ -63,16 +63,23 @@ ON CONFLICT (source, raw) DO UPDATE SET line = excluded.line, reason = excluded.
 """
 
 
-def upsert_job(values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False) -> str:
+#: Run before a load whose rows are not to share keys: the rows behind this one are the load's own.
+LOAD_BEGINS: Final = "SELECT load_base(coalesce(max(rowid), 0)) FROM job"
+
+
+def upsert_job(
+    values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False, apart: str = ""
+) -> str:
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
 
-    `sums_up`: adminkit-ingest keeps the rollups (rollup_load.py); `values` has the fingerprint.
+    `sums_up`: adminkit-ingest keeps the rollups (rollup_load.py); `values` has the fingerprint. `apart`: SQL that tells
+    two runs apart which share a key; where both came with the load that LOAD_BEGINS began, it fails (adminkit-ingest).
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
     turns an ended run into an open one (unless by a higher source), or into a row that has the end alone.
     """
     never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
-    return _upsert("job", KEY, values, source, only_where, never, sums_up)
+    return _upsert("job", KEY, values, source, only_where, never, sums_up, apart)
 
 
 def insert_job(values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False) -> str:
@@ -113,6 +120,7 @@ def _upsert(
     only_where: str,
     never: str,
     sums_up: bool = False,
+    apart: str = "",
 ) -> str:
     given = [column for column in values if column not in key]
     insert = f"{_insert(table, values, source, only_where, sums_up)} ON CONFLICT ({', '.join(key)})"
@@ -133,6 +141,10 @@ def _upsert(
     where = f"({taken} OR {_among(table, equal)} AND {goes_on}{differs})"
     if never:
         where += f" AND NOT ({never})"
+    if apart:
+        # Trap: SQLite computes both sides of an OR; of a CASE it does not.
+        fails = "shared_key(job.job_id_raw, job.submit_time)"
+        where = f"CASE WHEN {where} THEN CASE WHEN job.rowid > load_base() AND {apart} THEN {fails} ELSE 1 END END"
     if lower:
         new = {c: f"CASE WHEN {taken} THEN {_as_told(c, given)} ELSE {sql} END" for c, sql in new.items()}
     if sums_up:

@@ -424,6 +424,24 @@ def test_without_the_moment_of_eligibility_jobs_wait_from_their_submission(
     assert set(jobs(db, "start_time - eligible_time")) == {(6,)}, "the poorer file erases nothing"
 
 
+def test_rows_of_text_that_share_a_key_and_are_two_runs_stop_the_import(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "shared.txt"
+    path.write_text("\n".join([HEADER, line(7, JobID="7_1"), line(7, JobID="7_2")]) + "\n")
+    for way in ([path], ["-"]):
+        done = run(db, *way, code=1, stdin=path.read_bytes())
+        assert b"two rows have the key of job 7, submitted at 1700000000" in done.stderr
+    assert not db.exists()
+
+
+def test_a_run_that_went_on_from_snapshot_to_snapshot_is_one_run(db: Path, tmp_path: Path) -> None:
+    path = tmp_path / "days.txt"
+    waits = line(7, JobID="7_[1-9]", State="PENDING", Start="Unknown", End="Unknown")
+    runs = line(7, JobID="7_9", State="RUNNING", End="Unknown")
+    path.write_text("\n".join([HEADER, waits, runs, line(7, JobID="7_9"), line(7, JobID="7_9")]) + "\n")
+    assert b"read 4, new 1, changed 2, unchanged 1" in run(db, path).stdout
+    assert jobs(db, "job_id, state") == [("7_9", "COMPLETED")]
+
+
 def test_a_header_without_a_row_says_so(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "header.txt"
     path.write_text(HEADER + "\n")

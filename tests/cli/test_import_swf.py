@@ -97,6 +97,24 @@ def test_of_a_trace_with_some_waits_the_rest_is_tried(tmp_path: Path) -> None:
     assert (said["meta"]["jobs"], said["meta"]["excluded"]["without a start and an end"]) == (25, 25)
 
 
+def test_two_jobs_of_one_number_and_submission_stop_the_import(tmp_path: Path) -> None:
+    same = row(7)
+    path = swf(tmp_path / "t.swf", "", row(1), same, same, row(8))
+    db = tmp_path / "trace.db"
+    assert "read 4, new 3, changed 0, unchanged 1" in adminkit("import", path, "--cluster", "c", "--db", db)
+    other = swf(tmp_path / "other.swf", "", row(20), row(21), row(21, user=9))
+    for at in (db, tmp_path / "fresh.db"):
+        done = subprocess.run(
+            [ADMINKIT, "import", other, "--cluster", "c", "--db", at], capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 1 and "two rows have the key of job 21, submitted at 2100" in done.stderr
+    assert not (tmp_path / "fresh.db").exists()
+    with closing(sqlite3.connect(db)) as trace:
+        assert trace.execute("SELECT count(*) FROM job").fetchone() == (3,), "nothing of it was stored"
+    changed = swf(tmp_path / "changed.swf", "", row(1, user=9), row(7), row(8))
+    assert "changed 1, unchanged 2" in adminkit("import", changed, "--cluster", "c", "--db", db)
+
+
 ENDS = [  # run, limit, status, state and elapsed in the trace, why
     (3600, 3600, 0, "TIMEOUT", 3600, "killed at its limit, which SWF calls a failure"),
     (3612, 3600, 5, "TIMEOUT", 3612, "or a cancellation; the kill took 12 s"),

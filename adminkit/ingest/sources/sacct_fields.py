@@ -114,6 +114,13 @@ STEP_FIELDS: Final = tuple(
 )
 
 
+#: SQL: the stored row and the one that comes are two runs, though they share a key. One that changes from snapshot to
+#: snapshot has ended in the last one only; 7_[1-9] becomes 7_9 before it ends.
+TWO_RUNS: Final = (
+    "(job.end_time IS NOT NULL AND excluded.end_time IS NOT NULL AND coalesce(job.job_id <> excluded.job_id, FALSE))"
+)
+
+
 def field_name(word: str) -> str | None:
     """sacct's own spelling of a field, in whatever case `word` is; None for an unknown word."""
     return _BY_LOWER.get(word.strip().lower())

@@ -33,9 +33,8 @@
  *   serial    value                           48; the same are unknown; from 2^63 on, which SQLite lacks, the number less 2^64
  *   real      value                           0.25, 1e6
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
- *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given, or in
- *                                             its own where Z, +01, +0100 or +01:00 follows; 0 is
- *                                             unknown. An hour that occurs twice is the first one, and counted.
+ *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given, or with
+ *                                             Z, +01, +0100, +01:00; 0 is unknown. Of an hour that occurs twice the first.
  *   seconds   seconds                         90, 01:30.250 -> 90, 00:01:30, 1-00:00:00
  *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25
  *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED, INFINITE,
@@ -113,6 +112,8 @@
 /* So many bytes behind the input in the buffer must be readable; what they are does not matter. */
 #define AK_PADDING 8
 
+struct ak_fields; /* header.h */
+struct ak_layout;
 struct ak_slice {
     const char *s;
     size_t n;
@@ -247,9 +248,6 @@ struct ak_record {
     char reason[AK_REASON];
 };
 
-struct ak_fields; /* header.h */
-struct ak_layout;
-
 #define AK_CHUNK 8192
 
 /* All fields are private but `bytes_*`: input bytes that were in records, in broken text, in blank and
@@ -260,7 +258,7 @@ struct ak_reader {
     size_t columns, want; /* want: delimiters of a record */
     int free_one;
     bool first_free, hold_last;
-    const struct ak_fields *fields; /* the words of headers; NULL: every line is a record's */
+    const struct ak_fields *fields; /* NULL: every line is a record's */
     struct ak_layout *layout;       /* of the last header */
     uint64_t bytes_records, bytes_broken, bytes_blank;
     /* marks: places of newlines and of the delimiter's first byte within the chunk at `chunk`; which are

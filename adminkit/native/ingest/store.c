@@ -45,6 +45,24 @@ static void keep_wal(sqlite3 *db) {
     sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
 }
 
+/* load_base(N) keeps N for this load, load_base() is N. */
+static void load_base(sqlite3_context *context, int count, sqlite3_value **value) {
+    struct ak_store *store = sqlite3_user_data(context);
+    if (count)
+        store->base = sqlite3_value_int64(value[0]);
+    sqlite3_result_int64(context, store->base);
+}
+
+/* shared_key(JOB, SUBMITTED) fails. An upsert calls it where a row of this load would overwrite another. */
+static void shared_key(sqlite3_context *context, int count, sqlite3_value **value) {
+    char text[AK_MESSAGE];
+    (void)count;
+    snprintf(text, sizeof text,
+             "two rows have the key of job %lld, submitted at %lld (epoch): one would overwrite the other",
+             (long long)sqlite3_value_int64(value[0]), (long long)sqlite3_value_int64(value[1]));
+    sqlite3_result_error(context, text, -1);
+}
+
 bool ak_store_open(struct ak_store *store, const struct ak_store_options *options) {
     memset(store, 0, sizeof *store);
     store->options = options;
@@ -56,6 +74,9 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
         return ak_store_failed(store, options->path);
     if (!ak_mark_register(store))
         return false;
+    if (sqlite3_create_function(store->db, "shared_key", 2, SQLITE_UTF8, NULL, shared_key, NULL, NULL) ||
+        sqlite3_create_function(store->db, "load_base", -1, SQLITE_UTF8, store, load_base, NULL, NULL))
+        return ak_store_failed(store, options->path);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 2048, 200);
     sqlite3_busy_timeout(store->db, 30000);
     /* Trap: without temp_store, SQLite writes the pages that each upsert touches to a file first, to take it

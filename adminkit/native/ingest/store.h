@@ -82,7 +82,8 @@ struct ak_store {
     int outputs;
     enum ak_stored last; /* the last row's result, and the guess for the next one */
     uint64_t seed,
-        first; /* of fingerprints: with other options or SQL all are different; before any header */
+        first;          /* of fingerprints: with other options or SQL all are different; before any header */
+    sqlite3_int64 base; /* what --before said to load_base() */
     char error[AK_MESSAGE]; /* a sentence, after any failure */
 };
 
