@@ -167,7 +167,9 @@ def _in_proportion(asked: Submission, check: str, most: int) -> Submission:
 
 
 def _sized(asked: Submission, check: str, least: int, most: int | None) -> Submission:
-    """The nearest number that the rule allows."""
+    """The nearest number that the rule allows; the same where the trace does not have it, as of parts of GPUs."""
+    if check == "gpu_slices":
+        return asked
     nodes = asked.nodes or 1
     now = asked.gpus if check in ("gpus", "gpus_per_node") else asked.nodes if check == "nodes" else asked.cpus
     if now is None:
