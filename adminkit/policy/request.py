@@ -128,7 +128,7 @@ def with_lease(request: Request, table: Mapping[str, Any], now: int) -> Request:
     return {**request, "lease": {"made_at": at, "valid_until": at + 90, **free}}
 
 
-def per_node(gpus: int | None, nodes: int | None) -> int | None:
+def per_node(gpus: float | None, nodes: int | None) -> float | None:
     """GPUs on each node; None where they are unknown or not spread evenly."""
     if gpus is None or not nodes or gpus % nodes:
         return None
