@@ -11,14 +11,14 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from adminkit.trace import rollup
+from adminkit.trace import gpu_words, rollup
 from adminkit.trace.connect import BUSY_SECONDS
 from adminkit.trace.permissions import refuse_strange_files
 
 #: The tables and views about jobs and machines. The others are for no reader: letters with their addresses, rejected
 #: lines whole, rows set aside, who did what, facts and loads with what adminkit needs for itself.
 READABLE: Final = frozenset(
-    {"run", "trace", "job", "step", "queue", "node", "node_event", "window"} | set(rollup.NAMES)
+    {"run", "trace", "job", "step", "queue", "node", "node_event", "window"} | {*rollup.NAMES, *gpu_words.NAMES}
 )  # fmt: skip
 _SCHEMA: Final = frozenset({"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"})
 #: PRAGMAs that describe, with a name in parentheses …
