@@ -471,7 +471,7 @@ def swf(text: bytes) -> list[Value]:
     return [int(text)]
 
 
-SIZE = re.compile(rb"(\d+)(?:\.(\d{1,9}))?([KMGTPE])?")
+SIZE = re.compile(rb"(\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d{1,9}))?([KMGTPE?])?")
 
 
 def size(text: bytes, unit: int = 0) -> int | None:
@@ -485,9 +485,10 @@ def size(text: bytes, unit: int = 0) -> int | None:
         except Bad:
             pass
     whole, part, letter = match.groups()
-    shift = 10 * (b"KMGTPE".index(letter) + 1) if letter else unit
-    if number(whole) > INT_MAX >> shift:
-        raise TOO_LARGE
+    whole = whole.replace(b",", b"").lstrip(b"0") or b"0"
+    shift = 10 * (b"KMGTPE?".index(letter) + 1) if letter else unit
+    if len(whole) > 20 or int(whole) > INT_MAX >> shift:
+        return None
     exact = Fraction((whole + b"." + (part or b"0")).decode()) * 2**shift
     return exact.numerator // exact.denominator
 

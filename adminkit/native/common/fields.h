@@ -121,7 +121,7 @@ static inline enum ak_fault ak_number(struct ak_slice s, uint64_t *value) {
 /* A count: digits, or one of Slurm's numbers for "unset" (AK_UNKNOWN). */
 enum ak_fault ak_count(struct ak_slice s, int64_t *value);
 /* A count, or digits with a fraction, K M G T P E; bytes. `shift`: what a number without a unit is shifted
- * by. */
+ * by. AK_UNKNOWN: no value, or more than any memory: from 2^63 bytes on, and all that Slurm has no letter for. */
 enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes);
 /* The digits at *p, nine at most, as value / scale; moves *p behind them. */
 enum ak_fault ak_fraction(const char **p, const char *end, uint32_t *value, uint32_t *scale);

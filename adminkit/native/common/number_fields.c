@@ -175,12 +175,29 @@ enum ak_fault ak_fraction(const char **p, const char *end, uint32_t *value, uint
     return AK_FINE;
 }
 
+/* Digits, or groups of three of them between commas: 1,024. */
+static enum ak_fault grouped(const char **p, const char *end, uint64_t *value) {
+    const char *start = *p;
+    enum ak_fault fault = ak_digits(p, end, value);
+    if (fault || *p - start > 3)
+        return fault;
+    bool over = false;
+    while (*p < end && **p == ',') {
+        uint64_t group = 0;
+        start = ++*p;
+        if (ak_digits(p, end, &group) || *p - start != 3)
+            return AK_MALFORMED;
+        over |= __builtin_mul_overflow(*value, 1000, value) || __builtin_add_overflow(*value, group, value);
+    }
+    return over ? AK_TOO_LARGE : AK_FINE;
+}
+
 enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes) {
-    static const char units[] = "KMGTPE";
+    static const char units[] = "KMGTPE?"; /* Slurm has no letter behind P, and writes 2^64 bytes as "16?" */
     const char *p = s.s, *end = s.s + s.n;
     uint64_t whole, part = 0;
     uint32_t rest = 0, scale = 1;
-    enum ak_fault fault = ak_digits(&p, end, &whole);
+    enum ak_fault fault = grouped(&p, end, &whole);
     if (fault == AK_MALFORMED)
         return fault;
     if (p == end) {
@@ -200,8 +217,8 @@ enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes) {
         if (p != end)
             return AK_MALFORMED;
     }
-    if (fault || whole > (uint64_t)INT64_MAX >> shift)
-        return AK_TOO_LARGE;
+    if (fault || shift > 60 || whole > (uint64_t)INT64_MAX >> shift)
+        return AK_UNKNOWN;
     uint64_t left = rest;
     for (int done = 0; done < shift; done += 10) {
         left *= 1024;

@@ -45,7 +45,8 @@
  *   rawid     value                           123, 123.batch -> 123
  *   state     state cancelled_by              COMPLETED; CANCELLED by 1000 -> CANCELLED, 1000
  *   exit      code signal                     0:15 -> 0, 15; 1 -> 1,
- *   mem       bytes                           1024K, 1.50T, plain bytes
+ *   mem       bytes                           1024K, 1,024K, 1.50T, plain bytes. 2^63 bytes and above are unknown, as is 16?,
+ *                                             which older releases write for 2^64 bytes; the same of every size below
  *   reqmem    bytes per                       3000Mc -> 3145728000, c; 4Gn; 199G; 0n. 2^31 MiB and above are Slurm's
  *                                             "unset", multiplied, and so unknown; the same in tres
  *   tres      cpus mem nodes gpus             cpu=12,mem=48000M,node=1,gres/gpu=2,gres/gpu:a100=2
