@@ -115,7 +115,8 @@ def jobs_of(runs: Runs, *, unit: Unit | None = None, arrival: Arrival = "submit"
         "procs": given[unit],
         "nodes": nodes,
         "cpus": np.maximum(given["cpus"], 1),
-        "mem": np.where(given["mem"] > 0, -(-given["mem"] // (nodes * _MIB)), 0),
+        # More than any node has, however much: where memory counts it fits nowhere, elsewhere nobody asks.
+        "mem": np.where(given["mem"] > 0, np.minimum(-(-given["mem"] // (nodes * _MIB)), _MOST), 0),
         "gpus": gpus,
         "user": runs.codes["user"].astype(np.int64),
         "array": _numbered(given["array"]),

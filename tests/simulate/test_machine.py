@@ -57,6 +57,21 @@ def jobs(**columns: list[Any]) -> Jobs:
     return jobs_of(Runs(columns_of, codes, names, "alpha", {}, (None, None)), arrival="eligible")
 
 
+@pytest.mark.parametrize(
+    ("mem", "mib", "why"),
+    [
+        (NONE, 0, "unknown"),
+        (GIB, 1024, "MiB of a node"),
+        (1 << 46, 1 << 26, "64 TiB"),
+        (1 << 52, 2**31 - 1, "4 PiB: more than any node has"),
+        (1 << 62, 2**31 - 1, "however much"),
+    ],
+)
+def test_no_memory_drops_a_job(mem: int, mib: int, why: str) -> None:
+    made = jobs(mem=[mem, GIB])
+    assert (made.columns["mem"].tolist(), made.missing) == ([mib, 1024], ()), why
+
+
 def test_like_nodes_are_counted_and_numbered_by_their_class() -> None:
     machine = machine_of(SITE)
     assert machine.members == [["n1", "n2"], ["n3"], ["n4"]]
