@@ -226,5 +226,6 @@ def summary(counts: Counts) -> str:
         "with invalid UTF-8": counts.utf8,
         "at ambiguous hours": counts.ambiguous,
         "repeated word for word": counts.repeated,
+        "with times that contradict each other": counts.contradictory,
     }
     return text + "".join(f", {number} {what}" for what, number in extra.items() if number)

@@ -89,6 +89,10 @@ def remarks(one: Summary) -> list[str]:
         (one.looked_up, "runs left the queue without an end and were looked up"),
         (one.lost, "runs have had no end for 35 days and are no longer looked up"),
         (one.revoked, "revoked federation siblings were left out"),
+        (
+            one.closed.contradictory,
+            "runs have times that contradict each other; what cannot be is unknown in the trace",
+        ),
         (one.reconciled, "past windows had changed and were asked for again"),
         (
             one.rebuilt,

@@ -22,7 +22,7 @@ from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
-from adminkit.ingest.sources.sacct_fields import TWO_RUNS, job_values, step_values
+from adminkit.ingest.sources.sacct_fields import TWO_RUNS, job_values, order_of, step_values, without_siblings
 from adminkit.ingest.sources.sacct_json import is_json
 from adminkit.ingest.sources.swf import binds, swf_values
 from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_columns
@@ -244,6 +244,8 @@ def _reading(layout: Layout, wanted: Import, now: int, lines: int = 0) -> Statem
         bind=(*bind, *binds(layout.swf)) if layout.swf else bind,
         ends=layout.ends,
         swf=layout.is_swf,
+        without=() if layout.is_swf else without_siblings(columns),
+        order=() if layout.is_swf else order_of(columns),
         timezone=wanted.timezone if zone_of(wanted.timezone) and wanted.timezone else "",
         fields="" if layout.is_swf else words_of_headers(columns),
         first_line=layout.skip_lines + 1 - lines,

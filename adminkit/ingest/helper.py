@@ -54,6 +54,7 @@ class Counts:
     repaired: int = 0
     utf8: int = 0
     ambiguous: int = 0
+    contradictory: int = 0
     bytes: int = 0
     headers: int = 0  # between the rows, with other columns than those before
     repeated: int = 0  # rows of a job table that are another one again, word for word
@@ -84,6 +85,8 @@ class Statement:
     within: Sequence[str] = ()  # "19=0..99": where the time in a column must be
     no_steps: bool = False  # a step's row is set aside
     fields: str = ""  # what headers between the rows may say; "": there are none
+    without: Sequence[str] = ()  # "12=REVOKED": jobs' rows with this state in a column are skipped
+    order: Sequence[int] = ()  # the columns of ORDER, from 1, or 0: which hour a time means that occurs twice
     first_line: int = 1
     fresh: bool = False
     gentle: bool = False  # at low priority
@@ -154,6 +157,8 @@ class Statement:
         for flag, values in (
             ("--wants", self.wants),
             ("--within", self.within),
+            ("--without", self.without),
+            ("--order", [",".join(map(str, self.order))] if self.order else ()),
             ("--bind", self.bind),
             ("--before", (*self.before, *(self.rollups.before if self.rollups else ()))),
             ("--after", (*(self.rollups.after if self.rollups else ()), *self.after)),

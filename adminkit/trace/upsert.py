@@ -13,6 +13,7 @@ from typing import Final
 
 from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
 from adminkit.trace.rollup_load import RUN, rolled
+from adminkit.trace.sensible import sensible
 
 #: Whole GPUs and what is not whole are of one text.
 _PARTS: Final = {"gpus": "gpu_parts", "req_gpus": "req_gpu_parts"}
@@ -79,22 +80,22 @@ def upsert_job(
     turns an ended run into an open one (unless by a higher source), or into a row that has the end alone.
     """
     never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
-    return _upsert("job", KEY, values, source, only_where, never, sums_up, apart)
+    return _upsert("job", KEY, sensible(values), source, only_where, never, sums_up, apart)
 
 
 def insert_job(values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False) -> str:
     """INSERT one job, or nothing where it is stored. Needs no key in the table, so a bulk load may make it later."""
-    return _insert("job", values, source, only_where, sums_up) + " ON CONFLICT DO NOTHING"
+    return _insert("job", sensible(values), source, only_where, sums_up) + " ON CONFLICT DO NOTHING"
 
 
 def insert_step(values: Mapping[str, str], source: str) -> str:
     """As insert_job, of a step."""
-    return _insert("step", values, source, "1") + " ON CONFLICT DO NOTHING"
+    return _insert("step", sensible(values), source, "1") + " ON CONFLICT DO NOTHING"
 
 
 def upsert_step(values: Mapping[str, str], source: str) -> str:
     """INSERT or update one step; as upsert_job."""
-    return _upsert("step", STEP_KEY, values, source, "1", "")
+    return _upsert("step", STEP_KEY, sensible(values), source, "1", "")
 
 
 def same_job(values: Mapping[str, str]) -> str:

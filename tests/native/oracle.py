@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise, product
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -47,6 +48,8 @@ class Format:
     wants: dict[int, bytes] = field(default_factory=dict)  # column, from 1 -> its text
     within: dict[int, tuple[int, int]] = field(default_factory=dict)  # column, from 1 -> [from, until)
     no_steps: bool = False
+    order: list[int] = field(default_factory=list)  # --order
+    without: dict[int, bytes] = field(default_factory=dict)  # column, from 1 -> the state that is passed over
 
 
 @dataclass
@@ -67,7 +70,7 @@ def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
     """All of `data` as rows and counts."""
     form = form or Format()
     columns = [Column(word.rstrip("!^"), "!" in word, "^" in word) for word in spec.split(",")]
-    names = ("rows", "rejected", "steps_rows", "repaired", "utf8", "ambiguous")
+    names = ("rows", "rejected", "steps_rows", "repaired", "utf8", "ambiguous", "contradictory", "skipped")
     result = Result(counts=dict.fromkeys(names, 0))
     rows = _Rows(columns, form)
     sizes = {"records": 0, "broken": 0, "blank": 0}
@@ -86,8 +89,12 @@ def parse(data: bytes, spec: str, form: Format | None = None) -> Result:
             result.raws.append(piece.raw)
             result.counts["rejected"] += 1
             continue
+        if row is None:
+            result.counts["skipped"] += 1
+            continue
         result.rows.append(row)
         result.counts["steps_rows"] += row[0] == "step"
+        result.counts["contradictory"] += rows.contradictory
         result.counts["repaired"] += piece.repaired
         result.counts["utf8"] += rows.utf8
         result.counts["ambiguous"] += rows.ambiguous
@@ -286,10 +293,13 @@ class _Rows:
         self.inherits = any(column.inherit for column in columns)
         self.parent: tuple[str, dict[int, list[Any]]] | None = None
         self.utf8 = self.ambiguous = 0
+        self.contradictory = False
+        self.twice: dict[int, tuple[int, int]] = {}  # column -> both meanings
 
-    def take(self, piece: Piece) -> list[Any]:
+    def take(self, piece: Piece) -> list[Any] | None:
         parent, self.parent = self.parent, None
         self.utf8 = self.ambiguous = 0
+        self.contradictory, self.twice = False, {}
         if b"\0" in piece.raw:
             raise Bad("NUL byte")
         first: list[Any] = self.column(self.jobid, piece.fields[self.jobid]) if self.jobid is not None else [None] * 6
@@ -298,6 +308,10 @@ class _Rows:
             for i in range(len(self.columns)):
                 values.append(first if i == self.jobid else self.column(i, piece.fields[i]))
                 self.as_asked(i, values[i])
+                if values[i] and values[i][0] == self.form.without.get(i + 1, b"\0").decode():
+                    return None
+            self.settle(values)
+            self.contradictory = self.contradicts(values)
             if self.inherits and first[0] is not None:
                 self.parent = (first[0], {i: values[i] for i, c in enumerate(self.columns) if c.inherit})
             return ["job", *(value for outputs in values for value in outputs)]
@@ -313,7 +327,38 @@ class _Rows:
                 values.append(self.parent[1][i])
             else:
                 values.append(first if i == self.jobid else self.column(i, piece.fields[i]))
+        self.settle(values)
         return ["step", *(value for outputs in values for value in outputs)]
+
+    def settle(self, values: list[list[Any]]) -> None:
+        """Both meanings of each time are tried: the order counts first, then the run time, then the earlier hour."""
+        if not self.form.order:
+            return
+        times = [number - 1 for number in self.form.order[:4] if number]
+        asked = [column for column in times if column in self.twice]
+        tried: dict[tuple[int, ...], tuple[int, int]] = {}
+        for picks in product((0, 1), repeat=len(asked)):
+            now = {column: self.twice[column][pick] for column, pick in zip(asked, picks, strict=True)}
+            known = [now.get(column, values[column][0]) for column in times]
+            known = [one for one in known if one is not None]
+            start, end, ran, still = (
+                None if not number else now.get(number - 1, values[number - 1][0]) for number in self.form.order[2:]
+            )
+            off = 0 if None in (start, end, ran) else abs(end - start - ran - (still or 0))
+            tried[picks] = (sum(a > b for a, b in pairwise(known)), off)
+        best = [picks for picks, wrong in tried.items() if wrong == min(tried.values())]
+        for place, column in enumerate(asked):
+            self.ambiguous -= len({picks[place] for picks in best}) == 1
+            values[column] = [self.twice[column][min(best, key=lambda one: one[::-1])[place]]]
+
+    def contradicts(self, values: list[list[Any]]) -> bool:
+        if not self.form.order:
+            return False
+        submit, _, start, end, ran = (values[number - 1][0] if number else None for number in self.form.order[:5])
+        begin = submit if start is None else start
+        if end is None or begin is None:
+            return False
+        return (submit is not None and end + 60 < submit) or begin + (ran or 0) > end + 60
 
     def as_asked(self, index: int, values: list[Any]) -> None:
         where = f"column {index + 1} ({self.columns[index].kind}): "
@@ -329,7 +374,7 @@ class _Rows:
         where = f"column {index + 1} ({column.kind}): "
         try:
             if column.kind == "time":
-                values: list[Value] = [self.time(text)]
+                values: list[Value] = [self.time(text, index)]
             elif column.kind == "submitted":
                 values = list(submitted(text, self.known))
             else:
@@ -345,7 +390,7 @@ class _Rows:
         self.utf8 += len(re.findall("[\udc80-\udcff]", text))
         return re.sub("[\udc80-\udcff]", "\ufffd", text)
 
-    def time(self, text: bytes) -> int | None:
+    def time(self, text: bytes, column: int = -1) -> int | None:
         if self.form.seal:
             if text in SENTINELS:
                 return None
@@ -391,6 +436,8 @@ class _Rows:
         if not epochs:
             raise Bad("no such local time in --timezone")
         self.ambiguous += len(epochs) == 2
+        if len(epochs) == 2 and min(epochs) > 0 and len(self.twice) < 8:
+            self.twice[column] = (min(epochs), max(epochs))
         return min(epochs) if min(epochs) > 0 else None
 
 

@@ -67,8 +67,11 @@ POOL: dict[str, list[bytes]] = {
     "rawid": [b"123", b"123.batch", b"123.", b"x", b"123_4"],
     "state": [b"COMPLETED", b"CANCELLED by 1000", b"CANCELLED by 4294967294", b"CANCELLED by root", b"FOO+"],
     "exit": [b"0:0", b"0:15", b"1", b"1:", b":1", b"0:0:0", b"255:127", b"10:4294967295"],
-    "mem": [b"1024K", b"1.50T", b"0", b"0.01M", b"891.26M", b"16E", b"12B", b"1.0000000001K", b"7E", b"8E"],
-    "reqmem": [b"3000Mc", b"4Gn", b"199G", b"0n", b"2147486648Mn", b"2147486448M", b"c", b"1048576", b"1.5Gc"],
+    "mem": [
+        b"1,024K", b"16?", b"99,999,999,999,999,999,999K", b"1,02K",
+        b"1024K", b"1.50T", b"0", b"0.01M", b"891.26M", b"16E", b"12B", b"1.0000000001K", b"7E", b"8E",
+    ],
+    "reqmem": [b"16?n", b"3000Mc", b"4Gn", b"199G", b"0n", b"2147486648Mn", b"2147486448M", b"c", b"1048576", b"1.5Gc"],
     "tres": [
         b"cpu=12,mem=48000M,node=1", b"billing=36,cpu=36,gres/gpu:a100=2,gres/gpu=2,mem=199G,node=3",
         b"gres/gpu:v100=1,gres/gpu:a100_3g.20gb=2", b"cpu=12,mem=168000,node=1", b"mem=2147486648M",

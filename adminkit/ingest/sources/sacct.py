@@ -17,10 +17,12 @@ from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Part, Source, Sour
 from adminkit.ingest.sources.sacct_fields import (
     JOB_FIELDS,
     RECORD_FIELDS,
+    REVOKED,
     STEP_FIELDS,
     columns_for,
     fields_of,
     job_values,
+    order_of,
     step_values,
 )
 from adminkit.ingest.spec import Column
@@ -35,8 +37,6 @@ from adminkit.trace import runs
 FOREVER: Final = 1 << 40
 #: The last field of every record: a time with a seal, so that no user's text ends a record.
 _SEALED: Final = "Submit"
-#: The state of a federated job's sibling, where another cluster runs the job.
-_REVOKED: Final = "REVOKED"
 #: The fields of a digest: users write none of them.
 _DIGEST_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State", "DerivedExitCode", "End")
 
@@ -124,7 +124,7 @@ class Sacct(Source):
         reading = Statement(
             columns, answer.marks.delimiter, ends=True, timezone="UTC", seal=answer.marks.seal,
             wants=_each(columns, "Cluster", self.cluster), within=_each(columns, "End", f"{max(since, 0)}..{until}"),
-            no_steps=part != STEPS,
+            no_steps=part != STEPS, order=order_of(columns),
         )  # fmt: skip
         values = step_values(columns, cluster) if part == STEPS else job_values(columns, cluster, self.record)
         return Spool(
@@ -140,7 +140,7 @@ class Sacct(Source):
     def _kept(self, values: Mapping[str, str]) -> str:
         """SQL: which runs of an answer are kept."""
         whose = "" if self.uid is None else f" AND {values['uid']} = {self.uid:d}"
-        return f"{values['state']} IS NOT '{_REVOKED}'{whose}"
+        return f"{values['state']} IS NOT '{REVOKED}'{whose}"
 
 
 def open_own(cluster: str, folder: Path, *, timeout: float, uid: int, probe: bool = False) -> Sacct:
@@ -178,7 +178,7 @@ def _each(columns: Sequence[Column], name: str, value: str) -> tuple[str, ...]:
 def _revoked(answer: Answer) -> int:
     """How many runs of an answer are siblings of federated jobs that run elsewhere."""
     mark = answer.marks.delimiter
-    return answer.path.read_bytes().count(f"{mark}{_REVOKED}{mark}".encode())
+    return answer.path.read_bytes().count(f"{mark}{REVOKED}{mark}".encode())
 
 
 def _digest(answer: Answer) -> runs.Digest:
@@ -191,7 +191,7 @@ def _digest(answer: Answer) -> runs.Digest:
             if len(cells) != len(_DIGEST_FIELDS) + 1:
                 continue
             ended = answer.marks.epoch(cells[1].decode("ascii", "replace"))
-            if ended is None or cells[3] == _REVOKED.encode():
+            if ended is None or cells[3] == REVOKED.encode():
                 continue
             count += 1
             elapsed += int(cells[0] or 0)

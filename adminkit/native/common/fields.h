@@ -121,7 +121,8 @@ static inline enum ak_fault ak_number(struct ak_slice s, uint64_t *value) {
 /* A count: digits, or one of Slurm's numbers for "unset" (AK_UNKNOWN). */
 enum ak_fault ak_count(struct ak_slice s, int64_t *value);
 /* A count, or digits with a fraction, K M G T P E; bytes. `shift`: what a number without a unit is shifted
- * by. AK_UNKNOWN: no value, or more than any memory: from 2^63 bytes on, and all that Slurm has no letter for. */
+ * by. AK_UNKNOWN: no value, or more than any memory: from 2^63 bytes on, and all that Slurm has no letter
+ * for. */
 enum ak_fault ak_size(struct ak_slice s, int shift, int64_t *bytes);
 /* The digits at *p, nine at most, as value / scale; moves *p behind them. */
 enum ak_fault ak_fraction(const char **p, const char *end, uint32_t *value, uint32_t *scale);
@@ -147,10 +148,15 @@ enum ak_fault ak_state(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[6]);
 enum ak_fault ak_rawid(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]);
-/* These may write texts into `scratch` (three times as long as the field and 1 KiB at most) and add to `*used`. */
+/* These may write texts into `scratch` (three times as long as the field and 1 KiB at most) and add to
+ * `*used`. */
 enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, size_t *used);
 enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[4], char *scratch, size_t *used);
-/* Times. */
+/* Times. One that occurs twice is the first, and in rows->twice. */
 enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *out);
+/* Decides between the meanings in rows->twice, as ak_spec_order() says. */
+void ak_settle(struct ak_rows *rows);
+/* Whether a job's times contradict each other, or its run time. */
+bool ak_contradictory(struct ak_rows *rows);
 
 #endif

@@ -186,12 +186,15 @@ static inline bool take_column(struct ak_rows *rows, const struct ak_record *rec
     return true;
 }
 
+static bool is_text(const struct ak_cell *cell, const char *text) {
+    return cell->type == AK_TEXT && cell->n == strlen(text) && memcmp(cell->v.s, text, cell->n) == 0;
+}
+
 /* Whether a job's column meets the demands of the spec. False: rows->reason. */
 static bool meets_demands(struct ak_rows *rows, int index) {
     const struct ak_column *column = &rows->spec->column[index];
     const struct ak_cell *cell = &rows->cell[column->out];
-    if (column->is && !(cell->type == AK_TEXT && cell->n == strlen(column->is) &&
-                        memcmp(cell->v.s, column->is, cell->n) == 0))
+    if (column->is && !is_text(cell, column->is))
         return refuse(rows, index, "not the one that was asked for");
     if (column->within && cell->type == AK_INT && (cell->v.i < column->from || cell->v.i >= column->until))
         return refuse(rows, index, "outside of what was asked for");
@@ -233,7 +236,12 @@ static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *re
             return AK_REJECTED;
         if (demanded && !meets_demands(rows, index))
             return AK_REJECTED;
+        if (column->without && is_text(&rows->cell[column->out], column->without))
+            return AK_SKIPPED;
     }
+    if (rows->twices)
+        ak_settle(rows);
+    rows->contradictory = ak_contradictory(rows);
     keep_parent(rows);
     return rows->want_jobs ? AK_JOB : AK_SKIPPED;
 }
@@ -258,6 +266,8 @@ static enum ak_verdict take_step(struct ak_rows *rows, const struct ak_record *r
         else if (index != spec->jobid && !take_column(rows, record, index))
             return AK_REJECTED;
     }
+    if (rows->twices)
+        ak_settle(rows);
     return AK_STEP;
 }
 
@@ -268,6 +278,8 @@ enum ak_verdict ak_rows_take(struct ak_rows *rows, const struct ak_record *recor
     rows->tres.n = 0;
     memset(rows->cell, 0, (size_t)spec->outputs * sizeof *rows->cell);
     rows->utf8 = rows->ambiguous = 0;
+    rows->twices = 0;
+    rows->contradictory = false;
     rows->parent_known = false; /* until it is sure that this row keeps it or is one */
     if (!record->plain && memchr(record->raw.s, '\0', record->raw.n)) {
         snprintf(rows->reason, sizeof rows->reason, "NUL byte");

@@ -34,7 +34,7 @@
  *   real      value                           0.25, 1e6
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
  *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given, or with
- *                                             Z, +01, +0100, +01:00; 0 is unknown. Of an hour that occurs twice the first.
+ *                                             Z, +01, +0100, +01:00; 0 is unknown. In an hour that occurs twice: ak_spec_order().
  *   seconds   seconds                         90, 01:30.250 -> 90, 00:01:30, 1-00:00:00
  *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25
  *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED, INFINITE,
@@ -109,6 +109,8 @@
 #define AK_MAX_LINES 131072 /* slurmdbd keeps 64 KiB of a command line: 65 536 newlines */
 #define AK_MAX_DELIMITER 16
 #define AK_MAX_SEAL 24
+#define AK_ORDER 6
+#define AK_MAX_TWICE 8
 #define AK_REASON 120
 /* So many bytes behind the input in the buffer must be readable; what they are does not matter. */
 #define AK_PADDING 8
@@ -179,17 +181,19 @@ struct ak_column {
     bool required, inherit;
     int out; /* place of its first output, from 0 */
     int outputs;
-    const char *is; /* what it must be in a job's row; NULL: anything */
-    bool within;    /* a known time must be in [from, until) */
+    const char *is;      /* what it must be in a job's row; NULL: anything */
+    const char *without; /* a job's row with this text is passed over; NULL: none */
+    bool within;         /* a known time must be in [from, until) */
     int64_t from, until;
 };
 
 struct ak_spec {
     struct ak_column column[AK_MAX_COLUMNS];
     int columns, outputs;
-    int jobid;     /* index of the jobid column, or -1 */
-    int free_one;  /* index of the free column where there is exactly one, or -1 */
-    int submitted; /* index of the submitted column, or -1 */
+    int jobid;           /* index of the jobid column, or -1 */
+    int free_one;        /* index of the free column where there is exactly one, or -1 */
+    int submitted;       /* index of the submitted column, or -1 */
+    int order[AK_ORDER]; /* ak_spec_order(): columns from 1, or 0 */
     int inherited[AK_MAX_COLUMNS + 1],
         inherits; /* the columns a job keeps for its steps: jobid and `^` ones */
 };
@@ -197,11 +201,16 @@ struct ak_spec {
 /* Reads a spec. False: the text is not a spec, and `error` is a sentence. */
 bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t error_size);
 
-/* Adds a demand to a spec: column N (from 1) of a job's row is `TEXT` ("N=TEXT"), or its time is in [FROM,
- * UNTIL)
- * ("N=FROM..UNTIL" with `window`). Keeps a pointer into `text`. False: the
- * column, its kind or the times are wrong. */
+/* Adds a demand to a spec: column N (from 1) of a job's row is `TEXT` ("N=TEXT", kept), or with `window` its
+ * time is in [FROM, UNTIL) ("N=FROM..UNTIL"). False: the column, its kind or the times are wrong. */
 bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window);
+
+/* A job's row whose column N, a state, is WORD ("N=WORD", kept) is AK_SKIPPED. False: no such column. */
+bool ak_spec_without(struct ak_spec *spec, const char *text);
+
+/* The columns of submission, eligibility, start, end, run time, suspension, "3,0,4,5,6,0": their order, and
+ * the run time, say which one a time is that occurs twice. False: no such columns. */
+bool ak_spec_order(struct ak_spec *spec, const char *text);
 
 /* Programs that are worth a name, for `submitted`: which word means what. */
 #define AK_MAX_KNOWN 128
@@ -322,13 +331,16 @@ struct ak_rows {
     const int *place;             /* column of the spec -> of the text, for reasons; NULL: the same */
     struct ak_cell cell[AK_MAX_OUTPUTS];
     char reason[AK_REASON];
-    uint32_t utf8, ambiguous; /* of the last row: bytes replaced, hours that occur twice */
+    uint32_t utf8, ambiguous; /* of the last row: bytes replaced, times that may be of two hours */
+    bool contradictory;       /* the last row, a job's, contradicts itself: ak_contradictory() */
     /* private */
     char *scratch, *kept;
     size_t scratch_used, kept_used;
     struct ak_cell parent[AK_MAX_OUTPUTS];
     struct ak_slice parent_id;
-    struct ak_slice tres; /* the row's last TRES text, if any, and the place of its outputs */
+    int twice_at[AK_MAX_TWICE], twices; /* outputs that are times in an hour that occurs twice */
+    int64_t twice[AK_MAX_TWICE][2];     /* both */
+    struct ak_slice tres;               /* the row's last TRES text, if any, and the place of its outputs */
     int tres_out;
     bool parent_known;
     struct {

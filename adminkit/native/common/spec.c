@@ -109,6 +109,14 @@ static bool take_int64(const char **p, int64_t *value) {
     return true;
 }
 
+bool ak_spec_without(struct ak_spec *spec, const char *text) {
+    int64_t number;
+    if (!take_int64(&text, &number) || *text++ != '=' || number < 1 || number > spec->columns)
+        return false;
+    spec->column[number - 1].without = text;
+    return spec->column[number - 1].kind == AK_STATE;
+}
+
 bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window) {
     int64_t number;
     if (!take_int64(&text, &number) || *text++ != '=' || number < 1 || number > spec->columns)

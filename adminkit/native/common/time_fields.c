@@ -60,22 +60,33 @@ static bool calendar(struct ak_slice s, int64_t *local) {
     return true;
 }
 
-/* How often `local` occurs in the zone: 0, 1 or 2 times; *offset is that of the first. -1: the zone does not
- * say. */
-static int occurs(const struct ak_zone *zone, int64_t local, int64_t *offset) {
+/* How often `local` occurs in the zone: 0, 1 or 2 times; *offset is that of the first, *second of the last.
+ * -1: the zone does not say. */
+static int occurs(const struct ak_zone *zone, int64_t local, int64_t *offset, int64_t *second) {
     int64_t before, after, there;
     if (!zone->offset(zone->context, local - 86400, &before) ||
         !zone->offset(zone->context, local + 86400, &after))
         return -1;
     int64_t east = before > after ? before : after, west = before > after ? after : before;
-    bool first = zone->offset(zone->context, local - east, &there) && there == east;
-    bool second = east != west && zone->offset(zone->context, local - west, &there) && there == west;
-    *offset = first ? east : west;
-    return first + second;
+    bool early = zone->offset(zone->context, local - east, &there) && there == east;
+    bool late = east != west && zone->offset(zone->context, local - west, &there) && there == west;
+    *offset = early ? east : west;
+    *second = late ? west : east;
+    return early + late;
+}
+
+/* Counts it, and keeps both meanings for ak_settle(). */
+static void occurs_twice(struct ak_rows *rows, const struct ak_cell *out, int64_t earlier, int64_t later) {
+    rows->ambiguous++;
+    if (rows->twices == AK_MAX_TWICE || earlier <= 0)
+        return;
+    rows->twice_at[rows->twices] = (int)(out - rows->cell);
+    rows->twice[rows->twices][0] = earlier;
+    rows->twice[rows->twices++][1] = later;
 }
 
 enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *out) {
-    int64_t epoch, local, offset, last;
+    int64_t epoch, local, offset, second, last;
     if (rows->seal.n) {
         size_t digits = s.n - rows->seal.n;
         if (ak_unknown(s))
@@ -117,13 +128,14 @@ enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *o
     int64_t hour = local / 3600;
     size_t slot = (size_t)hour % AK_HOURS;
     if (!rows->hours[slot].known || rows->hours[slot].hour != hour) {
-        int times = occurs(rows->zone, local, &offset);
+        int times = occurs(rows->zone, local, &offset, &second);
         if (times <= 0)
             return AK_NO_SUCH_TIME;
-        rows->ambiguous += times == 2;
+        if (times == 2)
+            occurs_twice(rows, out, local - offset, local - second);
         /* The whole hour is remembered where it has one offset from end to end. */
-        if (times == 1 && occurs(rows->zone, hour * 3600, &last) == 1 && last == offset &&
-            occurs(rows->zone, hour * 3600 + 3599, &last) == 1 && last == offset) {
+        if (times == 1 && occurs(rows->zone, hour * 3600, &last, &second) == 1 && last == offset &&
+            occurs(rows->zone, hour * 3600 + 3599, &last, &second) == 1 && last == offset) {
             rows->hours[slot].hour = hour;
             rows->hours[slot].offset = (int32_t)offset;
             rows->hours[slot].known = true;

@@ -129,6 +129,7 @@ static bool add(struct ak_batches *b, struct slot *slot, enum ak_event event) {
         row->repaired = b->record.repaired;
         row->utf8 = b->rows.utf8;
         row->ambiguous = b->rows.ambiguous;
+        row->contradictory = b->rows.contradictory;
         if (b->rows.seal.n && row->verdict <= AK_STEP)
             row->print = ak_fingerprint_fields(b->options.spec, &b->record, b->rows.seal);
         reason = b->rows.reason;

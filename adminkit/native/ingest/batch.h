@@ -13,6 +13,7 @@ struct ak_row {
     enum ak_verdict verdict;
     bool repaired;
     uint32_t utf8, ambiguous;
+    bool contradictory;
     uint64_t line;
     struct ak_slice raw;
     uint64_t print; /* of a sealed record's fields: its raw text is another each time */

@@ -112,6 +112,7 @@ static bool keep(struct run *run, const struct ak_row *row, const struct ak_cell
     run->count[AK_REPAIRED] += row->repaired;
     run->count[AK_UTF8] += row->utf8;
     run->count[AK_AMBIGUOUS] += row->ambiguous;
+    run->count[AK_CONTRADICTORY] += row->contradictory;
     run->count[AK_STEPS_ROWS] += step;
     return true;
 }
@@ -200,7 +201,7 @@ static bool pump(struct run *run) {
     return true;
 }
 
-/* Reads --wants, --within, --sealed and --known. False: run->error. */
+/* Reads --wants, --within, --without, --order, --sealed and --known. False: run->error. */
 static bool read_demands(struct run *run) {
     const struct ak_options *options = &run->options;
     const char *seal = options->sealed ? getenv(AK_SEAL) : "";
@@ -213,6 +214,11 @@ static bool read_demands(struct run *run) {
             return false;
         }
     }
+    for (int i = 0; i < options->without.n; i++)
+        if (!ak_spec_without(&run->spec, options->without.word[i]))
+            return fail(run, "--without: not a column of states");
+    if (options->order && !ak_spec_order(&run->spec, options->order))
+        return fail(run, "--order: not four columns of times and two of seconds");
     if (!seal || (options->sealed && (!*seal || strlen(seal) > AK_MAX_SEAL)))
         return fail(run, "--sealed: $" AK_SEAL " is not a seal");
     run->seal = seal;

@@ -46,6 +46,10 @@ static const char help[] =
     "  --wants N=TEXT     column N of a job's row is TEXT, or the row is set aside\n"
     "  --within N=A..B    the time in column N of a job's row, where it is known, is in [A, B)\n"
     "  --no-steps         a step's row is set aside\n"
+    "  --without N=WORD   a job's row with this state in column N is passed over\n"
+    "  --order A,B,C,D,E,F  the columns of submission, eligibility, start, end, run time and suspension, 0 "
+    "for none: they\n"
+    "                     decide which hour a time means that occurs twice\n"
     "  --known LIST       for submitted: WORD=f:NAME (frameworks) and WORD=c:NAME (containers), with commas "
     "between\n"
     "  --fields LIST      headers may stand between the records: NAME=N is the column N, from 0, of "
@@ -110,6 +114,7 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         {"--timezone", &o->timezone},
         {"--known", &o->known},
         {"--fields", &o->fields},
+        {"--order", &o->order},
         {"--reject-sql", &o->store.reject_sql},
         {"--insert-sql", &o->store.insert_sql},
         {"--insert-step-sql", &o->store.insert_step_sql},
@@ -118,7 +123,8 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         const char *name;
         struct ak_words *to;
     } lists[] = {{"--bind", &o->store.bind},     {"--before", &o->store.before}, {"--after", &o->store.after},
-                 {"--rollup", &o->store.rollup}, {"--wants", &o->wants},         {"--within", &o->within}};
+                 {"--rollup", &o->store.rollup}, {"--wants", &o->wants},         {"--within", &o->within},
+                 {"--without", &o->without}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].to = value;

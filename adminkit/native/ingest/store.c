@@ -25,6 +25,7 @@ const char *const ak_count_names[AK_COUNTS] = {
     [AK_REPAIRED] = "repaired",
     [AK_UTF8] = "utf8",
     [AK_AMBIGUOUS] = "ambiguous",
+    [AK_CONTRADICTORY] = "contradictory",
     [AK_LINES] = "lines",
     [AK_BYTES] = "bytes",
     [AK_BYTES_RECORDS] = "bytes_records",

@@ -23,6 +23,7 @@ enum ak_count {
     AK_REPAIRED,
     AK_UTF8,
     AK_AMBIGUOUS,
+    AK_CONTRADICTORY,
     AK_LINES,
     AK_BYTES,
     AK_BYTES_RECORDS,

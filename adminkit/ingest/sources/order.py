@@ -1,0 +1,50 @@
+"""Which of two hours a local time means, and whether the times of a row contradict each other.
+
+native/common/order.c has the same for accounting text; tests hold them to one table of cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise, product
+
+from adminkit.trace.sensible import CLOCKS
+
+#: The meanings of a time: none where it is unknown, two in an hour that occurs twice.
+Meanings = tuple[int, ...]
+
+
+def settled(times: Sequence[Meanings], ran: int | None) -> tuple[list[int | None], int]:
+    """(the times of a row, of how many both hours are possible).
+
+    `times`: submission, eligibility, start and end. `ran`: the seconds from start to end, where they are known.
+    """
+    every: list[tuple[int | None, ...]] = list(product(*(meanings or (None,) for meanings in times)))
+    wrong = [_wrong(one, ran) for one in every]
+    best = [one for one, how in zip(every, wrong, strict=True) if how == min(wrong)]
+    undecided = sum(len({one[place] for one in best}) > 1 for place in range(len(times)))
+    first = min(best, key=_earliest)
+    return list(first), undecided
+
+
+def _earliest(times: tuple[int | None, ...]) -> list[int]:
+    return [time or 0 for time in times[::-1]]
+
+
+def _wrong(times: Sequence[int | None], ran: int | None) -> tuple[int, int]:
+    """How often the order is broken, and by how many seconds the run time is not that from start to end."""
+    known = [time for time in times if time is not None]
+    broken = sum(after < before for before, after in pairwise(known))
+    start, end = times[-2:]
+    off = 0 if start is None or end is None or ran is None else abs(end - start - ran)
+    return broken, off
+
+
+def contradictory(submit: int | None, start: int | None, end: int | None, elapsed: int | None) -> bool:
+    """Whether a run ended before it was submitted or started, or ran for longer than that."""
+    if end is None:
+        return False
+    begin = submit if start is None else start
+    if submit is not None and end < submit - CLOCKS:
+        return True
+    return begin is not None and (elapsed or 0) > end - begin + CLOCKS
