@@ -14,7 +14,7 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.files import Import, remember, remember_site
 from adminkit.ingest.helper import Counts, open_packed
 from adminkit.ingest.shared_keys import Keys
-from adminkit.ingest.sources.cells import Bad, Value
+from adminkit.ingest.sources.cells import REVOKED, Bad, Value
 from adminkit.ingest.sources.csv_rows import CsvRows, Record
 from adminkit.ingest.sources.mapping import TableMap
 from adminkit.ingest.sources.table import DELIMITERS, RowReader, row_reader
@@ -69,6 +69,7 @@ class _Loading:
     tick: Callable[[Counts], None]
     rows: int = 0
     rejected: int = 0
+    siblings: int = 0  # runs that another cluster of a federation took
     keys: Keys = field(default_factory=Keys)
 
     def run(self, db: sqlite3.Connection) -> Counts:
@@ -77,13 +78,17 @@ class _Loading:
         batch: list[tuple[Value, ...]] = []
         aside: list[tuple[int, str, bytes]] = []
         numbered = self.table.reader.first_row is not None
-        places = [self.table.reader.columns.index(name) for name in KEY]
+        columns = self.table.reader.columns
+        places = [columns.index(name) for name in KEY]
+        state = columns.index("state") if "state" in columns else None
         with transaction(db):
             for line, text, values, reason in self.table:
                 self.rows += 1
                 if values is None:
                     self.rejected += 1
                     aside.append((line, reason, text.rstrip("\r\n").encode("utf-8", "surrogateescape")))
+                elif state is not None and values[state] == REVOKED:
+                    self.siblings += 1
                 else:
                     if numbered:
                         self._refuse_other_table(load, values)
@@ -96,7 +101,7 @@ class _Loading:
             repeated = self.keys.refuse_shared()
             counts = replace(self._counts(load), repeated=repeated)
             remember_site(db, self.wanted)
-            totals = (counts.rows, counts.new, counts.changed, counts.rejected, 0)
+            totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
             remember(db, self.wanted, self.now, time.monotonic() - started, totals)
         return counts
 
@@ -115,8 +120,10 @@ class _Loading:
             changed=load.changed,
             unchanged=load.unchanged,
             rejected=self.rejected,
+            skipped=self.siblings,
             utf8=reader.replaced,
             ambiguous=reader.ambiguous,
+            contradictory=reader.contradictory,
             bytes=self.position(),
         )
 

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 _SILENT: Final = "count(*) FILTER (WHERE step.{column} IS NULL AND step.step <> 'extern')"
 
 
-def _whole(function: str, column: str) -> str:
-    """SQL: the sum or maximum of `column` over a run's steps; NULL where one of them does not say it."""
+def _whole(column: str) -> str:
+    """SQL: the sum of `column` over a run's steps; NULL where one of them does not say it."""
     silent = _SILENT.format(column=column)
-    return f"CASE WHEN {silent} = 0 THEN {function}(step.{column}) END AS {column}"
+    return f"CASE WHEN {silent} = 0 THEN sum(step.{column}) END AS {column}"
 
 
 #: Fills the runs of cluster ?1 that ended in [?2, ?3]; needs step_functions().
@@ -25,8 +25,8 @@ FROM_STEPS: Final = f"""
 UPDATE job SET cpu_time = coalesce(s.cpu_time, job.cpu_time), max_rss = coalesce(s.max_rss, job.max_rss),
     disk_read = coalesce(s.disk_read, job.disk_read), disk_write = coalesce(s.disk_write, job.disk_write),
     energy = coalesce(job.energy, s.energy)
-FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, {_whole("sum", "cpu_time")},
-             {_whole("max", "max_rss")}, {_whole("sum", "disk_read")}, {_whole("sum", "disk_write")},
+FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, {_whole("cpu_time")},
+             max(step.max_rss) AS max_rss, {_whole("disk_read")}, {_whole("disk_write")},
              energy_of_steps(
                  step.start_time, step.end_time, step.nodes, step.energy, coalesce(job.nodes, job.req_nodes)
              ) FILTER (WHERE step.energy > 0) AS energy

@@ -134,7 +134,7 @@ def test_rows_that_come_or_change_late_are_found(
     if late == "a new row":
         slurm.jobs.append(job(2, end))
     else:
-        slurm.jobs[0] = job(1, end - 100, ElapsedRaw="700")
+        slurm.jobs[0] = job(1, end - 100, ElapsedRaw="500")
     assert run(slurm, db, said).reconciled == 0, "not due yet"
     change(db, f"UPDATE fact SET at = at - {age} WHERE key = '{note}'")
     done = run(slurm, db, said)

@@ -60,8 +60,8 @@ WHOLE: dict[str, Any] = {"cpu_time": 5.0, "max_rss": 7, "disk_read": 11, "disk_w
     ("own", "steps", "found", "why"),
     [
         ({}, [step_of(ONE, **WHOLE), step_of(ONE, "0", **WHOLE)], (10.0, 7, 22, 26, None), "sums, and the largest"),
-        ({}, [step_of(ONE, **WHOLE), step_of(ONE, "0")], (None, None, None, None, None), "step 0 does not say"),
-        ({"cpu_time": 99.0}, [step_of(ONE, **WHOLE), step_of(ONE, "0")], (99.0, None, None, None, None),
+        ({}, [step_of(ONE, **WHOLE), step_of(ONE, "0")], (None, 7, None, None, None), "step 0 does not say"),
+        ({"cpu_time": 99.0}, [step_of(ONE, **WHOLE), step_of(ONE, "0")], (99.0, 7, None, None, None),
          "the job's own word is better than a part"),
         ({"cpu_time": 99.0}, [step_of(ONE, **WHOLE)], (5.0, 7, 11, 13, None), "steps count before the job's row"),
         ({}, [step_of(ONE, **WHOLE), step_of(ONE, "extern")], (5.0, 7, 11, 13, None), "extern may say nothing"),

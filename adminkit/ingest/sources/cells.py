@@ -49,6 +49,8 @@ STATES: Final = frozenset(
     REQUEUED RESIZING REVOKED RUNNING SUSPENDED TIMEOUT""".split()
 )
 
+#: The state of a federated job's sibling, where another cluster runs the job: it was not submitted here.
+REVOKED: Final = "REVOKED"
 #: The largest value. SQLite's integers end at 2^63, so the sum of a few values fits.
 MOST: Final = 2**60
 #: Epoch seconds: the end of the year 9999.
@@ -249,7 +251,8 @@ class Text:
 
 
 class Time:
-    """Moments. `ambiguous` counts local times in an hour that occurs twice: the first of the two is taken.
+    """Moments. `ambiguous` counts local times in an hour that occurs twice: the first of the two is taken, and `later`
+    is the second one, until somebody takes it away.
 
     `form` is ISO, one of EPOCHS, or a pattern of strptime. `zone` is for times that name no zone. `zero`: when
     second 0 of numbers was, epoch seconds, where the caller judges whether a 0 is a time; else a 0 is unknown.
@@ -257,6 +260,7 @@ class Time:
 
     def __init__(self, form: str, zone: tzinfo | None, zero: int | None = None) -> None:
         self.form, self.zone, self.zero, self.ambiguous = form, zone, zero, 0
+        self.later: int | None = None
         self._days: dict[int, int | None] = {}  # day -> seconds east of UTC, None where they change on that day
         self._parse = self._pattern if "%" in form else datetime.fromisoformat
 
@@ -310,7 +314,8 @@ class Time:
         first, second = (int(when.replace(tzinfo=self.zone, fold=fold).timestamp()) for fold in (0, 1))
         if second < first:
             raise Bad(f"there is no {when:%Y-%m-%d %H:%M:%S} in {self.zone}: the clock was put forward")
-        self.ambiguous += second > first
+        if second > first:
+            self.ambiguous, self.later = self.ambiguous + 1, second
         return first
 
 

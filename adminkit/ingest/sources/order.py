@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise, product
+from typing import Final
 
 from adminkit.trace.sensible import CLOCKS
 
+#: What comes after what.
+ORDER: Final = ("submit_time", "eligible_time", "start_time", "end_time")
 #: The meanings of a time: none where it is unknown, two in an hour that occurs twice.
 Meanings = tuple[int, ...]
 
 
-def settled(times: Sequence[Meanings], ran: int | None) -> tuple[list[int | None], int]:
-    """(the times of a row, of how many both hours are possible).
+def settled(times: Sequence[Meanings], ran: int | None) -> tuple[list[int | None], set[str]]:
+    """(the times of a row in the order of ORDER, those of which both hours are possible).
 
-    `times`: submission, eligibility, start and end. `ran`: the seconds from start to end, where they are known.
+    `ran`: the seconds from start to end, where they are known.
     """
     every: list[tuple[int | None, ...]] = list(product(*(meanings or (None,) for meanings in times)))
     wrong = [_wrong(one, ran) for one in every]
     best = [one for one, how in zip(every, wrong, strict=True) if how == min(wrong)]
-    undecided = sum(len({one[place] for one in best}) > 1 for place in range(len(times)))
+    undecided = {name for place, name in enumerate(ORDER) if len({one[place] for one in best}) > 1}
     first = min(best, key=_earliest)
     return list(first), undecided
 
@@ -40,11 +43,11 @@ def _wrong(times: Sequence[int | None], ran: int | None) -> tuple[int, int]:
     return broken, off
 
 
-def contradictory(submit: int | None, start: int | None, end: int | None, elapsed: int | None) -> bool:
-    """Whether a run ended before it was submitted or started, or ran for longer than that."""
-    if end is None:
+def contradictory(submit: object, start: object, end: object, elapsed: object) -> bool:
+    """Whether a run ended before it was submitted or started, or ran for longer than that. Numbers, or unknown."""
+    if not isinstance(end, int):
         return False
-    begin = submit if start is None else start
-    if submit is not None and end < submit - CLOCKS:
+    begin = start if isinstance(start, int) else submit
+    if isinstance(submit, int) and end < submit - CLOCKS:
         return True
-    return begin is not None and (elapsed or 0) > end - begin + CLOCKS
+    return isinstance(begin, int) and (elapsed if isinstance(elapsed, int) else 0) > end - begin + CLOCKS

@@ -14,10 +14,10 @@ from typing import ClassVar, Final
 from adminkit.errors import AdminkitError
 from adminkit.ingest.helper import Statement
 from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Part, Source, SourceFailed, Spool, cluster_parameter
+from adminkit.ingest.sources.cells import REVOKED
 from adminkit.ingest.sources.sacct_fields import (
     JOB_FIELDS,
     RECORD_FIELDS,
-    REVOKED,
     STEP_FIELDS,
     columns_for,
     fields_of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from adminkit.ingest.sources.cells import REVOKED
 from adminkit.ingest.spec import Column, parameters
 from adminkit.slurm.release import OLDEST, Release
 from adminkit.trace import comment_words
@@ -99,9 +100,6 @@ _BY_LOWER: Final = {name.lower(): name for name in (*KINDS_OF_FIELDS, *FREE_FIEL
 
 #: What comes after what, then the run time and the suspension: for adminkit-ingest's --order. The first that there is.
 _ORDER: Final = (("Submit",), ("Eligible",), ("Start",), ("End",), ("ElapsedRaw", "Elapsed"), ("Suspended",))
-#: The state of a federated job's sibling, where another cluster runs the job: it was not submitted here.
-REVOKED: Final = "REVOKED"
-
 #: Without these a row has no key.
 KEY_FIELDS: Final = ("JobID", "JobIDRaw", "Submit")
 

@@ -21,6 +21,7 @@ from adminkit.ingest.sources.mapping import (
     TableMap,
     zone_of,
 )
+from adminkit.ingest.sources.order import ORDER, contradictory, settled
 from adminkit.ingest.sources.table_row import follow, followed, read_words
 from adminkit.ingest.sources.table_tres import fill, filled, tres
 from adminkit.job import KEY, LIMIT_SOURCES
@@ -63,7 +64,8 @@ class RowReader:
     array_of_key: bool = False  # the array's number is that of the job, where there is a task
     zeros: list[int] = field(default_factory=list)  # times for which 0 says nothing, but in a row of second 0
     texts: list[cells.Text] = field(default_factory=list)
-    times: list[cells.Time] = field(default_factory=list)
+    times: dict[str, cells.Time] = field(default_factory=dict)  # by column
+    contradictory: int = 0  # rows whose times contradict each other
 
     def read(self, row: Sequence[str], number: int) -> tuple[Value, ...]:
         """The values of the `number`-th row (from 0). Raises Bad with the reason to set it aside."""
@@ -85,6 +87,8 @@ class RowReader:
             except Bad as error:
                 raise Bad(f"{cell.name}: {error}") from error
         self._drop_zeros(values)
+        if any(time.later is not None for time in self.times.values()):
+            self._settle(values)
         for base, added in self.sums:
             values.append(_sum(values[base], values[added]))
         found = {name: values[place] for name, place in self.places.items()}
@@ -106,6 +110,28 @@ class RowReader:
             for place in self.zeros:
                 values[place] = values[place] or None
 
+    def _settle(self, values: list[Value]) -> None:
+        """Decide which of two hours a time means, by the order of times and the run time."""
+        both: list[tuple[int, ...]] = []
+        for name in ORDER:
+            value = self._value(values, name)
+            time = self.times.get(name)
+            later = () if time is None or time.later is None else (time.later,)
+            both.append(() if value is None else (value, *later))
+        ran = self._value(values, "elapsed")
+        meant, undecided = settled(both, None if ran is None else ran + (self._value(values, "suspended") or 0))
+        for name, time in self.times.items():
+            if time.later is not None and name in ORDER:
+                values[self.places[name]] = meant[ORDER.index(name)]
+                time.ambiguous -= name not in undecided
+            time.later = None
+
+    def _value(self, values: Sequence[Value], name: str) -> int | None:
+        """A number that a column says; None for one that follows from others."""
+        place = self.places.get(name, len(values))
+        value = values[place] if place < len(values) else None
+        return value if isinstance(value, int) else None
+
     def _complete(self, found: dict[str, Value], number: int) -> None:
         """Fill in the columns that follow from others. Raises Bad for a row without a key."""
         if self.first_row is not None:
@@ -122,6 +148,8 @@ class RowReader:
         read_words(found)
         fill(found, self.of_tres)
         follow(found, self.missing)
+        start, end, ran = (found.get(name) for name in ("start_time", "end_time", "elapsed"))
+        self.contradictory += contradictory(found["submit_time"], start, end, ran)
 
     @property
     def replaced(self) -> int:
@@ -131,7 +159,7 @@ class RowReader:
     @property
     def ambiguous(self) -> int:
         """Local times in an hour that occurs twice."""
-        return sum(time.ambiguous for time in self.times)
+        return sum(time.ambiguous for time in self.times.values())
 
 
 def row_reader(table: TableMap, header: Sequence[str], cluster: str | None, timezone: str | None) -> RowReader:
@@ -258,7 +286,7 @@ class _Planner:
     def _convert(self, name: str, source: FieldSource) -> Convert:
         if name in TIMES:
             time = cells.Time(source.time or self.table.time, zone_of(self.timezone or self.table.zone), self._zero())
-            self.reader.times.append(time)
+            self.reader.times[name] = time
             return time
         if name in TEXTS:
             text = cells.Text(source.prefix)
