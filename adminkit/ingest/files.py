@@ -22,7 +22,8 @@ from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
-from adminkit.ingest.sources.sacct_fields import TWO_RUNS, job_values, order_of, step_values, without_siblings
+from adminkit.ingest.sources.order import order_of, without_siblings
+from adminkit.ingest.sources.sacct_fields import TWO_RUNS, job_values, step_values
 from adminkit.ingest.sources.sacct_json import is_json
 from adminkit.ingest.sources.swf import binds, swf_values
 from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_columns

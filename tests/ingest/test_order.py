@@ -17,8 +17,8 @@ from adminkit.ingest.files import Import, import_file
 from adminkit.ingest.helper import Counts
 from adminkit.ingest.import_table import import_table
 from adminkit.ingest.sources.mapping import load_map
-from adminkit.ingest.sources.order import contradictory, settled
-from adminkit.ingest.sources.sacct_fields import columns_for, order_of
+from adminkit.ingest.sources.order import contradictory, order_of, settled
+from adminkit.ingest.sources.sacct_fields import columns_for
 from tests.native import helper, oracle
 from tests.native.oracle import Format
 
@@ -60,7 +60,7 @@ def test_order_and_run_time_say_which_hour_it_is(
     wanted = [one[pick if len(one) > 1 else 0] if one else None for one, pick in zip(both, later, strict=True)]
     texts = ["" if not clock else stamp(clock) for clock in clocks]
     line = "|".join([*texts, "" if ran is None else str(ran)]) + "\n"
-    rows, counts = helper.dump(line.encode(), SPEC, Format(timezone=ZONE, order=[1, 2, 3, 4, 5, 0]))
+    rows, counts = helper.dump(line.encode(), SPEC, Format(timezone=ZONE, order=[1, 2, 3, 4, 5, 0, 0]))
     times, undecided = settled(both, ran)
     if "contradictions" not in why:
         assert (rows[0][1:5], counts["ambiguous"]) == (wanted, open_), why
@@ -81,7 +81,7 @@ RAN = st.sampled_from([None, 0, 600, 1200, 1800, 3600, 4200, 5400, 10**9])
 @given(st.lists(st.tuples(CLOCKS, CLOCKS, CLOCKS, CLOCKS, RAN), min_size=1, max_size=30))
 def test_all_three_agree_on_any_clocks(rows: list[tuple[Any, ...]]) -> None:
     lines = ["|".join([*(stamp(one) if one else "" for one in row[:4]), str(row[4] or "")]) for row in rows]
-    form = Format(timezone=ZONE, order=[1, 2, 3, 4, 5, 0])
+    form = Format(timezone=ZONE, order=[1, 2, 3, 4, 5, 0, 0])
     data = ("\n".join(lines) + "\n").encode()
     found, counts = helper.dump(data, SPEC, form)
     slow = oracle.parse(data, SPEC, form)
@@ -99,8 +99,8 @@ def test_all_three_agree_on_any_clocks(rows: list[tuple[Any, ...]]) -> None:
 
 def test_the_columns_of_the_order_are_found_in_any_header() -> None:
     names = ["JobID", "End", "Start", "Elapsed", "ElapsedRaw", "Submit"]
-    assert order_of(columns_for(names)) == (6, 0, 3, 2, 5, 0)
-    assert order_of(columns_for(["JobID"])) == (0,) * 6
+    assert order_of(columns_for(names)) == (6, 0, 3, 2, 5, 4, 0)
+    assert order_of(columns_for(["JobID"])) == (0,) * 7
 
 
 HEADER = (

@@ -341,9 +341,10 @@ class _Rows:
             now = {column: self.twice[column][pick] for column, pick in zip(asked, picks, strict=True)}
             known = [now.get(column, values[column][0]) for column in times]
             known = [one for one in known if one is not None]
-            start, end, ran, still = (
+            start, end, raw, clock, still = (
                 None if not number else now.get(number - 1, values[number - 1][0]) for number in self.form.order[2:]
             )
+            ran = clock if raw is None else raw
             off = 0 if None in (start, end, ran) else abs(end - start - ran - (still or 0))
             tried[picks] = (sum(a > b for a, b in pairwise(known)), off)
         best = [picks for picks, wrong in tried.items() if wrong == min(tried.values())]
@@ -354,7 +355,8 @@ class _Rows:
     def contradicts(self, values: list[list[Any]]) -> bool:
         if not self.form.order:
             return False
-        submit, _, start, end, ran = (values[number - 1][0] if number else None for number in self.form.order[:5])
+        submit, _, start, end, ran, clock, _ = (values[n - 1][0] if n else None for n in self.form.order)
+        ran = clock if ran is None else ran
         begin = submit if start is None else start
         if end is None or begin is None:
             return False

@@ -9,12 +9,27 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Final
 
+from adminkit.ingest.sources.cells import REVOKED
+from adminkit.ingest.spec import Column
 from adminkit.trace.sensible import CLOCKS
 
 #: What comes after what.
 ORDER: Final = ("submit_time", "eligible_time", "start_time", "end_time")
+#: sacct's fields of these, of the run time (twice) and of the suspension, as adminkit-ingest's --order takes them.
+_FIELDS: Final = ("Submit", "Eligible", "Start", "End", "ElapsedRaw", "Elapsed", "Suspended")
 #: The meanings of a time: none where it is unknown, two in an hour that occurs twice.
 Meanings = tuple[int, ...]
+
+
+def order_of(columns: Sequence[Column]) -> tuple[int, ...]:
+    """Where `columns` of sacct's fields have those of the order, from 1; 0 for none: for adminkit-ingest's --order."""
+    places = {column.name: place for place, column in enumerate(columns, 1) if column.kind != "skip"}
+    return tuple(places.get(name, 0) for name in _FIELDS)
+
+
+def without_siblings(columns: Sequence[Column]) -> tuple[str, ...]:
+    """For adminkit-ingest's --without: jobs that another cluster of a federation took."""
+    return tuple(f"{place}={REVOKED}" for place, column in enumerate(columns, 1) if column.kind == "state")
 
 
 def settled(times: Sequence[Meanings], ran: int | None) -> tuple[list[int | None], set[str]]:

@@ -15,6 +15,7 @@ from adminkit.errors import AdminkitError
 from adminkit.ingest.helper import Statement
 from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Part, Source, SourceFailed, Spool, cluster_parameter
 from adminkit.ingest.sources.cells import REVOKED
+from adminkit.ingest.sources.order import order_of
 from adminkit.ingest.sources.sacct_fields import (
     JOB_FIELDS,
     RECORD_FIELDS,
@@ -22,7 +23,6 @@ from adminkit.ingest.sources.sacct_fields import (
     columns_for,
     fields_of,
     job_values,
-    order_of,
     step_values,
 )
 from adminkit.ingest.spec import Column

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
-from adminkit.ingest.sources.cells import REVOKED
 from adminkit.ingest.spec import Column, parameters
 from adminkit.slurm.release import OLDEST, Release
 from adminkit.trace import comment_words
@@ -98,8 +97,6 @@ UNTIL: Final[dict[str, Release]] = {
 
 _BY_LOWER: Final = {name.lower(): name for name in (*KINDS_OF_FIELDS, *FREE_FIELDS, *OTHER_FIELDS)}
 
-#: What comes after what, then the run time and the suspension: for adminkit-ingest's --order. The first that there is.
-_ORDER: Final = (("Submit",), ("Eligible",), ("Start",), ("End",), ("ElapsedRaw", "Elapsed"), ("Suspended",))
 #: Without these a row has no key.
 KEY_FIELDS: Final = ("JobID", "JobIDRaw", "Submit")
 
@@ -154,17 +151,6 @@ def columns_for(names: Iterable[str]) -> list[Column]:
         bare = kind.rstrip("!^")
         columns.append(Column(name, bare, required="!" in kind, inherit="^" in kind))
     return columns
-
-
-def order_of(columns: Sequence[Column]) -> tuple[int, ...]:
-    """The columns that are times, run time and suspension, for adminkit-ingest's --order; 0 for none."""
-    places = {column.name: place for place, column in enumerate(columns, 1) if column.kind != "skip"}
-    return tuple(next((places[name] for name in names if name in places), 0) for names in _ORDER)
-
-
-def without_siblings(columns: Sequence[Column]) -> tuple[str, ...]:
-    """For adminkit-ingest's --without: jobs that another cluster of a federation took."""
-    return tuple(f"{place}={REVOKED}" for place, column in enumerate(columns, 1) if column.kind == "state")
 
 
 def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_comment") -> dict[str, str]:

@@ -1,7 +1,7 @@
 /* order.c - which of two hours a local time means, and whether the times of a row contradict each other. */
 #include "fields.h"
 
-enum { SUBMIT, ELIGIBLE, START, END, TIMES, ELAPSED = TIMES, SUSPENDED };
+enum { SUBMIT, ELIGIBLE, START, END, TIMES, ELAPSED = TIMES, CLOCK, SUSPENDED };
 
 /* One that contradicts the order weighs more than any number of seconds. */
 #define DISORDER ((uint64_t)1 << 50)
@@ -14,6 +14,11 @@ static struct ak_cell *cell_of(struct ak_rows *rows, int what) {
     return cell && cell->type == AK_INT ? cell : NULL;
 }
 
+static struct ak_cell *elapsed_of(struct ak_rows *rows) {
+    struct ak_cell *seconds = cell_of(rows, ELAPSED);
+    return seconds ? seconds : cell_of(rows, CLOCK);
+}
+
 static uint64_t distance(int64_t a, int64_t b) {
     return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
@@ -22,7 +27,7 @@ static uint64_t distance(int64_t a, int64_t b) {
 static uint64_t wrong(struct ak_rows *rows) {
     uint64_t found = 0;
     const struct ak_cell *before = NULL, *start = cell_of(rows, START), *end = cell_of(rows, END);
-    const struct ak_cell *elapsed = cell_of(rows, ELAPSED), *suspended = cell_of(rows, SUSPENDED);
+    const struct ak_cell *elapsed = elapsed_of(rows), *suspended = cell_of(rows, SUSPENDED);
     for (int what = SUBMIT; what < TIMES; what++) {
         const struct ak_cell *cell = cell_of(rows, what);
         if (cell && before && cell->v.i < before->v.i)
@@ -67,7 +72,7 @@ void ak_settle(struct ak_rows *rows) {
 bool ak_contradictory(struct ak_rows *rows) {
     const struct ak_cell *submit = cell_of(rows, SUBMIT), *start = cell_of(rows, START),
                          *end = cell_of(rows, END);
-    const struct ak_cell *elapsed = cell_of(rows, ELAPSED), *begin = start ? start : submit;
+    const struct ak_cell *elapsed = elapsed_of(rows), *begin = start ? start : submit;
     if (end && submit && end->v.i < submit->v.i - CLOCKS)
         return true;
     return end && begin && (elapsed ? elapsed->v.i : 0) > end->v.i - begin->v.i + CLOCKS;

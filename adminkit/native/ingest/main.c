@@ -218,7 +218,7 @@ static bool read_demands(struct run *run) {
         if (!ak_spec_without(&run->spec, options->without.word[i]))
             return fail(run, "--without: not a column of states");
     if (options->order && !ak_spec_order(&run->spec, options->order))
-        return fail(run, "--order: not four columns of times and two of seconds");
+        return fail(run, "--order: not four columns of times and three of seconds");
     if (!seal || (options->sealed && (!*seal || strlen(seal) > AK_MAX_SEAL)))
         return fail(run, "--sealed: $" AK_SEAL " is not a seal");
     run->seal = seal;
