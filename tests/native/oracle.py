@@ -481,7 +481,7 @@ def sentinel(convert: Callable[[bytes], list[Value]], outputs: int = 1) -> Calla
 
 def integer(text: bytes) -> list[Value]:
     if not text.startswith(b"-"):
-        return [count(text)]
+        return [None if number(text) > INT_MAX else count(text)]
     value = number(text[1:])
     if value in UNSET or value > INT_MAX:
         raise TOO_LARGE
@@ -711,7 +711,11 @@ def tres(text: bytes) -> list[Value]:
     found: dict[bytes, Value] = {}
     words: Words = {"gpu": {}, "shard": {}, "mps": {}}
     readable = True
-    for item in text.split(b","):
+    items = text.split(b",")
+    for place, item in enumerate(items):
+        if item.startswith(b"mem="):
+            while len(items) > place + 1 and re.fullmatch(rb"\d{3}(?:[KMGTPE?.].*)?", items[place + 1], re.DOTALL):
+                item += b"," + items.pop(place + 1)
         key, equals, value = item.partition(b"=")
         gpus = re.match(rb"gres/(gpu|shard|mps)(?=[=:])", item, re.DOTALL)
         if gpus:
@@ -728,7 +732,7 @@ def tres(text: bytes) -> list[Value]:
         if not key or not equals:
             raise MALFORMED
         if key in (b"cpu", b"node", b"energy", b"billing"):
-            if (n := count(value)) is not None:
+            if (n := (some if key == b"energy" else count)(value)) is not None:
                 found[key] = n
         elif key == b"mem":
             n = size(value, 20)
@@ -783,14 +787,19 @@ def gres(text: bytes) -> list[Value]:
     return [*gpu_values(words if readable else None), units.pop() if len(units) == 1 else b"node"]
 
 
+def some(text: bytes) -> int | None:
+    digits = text.lstrip(b"0")
+    return None if re.fullmatch(rb"\d{19,}", digits) and int(digits[:40]) > INT_MAX else count(text)
+
+
 def usage(text: bytes) -> list[Value]:
     found: dict[bytes, Value] = {}
     readers: dict[bytes, Callable[[bytes], Value]] = {
         b"cpu": lambda value: cputime(value)[0],
         b"mem": lambda value: size(value),
         b"fs/disk": lambda value: size(value),
-        b"energy": count,
-        b"gres/gpuutil": count,
+        b"energy": some,
+        b"gres/gpuutil": some,
         b"gres/gpumem": lambda value: size(value),
     }
     for key, value in pairs(text):

@@ -75,7 +75,8 @@ POOL: dict[str, list[bytes]] = {
     "tres": [
         b"cpu=12,mem=48000M,node=1", b"billing=36,cpu=36,gres/gpu:a100=2,gres/gpu=2,mem=199G,node=3",
         b"gres/gpu:v100=1,gres/gpu:a100_3g.20gb=2", b"cpu=12,mem=168000,node=1", b"mem=2147486648M",
-        b"energy=18446744073709551614",
+        b"energy=18446744073709551614", b"mem=1,024K,cpu=1",
+        b"mem=1,024,gres/gpu=1", b"mem=1,02K", b"cpu=1,energy=18446744073709000000",
         b"cpu=1,", b"cpu", b"=1", b"cpu=x", b"gres/gpu:=1", b"gres/gpu:a=0", b"license/matlab=1,fs/disk=2",
         b"gres/shard=4", b"gres/mps:a=50,gres/mps=70", b"gres/gpu=4,gres/shard:a=8", b"gres/gpu=1,gres/gpu:a=2",
         b"1001=2", b"gres/gpu=1K", b"gres/gpu", b"gres/gpu:1g.5gb+me=7,gres/gpu:x_2G-10GB=1,gres/gpu=9",
@@ -90,7 +91,7 @@ POOL: dict[str, list[bytes]] = {
     ],
     "usage": [
         b"cpu=15:33:58,energy=0,fs/disk=934556828,gres/gpumem=20500736K,gres/gpuutil=90,mem=1294440K,pages=3310",
-        b"cpu=00:00.009", b"mem=8E", b"cpu=node7", b"energy=0,fs/disk=1",
+        b"cpu=00:00.009", b"mem=8E", b"cpu=node7", b"energy=0,fs/disk=1", b"cpu=1,energy=18446744073709000000",
     ],
     "nodelist": [b"n[1-4]", b"None assigned", b"d07n07s02,d13n[03,05,07-08,16]"],
 }  # fmt: skip

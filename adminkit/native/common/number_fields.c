@@ -70,6 +70,9 @@ enum ak_fault ak_int(struct ak_slice s, struct ak_cell *out) {
         return AK_UNKNOWN;
     if (fault == AK_UNKNOWN && minus)
         return AK_TOO_LARGE;
+    uint64_t number;
+    if (fault == AK_TOO_LARGE && !ak_number(s, &number))
+        return AK_UNKNOWN; /* 64 bits that were below 0, as of a counter that started again */
     if (fault)
         return fault;
     if (minus && (value == 1 || value == 2))

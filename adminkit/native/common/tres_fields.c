@@ -15,13 +15,13 @@ static bool next_part(struct ak_slice *rest, char c, struct ak_slice *part) {
     return true;
 }
 
-/* A count into `out`; unset ones leave it alone. */
+/* A count into `out`; unset ones, and those that are below 0 without their sign, leave it alone. */
 static enum ak_fault set_count(struct ak_slice value, struct ak_cell *out) {
     int64_t count;
     enum ak_fault fault = ak_count(value, &count);
     if (!fault)
         ak_set_int(out, count);
-    return fault == AK_UNKNOWN ? AK_FINE : fault;
+    return fault == AK_UNKNOWN || fault == AK_TOO_LARGE ? AK_FINE : fault;
 }
 
 static enum ak_fault set_size(struct ak_slice value, int shift, int64_t most, struct ak_cell *out) {
@@ -56,8 +56,22 @@ static void whole_item(const char **p, const char *end, struct ak_slice *item) {
     *item = (struct ak_slice){start, (size_t)(*p - start)};
 }
 
+/* The same of a size, whose groups of three digits have commas between: no name of an item begins with a
+ * digit. */
+static void size_item(const char **p, const char *end, struct ak_slice *item) {
+    whole_item(p, end, item);
+    while (end - *p > 3 && ak_digit((*p)[1]) && ak_digit((*p)[2]) && ak_digit((*p)[3]) &&
+           (end - *p == 4 || memchr("KMGTPE?.,", (*p)[4], 9))) {
+        struct ak_slice group;
+        ++*p;
+        whole_item(p, end, &group);
+        item->n = (size_t)(*p - item->s);
+    }
+}
+
 /* gres/NAME=COUNT or gres/NAME:TYPE=COUNT, from behind the name on; *p moves behind the item. */
-static enum ak_fault gpu_tres(const char **p, const char *end, enum ak_gpu_sort sort, struct ak_gpu_words *words) {
+static enum ak_fault gpu_tres(const char **p, const char *end, enum ak_gpu_sort sort,
+                              struct ak_gpu_words *words) {
     struct ak_slice item, type, value = {NULL, 0};
     int64_t count;
     bool typed = **p == ':';
@@ -117,7 +131,7 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, s
             to = 0, p += 4;
         } else if (AK_STARTS(left, "mem=")) {
             p += 4;
-            whole_item(&p, end, &item);
+            size_item(&p, end, &item);
             fault = set_size(item, 20, AK_MAX_MEMORY - 1, &out[1]);
         } else if (AK_STARTS(left, "node=")) {
             to = 2, p += 5;
@@ -138,6 +152,8 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, s
             fault = item_count(&p, end, &count);
             if (!fault)
                 ak_set_int(&out[to], count);
+            else if (to == 5 && fault == AK_TOO_LARGE) /* a counter that started again: below 0 */
+                fault = AK_UNKNOWN;
         }
         if (fault && fault != AK_UNKNOWN)
             return fault;
