@@ -123,3 +123,43 @@ def test_an_update_is_held_to_the_same(ruled: Ruled) -> None:
     assert not ruled.update(job, "TresPerNode=gres:shard:5").accepted
     assert ruled.update(job, "TresPerNode=gres:shard:3").accepted
     assert ruled.update(job, "TimeLimit=1").accepted
+
+
+#: Spellings of more than a GPU, which Slurm may read, pass over or refuse.
+SPELLINGS = [
+    ("--gres=shard:+5",),
+    ("--gres=shard: 5",),
+    ("--gres=shard:1,shard:5",),
+    ("--gres=shard=5",),
+    ("--gres=gres:shard:5",),
+    ("--gres=gres/shard:5",),
+    ("--tres-per-task=gres:shard:5",),
+    ("--gres=shard:0,shard:5",),
+    ("--gres=gpu:a100_3g.20gb:+3",),
+    ("--gres=gpu:a100_3g.20gb=3",),
+    ("--gres=gpu:a100_3g.20gb:1,gpu:a100_3g.20gb:3",),
+    ("--gpus=a100_3g.20gb:3", "-N1"),
+    ("--gpus-per-task=a100_3g.20gb:1", "-n3", "-N1"),
+    ("--gres=gpu:a100_3g.20gb:2,gpu:1g.10gb:1,gpu:a100:1",),
+]  # fmt: skip
+
+
+@pytest.mark.cluster
+def test_no_spelling_of_parts_passes_a_rule(ruled: Ruled) -> None:
+    """Whatever is let in gets no more than a GPU, by its TRES."""
+    ruled.rules(rule("gq-gpus", "gq", gpus="-1"))
+    escaped, refused = [], 0
+    for words in SPELLINGS:
+        said = ruled.run("sbatch", "-o", "/dev/null", "-t", "1", "-p", "gq", *words, "--wrap", "sleep 20")
+        refused += not said.accepted
+        if said.job is None:
+            continue
+        ruled.cluster.wait(said.job, ("RUNNING", "COMPLETED"), 30)
+        job = ruled.job(said.job)
+        given = parse_tres(job.get("AllocTRES", job.get("TRES", "")))
+        size = None if given is None else equivalents(given.whole, given.parts, SHARES)
+        if size is None or size > 1:
+            escaped.append((words, job.get("TRES"), size))
+        ruled.cluster.ask("scancel", str(said.job))
+    assert escaped == []
+    assert refused >= 8, refused
