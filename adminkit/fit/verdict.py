@@ -24,7 +24,7 @@ CLOSE: Final = 60
 #: Verdicts with which a request is taken: it starts, as far as was asked.
 OFFERED: Final = ("now", "wakes", "room")
 #: Whys of *later* with which a refusal of Slurm's is not for good.
-_PASSING: Final = ("wakes", "drained", "down", "reserved", "queue", "qos", "association")
+_PASSING: Final = ("drained", "down", "reserved", "queue", "qos", "association")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,21 @@ def verdict(sources: Mapping[str, Said]) -> Start:
     start = partial(Start, sources=known, disagree=disagreements(known))
     if refused := _never(known):
         return start("never", why=refused.why, text=refused.text)
-    asleep = any(said.why == "wakes" and said.word != "now" for said in known.values())
+    asleep = _refused_asleep(known)
     late = {
         name: said
         for name, said in known.items()
         if said.word == "later" or (said.word == "never" and not (asleep and name == "test_only"))
-    }  # Slurm's own test refuses what it could only start on nodes that are on their way down
+    }
     if late:
         at, method, error = _when(late)
         main = next(said for name in ("limits", "waiting", "vectors", "test_only") if (said := late.get(name)))
         return start("later", at, method, error, main.why, main.text)
     vectors = known.get("vectors")
     if vectors is not None and vectors.word == "now" and vectors.why == "wakes":
-        return start("wakes", vectors.at, why=vectors.why, text=vectors.text)
+        if not asleep:
+            return start("wakes", vectors.at, why=vectors.why, text=vectors.text)
+        return start("later", vectors.at, "simulation", why=vectors.why, text=vectors.text)
     if known and all(said.word == "now" for said in known.values()) and set(known) == set(SOURCES):
         return start("now", known["vectors"].at, text=known["vectors"].text)
     if vectors is not None and vectors.word == "now":
@@ -81,6 +83,19 @@ def verdict(sources: Mapping[str, Said]) -> Start:
         )
         return start("room", vectors.at, text=missing)
     return start("unknown", text="; ".join(said.text for said in known.values() if said.text))
+
+
+#: What Slurm's own test says where the nodes that there are cannot be had at the moment, and of what no node can hold.
+_NOT_HAD: Final = "Requested node configuration is not available"
+
+
+def _refused_asleep(known: Mapping[str, Said]) -> bool:
+    """Whether Slurm's own test refuses what it could only start on nodes that are on their way down, or on their way up
+    for a job that is gone: it takes the job itself, and starts it once they are."""
+    slurm, mine = known.get("test_only"), [said for said in known.values() if said.why == "wakes"]
+    if slurm is None or slurm.word != "never":
+        return False
+    return any(said.word != "now" for said in mine) or (bool(mine) and _NOT_HAD in slurm.text)
 
 
 def _never(known: Mapping[str, Said]) -> Said | None:
@@ -92,6 +107,7 @@ def _never(known: Mapping[str, Said]) -> Said | None:
     if (
         slurm is None
         or slurm.word != "never"
+        or _refused_asleep(known)
         or any(said.word != "now" and said.why in _PASSING for said in known.values())
     ):
         return None

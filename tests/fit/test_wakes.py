@@ -91,6 +91,7 @@ def test_a_cloud_s_nodes_that_are_not_shown_are_unknown(asked: dict[str, Any], w
 
 SLEEPS = Said("now", 1600, "wakes", "n1 has room and sleeps: it is up within 600 s")
 FALLS = Said("later", 1630, "wakes", "of 1 node large enough: 1 powering down, to be woken then")
+NOT_HAD = Said("never", None, "rule", "allocation failure: Requested node configuration is not available")
 UNSEEN = Said("unknown", None, "wakes", "8 nodes of the queue are not shown, as they sleep (PrivateData)")
 FREE, UNSAID = Said("now", 1000), Said("unknown", None, "", "not asked")
 REFUSED, HELD = Said("never", None, "rule", "no"), Said("later", None, "qos", "the QOS")
@@ -104,6 +105,8 @@ REFUSED, HELD = Said("never", None, "rule", "no"), Said("later", None, "qos", "t
         ((SLEEPS, SLEEPS, HELD, FREE), ("later", None, "qos"), "a QOS holds it"),
         ((SLEEPS, SLEEPS, FREE, REFUSED), ("never", None, "rule"), "a rule refuses it"),
         ((FALLS, FALLS, FREE, REFUSED), ("later", 1630, "wakes"), "Slurm's test refuses nodes on their way down"),
+        ((SLEEPS, SLEEPS, FREE, NOT_HAD), ("later", 1600, "wakes"), "on their way up for a job that is gone"),
+        ((FREE, FREE, FREE, NOT_HAD), ("never", None, "rule"), "Slurm knows better where nothing sleeps"),
         ((UNSEEN, UNSEEN, FREE, REFUSED), ("unknown", None, ""), "nor those that are not shown"),
         ((UNSEEN, UNSEEN, FREE, FREE), ("unknown", None, ""), "whether it is woken is not known"),
         ((FALLS, FALLS, FREE, UNSAID), ("later", 1630, "wakes"), "Slurm was not asked"),
