@@ -35,7 +35,7 @@ UNITS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("elapsed", "suspended", "time_limit", "limit_original", "cpu_time"), "seconds"),
     **dict.fromkeys(("req_mem", "mem", "max_rss", "disk_read", "disk_write"), "bytes"),
     **dict.fromkeys(("req_nodes", "req_cpus", "req_gpus", "nodes", "cpus", "gpus"), "count"),
-    **dict.fromkeys(("restarts", "ckpt_heard", "ckpt_requeues"), "count"),
+    **dict.fromkeys(("array_tasks", "restarts", "ckpt_heard", "ckpt_requeues"), "count"),
     "energy": "joules",
 }
 #: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
@@ -58,6 +58,7 @@ class Job:
     job_id: str | None = None  # as Slurm prints it: 123, 123_4, 123_[5-9%2], 123+1
     array_job: int | None = None
     array_task: int | None = None  # None while pending tasks share one record
+    array_tasks: int | None = None  # how many share it; None for a task of its own, and where sacct cut the list
     het_job: int | None = None
     het_offset: int | None = None
     user: str | None = None

@@ -27,7 +27,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "seconds": ("seconds",),  # whole seconds: 90, 00:01:30, 1-00:00:00, 01:30.250
     "cputime": ("seconds",),  # the same, fractions kept
     "limit": ("seconds", "kind"),  # minutes or a clock; kind is finite, unlimited, partition or unknown
-    "jobid": ("job_id", "array_job", "array_task", "het_job", "het_offset", "step"),  # at most one such column
+    # at most one such column; a list in brackets stands for array_tasks tasks
+    "jobid": ("job_id", "array_job", "array_task", "het_job", "het_offset", "step", "array_tasks"),
     "rawid": ("value",),  # 123, 123.batch -> 123
     "state": ("state", "cancelled_by"),
     "exit": ("code", "signal"),

@@ -79,8 +79,10 @@ def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
         for one in waits for percentile, value in zip(PERCENTILES, one.quantiles, strict=True)
     ])  # fmt: skip
     waiting = backlog(db, now)
-    yield _gauge("backlog_jobs", "Jobs that are eligible and wait.", labels,
+    yield _gauge("backlog_jobs", "Jobs that are eligible and wait, each task of an array.", labels,
         [((one.cluster, one.queue), one.jobs) for one in waiting])  # fmt: skip
+    yield _gauge("backlog_cut_arrays", "Arrays among them whose list of tasks sacct cut: each is one job, at least.",
+        labels, [((one.cluster, one.queue), one.cut) for one in waiting])  # fmt: skip
     yield _gauge("backlog_oldest_seconds", "How long the one that waits longest has waited.", labels,
         [((one.cluster, one.queue), one.oldest) for one in waiting])  # fmt: skip
     yield _counter("runs", "Runs that ended.", (*labels, "state"),

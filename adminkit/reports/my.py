@@ -71,6 +71,7 @@ WAITING: Final = (
     Field("start_time", "time", "when Slurm expects it to start, as far as it has planned"),
     Field("reason", help="Slurm's word"),
     Field("meaning", help="what it means, and what can be done"),
+    Field("tasks", "count", "of an array that wait together; 1 for a job, and unknown where Slurm cut the list"),
 )
 
 
@@ -231,11 +232,16 @@ def _waiting(asked: Asked, queue: Sequence[Queued], away: str | None) -> Report:
     rows: list[list[Cell]] = [
         [
             one.job_id, one.job_name, one.queue, one.submit_time, one.time_limit, one.start_time, one.reason,
-            None if one.reason is None else meaning(one.reason),
+            None if one.reason is None else meaning(one.reason), one.tasks,
         ]
         for one in queue
     ]  # fmt: skip
-    return _report(asked, "Waiting jobs", WAITING, rows, _none(rows, "none of your jobs waits", away))
+    notes = _none(rows, "none of your jobs waits", away)
+    many = sum(one.tasks or 1 for one in queue)
+    if many > len(rows):
+        some = "at least " if any(one.tasks is None for one in queue) else ""
+        notes.append(f"{some}{plural(many, 'job')} wait: each task of an array is one")
+    return _report(asked, "Waiting jobs", WAITING, rows, notes)
 
 
 def _none(rows: Sequence[object], said: str, away: str | None) -> list[str]:

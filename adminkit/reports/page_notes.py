@@ -253,6 +253,9 @@ NOTES: Final[Mapping[str, str]] = {
     "still waiting, and in no figure: {c}, the first for {d}": (
         "まだ待っていて、どの数にも入らないもの: {c}、最初のものは {d}"
     ),
+    "still waiting, and in no figure: at least {c}, the first for {d}": (
+        "まだ待っていて、どの数にも入らないもの: {c} 以上、最初のものは {d}"
+    ),
     "the heat map leaves out {c} of unknown size or limit": "規模か制限時間が不明な {c} は、図に含みません",
     # efficiency
     "{t} leaves out {c} of which it is unknown": "{t}: 不明な {c} を含みません",

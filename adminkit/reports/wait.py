@@ -123,8 +123,9 @@ def _notes(measured: Wait) -> list[str]:
     if measured.below_zero:
         notes.append(f"the wait of {plural(measured.below_zero, 'job')} that started before being eligible counts as 0")
     if measured.waiting and measured.longest is not None:
+        least = "at least " if measured.cut_arrays else ""
         notes.append(
-            f"still waiting, and in no figure: {plural(measured.waiting, 'job')}, the first for"
+            f"still waiting, and in no figure: {least}{plural(measured.waiting, 'job')}, the first for"
             f" {show_short(measured.longest)}"
         )
     if measured.unplaced:

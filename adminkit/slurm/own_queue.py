@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.slurm.arrays import tasks_of
 from adminkit.slurm.cluster import local_cluster, on, parse_limit
 from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import ask
@@ -47,6 +48,11 @@ class Queued:
     cpus: int | None
     reason: str | None  # Slurm's code
     job_name: str | None
+
+    @property
+    def tasks(self) -> int | None:
+        """How many tasks of an array these are, 1 for a job; None where Slurm cut the list of them."""
+        return tasks_of(self.job_id)
 
     @property
     def waits(self) -> bool:

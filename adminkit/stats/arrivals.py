@@ -39,8 +39,7 @@ _GROUP: Final = "coalesce(array_job, het_job, 0)"
 _FIRST_EVER: Final = """SELECT min(submit_time) FROM run
 WHERE submit_time > 0 AND cluster IN (SELECT value FROM json_each(:clusters))"""
 #: A further run of the same job was put back into the queue; nobody submitted it.
-_FIRST: Final = """NOT EXISTS (SELECT 1 FROM run AS earlier WHERE earlier.cluster = run.cluster
-    AND earlier.job_id_raw = run.job_id_raw AND earlier.submit_time < run.submit_time)"""
+_FIRST: Final = "NOT continues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class Row:
 
     value: str | None
     submissions: int
-    jobs: int  # rows of the trace: each task of an array that has a row of its own
+    jobs: int  # each task of an array; at least one where sacct cut the list of those that wait
     seconds: int  # of the window
     gaps: Gaps
     dispersion: float | None  # variance / mean of the submissions in whole hours
@@ -99,7 +98,12 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
     selection = select(replace(chosen, min_elapsed=None), limits=False, at="submit_time")
     selection = replace(selection, rules={**selection.rules, "requeued": _FIRST})
     with snapshot(db):
-        jobs = taken(db, selection, ("cluster", "queue") if part == "queue" else ("cluster",), ("submit_time", _GROUP))
+        jobs = taken(
+            db,
+            selection,
+            ("cluster", "queue") if part == "queue" else ("cluster",),
+            ("submit_time", _GROUP, "coalesce(tasks, 1)"),
+        )
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         there = known_times(db, replace(chosen, since=0), now)
         (first,) = db.execute(_FIRST_EVER, {"clusters": json.dumps(names)}).fetchone()
@@ -126,11 +130,11 @@ def _submissions(
     texts: Sequence[Texts], columns: list[NDArray[Any]]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
     """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names. `columns`,
-    the times and the groups, are taken away."""
+    the times, the groups and how many jobs a row stands for, are taken away."""
     import numpy as np
 
     of_cluster, *of_queue = texts
-    groups, times = _whole(columns.pop()), _whole(columns.pop())
+    many, groups, times = (_whole(columns.pop()) for _ in range(3))
     several, leads = np.flatnonzero(groups).astype(np.int32), groups == 0
     groups = groups[several]
     if len(of_cluster.names) > 1:
@@ -143,12 +147,13 @@ def _submissions(
     of_several = [queues[several]] if of_queue else []
     order = np.lexsort((*of_several, times[several], groups))
     several, groups = several[order], groups[order]
+    many = many[several]
     first = np.ones(len(several), bool)
     first[1:] = (groups[1:] != groups[:-1]) | (times[several][1:] != times[several][:-1])
     heads = np.flatnonzero(first)
     del order, groups, first
     sizes = np.ones(len(times), np.int32)
-    sizes[several[heads]] = np.diff(np.append(heads, len(several)))
+    sizes[several[heads]] = np.add.reduceat(many, heads) if len(heads) else 0
     leads[several[heads]] = True
     times, sizes, queues = times[leads], sizes[leads], queues[leads] if of_queue else queues
     order = np.argsort(times, kind="stable")

@@ -16,7 +16,7 @@ from adminkit.stats.window import SEEN
 #: SQL: the job is eligible and has not started; who was not seen for so long is lost, not waiting.
 WAITS: Final = f"end_time IS NULL AND start_time IS NULL AND eligible_time <= :now AND {SEEN}"
 _WAITING: Final = f"""
-SELECT cluster, queue, count(*), min(eligible_time) FROM run WHERE {WAITS}
+SELECT cluster, queue, sum(coalesce(tasks, 1)), min(eligible_time), count(*) - count(tasks) FROM run WHERE {WAITS}
 GROUP BY cluster, queue ORDER BY cluster, queue
 """
 #: A negative wait is a clock's; it counts as none.
@@ -45,12 +45,16 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The jobs that wait in a queue; `oldest` is how long one has been eligible, in seconds."""
+    """The jobs that wait in a queue, each task of an array; `oldest` is how long one has been eligible, in seconds.
+
+    `cut` counts the arrays whose number of tasks is unknown, as sacct cut the list: each is one of `jobs`, at least.
+    """
 
     cluster: str
     queue: str | None
     jobs: int
     oldest: int
+    cut: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Waits:
 def backlog(db: sqlite3.Connection, now: int) -> list[Backlog]:
     """The queues in which jobs wait at `now`."""
     found = db.execute(_WAITING, {"now": now})
-    return [Backlog(cluster, queue, jobs, now - first) for cluster, queue, jobs, first in found]
+    return [Backlog(cluster, queue, jobs, now - first, cut) for cluster, queue, jobs, first, cut in found]
 
 
 def recent_waits(db: sqlite3.Connection, since: int, now: int, quantiles: Sequence[float]) -> list[Waits]:

@@ -1,8 +1,7 @@
 """Whole jobs, as they are charged: all runs of one job, of which each but the last was put back into the queue.
 
-A run that ended REQUEUED, PREEMPTED or NODE_FAIL is followed by the next run of the same number, where there is one:
-slurmctld writes these states before it puts a job back. A task of an array and a component of a het job are jobs of
-their own.
+Which run continues another one is the view's to say (trace/pieces_sql.py). A task of an array and a component of a het
+job are jobs of their own.
 """
 
 from __future__ import annotations
@@ -17,10 +16,7 @@ from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
 from adminkit.stats.select import ENDED_STATES
 from adminkit.trace.run_view import TOO_LONG
 
-#: How a run ends whose job may go on in another one.
-GOES_ON: Final = ("REQUEUED", "PREEMPTED", "NODE_FAIL")
 _ENDED: Final = ", ".join(f"'{state}'" for state in ENDED_STATES)
-_IN_PIECES: Final = ", ".join(f"'{state}'" for state in GOES_ON)
 #: A demo's energy, like that of a site without a plugin that measures it, is 0.
 _RUNS: Final = f"""
 SELECT cluster, job_id_raw, job_id, submit_time, user, uid, account, queue, qos, state,
@@ -28,9 +24,9 @@ SELECT cluster, job_id_raw, job_id, submit_time, user, uid, account, queue, qos,
     coalesce(start_time, end_time - elapsed), coalesce(end_time, start_time + elapsed),
     CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END, req_limit,
     size_nodes, size_cpus, size_gpus, gpu_type, coalesce(mem, req_mem), nullif(energy, 0), acting,
-    CASE WHEN class IN ('multi-gpu', 'multi-node') THEN coalesce({BUNDLE}, 0) ELSE 0 END
+    CASE WHEN class IN ('multi-gpu', 'multi-node') THEN coalesce({BUNDLE}, 0) ELSE 0 END, previous_submit
 FROM run
-WHERE (end_time >= :since OR end_time IS NULL OR state IN ({_IN_PIECES})){{clusters}}
+WHERE (end_time >= :since OR end_time IS NULL OR continued){{clusters}}
 ORDER BY cluster, job_id_raw, submit_time
 """
 _MANY: Final = "SELECT count(*) FROM run WHERE end_time >= :since"
@@ -62,6 +58,7 @@ class Piece(NamedTuple):
     energy: int | None
     acting: int
     bundle: int
+    previous_submit: int | None  # of the run that it continues
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +98,10 @@ def how_many(db: sqlite3.Connection, since: int) -> int:
 
 
 def _chains(runs: Iterator[Piece]) -> Iterator[list[Piece]]:
-    """The runs of one number, cut where a job ended: numbers begin again where slurmctld's state is lost."""
+    """The runs of one number, cut where a job ended: numbers are used again."""
     chain: list[Piece] = []
     for piece in runs:
-        if chain and chain[-1].state not in GOES_ON:
+        if chain and chain[-1].submit_time != piece.previous_submit:
             yield chain
             chain = []
         chain.append(piece)

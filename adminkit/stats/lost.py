@@ -25,8 +25,6 @@ UNSAVED: Final = f"({LOST} AND coalesce(ckpt_heard, 0) = 0)"
 
 #: Failures of nodes that are so close are one; seconds.
 _ONE_FAILURE: Final = 600
-#: A run that was submitted so long after the end of the one before is another job of the same number; seconds.
-_PUT_BACK: Final = 86_400
 
 _FIELDS: Final = """job_id_raw, submit_time, coalesce(job_id, job_id_raw), array_task, state, elapsed, end_time,
     size_gpus, coalesce(size_units, 0), size_nodes, coalesce(mem, req_mem), max_rss, node_list, ckpt_at, ckpt_heard"""
@@ -35,11 +33,10 @@ _TASKS: Final = f"""
 SELECT {_FIELDS} FROM run
 WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND acting AND {LOST}
 """
-#: The runs of the same job after this one; Slurm gives a run that it puts back a new submission.
-_LATER: Final = f"""
-SELECT state, start_time, end_time FROM run
-WHERE cluster = ? AND job_id_raw = ? AND submit_time > ? AND submit_time <= ? + {_PUT_BACK}
-ORDER BY submit_time DESC LIMIT 1
+#: The runs of the same number after this one, and which run each of them continues.
+_LATER: Final = """
+SELECT submit_time, previous_submit, state, start_time, end_time FROM run
+WHERE cluster = ? AND job_id_raw = ? AND submit_time > ? ORDER BY submit_time
 """
 #: Of a run on several nodes nobody knows which one failed.
 _FAILED: Final = """
@@ -125,11 +122,14 @@ def lost_tasks(db: sqlite3.Connection, cluster: str, array: int, submit: int, un
 
 def put_back(db: sqlite3.Connection, cluster: str, run: LostRun) -> str | None:
     """What became of the job after this run: waits, runs, completed, ended; None where Slurm did not put it back."""
-    end = run.submit_time + run.elapsed if run.end_time is None else run.end_time
-    row = db.execute(_LATER, (cluster, run.job_id_raw, run.submit_time, end)).fetchone()
-    if row is None:
+    last, found = run.submit_time, None
+    for submit, previous, *outcome in db.execute(_LATER, (cluster, run.job_id_raw, run.submit_time)):
+        if previous != last:
+            break
+        last, found = submit, outcome
+    if found is None:
         return None
-    state, start, ended = row
+    state, start, ended = found
     if ended is not None:
         return "completed" if state == "COMPLETED" else "ended"
     return "waits" if start is None or state == "PENDING" else "runs"

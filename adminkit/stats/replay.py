@@ -11,10 +11,11 @@ from adminkit.errors import UsageError
 from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
 from adminkit.trace.comment_words import RECORD
 from adminkit.trace.decision_sql import seconds_of
+from adminkit.trace.pieces_sql import REQUEUED
 from adminkit.trace.run_view import TOO_LONG
 
 #: A requeued run is followed by another one of the same submission.
-STATES: Final = tuple(state for state in ENDED_STATES if state != "REQUEUED")
+STATES: Final = tuple(state for state in ENDED_STATES if state != REQUEUED)
 
 #: SQL: how the limit was asked for: finite, unlimited or unset; NULL for unknown.
 KIND: Final = f"""CASE
@@ -128,4 +129,5 @@ def one_cluster(db: sqlite3.Connection, chosen: Filter) -> Filter:
 
 
 def _selection(chosen: Filter) -> Selection:
-    return select(replace(chosen, states=STATES, min_elapsed=-1), limits=False)
+    selection = select(replace(chosen, states=STATES, min_elapsed=-1), limits=False)
+    return replace(selection, rules={**selection.rules, "requeued": "NOT continued"})

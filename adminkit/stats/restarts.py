@@ -1,7 +1,7 @@
 """Jobs that ran in several pieces or were warned by the checkpoint plugin: their run time, and what restarts cost.
 
-A *chain* is the runs of one job, of which all but the last were put back into the queue (state REQUEUED), whoever did
-it. A job id that is used again begins a new chain.
+A *chain* is the runs of one job, each of which continues the one before: it was put back into the queue, preempted, or
+lost its node (trace/pieces_sql.py). A job id that is used again begins a new chain.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
+from adminkit.trace.pieces_sql import IN_PIECES, RESIZED
 
 #: What a chain can be grouped by -> SQL over the table of chains.
 PARTS: Final[Mapping[str, str]] = {
@@ -24,23 +25,27 @@ PARTS: Final[Mapping[str, str]] = {
     "ended": "ended",
 }
 
+#: SQL: the run ended before its job did, and what it computed was redone unless it was saved. A resized one goes on.
+_CUT: Final = f"(continued AND state <> '{RESIZED}')"
 #: Each run of the jobs in {ids}, beside the run before it. Traps: a run that is put back at its limit becomes
 #: REQUEUED, so its elapsed tells its TIMEOUT; its number of requeues is in the note of the next run only.
-_RUNS: Final = """
-SELECT run.*, coalesce(lag(state) OVER runs = 'REQUEUED', 0) AS goes_on,
-    CASE WHEN lag(state) OVER runs = 'REQUEUED' THEN max(start_time - lag(end_time) OVER runs, 0) END AS waited,
+_RUNS: Final = f"""
+SELECT run.*, previous_submit IS NOT NULL AS goes_on,
+    CASE WHEN previous_submit IS NOT NULL THEN max(start_time - lag(end_time) OVER runs, 0) END AS waited,
     max(end_time) OVER runs AS last_end,
-    state = 'REQUEUED' AND (coalesce(ckpt_end IN ('more', 'limit'), 0)
+    {_CUT} AND (coalesce(ckpt_end IN ('more', 'limit'), 0)
         OR coalesce(lead(ckpt_requeues) OVER runs > coalesce(ckpt_requeues, 0), 0)) AS ours,
-    coalesce(ckpt_heard > 0 AND (state = 'TIMEOUT' OR state = 'REQUEUED' AND elapsed >= time_limit), 0) AS unheeded,
-    CASE WHEN state = 'REQUEUED' AND ckpt_heard > 0 THEN min(max(end_time - ckpt_at, 0), elapsed) END AS saving,
-    CASE WHEN state = 'REQUEUED' AND coalesce(ckpt_heard, 0) = 0 THEN elapsed END AS unsaved,
+    coalesce(ckpt_heard > 0 AND (state = 'TIMEOUT' OR {_CUT} AND elapsed >= time_limit), 0) AS unheeded,
+    CASE WHEN {_CUT} AND ckpt_heard > 0 THEN min(max(end_time - ckpt_at, 0), elapsed) END AS saving,
+    CASE WHEN {_CUT} AND coalesce(ckpt_heard, 0) = 0 THEN elapsed END AS unsaved,
     CASE WHEN end_time IS NULL THEN 'open' WHEN ckpt_end IN ('max', 'short', 'refused') THEN ckpt_end
         ELSE lower(state) END AS ended
-FROM run WHERE (cluster, job_id_raw) IN ({ids})
+FROM run WHERE (cluster, job_id_raw) IN ({{ids}})
 WINDOW runs AS (PARTITION BY cluster, job_id_raw ORDER BY submit_time)
 """
 
+#: The numbers of jobs that may have run in several pieces, or were warned.
+_MANY: Final = f"SELECT cluster, job_id_raw FROM run WHERE {IN_PIECES} OR ckpt_at IS NOT NULL"
 #: One row per chain. Trap: the bare columns are those of the row with the max(), of which there may be one only.
 _CHAINS: Final = f"""
 SELECT cluster, queue, user, account, class, state, ended, max(submit_time),
@@ -48,7 +53,7 @@ SELECT cluster, queue, user, account, class, state, ended, max(submit_time),
     total(unsaved) AS unsaved, total(ours) AS ours, total(ckpt_at IS NOT NULL) AS signals, total(unheeded) AS unheeded,
     total(ckpt_heard = 0) AS uncaught
 FROM (SELECT *, total(NOT goes_on) OVER (PARTITION BY cluster, job_id_raw ORDER BY submit_time) AS chain
-      FROM ({_RUNS.format(ids="SELECT cluster, job_id_raw FROM run WHERE state = 'REQUEUED' OR ckpt_at IS NOT NULL")}))
+      FROM ({_RUNS.format(ids=_MANY)}))
 GROUP BY cluster, job_id_raw, chain HAVING count(*) > 1 OR total(ckpt_at IS NOT NULL) > 0
 """
 
@@ -78,7 +83,7 @@ class Group:
     ran: int = 0
     waited: int = 0  # between the pieces
     saving: int = 0  # from a delivered signal to the end of a run that was put back
-    unsaved: int = 0  # run time of pieces that were put back without a delivered signal
+    unsaved: int = 0  # run time of pieces that were put back, in whatever state, without a delivered signal
     ours: int = 0  # requeues by adminkit
     signals: int = 0  # runs in which the plugin looked for a process to warn
     unheeded: int = 0  # of these, runs that reached their limit although a process got the signal

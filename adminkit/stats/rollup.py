@@ -17,8 +17,10 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from adminkit.stats.select import LIMITED, Filter, select
+from adminkit.trace.pieces_sql import IN_PIECES
 from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_row import COUNTS, DAY, EDGES, KEYS, LAST, OVER, PERCENT, RAN, SUMS, WHOSE, image
+from adminkit.trace.run_view import CHECKPOINT_OWN
 
 #: By what sums may be grouped -> SQL. `limited`: whether the run has an accuracy; `month` is UTC's, of the end.
 GROUPS: Final[Mapping[str, str]] = {
@@ -41,10 +43,10 @@ def _summed(rows: str, counts: Sequence[str], at: str = "end_time", sign: str = 
     )
 
 
-#: Runs that a column of another row makes checkpoint runs: all of a requeued job's that do not say it themselves.
+#: Runs that another row of their number makes a checkpoint run, or not one.
 _OTHERS: Final = (
-    "(SELECT * FROM run WHERE end_time IS NOT NULL AND checkpoint AND restarts IS NULL"
-    " AND (cluster, job_id_raw) IN (SELECT cluster, job_id_raw FROM run WHERE state = 'REQUEUED'))"
+    f"(SELECT * FROM run WHERE end_time IS NOT NULL AND checkpoint <> CASE WHEN {CHECKPOINT_OWN} THEN 1 ELSE 0 END"
+    f" AND (cluster, job_id_raw) IN (SELECT cluster, job_id_raw FROM run WHERE {IN_PIECES}))"
 )
 
 
@@ -52,8 +54,8 @@ def _apart(limits: bool, counts: Sequence[str]) -> list[str]:
     """SQL: the runs without an end, and with `limits` those of _OTHERS, as they are kept and as they are."""
     found = [_summed(f"({image('(SELECT * FROM run WHERE end_time IS NULL)', counts)})", counts)]
     if limits:
-        others = f"(SELECT * FROM ({image(_OTHERS, counts)}) WHERE NOT checkpoint)"
-        found += [_summed(others, counts, sign="-"), _summed(others, counts, checkpoint="1")]
+        others = f"({image(_OTHERS, counts)})"
+        found += [_summed(others, counts, sign="-"), _summed(others, counts, checkpoint="1 - checkpoint")]
     return found
 
 

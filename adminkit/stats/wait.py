@@ -47,7 +47,7 @@ _NUMBERS: Final = (
     *(f"coalesce(size_{unit}, 0)" for unit in UNITS),
 )
 _WAITING: Final = f"""
-SELECT count(*), min(eligible_time) FROM run WHERE {WAITS} AND {{rules}}
+SELECT total(coalesce(tasks, 1)), min(eligible_time), count(*) - count(tasks) FROM run WHERE {WAITS} AND {{rules}}
 """
 
 
@@ -91,8 +91,9 @@ class Wait:
     unplaced: int  # jobs of unknown size or limit, which no cell has
     below_zero: int  # started before they were eligible: their wait counts as 0
     untold: int  # no source says what they waited for: counted as the queue's
-    waiting: int  # jobs that wait still
+    waiting: int  # jobs that wait still, each task of an array
     longest: int | None  # of these, seconds until now
+    cut_arrays: int  # among them of which the number of tasks is unknown: each is one job, at least
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
@@ -122,12 +123,13 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     return _measured(texts, numbers, excluded, causes, part, still, names, ends)
 
 
-def still_waiting(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None]:
-    """How many of the jobs wait still, and for how long the first of them, whatever the window."""
+def still_waiting(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None, int]:
+    """How many of the jobs wait still, each task of an array, for how long the first of them, whatever the window; and
+    the arrays of which sacct cut the list of tasks: each counts as one."""
     rules = [f"({sql})" for name, sql in selection.rules.items() if name not in ("not_started", "eligible_unknown")]
     query = _WAITING.format(rules=" AND ".join(rules) or "TRUE")
-    count, first = db.execute(query, {**selection.params, "now": now}).fetchone()
-    return int(count), None if first is None else now - first
+    count, first, cut = db.execute(query, {**selection.params, "now": now}).fetchone()
+    return int(count), None if first is None else now - first, cut
 
 
 def limit_bucket(limit: int) -> int:
@@ -180,7 +182,7 @@ def _measured(
     excluded: Mapping[str, int],
     causes: Sequence[int],
     part: str,
-    still: tuple[int, int | None],
+    still: tuple[int, int | None, int],
     names: Sequence[str],
     ends: tuple[int | None, int | None],
 ) -> Wait:
@@ -213,8 +215,8 @@ def _measured(
         if number and (cause == number).any()
     }
     overall = Group(None, None, waits_of(wait[mine]), int((~mine).sum()))
-    told = int((waited < 0).sum()), int(untold.sum())
-    return Wait(groups, overall, apart, cells, unplaced, *told, *still, excluded, names, ends)
+    below_zero, nobody_says = int((waited < 0).sum()), int(untold.sum())
+    return Wait(groups, overall, apart, cells, unplaced, below_zero, nobody_says, *still, excluded, names, ends)
 
 
 def ordered(groups: Sequence[Group], part: str) -> list[Group]:

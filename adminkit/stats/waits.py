@@ -20,10 +20,11 @@ from adminkit.stats.switchback import Day
 QUARTER: Final = 900
 
 _WAITS: Final = f"""
-SELECT eligible_time / {QUARTER}, class, total(left IS NOT NULL), total(left - eligible_time),
-    total(started = 0 AND left IS NOT NULL), total(left IS NULL), total(soft_limit IS NOT NULL)
+SELECT eligible_time / {QUARTER}, class, total(many * (left IS NOT NULL)), total(many * (left - eligible_time)),
+    total(many * (started = 0 AND left IS NOT NULL)), total(many * (left IS NULL)),
+    total(many * (soft_limit IS NOT NULL))
 FROM (
-    SELECT eligible_time, class, soft_limit, start_time IS NOT NULL AS started,
+    SELECT eligible_time, class, soft_limit, start_time IS NOT NULL AS started, coalesce(tasks, 1) AS many,
         CASE WHEN start_time >= eligible_time THEN start_time
             WHEN start_time IS NULL AND end_time IS NULL AND eligible_time < :now THEN :now END AS left
     FROM run WHERE cluster = :cluster AND eligible_time >= :since AND eligible_time < :until

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from adminkit.trace.pieces_sql import acting
 from adminkit.trace.run_view import (
     CHECKPOINT_OWN,
     CPUS,
@@ -19,7 +20,6 @@ from adminkit.trace.run_view import (
     REQ_LIMIT,
     STUDY_MIN_ELAPSED,
     TOO_LONG,
-    acting,
     class_sql,
 )
 

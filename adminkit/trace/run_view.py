@@ -11,6 +11,7 @@ from typing import Final
 
 from adminkit.job import SERVER_NAME
 from adminkit.trace.decision_sql import iterations, soft_limit
+from adminkit.trace.pieces_sql import CONTINUED, CONTINUES, PIECE, PREVIOUS_SUBMIT, acting
 
 #: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
 TOO_LONG: Final = 2**31 - 1
@@ -49,6 +50,9 @@ _KIND: Final = f"""CASE WHEN ({_PARTS}) IS NULL THEN CASE WHEN {GPUS} > 0 THEN '
 STARTED: Final = (
     "start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL)"
 )
+#: How many tasks the row stands for: pending ones of an array share a row, also after they were cancelled.
+_TASKS: Final = f"""CASE WHEN array_job IS NULL OR array_task IS NOT NULL THEN 1
+        WHEN array_tasks IS NOT NULL THEN array_tasks WHEN {STARTED} THEN 1 END"""
 #: Of a record that was read whole, in the field that users cannot write; one in Comment is no more than `stated`.
 _SOFT_LIMIT: Final = f"CASE WHEN limit_source = 'explicit' THEN {soft_limit('admin_comment')} END"
 _STUDY_COUNTED: Final = f"""CASE
@@ -57,18 +61,11 @@ _STUDY_COUNTED: Final = f"""CASE
         THEN 1 ELSE 0 END"""
 
 
-#: Whether the run's own columns say that it was put back, or carries on another.
-CHECKPOINT_OWN: Final = (
-    "restarts > 0 OR state = 'REQUEUED' OR ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)"
-)
-
-
-def acting(table: str) -> str:
-    """SQL: whether the row of `table` may have consequences for a person."""
-    return (
-        f"({table}.source IN ('slurmdbd', 'trusted') AND coalesce({table}.audited, '') <> 'beyond'"
-        f" OR {table}.source = 'demo')"
-    )
+_NOTED: Final = "ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)"
+#: What the run's own columns say of `checkpoint`; other runs of its number may say otherwise.
+CHECKPOINT_OWN: Final = f"restarts > 0 OR state = 'REQUEUED' OR {_NOTED}"
+#: Whether it was put back, continues another run, or was warned in time.
+CHECKPOINT: Final = f"""CASE WHEN {_NOTED} THEN 1 ELSE {PIECE} END"""
 
 
 def class_sql(nodes: str, gpus: str) -> str:
@@ -97,6 +94,7 @@ DERIVED: Final[Mapping[str, str]] = {
     **dict.fromkeys(("acting", "study_counted"), ""),
     "iterations": "count",
     "gpu_kind": "",
+    **{"continues": "", "previous_submit": "UTC", "continued": "", "tasks": "count"},
 }
 #: As class_sql, with one look-up for the many runs without GPUs.
 _CLASS: Final = f"""CASE WHEN {NODES} > 1 THEN 'multi-node'
@@ -117,19 +115,15 @@ RUN_SELECT: Final = f"""SELECT job.*,
             OR EXISTS ({_STEPS} AND step.step = 'interactive')
             OR submitted_by IS NULL AND EXISTS ({_STEPS}) AND NOT EXISTS ({_STEPS} AND step.step = 'batch')
         THEN 1 ELSE 0 END AS interactive,
-    CASE WHEN {CHECKPOINT_OWN}
-            OR restarts IS NULL AND job_id_raw IN (SELECT job_id_raw FROM job AS put_back WHERE state = 'REQUEUED')
-                AND EXISTS (SELECT 1 FROM job AS earlier
-                    WHERE earlier.cluster = job.cluster AND earlier.job_id_raw = job.job_id_raw
-                        AND earlier.submit_time < job.submit_time AND earlier.state = 'REQUEUED'
-                        AND ({acting("earlier")} OR NOT {acting("job")}))
-        THEN 1 ELSE 0 END AS checkpoint,
+    {CHECKPOINT} AS checkpoint,
     start_time - eligible_time AS wait,
     {_SOFT_LIMIT} AS soft_limit,
     CASE WHEN {acting("job")} THEN 1 ELSE 0 END AS acting,
     {_STUDY_COUNTED} AS study_counted,
     {iterations("admin_comment")} AS iterations,
-    {_KIND} AS gpu_kind
+    {_KIND} AS gpu_kind,
+    {CONTINUES} AS continues, {PREVIOUS_SUBMIT} AS previous_submit, {CONTINUED} AS continued,
+    {_TASKS} AS tasks
 FROM job
 """
 #: The statement that makes the view.

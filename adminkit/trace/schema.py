@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
+from adminkit.trace.pieces_sql import IN_PIECES
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT
@@ -28,7 +29,7 @@ _JOB = """
 CREATE TABLE job (
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
     source TEXT NOT NULL DEFAULT 'text', audited TEXT, seen_open INTEGER, db_index INTEGER,
-    job_id TEXT, array_job INTEGER, array_task INTEGER, het_job INTEGER, het_offset INTEGER,
+    job_id TEXT, array_job INTEGER, array_task INTEGER, array_tasks INTEGER, het_job INTEGER, het_offset INTEGER,
     user TEXT, uid INTEGER, "group" TEXT, account TEXT, queue TEXT, qos TEXT, job_name TEXT,
     state TEXT, cancelled_by INTEGER, reason TEXT,
     exit_code INTEGER, exit_signal INTEGER, derived_exit_code INTEGER,
@@ -219,8 +220,10 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
     # Is there any row of the demo? Nothing is installed or sent of those.
     db.execute("CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo'")
-    # Was an earlier run of the same job put back? The view run asks it of every run.
-    db.execute("CREATE INDEX job_requeued ON job (cluster, job_id_raw, submit_time) WHERE state = 'REQUEUED'")
+    # Was an earlier run of the same job put back? The view run asks it of every run, and of this index alone.
+    db.execute(
+        f"CREATE INDEX job_requeued ON job (cluster, job_id_raw, submit_time, state, restarts) WHERE {IN_PIECES}"
+    )
     # array_job: an array is judged, and told of, as a whole.
     db.execute("CREATE INDEX job_array ON job (cluster, array_job) WHERE array_job IS NOT NULL")
     # what is left to send, and when a user last got a letter.

@@ -53,6 +53,7 @@ def submit(cases: Cases) -> None:
     cases.add("silent", "{train} code=0\n", wish=None)
     cases.add("off", "{train} code=0\n", "--ckpt-off")
     cases.add("by option", "{train} signal=USR1 code=0\n", f"--ckpt-signal=USR1@{LEAD}", wish=None)
+    cases.add("two signals", "srun -n1 --mem=50 {train} also=USR2 code=0\n", "--signal=USR2@30")
     cases.add("bad words", "{train} code=0\n", wish="TERM@soon")
     cases.add("more", "{train} runs=2 code=85\n", append, wish=f"TERM@{RUN},requeue=3")
     cases.add("hidden", HIDDEN,
@@ -130,6 +131,16 @@ def test_a_suspended_job_hears_it_when_it_goes_on_and_as_long_before_its_new_end
     assert len(job.times("heard")) == 1
     moved = job.times("heard")[0] - (watched.limit_at(job) - LEAD)
     assert 36 <= moved <= 42, f"{moved} s later than without the suspension"
+
+
+def test_slurms_own_signal_comes_beside_it_and_changes_nothing(watched: Watched, cases: Cases) -> None:
+    """Slurm's is up to a minute early, and for every process of a step; ours is on time, once."""
+    job = cases.jobs["two signals"]
+    assert (len(job.times("also")), len(job.times("heard"))) == (1, 1), job.output.read_text()
+    before = [watched.limit_at(job) - job.times(word)[0] for word in ("also", "heard")]
+    assert LEAD - 2 <= before[1] <= LEAD + 2, before
+    assert before[0] >= 28, "Slurm's lead was 30 seconds"
+    assert len(job.said) == 1
 
 
 def test_it_is_said_that_nothing_catches_it(watched: Watched, cases: Cases) -> None:

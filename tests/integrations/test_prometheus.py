@@ -72,6 +72,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("accuracy_runs", {("aaic", "gq"): 2, ("aaic", HOSTILE): 1}, "a failed run and one before the window are none"),
         ("accuracy_ratio", {("aaic", "gq"): 0.375, ("aaic", HOSTILE): 0.25}, "a quarter and a half"),
         ("unused_gpu_seconds", {("aaic", "gq"): 5 * HOUR, ("aaic", HOSTILE): 3 * HOUR}, "three hours and two"),
+        ("backlog_cut_arrays", {("aaic", "short"): 0}, "sync's sacct cuts no list of tasks"),
         ("unused_cpu_seconds", {("aaic", "gq"): 40 * HOUR, ("aaic", HOSTILE): 24 * HOUR}, "of eight CPUs"),
         ("wait_runs", {("aaic", "gq"): 2}, "of the others nobody knows when they were eligible"),
         (

@@ -302,7 +302,7 @@ class _Rows:
         self.contradictory, self.twice = False, {}
         if b"\0" in piece.raw:
             raise Bad("NUL byte")
-        first: list[Any] = self.column(self.jobid, piece.fields[self.jobid]) if self.jobid is not None else [None] * 6
+        first: list[Any] = self.column(self.jobid, piece.fields[self.jobid]) if self.jobid is not None else [None] * 7
         if first[5] is None:
             values = []
             for i in range(len(self.columns)):
@@ -643,7 +643,28 @@ def jobid(text: bytes) -> list[Value]:
             raise TOO_LARGE
     array = task is not None or tasks is not None
     het = offset is not None
-    return [name, numbers[0] if array else None, numbers[1], numbers[0] if het else None, numbers[2], step]
+    count = None if tasks is None else listed(tasks)
+    return [name, numbers[0] if array else None, numbers[1], numbers[0] if het else None, numbers[2], step, count]
+
+
+def listed(tasks: bytes) -> int | None:
+    """How many tasks are in [5-9:2,11%3]; None where the list was cut before its % or its bracket."""
+    inner, limit, _ = tasks.removeprefix(b"[").removesuffix(b"]").partition(b"%")
+    if not limit and not tasks.endswith(b"]"):
+        return None
+    parts = [re.fullmatch(rb"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", part) for part in inner.split(b",")]
+    many = 0
+    for part in parts:
+        if part is None:
+            return None
+        first, last, step = (n and count(n) for n in part.groups())
+        if first is None or (part[2] and last is None) or (part[3] and not step):
+            return None
+        some = len(range(first, (first if last is None else last) + 1, step or 1))
+        if not some:
+            return None
+        many += some
+    return many
 
 
 def rawid(text: bytes) -> list[Value]:
@@ -865,7 +886,7 @@ CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "seconds": sentinel(seconds),
     "cputime": sentinel(cputime),
     "limit": limit,
-    "jobid": sentinel(jobid, 6),
+    "jobid": sentinel(jobid, 7),
     "rawid": sentinel(rawid),
     "state": sentinel(state, 2),
     "exit": sentinel(exit_code, 2),

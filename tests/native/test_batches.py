@@ -14,7 +14,7 @@ import pytest
 from tests.native import helper
 
 SPEC = "jobid!,text!^,tres,free"
-INSERT = "INSERT INTO t VALUES (?6, ?1, ?7, ?12, ?15)"
+INSERT = "INSERT INTO t VALUES (?6, ?1, ?8, ?13, ?17)"
 REJECT = "INSERT INTO bad VALUES (?1, ?2, ?3, ?4)"
 PROCESSORS = sorted(os.sched_getaffinity(0))
 

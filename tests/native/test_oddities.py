@@ -71,12 +71,12 @@ def test_text(data: str | bytes, spec: str, form: dict[str, Any], rows: list[lis
 @pytest.mark.parametrize(
     ("value", "kind", "outputs", "why"),
     [
-        ("8012944_24093.0", "jobid", ["8012944_24093", 8012944, 24093, None, None, "0"], "a step of an array's task"),
-        ("123_[9-11,13,16-20]", "jobid", ["123_[9-11,13,16-20]", 123, None, None, None, None], "not one job, but many"),
-        ("123_[9201-10000%500]", "jobid", ["123_[9201-10000%500]", 123, None, None, None, None], "at most 500 at once"),
-        ("123+0", "jobid", ["123+0", None, None, 123, 0, None], "part of a het job"),
-        ("123+1.extern", "jobid", ["123+1", None, None, 123, 1, "extern"], "and its step"),
-        ("123.interactive", "jobid", ["123", None, None, None, None, "interactive"], "salloc's step"),
+        ("8012944_24093.0", "jobid", ["8012944_24093", 8012944, 24093, None, None, "0", None], "a step of a task"),
+        ("123_[9-11,13,16-20]", "jobid", ["123_[9-11,13,16-20]", 123, None, None, None, None, 9], "many jobs"),
+        ("123_[9201-10000%500]", "jobid", ["123_[9201-10000%500]", 123, None, None, None, None, 800], "500 at once"),
+        ("123+0", "jobid", ["123+0", None, None, 123, 0, None, None], "part of a het job"),
+        ("123+1.extern", "jobid", ["123+1", None, None, 123, 1, "extern", None], "and its step"),
+        ("123.interactive", "jobid", ["123", None, None, None, None, "interactive", None], "salloc's step"),
         ("4103947.batch", "rawid", [4103947], "steps have the job's"),
         ("CANCELLED by 1185300516", "state", ["CANCELLED", 1185300516], "by whom"),
         ("SOMETHING_NEW", "state", ["SOMETHING_NEW", None], "a state of a release to come is kept"),
@@ -140,7 +140,7 @@ def test_a_local_time_without_a_zone_is_set_aside() -> None:
 def test_a_run_that_was_requeued_keeps_its_own_steps() -> None:
     """sacct -D prints both runs under one JobID, and a step's own start as its Submit."""
     rows = read("7|100\n7.batch|110\n7|200\n7.batch|210\n7.0|220\n", "jobid!,time!^")
-    assert [(row[0], row[6], row[7]) for row in rows] == [
+    assert [(row[0], row[6], row[8]) for row in rows] == [
         ("job", None, 100),
         ("step", "batch", 100),
         ("job", None, 200),

@@ -93,7 +93,7 @@ def test_bound_values_come_after_the_outputs_and_text_stays_text(tmp_path: Path)
 
 def test_a_job_with_its_steps_in_one_pass(tmp_path: Path) -> None:
     path = helper.table(tmp_path / "t.db", "id", "step", "submit", key="id, step")
-    sql = "INSERT INTO t VALUES (?1, ?6, ?7) ON CONFLICT DO UPDATE SET submit = excluded.submit WHERE 0"
+    sql = "INSERT INTO t VALUES (?1, ?6, ?8) ON CONFLICT DO UPDATE SET submit = excluded.submit WHERE 0"
     data = b"7|50\n7.batch|60\n7.0|70\n8|80\n7.1|90\n"
     args = ("--db", path, "--columns", "jobid!,time!^", "--reject-sql", REJECT, "--bind", "src")
     both = helper.run(data, *args, "--sql", sql, "--step-sql", sql)
@@ -115,7 +115,7 @@ def test_what_has_no_statement_is_skipped(
 ) -> None:
     path = helper.table(tmp_path / "t.db", "id", "step", "submit")
     data = b"7|50|1\n7.batch|60|2\n7.0|70|3\n8|80|junk\n".replace(b"junk", b"4" if option == "--sql" else b"junk")
-    ran = helper.run(data, "--db", path, "--columns", "jobid!,time!^,int", option, "INSERT INTO t VALUES (?1, ?6, ?7)")
+    ran = helper.run(data, "--db", path, "--columns", "jobid!,time!^,int", option, "INSERT INTO t VALUES (?1, ?6, ?8)")
     assert (ran.code, ran.counts["skipped"], ran.counts["rejected"]) == (0, skipped, 0), why
     assert helper.rows(path) == found
 
@@ -157,7 +157,7 @@ def test_a_step_whose_job_the_table_refused_is_refused_too(tmp_path: Path) -> No
     path = helper.table(tmp_path / "t.db", "id UNIQUE", "at")
     ran = helper.run(
         b"7|50\n7|60\n7.0|70\n", "--db", path, "--columns", "jobid!,time!^",
-        "--sql", "INSERT INTO t VALUES (?1, ?7)", "--step-sql", "INSERT INTO t VALUES (?6, ?7)",
+        "--sql", "INSERT INTO t VALUES (?1, ?8)", "--step-sql", "INSERT INTO t VALUES (?6, ?8)",
     )  # fmt: skip
     assert helper.rows(path) == [("7", 50)]
     assert (ran.counts["new"], ran.counts["steps_rows"], ran.counts["rejected"]) == (1, 0, 2)
@@ -189,8 +189,8 @@ def test_a_row_that_is_stored_just_so_is_only_looked_for(tmp_path: Path) -> None
 
 def test_steps_are_looked_for_too(tmp_path: Path) -> None:
     path = helper.table(tmp_path / "t.db", "id", "step", "submit", "print", key="id, step")
-    sql = "INSERT INTO t VALUES (?1, ifnull(?6, ''), ?7, ?8) ON CONFLICT DO UPDATE SET print = print WHERE 0"
-    same = "SELECT 1 FROM t WHERE id = ?1 AND step = ifnull(?6, '') AND print = ?8"
+    sql = "INSERT INTO t VALUES (?1, ifnull(?6, ''), ?8, ?9) ON CONFLICT DO UPDATE SET print = print WHERE 0"
+    same = "SELECT 1 FROM t WHERE id = ?1 AND step = ifnull(?6, '') AND print = ?9"
     args = ("--db", path, "--columns", "jobid!,time!^", "--sql", sql, "--step-sql", sql)
     data = b"7|50\n7.batch|60\n7.0|70\n7.1|80\n"
     assert helper.run(data, *args).counts["steps_new"] == 3

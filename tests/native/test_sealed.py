@@ -26,7 +26,7 @@ def read(text: str, spec: str = SPEC, **form: Any) -> list[list[Any]]:
 
 
 def job(number: int, name: str = "n", end: int | None = 9) -> list[Any]:
-    return ["job", str(number), None, None, None, None, None, "alpha", 5, end, name, 5]
+    return ["job", str(number), None, None, None, None, None, None, "alpha", 5, end, name, 5]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def store(db: Path, text: bytes, spec: str, *args: str | Path, seal: bytes = SEA
 
 def test_the_same_record_under_other_marks_is_the_same(tmp_path: Path) -> None:
     db = helper.table(tmp_path / "t.db", "id TEXT", "print INTEGER", key="id")
-    upsert = "INSERT INTO t VALUES (?1, ?12) ON CONFLICT (id) DO UPDATE SET print = ?12 WHERE print <> ?12"
+    upsert = "INSERT INTO t VALUES (?1, ?13) ON CONFLICT (id) DO UPDATE SET print = ?13 WHERE print <> ?13"
     text = sealed("7|alpha|5!|9!|n|5!|\n")
     assert store(db, text, SPEC, "--sql", upsert).counts["new"] == 1
     other = text.replace(MARK, b"\x1f--------").replace(SEAL, b"xffffffffffffffff")

@@ -50,6 +50,11 @@ def test_limits_are_as_slurm_writes_them(limit: str, seconds: int | None) -> Non
     assert read(line(limit=limit))[0].time_limit == seconds
 
 
+@pytest.mark.parametrize(("job", "tasks"), [("7", 1), ("8_[3-9%2]", 7), ("8_[1,3,5,7,11,20-29,40", None)])
+def test_waiting_tasks_of_an_array_count_each(job: str, tasks: int | None) -> None:
+    assert read(line(job))[0].tasks == tasks
+
+
 def test_what_is_unknown_is_none() -> None:
     (one,) = read(line(reason="(null)", queue="N/A", start="1700000900!", cpus="x"))
     assert (one.reason, one.queue, one.start_time, one.cpus) == (None, None, 1_700_000_900, None)

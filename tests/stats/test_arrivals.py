@@ -66,6 +66,24 @@ def test_what_slurm_put_back_was_not_submitted(tmp_path: Path) -> None:
     assert (found.overall.submissions, found.excluded) == (1, {"requeued": 1})
 
 
+def test_tasks_that_never_started_were_submitted(tmp_path: Path) -> None:
+    """One task ran, 467 were cancelled under one row; of another array nobody knows how many wait."""
+    waits: dict[str, Any] = {"start_time": None, "end_time": MONDAY + HOUR, "elapsed": 0, "state": "CANCELLED"}
+    jobs = [
+        sent(2, 0, array_job=1, array_task=0),
+        sent(1, 0, array_job=1, array_tasks=467, **waits),
+        sent(3, 60, array_job=3, **waits),
+    ]
+    found = measured(tmp_path, jobs)
+    assert (found.overall.submissions, found.several, found.overall.jobs) == (2, 1, 469)
+
+
+def test_a_number_that_is_used_again_is_another_submission(tmp_path: Path) -> None:
+    first = sent(1, 0)
+    found = measured(tmp_path, [first, replace(first, submit_time=MONDAY + 24 * HOUR)])
+    assert (found.overall.submissions, found.excluded) == (2, {"requeued": 0})
+
+
 @pytest.mark.parametrize(
     ("times", "mean", "median", "cv", "burstiness", "why"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ def test_waits_and_run_times_are_added_up(tmp_path: Path) -> None:
         ([REQUEUED, LAST], 0, HOUR, 0, "preempted: all of it may have been redone"),
         ([{**REQUEUED, **HEARD, "ckpt_requeues": 1, "ckpt_end": "more"}, LAST], 100, 0, 1, "saved, and put back by us"),
         ([{**REQUEUED, **HEARD}, LAST], 100, 0, 0, "warned, then requeued by somebody else"),
+        ([{**REQUEUED, "state": "PREEMPTED"}, LAST], 0, HOUR, 0, "preempted, and put back"),
+        ([{**REQUEUED, "state": "NODE_FAIL"}, LAST], 0, HOUR, 0, "its node failed"),
+        ([{**REQUEUED, **HEARD, "state": "PREEMPTED"}, LAST], 100, 0, 0, "warned before it was preempted"),
+        ([{**REQUEUED, "state": "RESIZING"}, LAST], 0, 0, 0, "resized: nothing was redone"),
         ([{**REQUEUED, **HEARD, "ckpt_heard": 0}, LAST], 0, HOUR, 0, "nothing heard it: nothing was saved for it"),
         (
             [{**REQUEUED, **AT_LIMIT}, {**LAST, "ckpt_requeues": 1}],
@@ -118,6 +123,25 @@ def test_the_window_is_about_the_last_end(tmp_path: Path) -> None:
     late = Filter(states=(), min_elapsed=-1, since=MONDAY + 2 * HOUR, checkpoint_code=85)
     found = measured(tmp_path, chain(1, [REQUEUED, LAST]) + chain(2, [{**LAST, **HEARD}]), chosen=late)
     assert (found.overall.runs, found.excluded["window"]) == (2, 1), "both pieces of the one, though one ended before"
+
+
+def test_pieces_add_up_whatever_ended_them(tmp_path: Path) -> None:
+    """Two jobs in five pieces, with Restarts and without."""
+    lost, preempted = ({"state": state, "elapsed": 2 * HOUR} for state in ("NODE_FAIL", "PREEMPTED"))
+    last = {"state": "COMPLETED", "elapsed": 4 * HOUR}
+    for counted in (False, True):
+        chains = (chain(1, [preempted, preempted, last]), chain(2, [lost, last]))
+        jobs = [replace(one, restarts=n if counted else None) for runs in chains for n, one in enumerate(runs)]
+        folder = tmp_path / str(counted)
+        folder.mkdir()
+        found = measured(folder, jobs).overall
+        assert (found.jobs, found.restarted, found.runs, found.unsaved) == (2, 2, 5, 6 * HOUR)
+
+
+def test_a_number_that_is_used_again_is_not_a_piece(tmp_path: Path) -> None:
+    first, second = chain(1, [{"state": "PREEMPTED", "elapsed": HOUR}, LAST])
+    later = replace(second, submit_time=second.submit_time + 400 * 24 * HOUR)
+    assert measured(tmp_path, [first, later]).overall.jobs == 0
 
 
 def test_groups_come_by_size_and_add_up(tmp_path: Path) -> None:

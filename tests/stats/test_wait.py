@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job
+from adminkit.stats.backlog import Backlog, backlog
 from adminkit.stats.select import Filter
 from adminkit.stats.wait import Wait, buckets, limit_bucket, size_bucket, wait
 from adminkit.trace.connect import reader
@@ -130,6 +132,25 @@ def test_jobs_that_wait_still_are_counted_whatever_the_window(tmp_path: Path) ->
     ]
     found = measured(tmp_path, jobs, queues=["gq"], since=MONDAY)
     assert (found.waiting, found.longest) == (1, 500)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "waiting", "cut", "why"),
+    [
+        ((800, 37, 5, 4), 846, 0, "arrays of which no task has begun, or some have"),
+        ((800, None), 801, 1, "sacct cut the list of the second: one at least"),
+        ((1,), 1, 0, "the last one of an array"),
+    ],
+)
+def test_every_task_of_an_array_waits(
+    tmp_path: Path, tasks: Sequence[int | None], waiting: int, cut: int, why: str
+) -> None:
+    pending: dict[str, Any] = {"start_time": None, "end_time": None, "elapsed": None, "state": "PENDING"}
+    pending |= {"seen_open": NOW - 60, "eligible_time": NOW - 500}
+    found = measured(tmp_path, [job(n, array_job=n, array_tasks=many, **pending) for n, many in enumerate(tasks, 1)])
+    assert (found.waiting, found.cut_arrays) == (waiting, cut), why
+    with reader(tmp_path / "t.db") as db:
+        assert backlog(db, NOW) == [Backlog("aaic", "gq", waiting, 500, cut)], why
 
 
 @pytest.mark.parametrize(

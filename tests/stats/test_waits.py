@@ -57,6 +57,15 @@ def test_what_else_is_counted(tmp_path: Path) -> None:
     assert found.mean == (600 + 3 * DAY) / 2 and DayWaits().mean is None
 
 
+def test_every_task_of_an_array_that_waits_is_a_job(tmp_path: Path) -> None:
+    listed = {"array_job": 1, "array_tasks": 40}
+    gone = one(3, MONDAY, None, state="CANCELLED", end_time=MONDAY + HOUR, array_job=3, array_tasks=7)
+    found = days(
+        tmp_path, one(1, MONDAY, None, state="PENDING", **listed), one(2, MONDAY, array_job=1, array_task=3), gone
+    )[0]
+    assert (found.jobs, found.waited, found.waiting, found.gone) == (41, 40 * 3 * DAY + 600, 40, 7)
+
+
 def test_one_class_alone(tmp_path: Path) -> None:
     jobs = (one(1, MONDAY), one(2, MONDAY, 60, gpus=4), one(3, MONDAY + QUARTER, 120, gpus=None))
     assert days(tmp_path, *jobs, kind="multi-gpu")[0] == DayWaits(1, 60.0)

@@ -21,7 +21,7 @@ from tests.support.builders import HOUR, MONDAY, job, make_trace
 #: What the view adds to the columns of job, in its order.
 DERIVED: Final = (
     "req_limit class size_nodes size_cpus size_gpus size_units interactive checkpoint wait soft_limit acting"
-    " study_counted iterations gpu_kind"
+    " study_counted iterations gpu_kind continues previous_submit continued tasks"
 ).split()
 
 
@@ -165,6 +165,11 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ({"elapsed": 60}, {"study_counted": 0}, "a minute is not more than a minute"),
         ({"elapsed": 61}, {"study_counted": 1}, "a second more is"),
         ({"elapsed": None}, {"study_counted": 0}, "unknown is not more"),
+        ({"array_job": 5, "array_task": 3, "array_tasks": 12}, {"tasks": 1}, "the last of them has the row by now"),
+        ({"array_job": 5, "array_tasks": 12, "start_time": None}, {"tasks": 12}, "they wait, or were cancelled"),
+        ({"array_job": 5, "start_time": None}, {"tasks": None}, "sacct cut the list"),
+        ({"array_job": 5}, {"tasks": 1}, "it ran: a table without the numbers of tasks"),
+        ({}, {"tasks": 1}, "no array"),
         ({"restarts": 1, "ckpt_heard": 1}, {"study_counted": 1}, "the study had no checkpoints; that stands beside it"),
     ],
 )
@@ -292,6 +297,7 @@ def _some_jobs(many: int) -> list[Job]:
         **dict.fromkeys(("gpu_parts", "req_gpu_parts"), (None, None, None, None, *(row[1] for row in WORDS), "mps=1")),
         "queue": ("gq", "blind", None),
         **dict.fromkeys(("ckpt_requeues", "ckpt_heard", "restarts"), (None, None, None, None, 0, 0, 1)),
+        **{"array_job": (None, None, 5), "array_task": (None, 3), "array_tasks": (None, 12)},
         "ckpt_end": (None, *CKPT_ENDS),
         "exit_code": (None, 0, 0, 85),
         "source": tuple(SOURCES),

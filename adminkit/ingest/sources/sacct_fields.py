@@ -175,6 +175,7 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "job_id": first("JobID"),
         "array_job": first("JobID.array_job"),
         "array_task": first("JobID.array_task"),
+        "array_tasks": first("JobID.array_tasks"),
         "het_job": first("JobID.het_job"),
         "het_offset": first("JobID.het_offset"),
         "user": first("User"),

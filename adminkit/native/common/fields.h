@@ -145,7 +145,7 @@ enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_mem(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_reqmem(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_state(struct ak_slice s, struct ak_cell out[2]);
-enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[6]);
+enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[7]);
 enum ak_fault ak_rawid(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]);
 /* These may write texts into `scratch` (three times as long as the field and 1 KiB at most) and add to

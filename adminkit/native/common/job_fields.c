@@ -31,8 +31,47 @@ static bool step_name(struct ak_slice s) {
     return true;
 }
 
+/* How many tasks one part of a list has: 7, 5-9, 5-9:2; 0 for another text. */
+static int64_t tasks_of(struct ak_slice part) {
+    int64_t number[3] = {0, 0, 1}; /* first, last, step */
+    static const char before[3] = {0, '-', ':'};
+    size_t at = 0;
+    for (int i = 0; i < 3 && (i == 0 || at < part.n); i++) {
+        size_t from = i ? at + 1 : at;
+        if (i && part.s[at] != before[i])
+            return 0;
+        for (at = from; at < part.n && ak_digit(part.s[at]);)
+            at++;
+        if (at - from > 10 || ak_count((struct ak_slice){part.s + from, at - from}, &number[i]))
+            return 0;
+        if (i == 0)
+            number[1] = number[0];
+    }
+    if (at < part.n || number[1] < number[0] || number[2] < 1)
+        return 0;
+    return (number[1] - number[0]) / number[2] + 1;
+}
+
+/* How many tasks a list like 5-9,11-20:3%2 has, without its brackets; `whole`: it ends with one. What is
+ * behind a % is no task, so a list that is cut there is whole. 0 where the list was cut, or is another text.
+ */
+static int64_t listed(struct ak_slice list, bool whole) {
+    const char *limit = memchr(list.s, '%', list.n);
+    size_t n = limit ? (size_t)(limit - list.s) : list.n;
+    int64_t tasks = 0;
+    for (size_t from = 0, to; (whole || limit) && from <= n; from = to + 1) {
+        const char *comma = memchr(list.s + from, ',', n - from);
+        to = comma ? (size_t)(comma - list.s) : n;
+        int64_t some = tasks_of((struct ak_slice){list.s + from, to - from});
+        if (some == 0)
+            return 0;
+        tasks += some;
+    }
+    return tasks;
+}
+
 /* 123, 123_4, 123_[5-9%2], 123+1, without a step. */
-static enum ak_fault job_number(struct ak_slice id, struct ak_cell out[6]) {
+static enum ak_fault job_number(struct ak_slice id, struct ak_cell out[7]) {
     size_t n = 0;
     int64_t job, part;
     while (n < id.n && ak_digit(id.s[n]))
@@ -50,7 +89,12 @@ static enum ak_fault job_number(struct ak_slice id, struct ak_cell out[6]) {
         for (size_t i = 1; i < end; i++)
             if (!ak_digit(rest.s[i]) && !memchr(",-%:.", rest.s[i], 5))
                 return AK_MALFORMED;
-        return end > 1 ? AK_FINE : AK_MALFORMED;
+        if (end < 2)
+            return AK_MALFORMED;
+        int64_t tasks = listed((struct ak_slice){rest.s + 1, end - 1}, end < rest.n);
+        if (tasks)
+            ak_set_int(&out[6], tasks);
+        return AK_FINE;
     }
     fault = ak_count(rest, &part);
     if (fault)
@@ -59,7 +103,7 @@ static enum ak_fault job_number(struct ak_slice id, struct ak_cell out[6]) {
     return AK_FINE;
 }
 
-enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[6]) {
+enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[7]) {
     if (ak_unknown(s))
         return AK_UNKNOWN;
     size_t n = id_length(s);

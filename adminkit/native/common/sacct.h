@@ -13,8 +13,8 @@
  *     !   the row is refused where the column's first output is unknown
  *     ^   a step row gets the values that its job's row had (sacct prints a step's own start as its Submit)
  *
- * A kind has a fixed number of outputs. They are numbered through: with the spec above ?1..?6 are jobid's, ?7 is
- * rawid's, ?8 the time, ?9 and ?10 state's, ?11 and ?12 limit's, ?13..?19 tres's, ?20 the text.
+ * A kind has a fixed number of outputs. They are numbered through: with the spec above ?1..?7 are jobid's, ?8 is
+ * rawid's, ?9 the time, ?10 and ?11 state's, ?12 and ?13 limit's, ?14..?21 tres's, ?22 the text.
  *
  *   kind      outputs                         examples
  *   skip                                      anything, not looked at
@@ -42,6 +42,8 @@
  *                                             empty, 0 -> unknown. Of clocks also M:S, D-H, D-H:M, as sbatch reads them.
  *   jobid     job_id array_job array_task     123 | 123_4 | 123_[5-9%2] (task unknown) | 123+1, each with .batch, .0 …
  *             het_job het_offset step         123_4.batch -> "123_4", 123, 4, , , "batch". At most one such column.
+ *             array_tasks                     Of a list in brackets its tasks: [5-9%2] -> 5, [0-9:3,20] -> 5; unknown
+ *                                             where the list was cut: [1,3,5,... or [1,3,5
  *   rawid     value                           123, 123.batch -> 123
  *   state     state cancelled_by              COMPLETED; CANCELLED by 1000 -> CANCELLED, 1000
  *   exit      code signal                     0:15 -> 0, 15; 1 -> 1,

@@ -24,7 +24,7 @@ static bool names_a_job(const struct ak_layout *layout, const char *delimiter, s
         if (field.n == raw.n)
             return false;
         char room[AK_NAME + AK_PADDING] = {0}; /* the readers look behind the end */
-        struct ak_cell cell[6] = {0};
+        struct ak_cell cell[7] = {0};
         enum ak_kind kind = layout->kind[index];
         if (kind == AK_JOBID || kind == AK_RAWID) {
             if (field.n > AK_NAME)

@@ -46,6 +46,8 @@ if options.get("how") == "sigwait":
     heard(number, None)
 elif options.get("how") != "deaf":
     signal.signal(number, heard)
+if "also" in options:
+    signal.signal(getattr(signal, "SIG" + options["also"]), lambda number, frame: write("also"))
 if options.get("workers"):  # they inherit the handler, as a data loader's do
     for _ in range(int(options["workers"])):
         if os.fork() == 0:

@@ -1,6 +1,6 @@
-/* crontab QUEUE MINUTES: what scrontab sends to slurmctld for one line that runs every minute, held. Debian
- * packages no scrontab. Prints the job's id; or what slurmctld said, with exit code 1. Link with -lslurmfull,
- * which has new_cron_entry(). */
+/* crontab QUEUE MINUTES [ready]: what scrontab sends to slurmctld for one line that runs every minute, held
+ * unless it is ready. Debian packages no scrontab. Prints the job's id; or what slurmctld said, with exit
+ * code 1. Link with -lslurmfull, which has new_cron_entry(). */
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv) {
     char *environment[] = {"PATH=/usr/bin:/bin", NULL};
     job_desc_msg_t job;
 
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     slurm_init(NULL);
     slurm_init_job_desc_msg(&job);
@@ -40,7 +40,8 @@ int main(int argc, char **argv) {
     job.min_nodes = 1;
     job.user_id = getuid();
     job.group_id = getgid();
-    job.priority = 0;
+    if (argc == 3)
+        job.priority = 0;
     job.crontab_entry = new_cron_entry();
     *(uint32_t *)job.crontab_entry = ASTERISKS;
 
