@@ -45,12 +45,14 @@ def _by_cron(table: str) -> str:
     )
 
 
+def _numbered(other: str) -> str:
+    """SQL: a row `other` of the number of the row of job."""
+    return f"{other}.cluster = job.cluster AND {other}.job_id_raw = job.job_id_raw"
+
+
 def _same(other: str) -> str:
-    """SQL: a row `other` of the number of the row of job, that may say something about it."""
-    return (
-        f"{other}.cluster = job.cluster AND {other}.job_id_raw = job.job_id_raw"
-        f" AND ({acting(other)} OR NOT {acting('job')})"
-    )
+    """SQL: … that counts for as much, so that it may say something about it."""
+    return f"{_numbered(other)} AND ({acting(other)} OR NOT {acting('job')})"
 
 
 def _continues(earlier: str, later: str) -> str:
@@ -65,10 +67,14 @@ def _continues(earlier: str, later: str) -> str:
     )
 
 
+def _before(which: str) -> str:
+    """SQL: the submission of the run that the row of job continues, among the rows `earlier` that are `which`."""
+    return f"""(SELECT CASE WHEN {_continues("earlier", "job")} THEN earlier.submit_time END FROM job AS earlier
+        WHERE {which} AND earlier.submit_time < job.submit_time ORDER BY earlier.submit_time DESC LIMIT 1)"""
+
+
 #: Whether some run of this number is such a one: for most runs this ends the matter.
 _NUMBERED: Final = f"job_id_raw IN (SELECT job_id_raw FROM job AS put_back WHERE {IN_PIECES})"
-_BEFORE: Final = f"""(SELECT CASE WHEN {_continues("earlier", "job")} THEN earlier.submit_time END FROM job AS earlier
-        WHERE {_same("earlier")} AND earlier.submit_time < job.submit_time ORDER BY earlier.submit_time DESC LIMIT 1)"""
 #: 1 where the next run continues this one; NULL without a next run.
 _AFTER: Final = f"""(SELECT CASE WHEN {_continues("job", "later")} THEN 1 ELSE 0 END FROM job AS later
         WHERE {_same("later")} AND later.submit_time > job.submit_time ORDER BY later.submit_time LIMIT 1)"""
@@ -79,14 +85,14 @@ _CRON_AFTER: Final = f"""(SELECT {_by_cron("later")} FROM job AS later
 
 _IT_CONTINUES: Final = f"""CASE WHEN restarts > 0
             THEN CASE WHEN {_by_cron("job")} = 1 AND {_CRON_BEFORE} THEN 0 ELSE 1 END
-        WHEN {_BEFORE} IS NOT NULL THEN 1 ELSE 0 END"""
+        WHEN {_before(_same("earlier"))} IS NOT NULL THEN 1 ELSE 0 END"""
 _IT_IS_CONTINUED: Final = f"""CASE WHEN state = '{REQUEUED}' THEN
             CASE WHEN {_by_cron("job")} = 1 AND coalesce({_CRON_AFTER}, 1) = 1 THEN 0 ELSE 1 END
         ELSE coalesce({_AFTER}, 0) END"""
 
-#: The submission of the run that this one continues; NULL for none in the trace.
-PREVIOUS_SUBMIT: Final = f"CASE WHEN {_NUMBERED} THEN {_BEFORE} END"
-#: It continues a run, in the trace or not.
+#: The submission of the run that this one continues, whatever it counts for; NULL for none in the trace.
+PREVIOUS_SUBMIT: Final = f"CASE WHEN {_NUMBERED} THEN {_before(_numbered('earlier'))} END"
+#: It continues a run that counts for as much, in the trace or not.
 CONTINUES: Final = f"CASE WHEN {_NUMBERED} THEN {_IT_CONTINUES} ELSE 0 END"
 #: Its job went back into the queue after it, or on in another size. Trap: slurmctld of 26.05 does not say so of a run
 #: that had ended by itself, and was put back later; the Restarts of the next run does.
