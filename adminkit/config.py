@@ -20,8 +20,10 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from annotated_types import Ge, Gt, Le, Lt, Predicate
 
 from adminkit.errors import AdminkitError, cause, unknown_word
+from adminkit.files import is_there
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
+_READABLE: Final = "make it readable, or name another with ADMINKIT_CONFIG"
 PREFIX: Final = "ADMINKIT_"
 
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -226,7 +228,7 @@ def load(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_CONFIG)
     """The settings of this run. AdminkitError names the file, the key and the nearest key there is."""
     environ = os.environ if environ is None else environ
     path = config_file(environ, system)
-    values = {} if path is None else read_toml(path, "make it readable, or name another with ADMINKIT_CONFIG")
+    values = {} if path is None else read_toml(path, _READABLE)
     if path is not None:
         _refuse_unknown(values, path)
     origins = _overlay(values, environ)
@@ -238,10 +240,17 @@ def config_file(environ: Mapping[str, str] | None = None, system: Path = SYSTEM_
     environ = os.environ if environ is None else environ
     named = environ.get("ADMINKIT_CONFIG")
     if named:
-        if not Path(named).exists():
+        if not _is_there(Path(named)):
             raise AdminkitError(f"no such config file: {named}", "correct or unset ADMINKIT_CONFIG")
         return Path(named)
-    return system if system.exists() else None
+    return system if _is_there(system) else None
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return is_there(path)
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", _READABLE) from error
 
 
 def chosen(flag: T | None, setting: T) -> T:

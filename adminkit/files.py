@@ -47,6 +47,15 @@ def refuse_strange(path: Path, mode: int) -> None:
         )
 
 
+def is_there(path: Path) -> bool:
+    """Whether `path` exists. PermissionError where that cannot be seen: Path.exists of Python 3.14 says no then."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def read_plain(path: Path, most: int, *, links: bool = False, folder: int | None = None) -> bytes:
     """The content of a plain file of at most `most` bytes; `links` follows one. OSErrors pass as they are.
 

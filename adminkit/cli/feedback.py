@@ -19,7 +19,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean
 from adminkit.render.sink import Way, emit
-from adminkit.trace.connect import reader, writer
+from adminkit.trace.connect import is_there, reader, writer
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
 from adminkit.units import moment
@@ -210,7 +210,7 @@ def _at_work(
     from adminkit.feedback.send import Tools
     from adminkit.feedback.transport.base import opened
 
-    if not path.exists():
+    if not is_there(path):
         raise AdminkitError(f"no trace database at {path}", "run `adminkit sync` first, or name it with --db")
     with ExitStack() as stack:
         transport = opened(settings.feedback)

@@ -19,7 +19,7 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
 from adminkit.stats.select import only_cluster
 from adminkit.stats.sources import refuse_demo
-from adminkit.trace.connect import reader
+from adminkit.trace.connect import is_there, reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import whose
 from adminkit.units import Moment, moment
@@ -168,7 +168,7 @@ def install(
 def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> list[Table]:
     """The tables, from the trace of this host."""
     path = find_trace(db, config.load().db)
-    if not path.exists():
+    if not is_there(path):
         raise AdminkitError(
             f"no trace database at {path}",
             "install what `adminkit incentives compute --out DIR` wrote on the host of the trace: --from DIR",

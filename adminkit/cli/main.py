@@ -15,7 +15,7 @@ import typer
 
 from adminkit import journal
 from adminkit.cli import contents
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 from adminkit.quote import clean
 from adminkit.slurm import show_config
 
@@ -25,6 +25,9 @@ _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 #: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.
 _INTERRUPTED: Final = 130
 _AS_OF: Final = "reports, findings, recommend, incentives show and compute, policy replay and feedback preview take it"
+#: What the kernel says to whoever may not have a file, or named no file.
+_REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)
+_REFUSED_HINT: Final = "name another file or folder, or ask who owns it; --debug shows who wanted it"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -63,6 +66,8 @@ def main(argv: list[str] | None = None) -> int:
         _drop_stdout()
         return 0
     except OSError as error:
+        if error.errno in _REFUSED and error.filename is not None and "--debug" not in typed:
+            return _complain(f"couldn't open {os.fsdecode(error.filename)}: {cause(error)}", _REFUSED_HINT, 1)
         if error.errno not in _FULL:
             raise
         _drop_stdout()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
 
 Status = Literal["ok", "warn", "missing"]
 
@@ -22,16 +23,23 @@ class Check:
 
 
 def guarded(name: str, look: Callable[[], Check], status: Status = "missing") -> Check:
-    """What `look` returns; where it raises AdminkitError, that error as a check of `status`."""
+    """What `look` returns; where it raises AdminkitError, or may not read something, that as a check of `status`."""
     try:
         return look()
-    except AdminkitError as error:
-        return Check(name, status, error.message, error.hint)
+    except (AdminkitError, OSError) as error:
+        return _failed(name, status, error)
 
 
 def guarded_all(name: str, checks: Iterable[Check], status: Status = "warn") -> Iterator[Check]:
-    """`checks` up to the first AdminkitError, then that error as one more."""
+    """`checks` up to the first AdminkitError or refusal of the kernel, then that as one more."""
     try:
         yield from checks
-    except AdminkitError as error:
-        yield Check(name, status, error.message, error.hint)
+    except (AdminkitError, OSError) as error:
+        yield _failed(name, status, error)
+
+
+def _failed(name: str, status: Status, error: AdminkitError | OSError) -> Check:
+    if isinstance(error, AdminkitError):
+        return Check(name, status, error.message, error.hint)
+    what = f"couldn't open {os.fsdecode(error.filename)}" if error.filename else "couldn't look"
+    return Check(name, status, f"{what}: {cause(error)}", "run it as who may read that, or as root")

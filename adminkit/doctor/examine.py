@@ -93,11 +93,7 @@ def _trace(db: Path, why: str) -> Iterator[Check]:
 
 
 def _database(db: Path, why: str) -> Check:
-    try:
-        there = connect.is_there(db)
-    except OSError as error:
-        return Check("database", "missing", f"{db} ({why}): {(error.strerror or '').lower()}", _join_group(db))
-    if not there:
+    if not connect.is_there(db):
         return Check(
             "database", "warn", f"none yet at {db} ({why})", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
         )
@@ -119,8 +115,8 @@ def _rights(db: Path) -> Iterator[Check]:
         file, folder = db.stat(), db.parent.stat()
         beside = [one for one in permissions.sidecars(db) if os.path.lexists(one)]
         lost = permissions.missing_sidecar(db)
-    except OSError:
-        return
+    except (AdminkitError, OSError):
+        return  # the check `database` says why
     found = f"{_mode(file)} {permissions.owner_name(db)}:{permissions.group_name(db)} in a {_mode(folder)} folder"
     found += "".join(f", {one.name} {_mode(one.lstat())} {permissions.owner_name(one)}" for one in beside)
     owner = permissions.owner_name(db)

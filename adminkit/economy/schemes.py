@@ -17,6 +17,7 @@ from adminkit.economy.budgets import Budget, read_budgets
 from adminkit.economy.formula import Formula, FormulaError, Number, parse, wrong_formula
 from adminkit.economy.months import Calendar, zone
 from adminkit.errors import AdminkitError, unknown_word
+from adminkit.files import is_there
 from adminkit.installed import data_file
 from adminkit.quote import clean, quote
 
@@ -88,7 +89,7 @@ class ChargeFile:
 
 def load_schemes(named: Path | None, system: Path = SYSTEM_SCHEMES) -> ChargeFile:
     """The schemes of this host; those that come with adminkit where it has none. AdminkitError for a mistake."""
-    path = named or (system if system.exists() else data_file("etc", "charge.toml"))
+    path = named or (system if is_there(system) else data_file("etc", "charge.toml"))
     raw = read_toml(path, "name a file of schemes with --schemes; etc/charge.toml is an example")
     _known(raw, ("version", "timezone", "scheme", "clusters", "schemes", "budgets"), str(path))
     if raw.get("version") != 1:

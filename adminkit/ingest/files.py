@@ -116,7 +116,7 @@ def import_stream(
             return replace(counts, headers=max(counts.headers - (used is not layout), 0))
 
         try:
-            if not wanted.db.exists():
+            if not connect.is_there(wanted.db):
                 return _first(replace(reading, once=once), wanted.db, load), layout
             return _more(reading, wanted.db, rows, load), layout
         except RunTwice:
@@ -144,7 +144,7 @@ def _import_json(
         tick = (lambda seen: progress(seen, None)) if progress else None
         return _load(wanted, reading, layout, target, now, (cast("IO[bytes]", text), b""), tick)
 
-    if wanted.db.exists():
+    if connect.is_there(wanted.db):
         return _more(reading, wanted.db, None, load), layout
     return _first(reading, wanted.db, load), layout
 

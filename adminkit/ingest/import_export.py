@@ -120,7 +120,7 @@ def import_export(wanted: Import, now: int, progress: Progress | None = None) ->
         return counts
 
     with as_owner(wanted.db):
-        if wanted.db.exists():
+        if connect.is_there(wanted.db):
             with connect.writer(wanted.db) as db:
                 return fill(db)
         with bulk_load.made(wanted.db) as target, bulk_load.opened(target) as db:

@@ -168,7 +168,7 @@ def import_table(wanted: Import, now: int, progress: Progress | None = None) -> 
                 progress(counts, size)
 
         loading = _Loading(wanted, now, table, lambda: raw.tell() if size else 0, tick)
-        if wanted.db.exists():
+        if connect.is_there(wanted.db):
             connect.prepare(wanted.db)
             with connect.writer(wanted.db) as db:
                 return loading.run(db)

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from adminkit.config import read_toml
 from adminkit.errors import AdminkitError, unknown_word
+from adminkit.files import is_there
 from adminkit.installed import data_file
 from adminkit.policy.model import Policy
 from adminkit.policy.place import SYSTEM_POLICY
@@ -25,7 +26,7 @@ def find_policy(named: Path | None, system: Path = SYSTEM_POLICY) -> tuple[Path,
     """The policy of this host, and whether it is only the example that comes with adminkit."""
     if named is not None:
         return named, False
-    return (system, False) if system.exists() else (data_file("etc", "policy.toml"), True)
+    return (system, False) if is_there(system) else (data_file("etc", "policy.toml"), True)
 
 
 def load_policy(path: Path, tz: tzinfo | None = None) -> Policy:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import quote
 from adminkit.slurm.process import User, told
 from adminkit.slurm.seal import draw
@@ -40,7 +40,9 @@ def user_of(name: str | None) -> User:
     try:
         who = pwd.getpwuid(os.geteuid()) if name is None else pwd.getpwnam(name)
     except (KeyError, ValueError):
-        raise unknown_word("user", name or str(os.geteuid()), ()) from None
+        raise UsageError(
+            f"this host has no user {quote(name or str(os.geteuid()))}", "name one that `getent passwd` lists"
+        ) from None
     groups = tuple(os.getgrouplist(who.pw_name, who.pw_gid))
     return User(who.pw_name, who.pw_uid, who.pw_gid, groups, who.pw_dir)
 

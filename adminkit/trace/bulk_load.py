@@ -15,7 +15,7 @@ from adminkit.trace import connect
 
 def beside(path: Path) -> Path:
     """Where the trace is built: the same folder, so that the rename is atomic. Leftovers of dead builds are removed."""
-    if not path.parent.exists():
+    if not connect.is_there(path.parent):
         path.parent.mkdir(parents=True)
         path.parent.chmod(connect.FOLDER_MODE)
     for old in path.parent.glob(f".{path.name}.*.new*"):
@@ -71,7 +71,7 @@ def install(built: Path, path: Path) -> None:
     _sync(built)
     # Trap: SQLite would replay the log that a removed trace has left beside it onto the new one.
     for leftover in ("-wal", "-shm"):
-        if not path.exists():
+        if not connect.is_there(path):
             path.with_name(path.name + leftover).unlink(missing_ok=True)
     try:
         os.link(built, path)

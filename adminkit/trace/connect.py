@@ -19,6 +19,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+from adminkit import files
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
 from adminkit.owner import as_owner, of_its_owner, of_own_child
@@ -43,12 +44,9 @@ _OUR_MIGRATIONS: Final = "SELECT 1 FROM _sqlite_migrations WHERE migration_set =
 
 
 def is_there(path: Path) -> bool:
-    """Whether `path` exists. PermissionError where that cannot be seen: Path.exists of Python 3.14 says no."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
+    """Whether `path` exists. AdminkitError where that cannot be seen."""
+    with _permitted(path, "read"):
+        return files.is_there(path)
 
 
 def schema_version(db: sqlite3.Connection) -> int:
@@ -70,11 +68,10 @@ def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Itera
     the jobs of this user, for who acts for them.
     """
     with as_owner(path):
-        with _permitted(path, "read"):
-            if not is_there(path):
-                raise AdminkitError(
-                    f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
-                )
+        if not is_there(path):
+            raise AdminkitError(
+                f"no trace database at {path}", "run `adminkit sync`, `adminkit import` or `adminkit demo`"
+            )
         snapshot = is_snapshot(path)
         if not snapshot:
             refuse_network_mount(path)
@@ -110,7 +107,7 @@ def prepare(path: Path) -> None:
         raise AdminkitError(f"{path} is a snapshot, which is only read", "name the trace that it was made of with --db")
     refuse_network_mount(path)
     with _permitted(path, "write"):
-        if not is_there(path.parent):
+        if not files.is_there(path.parent):
             path.parent.mkdir(parents=True)
             path.parent.chmod(FOLDER_MODE)
         if not _is_current(path):
@@ -128,9 +125,8 @@ def upgrade(path: Path) -> tuple[int, int]:
 
     Puts back -wal and -shm if they were lost, so that the group can read again.
     """
-    with _permitted(path, "read"):
-        if not is_there(path):
-            raise AdminkitError(f"no trace database at {path}", "name one with --db")
+    if not is_there(path):
+        raise AdminkitError(f"no trace database at {path}", "name one with --db")
     refuse_network_mount(path)
     with closing(_open(path, "ro")) as db, _explained(path):
         before = _version_of_ours(db, path)
@@ -151,14 +147,14 @@ def create(path: Path) -> None:
 
 def _is_current(path: Path) -> bool:
     """Whether the trace is there and of this schema. Raises for anything that must not be touched."""
-    if not is_there(path):
+    if not files.is_there(path):
         return False
     with closing(_open(path, "ro")) as db, _explained(path):
         return _version_of_ours(db, path) == SCHEMA_VERSION
 
 
 def _migrate(path: Path) -> None:
-    if not is_there(path):
+    if not files.is_there(path):
         _touch(path)
     with closing(_open(path, "rw")) as db, _explained(path):
         db.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # heeded only while the file is empty
@@ -328,4 +324,7 @@ def _put_back(path: Path) -> str:
 
 def _whose(path: Path) -> str:
     """Who may read and write here; names another way out."""
-    return f"reading needs the group of {path.parent}, writing its owner; or name another trace with --db"
+    return (
+        f"reading needs the group of {path.parent}, writing its owner; or name another trace with --db;"
+        " `adminkit my` shows your own jobs without a trace"
+    )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.errors import AdminkitError
+from adminkit.files import is_there
 from adminkit.key_file import old_key, write_key
 from adminkit.trace.person import PREFIX
 
@@ -97,7 +98,7 @@ def marks_of(db: sqlite3.Connection) -> Marks | None:
     if not people:
         return None
     path = key_path(Path(db.execute("PRAGMA database_list").fetchone()[2]))
-    if not path.exists():
+    if not is_there(path):
         raise AdminkitError(
             f"the key of who was forgotten is missing: {path}",
             "put it back from a backup; rows of forgotten users cannot be told from others without it",
