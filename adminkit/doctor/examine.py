@@ -15,7 +15,7 @@ from typing import Final
 
 import adminkit
 from adminkit import config
-from adminkit.doctor import audit, ckpt, letters, power, rules, sees, soft_limits
+from adminkit.doctor import audit, ckpt, clocks, letters, power, rules, sees, soft_limits
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
@@ -48,6 +48,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         checks += guarded_all("soft limits", soft_limits.soft_limits(settings.policy))
         checks += guarded_all("power", power.power(settings.policy))
         checks += guarded_all("ckpt", ckpt.checkpoints(settings.checkpoint.code))
+    checks += clocks.synced(db)
     checks += audit.audits(db)
     checks += letters.letters(settings, db)
     return db, [*checks, *_extras()]
@@ -164,6 +165,7 @@ def _slurm(db: Path) -> Iterator[Check]:
         yield guarded("fields", _fields)
         yield guarded("sees", lambda: sees.sees(db))
     yield guarded("slurmctld", _slurmctld, "warn")
+    yield from clocks.clock()
 
 
 def _sacct() -> Check:

@@ -25,7 +25,7 @@ def reconcile(run: SyncRun, now: int) -> None:
         if last is None:
             # A first run has just asked for everything.
             windows.set_fact(run.db, cluster, name, "0", now)
-        elif now - last[1] >= every:
+        elif not 0 <= now - last[1] < every:
             again = compare(run, max(now - back, known[0].since), now, width)
             windows.set_fact(run.db, cluster, name, str(again), now)
 

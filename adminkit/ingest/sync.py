@@ -17,6 +17,7 @@ from adminkit.ingest.machine import store_events, store_nodes, store_queues, sto
 from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
+from adminkit.ingest.sync_clock import clock_is_behind, now_of, take_back, tell_to_come
 from adminkit.ingest.sync_open import ask_open
 from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
@@ -65,7 +66,8 @@ def sync(
         for name in _clusters(wanted):
             now, began = int(time.time()), time.monotonic()
             source = opener(name, spool, timeout=options.timeout, record=options.record)
-            summaries.append(_sync_one(SyncRun(db, source, options, talk, tick=tick), now, began))
+            one = SyncRun(db, source, options, talk, tick=tick)
+            summaries.append(_sync_one(one, now_of(one, now), began))
         return summaries
 
 
@@ -78,7 +80,8 @@ def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None])
 
 
 def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
-    first = _first(run.db, run.options, run.cluster)
+    first = _first(run.db, run.options, run.cluster, now)
+    take_back(run, now)
     _doubt_after_restart(run, now)
     _note_machine(run, now)
     _note_events(run, first, now)
@@ -88,6 +91,7 @@ def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
     if run.options.steps:
         ask_windows(run, STEPS, first, now)
     reconcile(run, now)
+    tell_to_come(run, now)
     _notice_rebuilt(run, mark, now)
     _tell_altered(run)
     done = run.summary.closed + run.summary.open
@@ -141,7 +145,7 @@ def _note_events(run: SyncRun, first: int, now: int) -> None:
     name = run.cluster
     last = windows.fact(run.db, name, _EVENTS)
     try:
-        events = node_events(name, max(0, first if last is None else max(first, last[1] - EVENTS_LATE)))
+        events = node_events(name, max(0, first if last is None else max(first, min(last[1], now) - EVENTS_LATE)))
     except AdminkitError as error:
         run.talk(f"{error.message}; events of nodes are as last seen")
         return
@@ -166,7 +170,7 @@ def _doubt_after_restart(run: SyncRun, now: int) -> None:
     last = windows.fact(run.db, run.cluster, "dbd_started")
     if last and last[0] != str(started):
         for part in (JOBS, STEPS):
-            windows.doubt(run.db, run.cluster, part, last[1] - RESTART_DOUBT)
+            windows.doubt(run.db, run.cluster, part, min(last[1], now) - RESTART_DOUBT)
         run.talk("slurmdbd was restarted since the last run: asking for its last two days again")
     windows.set_fact(run.db, run.cluster, "dbd_started", str(started), now)
 
@@ -189,10 +193,12 @@ def _tell_altered(run: SyncRun) -> None:
         run.talk(f"and {len(changes) - TOLD:,} more that were changed after their end")
 
 
-def _first(db: Connection, options: Options, name: str) -> int:
+def _first(db: Connection, options: Options, name: str, now: int) -> int:
     """Where this cluster's trace begins: the first window's begin, or --since where that is earlier. Epoch seconds."""
     known = windows.recorded(db, name, windows.JOBS)
-    if options.since is not None and options.since >= time.time():
+    if known and known[0].since >= now:
+        raise clock_is_behind(name, known[0].since, now)
+    if options.since is not None and options.since >= now:
         raise UsageError("--since is not in the past", "say when the trace shall begin: --since 2024-01-01")
     if options.since is not None:
         return min([options.since, *(window.since for window in known[:1])])

@@ -92,8 +92,10 @@ def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
 def _keeping(db: sqlite3.Connection, now: int) -> Iterator[Metric]:
     every = passes(db, now)
     labels = ("cluster", "pass")
-    yield _gauge("sync_lag_seconds", "How long ago the trace ends: the end of the last window that sync has asked for.",
-        labels, [((one.cluster, one.which), now - one.until) for one in every])  # fmt: skip
+    yield _gauge("sync_lag_seconds", "How long ago the trace ends: how far the last run of sync that succeeded came.",
+        labels, [((one.cluster, one.which), now - one.until) for one in every if one.until is not None])  # fmt: skip
+    yield _gauge("sync_ahead_seconds", "How far windows reach into time to come, because a clock was fast; else 0.",
+        labels, [((one.cluster, one.which), (one.to_come or now) - now) for one in every])  # fmt: skip
     yield _gauge("sync_gap_seconds", "Time before that which was never answered.", labels,
         [((one.cluster, one.which), one.gap_seconds) for one in every])  # fmt: skip
     yield _gauge("rejected_rows", "Rows that could not be read and are kept aside.", ("source",),

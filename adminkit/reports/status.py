@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from adminkit.render.format import plural
 from adminkit.render.report import Field, Meta, Report
 from adminkit.stats.status import Pass
+from adminkit.units import show_time
 
 STATUS_FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("pass", help="job: runs by their end; step: their steps"),
     Field("since", "time", "where the trace begins"),
-    Field("until", "time", "how far it reaches"),
+    Field("until", "time", "how far it reaches, by the runs of sync that have been"),
     Field("windows", "count", "windows on record"),
     Field("provisional", "count", "windows that the next run asks for again"),
     Field("gaps", "count", "stretches between since and until that were never answered"),
@@ -21,7 +23,7 @@ STATUS_FIELDS: Final = (
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
     Field("overdue", "count", "RUNNING a day past their own limit: runaway jobs, most likely"),
     Field("revoked", "count", "federation siblings, counted and not stored"),
-    Field("asked_at", "time", "when sacct last answered"),
+    Field("asked_at", "time", "when sacct last answered; a run in time to come does not count"),
 )
 
 REJECTED_FIELDS: Final = (
@@ -57,11 +59,28 @@ def status_report(
     for (cluster, key), (value, _) in facts.items():
         if key == "rebuilt":
             notes.append(f"{cluster}: {value} runs share a DBIndex with another: its accounting database was rebuilt")
+    notes += to_come(passes)
     if not passes:
         notes.append("no cluster has been synced into this trace yet")
     clusters = sorted({one.cluster for one in passes})
     meta = Meta("What sync has asked for", database, (None, None), clusters, {}, None, {}, notes)
     return Report(meta, STATUS_FIELDS, rows)
+
+
+def to_come(passes: Sequence[Pass]) -> list[str]:
+    """What is said of time to come in the trace, a sentence each."""
+    said = [
+        f"{one.cluster}: windows of pass {one.which} reach until {show_time(one.to_come)}, in time to come: a clock was"
+        " fast when they were asked for; the next sync asks for them again"
+        for one in passes
+        if one.to_come is not None
+    ]
+    ends = {one.cluster: one.ends_to_come for one in passes if one.ends_to_come}
+    return said + [
+        f"{cluster}: {plural(number, 'run')} ended in time to come: the clock of slurmctld's host was fast, or this one"
+        " is slow"
+        for cluster, number in ends.items()
+    ]
 
 
 def rejected_report(rows: Sequence[tuple[str, int, str, bytes, int]], database: str) -> Report:

@@ -20,6 +20,8 @@ from adminkit.units import parse_duration
 #: Seconds for which jobs are kept that are never purged.
 FOR_GOOD: Final = 1 << 61
 
+#: Seconds by which two clocks of a cluster may differ: munge refuses what is older.
+SKEW: Final = 300
 #: Levels at which slurmdbd shows the jobs of others and takes questions of any length.
 OPERATORS: Final = ("Operator", "Administrator")
 
@@ -70,6 +72,16 @@ def dbd_backlog(cluster: str | None = None) -> int | None:
 
 def parse_backlog(text: str) -> int | None:
     match = re.search(r"^DBD Agent queue size:\s*(\d+)", text, re.MULTILINE)
+    return int(match.group(1)) if match else None
+
+
+def clock(cluster: str | None = None) -> int | None:
+    """slurmctld's time, epoch seconds; None where it does not say. AdminkitError where it is away."""
+    return parse_clock(ask(["sdiag", *on(cluster)]))
+
+
+def parse_clock(text: str) -> int | None:
+    match = re.search(r"^sdiag output at .*\((\d+)\)$", text, re.MULTILINE)
     return int(match.group(1)) if match else None
 
 

@@ -9,13 +9,18 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.slurm.cluster import SKEW
 from adminkit.stats.sources import SYNCED
 
+#: A window never ends after its run, and a run that asked in time to come had a fast clock: it counts for nothing.
 _PASSES: Final = """
-SELECT cluster, pass, min(since), max(until), count(*), sum(provisional), sum(rows), sum(revoked), max(asked_at)
+SELECT cluster, pass, min(since), max(min(until, asked_at)) FILTER (WHERE asked_at <= :now), count(*),
+    sum(provisional), sum(rows), sum(revoked), max(asked_at) FILTER (WHERE asked_at <= :now),
+    nullif(max(max(until, asked_at, :now)), :now)
 FROM window GROUP BY cluster, pass ORDER BY cluster, pass
 """
-_WINDOWS: Final = "SELECT since, until FROM window WHERE cluster = ? AND pass = ?"
+_ENDS_TO_COME: Final = "SELECT count(*) FROM main.job WHERE cluster = ? AND end_time > ?"
+_WINDOWS: Final = "SELECT since, until FROM window WHERE cluster = ? AND pass = ? AND asked_at <= ?"
 _OPEN: Final = f"SELECT count(*) FROM main.job WHERE cluster = ? AND end_time IS NULL AND {SYNCED}"
 # A run that should have been over for a day by its own limit.
 _OVERDUE: Final = f"""
@@ -36,27 +41,30 @@ class Pass:
     cluster: str
     which: str
     since: int
-    until: int
+    until: int | None  # how far it reaches by the runs of sync that have been
     windows: int
     provisional: int
     rows: int
     revoked: int
-    asked_at: int
+    asked_at: int | None
+    to_come: int | None  # how far windows reach beyond now; None as a rule
     gaps: int  # stretches between since and until without an answered window
     gap_seconds: int
     open_runs: int
     overdue: int  # RUNNING for a day after their limit: probably runaway jobs
+    ends_to_come: int  # runs that ended in time to come
 
 
 def passes(db: sqlite3.Connection, now: int) -> list[Pass]:
     """Every pass over every cluster."""
     found = []
-    for row in db.execute(_PASSES).fetchall():
+    for row in db.execute(_PASSES, {"now": now}).fetchall():
         cluster, which = row[:2]
-        missing = _missing(db.execute(_WINDOWS, (cluster, which)).fetchall())
+        missing = _missing(db.execute(_WINDOWS, (cluster, which, now)).fetchall())
         open_runs = db.execute(_OPEN, (cluster,)).fetchone()[0]
         overdue = db.execute(_OVERDUE, (cluster, now)).fetchone()[0]
-        values = (*row, len(missing), sum(missing), open_runs, overdue)
+        to_come = db.execute(_ENDS_TO_COME, (cluster, now + SKEW)).fetchone()[0]
+        values = (*row, len(missing), sum(missing), open_runs, overdue, to_come)
         found.append(Pass(**dict(zip(Pass.__slots__, values, strict=True))))
     return found
 

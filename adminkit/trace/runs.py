@@ -33,7 +33,7 @@ WHERE a.rowid > ?2 AND a.db_index <= ?3 AND a.cluster = ?1 AND a.source = 'slurm
 
 _VANISHED: Final = """
 SELECT job_id_raw, submit_time FROM job
-WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open >= ? AND seen_open < ?
+WHERE cluster = ? AND end_time IS NULL AND source = 'slurmdbd' AND seen_open >= ? AND seen_open <> ?
 ORDER BY submit_time
 """
 
@@ -85,6 +85,12 @@ def same_db_index(db: sqlite3.Connection, cluster: str, mark: tuple[int, int]) -
 def vanished(db: sqlite3.Connection, cluster: str, not_before: int, snapshot: int) -> list[tuple[int, int]]:
     """(JobIDRaw, Submit) of runs without an end that the snapshot no longer showed; last seen since `not_before`."""
     return [(row[0], row[1]) for row in db.execute(_VANISHED, (cluster, not_before, snapshot))]
+
+
+def ended_after(db: sqlite3.Connection, cluster: str, at: int) -> int:
+    """How many runs ended after that moment."""
+    sql = "SELECT count(*) FROM job WHERE cluster = ? AND end_time > ?"
+    return int(db.execute(sql, (cluster, at)).fetchone()[0])
 
 
 def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> list[int]:

@@ -73,6 +73,19 @@ def doubt(db: sqlite3.Connection, cluster: str, which: str, since: int) -> int:
     ).rowcount
 
 
+def take_back(db: sqlite3.Connection, cluster: str, which: str, now: int) -> int | None:
+    """Make what was asked for in time to come provisional up to `now`, and forget the rest: a window never ends after
+    its run, so a clock was fast. Returns how far such windows reached, None where there is none.
+    """
+    wrong = [one for one in recorded(db, cluster, which) if max(one.until, one.asked_at) > now]
+    with transaction(db):
+        for old in wrong:
+            _forget(db, cluster, which, old)
+            if old.since < now:  # nobody knows when it was asked for, except that it was not before its begin
+                _insert(db, cluster, which, RecordedWindow(old.since, min(old.until, now), True, old.since))
+    return max((max(one.until, one.asked_at) for one in wrong), default=None)
+
+
 #: Key of the fact that has the site, as JSON of docs/site.md: queues, QOS, the scheduler, and the nodes with a weight.
 SITE: Final = "site"
 #: Key of the fact that has the processors of the machine, as the header of an SWF trace states them.

@@ -8,6 +8,7 @@ import random
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -69,6 +70,34 @@ def test_steps_fill_the_peaks_of_their_run(cluster: Cluster, workload: Workload,
     assert ("1", 4) in {row[:2] for row in found}
     peak = one(db, "SELECT max_rss FROM job WHERE job_id_raw = ?", job)
     assert peak == one(db, "SELECT max(max_rss) FROM step WHERE job_id_raw = ?", job) is not None
+
+
+#: adminkit on a host whose clock is three days ahead.
+FAST = """
+import sys, time
+real = time.time
+time.time = lambda: real() + 3 * 86400
+from adminkit.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_clock_that_is_three_days_fast_loses_nothing_and_is_said(
+    cluster: Cluster, workload: Workload, db: Path
+) -> None:
+    adminkit(cluster, db, "sync", "--since", "1d")
+    before, env = rows(db), {**cluster.env(), "PATH": f"{ADMINKIT.parent}:{cluster.env()['PATH']}"}
+    fast = subprocess.run(
+        [sys.executable, "-c", FAST, "sync", "--db", db], env=env, capture_output=True, text=True, timeout=300
+    )
+    assert fast.returncode == 0, fast.stderr
+    assert "this host's clock is 72 h ahead of slurmctld's" in fast.stderr
+    assert int(str(one(db, "SELECT max(until) FROM window"))) <= time.time() + 1
+    doctor = [sys.executable, "-c", FAST, "doctor", "--db", db]
+    assert "72 h ahead of slurmctld's" in subprocess.run(doctor, env=env, capture_output=True, text=True).stdout
+    assert "this host's and slurmctld's agree" in adminkit(cluster, db, "doctor", code=None).stdout
+    adminkit(cluster, db, "sync")
+    assert rows(db) == before
 
 
 def test_what_is_open_is_there_and_closes_later(cluster: Cluster, db: Path) -> None:

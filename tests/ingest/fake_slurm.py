@@ -59,6 +59,8 @@ if name == "squeue":
     for job, submit, said in state["comments"]:
         print(f"{job}{mark}{submit}{seal}{mark}{said}{mark}")
 elif name == "sdiag":
+    if state["clock"] is not None:
+        print("sdiag output at Thu Jan  1 00:00:00 1970 (%%d)" %% state["clock"])
     print("DBD Agent queue size: %%d" %% state["backlog"])
 elif name == "scontrol" and "config" in args:
     print("ClusterName             = alpha\nSchedulerParameters     = bf_window=2880\nSLURM_VERSION = 24.11.5")
@@ -141,6 +143,7 @@ class FakeSlurm:
         self.nodes = "NodeName=n1 CPUTot=40 RealMemory=1000 Gres=gpu:a100:4 AvailableFeatures=ib Partitions=gq"
         self.events: list[tuple[str, int, int | None, str, str, str]] = []  # node, start, end, state, user, reason
         self.backlog = 0
+        self.clock: int | None = None  # slurmctld's; None: it does not say
         self.purge: str | None = "NONE"  # None: it does not say
         self.clusters = ["alpha"]
         self.booted = 1_600_000_000
@@ -155,6 +158,7 @@ class FakeSlurm:
             "nodes": self.nodes,
             "events": self.events,
             "backlog": self.backlog,
+            "clock": self.clock,
             "purge": self.purge,
             "clusters": self.clusters,
             "booted": self.booted,

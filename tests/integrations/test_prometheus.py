@@ -19,6 +19,7 @@ from adminkit.job import Job
 from adminkit.trace import sight
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.rollup import is_kept, rebuild
+from adminkit.trace.windows import RecordedWindow, record
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 NOW = MONDAY + 24 * HOUR
@@ -117,6 +118,27 @@ def test_the_text_has_help_and_type_and_no_times(text: str) -> None:
     assert names == set(re.findall(r"^# HELP (\S+) \S.*\.$", text, re.MULTILINE))
     assert all(name.startswith("adminkit_") for name in names)
     assert not re.search(r"^\w+(?:\{.*\})? \S+ \d+$", text, re.MULTILINE), "a collector of files takes no times"
+
+
+@pytest.mark.parametrize(
+    ("windows", "lag", "ahead", "why"),
+    [
+        ([(-2 * DAY, -HOUR, -HOUR)], HOUR, 0, "an hour ago"),
+        ([(-2 * DAY, -HOUR, -HOUR), (-HOUR, 3 * DAY, 3 * DAY)], HOUR, 3 * DAY, "one run had a clock three days fast"),
+        ([(-2 * DAY, 3 * DAY, 3 * DAY)], None, 3 * DAY, "no run has been: unknown"),
+    ],
+)
+def test_the_lag_is_since_the_last_run_that_has_been(
+    tmp_path: Path, windows: list[tuple[int, int, int]], lag: int | None, ahead: int, why: str
+) -> None:
+    path = make_trace(tmp_path / "t.db", [])
+    with writer(path) as db:
+        for since, until, asked_at in windows:
+            record(db, "aaic", "job", RecordedWindow(NOW + since, NOW + until, False, NOW + asked_at))
+    with reader(path) as db:
+        text = exposition(db, Config(), NOW, DAY).decode()
+    assert samples(text, "sync_lag_seconds") == ({} if lag is None else {("aaic", "job"): lag}), why
+    assert samples(text, "sync_ahead_seconds") == {("aaic", "job"): ahead}
 
 
 def test_the_page_has_every_metric(text: str) -> None:

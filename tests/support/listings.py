@@ -75,6 +75,7 @@ def trace_status(_: Path) -> Report:
     one = Pass(
         cluster="aaic", which="job", since=MONDAY, until=UNTIL, windows=9, provisional=1, rows=500, revoked=2,
         asked_at=UNTIL, gaps=1, gap_seconds=2 * HOUR, open_runs=7, overdue=1,
+        to_come=UNTIL + DAY, ends_to_come=2,
     )  # fmt: skip
     rebuilt = {("aaic", "rebuilt"): ("12", MONDAY)}
     return status.status_report([one, replace(one, which="step")], [("old.txt", 3, MONDAY)], rebuilt, DB)

@@ -97,6 +97,10 @@ class Source(ABC):
     def backlog(self) -> int | None:
         """How many records have not reached the accounting database yet; None: unknown."""
 
+    def clock(self) -> int | None:
+        """The time of the cluster, by which its runs end, epoch seconds; None: unknown."""
+        return None
+
     @abstractmethod
     def stop(self) -> None:
         """End the questions that other threads are asking."""

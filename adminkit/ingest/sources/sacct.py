@@ -90,6 +90,12 @@ class Sacct(Source):
         except AdminkitError:
             return None
 
+    def clock(self) -> int | None:
+        try:
+            return slurm.clock(self.cluster)
+        except AdminkitError:
+            return None
+
     def stop(self) -> None:
         end_all()
 
