@@ -75,11 +75,15 @@ def close(
     db: options.Database = None,
     schemes: SchemesFile = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write it; a month that is closed stays as it is.")] = False,
+    incomplete: Annotated[
+        bool, typer.Option("--incomplete", help="Close it though the trace does not have all of the month.")
+    ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Close a month: write its bill into the ledger, once. Without --apply nothing is written."""
     from adminkit.economy.close import close as write
+    from adminkit.economy.close import refuse_incomplete
     from adminkit.economy.months import parse_month
     from adminkit.reports.charge import NOTHING_WRITTEN, bill_report
     from adminkit.stats.ledger import closes
@@ -92,6 +96,8 @@ def close(
             _show_closed(trace, name, path, Way(format.value, output))
             return
         found = _bill(trace, file, name, now, preview=False)
+        if not incomplete:
+            refuse_incomplete(trace, name, file.named(None).calendar, now)
     note = NOTHING_WRITTEN
     if apply:
         with writer(path) as trace:

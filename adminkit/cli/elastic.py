@@ -92,7 +92,7 @@ def run(
     ordered = {one.job.job_id for one in acts if one.did == "ordered"}
     if wait and ordered:
         acts += _see_through(ordered, settings.elastic.patience, between, log)
-    emit(run_report(acts, cluster, notes), way)
+    emit(run_report(acts, cluster, notes, looks), way)
     if any(one.did == "refused" for one in acts):
         raise typer.Exit(1)
 

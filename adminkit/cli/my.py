@@ -92,15 +92,19 @@ def my(
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Where the runs are read, again each time; slurmctld is asked each time too."""
+    """Where the runs are read, again each time; slurmctld is asked each time too.
 
-    trace: Callable[[], AbstractContextManager[Connection]]
+    `trace` None: sacct did not say, for the reason that `problem` has.
+    """
+
+    trace: Callable[[], AbstractContextManager[Connection]] | None
     owner: Owner
     where: Callable[[int], str]
     days: int
     last: int
     offer: Offer
     first: int = 0  # epoch seconds: what ended before is not known
+    problem: AdminkitError | None = None
 
     def __call__(self) -> Mapping[str, Report]:
         from adminkit.reports.my import Asked, measure, sections
@@ -111,7 +115,11 @@ class _Look:
         try:
             queue, away = own_queue(self.owner.cluster, self.owner.uid), None
         except AdminkitError as error:
+            if self.trace is None:
+                raise self.problem or error from error  # nobody says anything
             queue, away = [], error.message
+        if self.trace is None:
+            return sections(asked, None, queue, self.offer, away)
         with self.trace() as trace:
             mine = measure(trace, asked, self.offer, queue)
         return sections(asked, mine, queue, self.offer, away)
@@ -127,7 +135,12 @@ def _look(days: int, last: int, cluster: str | None, fresh: bool, db: Path | Non
         from adminkit.ingest.own_runs import runs_of
         from adminkit.reports.my import source
 
-        found = own(cluster, days=days, steps=True, fresh=fresh, newest=NEWEST)
+        try:
+            found = own(cluster, days=days, steps=True, fresh=fresh, newest=NEWEST)
+        except UsageError:
+            raise
+        except AdminkitError as error:
+            return _open_only(cluster, days, last, offer, error)
         owner = Owner(found.cluster, uid, name)
         return _Look(partial(runs_of, found), owner, partial(source, found.asked_at), days, last, offer, found.since)
     from adminkit.stats.select import only_cluster
@@ -136,6 +149,22 @@ def _look(days: int, last: int, cluster: str | None, fresh: bool, db: Path | Non
     with reader(db) as trace:
         owner = Owner(only_cluster(trace, cluster), uid, name)
     return _Look(partial(reader, db), owner, lambda _: str(db), days, last, offer)
+
+
+def _open_only(cluster: str | None, days: int, last: int, offer: Offer, problem: AdminkitError) -> _Look:
+    """What slurmctld has, where sacct says nothing: when slurmdbd is away, open jobs are what people ask for."""
+    from adminkit.cli.own import note
+    from adminkit.slurm.cluster import local_cluster
+    from adminkit.stats.own import Owner
+    from adminkit.trace.sight import own_name
+
+    try:
+        name = cluster or local_cluster()
+    except AdminkitError:
+        raise problem from None
+    note(f"{problem.message}; shown is what slurmctld has, the jobs that run and wait ({problem.hint})")
+    owner = Owner(name, os.geteuid(), own_name())
+    return _Look(None, owner, lambda _: problem.message, days, last, offer, problem=problem)
 
 
 def _offer(policy: Path | None) -> Offer:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 from adminkit import actions
 from adminkit.economy.bill import Bill, Due
+from adminkit.economy.months import Calendar, following
 from adminkit.errors import AdminkitError
+from adminkit.quote import quote
+from adminkit.stats.reach import lacking
 from adminkit.trace import ledger
 from adminkit.trace.actions import record_actions
 from adminkit.trace.ledger import Entry, Head
 from adminkit.trace.person import person_of
 from adminkit.trace.transaction import transaction
+from adminkit.units import show_short, show_time
 
 #: What a close is called among acts.
 WHAT = "charge close"
@@ -34,6 +38,23 @@ def close(db: sqlite3.Connection, bill: Bill, now: int) -> Closed:
         head = ledger.append(db, _entries(db, bill, now))
         record_actions(db, [actions.act(WHAT, head.hash, bill.head.hash, {}, month=bill.month, entries=head.n)])
     return Closed(bill.month, head)
+
+
+def refuse_incomplete(db: sqlite3.Connection, month: str, calendar: Calendar, now: int) -> None:
+    """AdminkitError where the trace does not have all of the month: its bill would lack jobs in silence."""
+    until = calendar.begin(following(month))
+    for one in lacking(db, calendar.begin(month), until, now):
+        if one.until is None:
+            what = f"the trace of {quote(one.cluster)} has no job that ended"
+        elif one.until < until:
+            what = f"the trace of {quote(one.cluster)} ends at {show_time(one.until)}, {month} at {show_time(until)}"
+        else:
+            what = f"{show_short(one.gap_seconds)} of {month} are missing from the trace of {quote(one.cluster)}"
+        raise AdminkitError(
+            f"{month} is not closed: {what}",
+            "run adminkit sync, or import the rest, then close it; --incomplete closes it as it is, and what comes"
+            " later is charged with the next month",
+        )
 
 
 def _entries(db: sqlite3.Connection, bill: Bill, now: int) -> list[Entry]:

@@ -15,6 +15,7 @@ from adminkit.fit.place import Said
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import Start
 from adminkit.jupyter.desk import Offered
+from adminkit.jupyter.ends import last_server
 from adminkit.jupyter.texts import say
 from adminkit.units import show_duration, show_short
 
@@ -131,7 +132,7 @@ def html(
     """Our part of the form. `base`: the hub's path; `token`: for the refresh; `chosen`, `typed`: what was before;
     `ended`: state and log of the last job; `nearest`: key and title of what can start in place of what was refused.
     """
-    texts = {key: say(key, language) for key in ("legend", "empty", "slurm_silent", "last_ended", "limit")}
+    texts = {key: say(key, language) for key in ("legend", "empty", "slurm_silent", "limit")}
     if nearest:
         texts["instead"] = say("nearest", language, title=nearest[1])
     return str(
@@ -142,7 +143,7 @@ def html(
             chosen=chosen,
             typed=typed,
             problem=problem,
-            ended=ended,
+            ended=last_server(*ended, language) if ended else None,
             nearest=nearest,
             language=language,
             **texts,

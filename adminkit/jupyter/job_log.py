@@ -18,6 +18,10 @@ from adminkit.quote import clean
 BYTES: Final = 8192
 LINES: Final = 12
 WIDTH: Final = 300
+#: A request in the log of a Jupyter server: [I … ServerApp] 200 GET /user/ada/api (ada@10.0.0.1) 1.2ms
+_REQUEST: Final = re.compile(
+    r"^\[\w [^]]*] (?:\d{3} )?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S*/|\bHTTP/1\.[01]\b"
+)
 
 
 async def last_lines(path: str, before: Sequence[str], *, timeout: float = 2.0) -> list[str]:
@@ -41,6 +45,6 @@ async def last_lines(path: str, before: Sequence[str], *, timeout: float = 2.0) 
 
 
 def tail(text: str) -> list[str]:
-    """The last lines that say something, each cut and cleaned."""
+    """The last lines that say something, each cut and cleaned. What browsers asked a server for says nothing."""
     lines = [clean(line.rstrip())[:WIDTH] for line in text.replace("\r", "\n").split("\n")]
-    return [line for line in lines if line][-LINES:]
+    return [line for line in lines if line and not _REQUEST.search(line)][-LINES:]

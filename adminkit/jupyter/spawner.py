@@ -19,6 +19,7 @@ from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port, progress, recover
 from adminkit.jupyter.desk import Desk
+from adminkit.jupyter.ends import in_words
 from adminkit.jupyter.idle import variables
 from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
@@ -271,7 +272,9 @@ class Spawner(Settings):
             return
         if not (self._seen.waits or self._seen.runs):
             state, lines = await self._end_of(self.job_id, self._seen.state)
-            raise Refused(say("ended" if lines else "ended_silent", self.language, state=state), lines)
+            raise Refused(
+                say("ended" if lines else "ended_silent", self.language, how=in_words(state, self.language)), lines
+            )
 
     def take_port(self, number: int) -> bool:
         """The port that the server listens at; False where it has told one before."""

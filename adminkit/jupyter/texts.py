@@ -21,12 +21,12 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "{seconds:.0f} 秒待っても開始しないため、取り下げました。Slurm の理由: {why}",
     ),
     "ended": (
-        "The job ended before the server answered ({state}). The last lines of its log:",
-        "サーバーが応答する前にジョブが終了しました ({state})。ログの最後の行:",
+        "The job ended before the server answered: {how}. The last lines of its log:",
+        "サーバーが応答する前にジョブが終了しました: {how}。ログの最後の行:",
     ),
     "ended_silent": (
-        "The job ended before the server answered ({state}). It left no log that could be read.",
-        "サーバーが応答する前にジョブが終了しました ({state})。読めるログはありません。",
+        "The job ended before the server answered: {how}. It left no log that could be read.",
+        "サーバーが応答する前にジョブが終了しました: {how}。読めるログはありません。",
     ),
     "waiting": ("Job {job} waits: {why}", "ジョブ {job} は待っています: {why}"),
     "place": (
@@ -47,7 +47,20 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "Slurm does not answer, so it is not known what can start. This page goes on asking.",
         "Slurm が応答しないため、何を開始できるか分かりません。このページは問い合わせを続けます。",
     ),
-    "last_ended": ("Your last server ended by itself.", "前回のサーバーは終了しました。"),
+    "last_ended": ("Your last server is gone: {how}.", "前回のサーバーは終了しました: {how}。"),
+    "last_idle": (
+        "Your last server was ended after no kernel or terminal had run anything for {idle}, so that others can use what "
+        "it reserved.",
+        "{idle} の間、カーネルも端末も何も実行しなかったため、前回のサーバーを終了し、予約した資源を解放しました。",
+    ),
+    "end_completed": ("it ended by itself", "自ら終了しました"),
+    "end_timeout": ("it reached its time limit", "制限時間に達しました"),
+    "end_memory": ("it used more memory than it had", "メモリが足りませんでした"),
+    "end_cancelled": ("its job was cancelled", "ジョブが取り消されました"),
+    "end_node": ("its node failed", "ノードが故障しました"),
+    "end_preempted": ("it had to give way to another job", "他のジョブに資源を譲りました"),
+    "end_failed": ("it ended with an error", "エラーで終了しました"),
+    "end_other": ("Slurm says {state}", "Slurm の状態は {state} です"),
     "not_known": ("not known", "不明"),
     "now": ("now", "今すぐ"),
     "wakes": ("now, once a node is awake: {why}", "今すぐ (ノードの起動待ち): {why}"),

@@ -25,6 +25,8 @@ PREVIEW_FIELDS: Final = (
     Field("costs", "duration", "what it costs: the restart, and the time that is lost on fewer GPUs"),
     Field("known", help="from what its speed is known, with the model's error where one fills gaps"),
 )
+#: Jobs whose reason to keep their GPUs is said where nothing was done.
+_MOST: Final = 5
 RUN_FIELDS: Final = (
     Field("job", help="an open job that opted in"),
     Field("user", help="whose"),
@@ -60,8 +62,16 @@ def preview_report(looks: Sequence[Look], cluster: str, notes: Sequence[str]) ->
     return Report(Meta.plain(f"Elastic jobs on {cluster}", [first, *notes]), PREVIEW_FIELDS, rows)
 
 
-def run_report(acts: Sequence[Act], cluster: str, notes: Sequence[str]) -> Report:
-    """A row for each act, as it was done."""
+def _kept(looks: Sequence[Look]) -> list[str]:
+    said = [
+        f"job {look.job.job_id} keeps its {plural(look.job.gpus or 0, 'GPU')}: {look.why}" for look in looks[:_MOST]
+    ]
+    more = len(looks) - len(said)
+    return [*said, f"and {more} more: adminkit elastic preview lists them"] if more else said
+
+
+def run_report(acts: Sequence[Act], cluster: str, notes: Sequence[str], looks: Sequence[Look] = ()) -> Report:
+    """A row for each act, as it was done; without one why the jobs of `looks` keep what they have."""
     rows: list[list[Cell]] = [[str(one.job.job_id), one.job.user, one.did, one.gpus, one.text or None] for one in acts]
-    first = [] if acts else ["nothing was to be done"]
+    first = [] if acts else ["nothing was to be done", *_kept(looks)]
     return Report(Meta.plain(f"Elastic jobs on {cluster}", [*first, *notes]), RUN_FIELDS, rows)

@@ -22,6 +22,8 @@ from adminkit.units import show_duration, show_time
 
 #: Days of runs that a recommendation is learnt from.
 LEARNT_DAYS: Final = 90
+_LAST: Final = "Your last jobs on {}"
+_LINES: Final = "A limit for the next job of each name"
 #: Names that a limit is shown for.
 NAMES: Final = 10
 
@@ -122,14 +124,17 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
 
 
 def sections(
-    asked: Asked, mine: Mine, queue: Sequence[Queued], offer: Offer, away: str | None = None
+    asked: Asked, mine: Mine | None, queue: Sequence[Queued], offer: Offer, away: str | None = None
 ) -> dict[str, Report]:
-    """The reports in their order. `away`: why slurmctld said nothing of open jobs."""
+    """The reports in their order. `away`: why slurmctld said nothing of open jobs.
+
+    `mine` None: what ended is not known, and `asked.where` says why.
+    """
     running = [one for one in queue if not one.waits]
     waiting = [one for one in queue if one.waits]
     return {
-        "jobs": _jobs(asked, mine),
-        "limits": _limits(asked, mine, offer),
+        "jobs": _unknown(asked, _LAST, JOBS) if mine is None else _jobs(asked, mine),
+        "limits": _unknown(asked, _LINES, LIMITS) if mine is None else _limits(asked, mine, offer),
         "running": _running(asked, mine, running, away),
         "waiting": _waiting(asked, waiting, away),
     }
@@ -150,6 +155,10 @@ def tint(field: str, value: Cell) -> str | None:
     return "bad" if field == "warning" and value is not None else None
 
 
+def _unknown(asked: Asked, title: str, fields: Sequence[Field]) -> Report:
+    return _report(asked, title.format(asked.owner.cluster), fields, [], [f"not known: {asked.where}"])
+
+
 def _jobs(asked: Asked, mine: Mine) -> Report:
     rows: list[list[Cell]] = [
         [
@@ -166,7 +175,7 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
     else:
         notes = [f"{plural(mine.count, 'job')} ended in {period}"]
     notes += _lost(*mine.lost)
-    return _report(asked, f"Your last jobs on {asked.owner.cluster}", JOBS, rows, [*notes, f"by {asked.where}"])
+    return _report(asked, _LAST.format(asked.owner.cluster), JOBS, rows, [*notes, f"by {asked.where}"])
 
 
 def _lost(runs: int, reserved: Reserved) -> list[str]:
@@ -193,13 +202,13 @@ def _limits(asked: Asked, mine: Mine, offer: Offer) -> Report:
         if rows
         else []
     )
-    return _report(asked, "A limit for the next job of each name", LIMITS, rows, notes)
+    return _report(asked, _LINES, LIMITS, rows, notes)
 
 
-def _running(asked: Asked, mine: Mine, queue: Sequence[Queued], away: str | None) -> Report:
+def _running(asked: Asked, mine: Mine | None, queue: Sequence[Queued], away: str | None) -> Report:
     rows: list[list[Cell]] = []
     for one in queue:
-        advice = mine.advice.get(one.job_name or "")
+        advice = None if mine is None else mine.advice.get(one.job_name or "")
         safe = advice.given.safe if advice is not None and "job_name" in advice.given.level else None
         left = one.time_limit - one.elapsed if one.time_limit is not None and one.elapsed is not None else None
         rows.append(

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from adminkit.cli.main import main
+from adminkit.trace.connect import writer
+from adminkit.trace.windows import RecordedWindow, record
 from tests.support.builders import HOUR, job, make_trace
 from tests.support.charges import schemes
+
+
+JANUARY, FEBRUARY = 1_767_225_600, 1_769_904_000  # of 2026, UTC
 
 
 @pytest.fixture
@@ -20,7 +25,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ADMINKIT_ACTS", str(tmp_path / "acts.jsonl"))
     monkeypatch.setattr("time.time", lambda: 1_780_000_000.0)
     jobs = [job(1), job(2, user="bob", account=None, elapsed=2 * HOUR), job(3, gpus=None, source="text")]
-    make_trace(tmp_path / "t.db", jobs)
+    path = make_trace(tmp_path / "t.db", jobs)
+    with writer(path) as db:
+        record(db, "aaic", "job", RecordedWindow(JANUARY, FEBRUARY + HOUR, False, FEBRUARY + HOUR))
     return schemes(tmp_path, digits=2)
 
 
@@ -59,6 +66,40 @@ def test_a_month_is_previewed_closed_once_and_told(run: Any) -> None:
     assert (code, {row["result"] for row in found["rows"]}) == (0, {"ok"})
     code, found = run("verify --head 0123456789ab")
     assert (code, found["rows"][3]["result"]) == (1, "wrong")
+
+
+DAY = 24 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("windows", "last", "says", "why"),
+    [
+        ([(0, 31 * DAY, 31 * DAY)], None, "", "sync asked for all of it"),
+        ([(0, 26 * DAY, 26 * DAY)], None, "ends at 2026-01-27T00:00:00, 2026-01 at 2026-02-01", "five days short"),
+        ([(0, 10 * DAY, 40 * DAY), (12 * DAY, 40 * DAY, 40 * DAY)], None, "48 h of 2026-01 are missing", "a hole"),
+        ([(0, 26 * DAY, 26 * DAY), (26 * DAY, 400 * DAY, 400 * DAY)], None, "ends at 2026-01-27", "a fast clock"),
+        ([], 30 * DAY + 20 * HOUR, "", "an import whose last job ended on the last day"),
+        ([], 26 * DAY, "ends at 2026-01-27T00:00:00", "an import that ends five days before the month does"),
+        ([], 33 * DAY, "", "an import that has later jobs"),
+    ],
+)
+def test_a_month_that_the_trace_does_not_have_whole_is_closed_when_told_so(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, windows: list[tuple[int, int, int]], last: int | None,
+    says: str, why: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("time.time", lambda: float(JANUARY + 60 * DAY))
+    with writer(tmp_path / "t.db") as db:
+        db.execute("DELETE FROM window")
+        if last is not None:
+            db.execute("UPDATE job SET end_time = ? WHERE job_id_raw = 2", (JANUARY + last,))
+        for since, until, asked_at in windows:
+            record(db, "aaic", "job", RecordedWindow(JANUARY + since, JANUARY + until, False, JANUARY + asked_at))
+    code, found = run("close 2026-01 --apply")
+    assert (code, says in str(found)) == (1 if says else 0, True), (why, found)
+    if says:
+        assert "--incomplete closes it as it is" in found
+        assert run("statement")[1]["rows"] == [], "nothing was written"
+        assert run("close 2026-01 --apply --incomplete")[0] == 0
 
 
 def test_a_statement_takes_the_alias_of_a_cluster(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

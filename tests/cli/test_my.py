@@ -237,16 +237,27 @@ def test_hostile_names_are_escaped_in_the_table_and_whole_in_json(
     assert [row["job_name"] for row in found["waiting"]["rows"]] == list(HOSTILE[:2])
 
 
-@pytest.mark.parametrize(("down", "rc"), [(["sacct"], 1), (["sacct", "scontrol", "sacctmgr", "squeue"], 1)])
-def test_slurmdbd_away_is_an_error_with_a_hint_or_an_older_copy(
-    slurm: OwnSlurm, capsys: pytest.CaptureFixture[str], down: list[str], rc: int
+@pytest.mark.parametrize(
+    ("down", "refused"),
+    [
+        (["sacct"], (["recommend", "walltime"],)),
+        (["sacct", "scontrol", "sacctmgr", "squeue"], (["my"], ["recommend", "walltime"])),
+    ],
+)
+def test_slurmdbd_away_leaves_what_slurmctld_has_and_an_older_copy(
+    slurm: OwnSlurm, capsys: pytest.CaptureFixture[str], down: list[str], refused: tuple[list[str], ...]
 ) -> None:
     slurm.down = down
     slurm.write()
-    for words in (["my"], ["recommend", "walltime"]):
-        assert main(words) == rc
+    for words in refused:
+        assert main(words) == 1
         said = capsys.readouterr()
         assert said.out == "" and said.err.startswith("error: ") and "\nhint: look whether slurmdbd runs" in said.err
+    if down == ["sacct"]:
+        found = shown(capsys, "my")
+        assert [len(found[name]["rows"]) for name in ("jobs", "limits")] == [0, 0]
+        assert found["jobs"]["meta"]["notes"][0].startswith("not known: couldn't run sacct: ")
+        assert found["running"]["rows"] and found["waiting"]["rows"], "slurmctld knows what runs and waits"
     slurm.down = []
     slurm.write()
     assert main(["my"]) == 0

@@ -178,21 +178,25 @@ def test_a_limit_is_that_of_the_sites_trace(spare: Cluster, jobs: dict[str, int]
     assert limits["often"] == of_name, (mine, said)
 
 
-def test_slurmdbd_away_is_an_error_with_a_hint_or_an_older_copy(
-    spare: Cluster, jobs: dict[str, int], home: Path
-) -> None:
+def test_slurmdbd_away_leaves_open_jobs_and_an_older_copy(spare: Cluster, jobs: dict[str, int], home: Path) -> None:
     assert run(spare, home, USER, "my").code == 0
+    held = spare.submit("true", "-t", "5", "-H", "-J", "held", user=OTHER)
     spare.stop_dbd()
     try:
-        for words in (("my",), ("recommend", "walltime")):
-            away = run(spare, home, OTHER, *words)
-            assert away.code == 1 and away.out == b"", away.out
-            assert away.err.startswith(b"error: ") and b"\nhint: look whether slurmdbd runs" in away.err, away.err
+        away = run(spare, home, OTHER, "recommend", "walltime")
+        assert away.code == 1 and away.out == b"", away.out
+        assert away.err.startswith(b"error: ") and b"\nhint: look whether slurmdbd runs" in away.err, away.err
+        found = shown(spare, home, OTHER, "my")
+        assert [row["job_id"] for row in found["waiting"]["rows"]] == [str(held)]
+        for name in ("jobs", "limits"):
+            assert found[name]["rows"] == [] and found[name]["meta"]["notes"][0].startswith("not known: "), name
+        assert b"shown is what slurmctld has" in run(spare, home, OTHER, "my").err
         older = run(spare, home, USER, "my", "--fresh")
         assert older.code == 0 and b"shown is what sacct said" in older.err, older.err
         assert str(jobs["tasks"]) in older.text
     finally:
         spare.start_dbd()
+        spare.ask("scancel", str(held))
 
 
 def test_everything_names_the_copy(spare: Cluster, jobs: dict[str, int], home: Path) -> None:

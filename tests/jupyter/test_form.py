@@ -18,6 +18,7 @@ from adminkit.fit.request import Request
 from adminkit.fit.verdict import Start
 from adminkit.jupyter import form
 from adminkit.jupyter.desk import Offered
+from adminkit.jupyter.ends import last_server
 from adminkit.jupyter.form import clock, html, rows, size, when
 from adminkit.jupyter.texts import TEXTS
 from adminkit.units import show_short
@@ -121,6 +122,31 @@ def test_a_text_is_no_html() -> None:
     assert found.tags.count("script") == 1
     assert not [name for name in found.attributes if name.startswith("on") or name == "style"]
     assert found.inside_script.strip() == "", "the script is a file of its own"
+
+
+IDLE_LINE = "[W 2026-11-26 10:00:00 ServerApp] adminkit: no kernel or terminal ran anything for 40 s: this server ends"
+
+
+@pytest.mark.parametrize(
+    ("state", "lines", "says", "shown"),
+    [
+        ("COMPLETED", ["a", IDLE_LINE, "b"], "ended after no kernel or terminal had run anything for 40 s", []),
+        ("COMPLETED", ["bye"], "gone: it ended by itself.", ["bye"]),
+        ("CANCELLED by 1000", [], "gone: its job was cancelled.", []),
+        ("TIMEOUT", ["x"], "gone: it reached its time limit.", ["x"]),
+        ("OUT_OF_MEMORY", ["Killed"], "gone: it used more memory than it had.", ["Killed"]),
+        ("FAILED", [IDLE_LINE], "gone: it ended with an error.", [IDLE_LINE]),
+        ("NODE_FAIL", [], "gone: its node failed.", []),
+        ("DEADLINE", [], "gone: Slurm says DEADLINE.", []),
+    ],
+)
+def test_how_the_last_server_ended_is_said_in_plain_words(
+    state: str, lines: list[str], says: str, shown: list[str]
+) -> None:
+    sentence, below = last_server(state, lines, "en")
+    assert says in sentence
+    assert below == shown
+    assert state == "DEADLINE" or state not in sentence
 
 
 def test_every_sentence_is_there_twice_with_the_same_values() -> None:

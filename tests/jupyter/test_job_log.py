@@ -40,6 +40,16 @@ def test_other_things_in_its_place_are_not_read(tmp_path: Path) -> None:
         assert read(path) == [], path
 
 
+def test_requests_of_browsers_are_left_out() -> None:
+    log = """[I 2026-11-26 10:00:00.123 ServerApp] 200 GET /user/ada/api/contents (ada@10.0.0.1) 1.23ms
+[W 2026-11-26 10:00:01.123 ServerApp] 404 POST /user/ada/api/kernels/x (ada@10.0.0.1) 1.23ms referer=http://hub/
+[I 2026-11-26 10:00:01.123 LabApp] GET /user/ada/lab (10.0.0.1)
+10.0.0.1 - - [26/Nov/2026] "GET / HTTP/1.1" 200 -
+MemoryError: could not GET / put it
+"""
+    assert tail(log) == ["MemoryError: could not GET / put it"]
+
+
 @pytest.mark.parametrize("text", ["x" * 10 * BYTES, "\n" * BYTES, "\u202e" * 100, "a\rb\r" * 1000])
 def test_what_is_shown_is_bounded(text: str) -> None:
     shown = tail(text)

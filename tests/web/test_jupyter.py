@@ -194,7 +194,7 @@ def test_a_job_that_dies_at_once_is_told_with_its_log(clean: Hub) -> None:
     try:
         told = clean.spawn("www-data", "one")
         assert told.status == 409, told
-        assert "ended before the server answered (FAILED)" in told.message
+        assert "ended before the server answered: it ended with an error" in told.message
         assert "exists but is not a directory" in told.message
     finally:
         home.joinpath("runtime").unlink()
@@ -278,7 +278,7 @@ def test_a_server_that_is_ended_is_noticed_and_said_in_the_form(clean: Hub, brow
     assert noticed < 20, "it asks every two seconds"
     login(browser, clean, "games")
     text = browser.driver.execute_script("return document.body.innerText")
-    assert "Your last server ended by itself. (CANCELLED" in text
+    assert "Your last server is gone: its job was cancelled." in text
     assert "MemoryError: <b>too much</b>" in text, "as text"
 
 

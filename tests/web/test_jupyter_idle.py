@@ -211,5 +211,5 @@ def test_the_job_of_an_idle_server_ends_and_gives_back_its_gpu(hub_cluster: Clus
         assert "gres/gpu=1" not in hub.cluster.ask("scontrol", "show", "node", "-o").partition("AllocTRES=")[2]
         login(browser, hub, "games")
         text = browser.driver.execute_script("return document.body.innerText")
-        assert "Your last server ended by itself. (COMPLETED)" in text
-        assert "no kernel or terminal ran anything for 40 s" in text
+        assert "Your last server was ended after no kernel or terminal had run anything for 40 s" in text
+        assert "COMPLETED" not in text and "GET /" not in text, text
