@@ -49,8 +49,8 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     ),
     "last_ended": ("Your last server is gone: {how}.", "前回のサーバーは終了しました: {how}。"),
     "last_idle": (
-        "Your last server was ended after no kernel or terminal had run anything for {idle}, so that others can use what "
-        "it reserved.",
+        "Your last server was ended after no kernel or terminal had run anything for {idle}, so that others can use "
+        "what it reserved.",
         "{idle} の間、カーネルも端末も何も実行しなかったため、前回のサーバーを終了し、予約した資源を解放しました。",
     ),
     "end_completed": ("it ended by itself", "自ら終了しました"),

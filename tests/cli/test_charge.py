@@ -14,7 +14,6 @@ from adminkit.trace.windows import RecordedWindow, record
 from tests.support.builders import HOUR, job, make_trace
 from tests.support.charges import schemes
 
-
 JANUARY, FEBRUARY = 1_767_225_600, 1_769_904_000  # of 2026, UTC
 
 
