@@ -16,6 +16,7 @@ from adminkit.cli import options
 from adminkit.cli.operators import CHARGES, operators_only
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError
+from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
@@ -102,7 +103,7 @@ def close(
     if apply:
         with writer(path) as trace:
             head = write(trace, found, now).head
-        note = f"{name} is closed: {head.n} entries; keep this hash elsewhere, too: {head.hash}"
+        note = f"{name} is closed: {plural(head.n, 'entry', 'entries')}; keep this hash elsewhere, too: {head.hash}"
     emit(bill_report(found, str(path), [note]), Way(format.value, output))
 
 

@@ -24,6 +24,7 @@ from adminkit.export.pseudonyms import Pseudonyms
 from adminkit.export.swf import write_swf
 from adminkit.key_file import read_key
 from adminkit.quote import quote
+from adminkit.render.format import plural
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
 from adminkit.stats.exported import Rare, chosen_runs, counted, rare
@@ -133,10 +134,11 @@ def _tell(target: Path, tables: dict[str, int], left: int, few: Rare | None, for
         rows = ", ".join(f"{count:,} {_WORDS[table]}" for table, count in tables.items() if count)
         print(f"wrote {quote(str(target), 200)}: {rows or 'no rows'}")
     if left:
-        print(f"note: {left:,} runs without an end are not in it: SWF has no place for them", file=sys.stderr)
+        print(f"note: {plural(left, 'run')} without an end are not in it: SWF has no place for them", file=sys.stderr)
     if few is not None and few.rare:
         print(
             f"note: {few.rare:,} of {few.shapes:,} combinations of cluster, queue, nodes, CPUs, GPUs and limit, with"
-            f" {few.runs:,} runs, are of fewer than {few.k} users: who knows one of these jobs knows whose they are",
+            f" {plural(few.runs, 'run')}, are of fewer than {few.k} users: who knows one of these jobs knows whose they"
+            " are",
             file=sys.stderr,
         )

@@ -23,6 +23,7 @@ from adminkit.ingest.import_table import import_table, preview
 from adminkit.ingest.sources import mapping
 from adminkit.ingest.sources.exported import is_export
 from adminkit.quote import clean, quote
+from adminkit.render.format import plural
 from adminkit.slurm.site import Site
 from adminkit.slurm.site_file import load_site
 from adminkit.stats.sources import Held, held
@@ -154,7 +155,7 @@ def import_(
     if seen is not None:
         print(vouched(seen), file=sys.stderr)
     elif counts.rejected:
-        print(f"note: {counts.rejected} rows set aside; `adminkit trace rejected` shows why", file=sys.stderr)
+        print(f"note: {plural(counts.rejected, 'row')} set aside; `adminkit trace rejected` shows why", file=sys.stderr)
     refuse_many_rejected(counts, max_rejected)
 
 
@@ -210,7 +211,7 @@ def vouched(seen: Held) -> str:
     """What `--trusted --apply` would do, for an operator to think about."""
     span = f", ended from {show_time(seen.first)} to {show_time(seen.last)}" if seen.first and seen.last else ""
     return (
-        f"note: nothing was written; --apply vouches for {seen.runs:,} runs of {seen.users:,} users on"
+        f"note: nothing was written; --apply vouches for {plural(seen.runs, 'run')} of {plural(seen.users, 'user')} on"
         f" {clean(', '.join(seen.clusters)) or 'no cluster'}{span}: points, letters and hints then follow from them"
     )
 

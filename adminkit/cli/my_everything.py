@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.files import read_plain
+from adminkit.render.format import plural
 from adminkit.reports.kept import Place, kept_report, trace_places
 from adminkit.stats.kept import Kept, kept
 from adminkit.trace import private_copy
@@ -68,7 +69,11 @@ def _copy() -> Place:
             found = kept(copy, os.geteuid(), own_name())
         made = show_time(int(path.stat().st_mtime))
         return Place(
-            str(path), what, "yes", len(found["run"].rows), f"made {made}, with {len(found['step'].rows)} steps"
+            str(path),
+            what,
+            "yes",
+            len(found["run"].rows),
+            f"made {made}, with {plural(len(found['step'].rows), 'step')}",
         )
     except AdminkitError as error:
         return Place(str(path), what, "no", says=error.message)

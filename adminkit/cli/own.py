@@ -16,6 +16,7 @@ import typer
 from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean, quote
+from adminkit.render.format import plural
 from adminkit.slurm.process import NoSuchProgram
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
@@ -67,7 +68,7 @@ def own(
         age = show_duration(max(0, now - found.asked_at))
         note(f"{found.problem.message}; shown is what sacct said {age} ago ({found.problem.hint})")
     elif (held := (found.asked_at - found.since) // 86_400) < days:
-        note(f"slurmdbd answers for {held} days, not for {days}: older jobs are left out")
+        note(f"slurmdbd answers for {plural(held, 'day')}, not for {days}: older jobs are left out")
     return found
 
 

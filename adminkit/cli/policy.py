@@ -15,6 +15,7 @@ from adminkit.cli import options, policy_input
 from adminkit.cli.policy_input import PolicyFile, Tables
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError, unknown_word
+from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
@@ -54,7 +55,7 @@ def check(
     verdict = (
         f"{path}: {len(wrong)} to correct"
         if wrong
-        else f"{path}: {len(loaded.rules) if loaded else 0} rules, nothing wrong"
+        else f"{path}: {plural(len(loaded.rules) if loaded else 0, 'rule')}, nothing wrong"
     )
     notes = [*note, verdict]
     _say(check_report(problems, notes), check_lines(problems, notes), format, output)

@@ -12,6 +12,7 @@ from adminkit.cli.operators import ROLLUPS, operators_only
 from adminkit.cli.options import Database
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.rollups import rebuild as make_rollups
+from adminkit.render.format import plural
 from adminkit.trace import connect, rollup
 from adminkit.trace.location import find_trace
 
@@ -48,6 +49,6 @@ def rollups(
             "adminkit trace rollups --rebuild makes them from the runs",
         )
     print(
-        f"{path}: {size.runs} runs that ended; {size.months} rows of ended_month, {size.users} of ended_month_user,"
-        f" {size.hours} of occupied_hour, {size.starts} of started_month, {size.keys} keys"
+        f"{path}: {plural(size.runs, 'run')} that ended; {size.months} rows of ended_month, {size.users} of"
+        f" ended_month_user, {size.hours} of occupied_hour, {size.starts} of started_month, {size.keys} keys"
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from adminkit.cli import options
+from adminkit.render.format import plural
 
 if TYPE_CHECKING:
     from adminkit.slurm.site import Site
@@ -53,7 +54,7 @@ def write_site(cluster: Site, notes: Sequence[str], format: Form | None, output:
         return
     write_aside(output, text.encode())
     print(
-        f"wrote {output}: {len(cluster.queues)} queues, {len(cluster.nodes)} nodes, {len(cluster.qos)} QOS,"
-        f" {len(cluster.associations)} associations",
+        f"wrote {output}: {plural(len(cluster.queues), 'queue')}, {plural(len(cluster.nodes), 'node')}, "
+        f"{len(cluster.qos)} QOS, {plural(len(cluster.associations), 'association')}",
         file=sys.stderr,
     )

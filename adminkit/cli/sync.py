@@ -16,6 +16,7 @@ from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.ingest.sync_run import Options, Summary
+from adminkit.render.format import plural
 from adminkit.trace.location import find_trace
 
 
@@ -76,7 +77,7 @@ def sync(
 
 def remarks(one: Summary) -> list[str]:
     """What else an operator should know of a run, a line each."""
-    lines = [f"open now {one.open.rows}, {one.windows} windows"]
+    lines = [f"open now {one.open.rows}, {plural(one.windows, 'window')}"]
     if one.steps.rows:
         lines.append(
             f"steps: read {one.steps.steps_rows}, new {one.steps.steps_new}, changed {one.steps.steps_changed}"

@@ -21,6 +21,7 @@ from adminkit.feedback import prefs
 from adminkit.files import folder_to_write
 from adminkit.owner import uid_of
 from adminkit.quote import quote
+from adminkit.render.format import plural
 from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
 from adminkit.trace.forget import Held, Whom, find, held, mentions
@@ -136,5 +137,5 @@ def _say(path: Path, user: str, found: list[Held], person: str | None, left: lis
         what = f"forgotten, now {person}" if person else "would be forgotten"
         print(f"{path}: {quote(user)} {what}: {listed}")
         for one in left:
-            print(f"still a word of {one.table} in {one.rows:,} rows")
+            print(f"still a word of {one.table} in {plural(one.rows, 'row')}")
     print(f"note: {_KEPT}" if person else "note: nothing was changed; --apply does it", file=sys.stderr)

@@ -21,6 +21,7 @@ from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import HELPER, helper_path
 from adminkit.owner import as_owner, of_own_child
+from adminkit.render.format import plural
 from adminkit.slurm import bindings, cluster, partitions, process, release
 from adminkit.stats import status
 from adminkit.trace import connect, location, permissions
@@ -207,12 +208,12 @@ def _slurmdbd() -> Check:
 def _slurmctld() -> Check:
     source, name = partitions.source(), cluster.local_cluster()
     queues, backlog = partitions.queues(), cluster.dbd_backlog()
-    found = f"{name}, {len(queues)} queues through {source}"
+    found = f"{name}, {plural(len(queues), 'queue')} through {source}"
     if backlog:
         return Check(
             "slurmctld",
             "warn",
-            f"{found}, still holds {backlog} records for slurmdbd",
+            f"{found}, still holds {plural(backlog, 'record')} for slurmdbd",
             "wait, or look at slurmdbd: until they arrive, what sync reads is provisional",
         )
     return Check("slurmctld", "ok", found)

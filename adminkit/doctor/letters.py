@@ -9,7 +9,7 @@ from typing import Final
 
 from adminkit import config
 from adminkit.doctor.check import Check, guarded
-from adminkit.feedback.mime import check_senders
+from adminkit.feedback.mime import check_senders, unsubscribe
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.recipients import allowed_domains, is_allowed
 from adminkit.feedback.transport.base import described, opened
@@ -27,6 +27,7 @@ def letters(settings: config.Config, db: Path) -> Iterator[Check]:
         yield Check("letters", "ok", "off: [feedback] clusters names no cluster")
         return
     yield guarded("letters", lambda: _way(settings.feedback), "warn")
+    yield guarded("senders", lambda: _senders(settings.feedback), "warn")
     yield guarded("choices", lambda: _choices(settings, db), "warn")
     yield guarded("outbox", lambda: _outbox(db), "warn")
 
@@ -50,6 +51,41 @@ def _way(feedback: config.Feedback) -> Check:
             "set [feedback] operators: nobody is told where more than max_letters are due at once",
         )
     return Check("letters", "ok", f"{found}; {TRY}")
+
+
+def _senders(feedback: config.Feedback) -> Check:
+    """Whether somebody can read what comes back: bounces, answers, and mails that unsubscribe."""
+    address, key = (feedback.reply_to, "reply_to") if feedback.reply_to else (feedback.sender, "sender")
+    for name, value in (("sender", feedback.sender), ("reply_to", feedback.reply_to or feedback.sender)):
+        if is_local(value):
+            return Check(
+                "senders",
+                "warn",
+                f"[feedback] {name} is {value}, which is each host's own: bounces and answers reach nobody",
+                f'set [feedback] {name} to a mailbox that somebody reads: {name} = "adminkit@example.org"',
+            )
+    link = unsubscribe(feedback)
+    if link.startswith("mailto:") and is_local(link.removeprefix("mailto:").partition("?")[0]):
+        return Check(
+            "senders", "warn", f"[feedback] unsubscribe is {link}, which reaches nobody", "name a page or a mailbox"
+        )
+    if feedback.unsubscribe is None:
+        return Check(
+            "senders",
+            "ok" if feedback.reply_to else "warn",
+            f"mail programs unsubscribe by a mail to {address}, the {key}: somebody has to read it",
+            ""
+            if feedback.reply_to
+            else "set [feedback] reply_to to a mailbox that is read, or unsubscribe to a page;"
+            " exclude_users takes who asks for it",
+        )
+    return Check("senders", "ok", f"from {feedback.sender}; mail programs unsubscribe at {link}")
+
+
+def is_local(address: str) -> bool:
+    """Whether a mail address is of no domain but the host's own: localhost, or a name without a dot."""
+    domain = address.rpartition("@")[2].lower().rstrip(".")
+    return "." not in domain or domain.startswith("localhost.") or domain.endswith((".localdomain", ".local"))
 
 
 def _choices(settings: config.Config, db: Path) -> Check:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from adminkit import config
 from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError
+from adminkit.render.format import plural
 from adminkit.slurm import release
 from adminkit.slurm.controller import Controller, controller_or_conf, site_folder
 from adminkit.stats import status
@@ -65,7 +66,8 @@ def foreign_comments(db: Path) -> Iterator[Check]:
         yield Check(
             "comments",
             "warn",
-            f"{theirs} of {whole} runs have JS1: in AdminComment, which Jobstats wrote over adminkit's record",
+            f"{theirs} of {plural(whole, 'run')} have JS1: in AdminComment, which Jobstats wrote over adminkit's"
+            " record",
             "sync while jobs run, so that the trace has it first, or set another `record`: docs/policy/record.md",
         )
 

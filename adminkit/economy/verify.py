@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from adminkit.economy.close import WHAT
 from adminkit.errors import AdminkitError
+from adminkit.render.format import plural
 from adminkit.trace import ledger
 from adminkit.trace.ledger import ZEROS, Entry, hash_of
 from adminkit.units import show_time
@@ -46,7 +47,7 @@ def check_chain(db: sqlite3.Connection) -> list[Check]:
         else:
             billed.append(entry)
     if billed:
-        bills.wrong.append(f"{len(billed)} entries after the last close")
+        bills.wrong.append(f"{plural(len(billed), 'entry', 'entries')} after the last close")
     for digest in sorted(used):
         text = texts.get(digest)
         if text is None or hashlib.sha256(text.encode()).hexdigest() != digest:
@@ -58,7 +59,7 @@ def _bill_wrong(close: Entry, billed: list[Entry], before: str) -> Iterator[str]
     if close.billed <= before:
         yield f"{close.billed} was closed after {before}"
     if any(entry.billed != close.billed for entry in billed) or len(billed) != close.runs:
-        yield f"{close.billed} has {len(billed)} entries, its close says {close.runs}"
+        yield f"{close.billed} has {plural(len(billed), 'entry', 'entries')}, its close says {close.runs}"
     total = sum((Decimal(one.amount) for one in billed if one.unit == close.unit), Decimal(0))
     if total != Decimal(close.amount):
         yield f"{close.billed} adds up to {total}, its close says {close.amount}"

@@ -13,6 +13,7 @@ from typing import Final
 from adminkit.elastic.plan import Known, Pace
 from adminkit.elastic.words import range_of
 from adminkit.power.scaling import Point, model
+from adminkit.render.format import plural
 from adminkit.slurm.elastic_jobs import OpenJob
 from adminkit.stats.iterations import done_before, least_whole
 from adminkit.stats.power_curve import curves
@@ -64,7 +65,7 @@ def _of_runs(ran: Sequence[Ran]) -> tuple[list[Point], str]:
     points = [
         Point(one.gpus, 1.0, one.pace, None if one.joules_each is None else one.joules_each / one.pace) for one in ran
     ]
-    return points, f"{sum(len(one.seconds) for one in ran)} runs of its own"
+    return points, f"{plural(sum(len(one.seconds) for one in ran), 'run')} of its own"
 
 
 def _of_curve(db: sqlite3.Connection, job: OpenJob) -> tuple[list[Point], str]:

@@ -18,6 +18,7 @@ from adminkit.config import Elastic
 from adminkit.elastic.plan import Look, keeps
 from adminkit.elastic.words import MARGIN, Order, order_of, range_of, with_order
 from adminkit.errors import AdminkitError
+from adminkit.render.format import plural
 from adminkit.slurm.elastic_jobs import OpenJob, open_job, release, set_comment, set_gpus
 
 #: In the log of acts.
@@ -53,7 +54,7 @@ def order(look: Look, settings: Elastic, now: int, log: Path) -> Act:
 def outside(job: OpenJob, gpus: int) -> str:
     least, most = range_of(job.comment) or (0, 0)
     if not least <= gpus <= most:
-        return f"it opted in to {least} to {most} GPUs"
+        return f"it opted in to {least} to {plural(most, 'GPU')}"
     return "it has as many" if job.gpus == gpus else ""
 
 

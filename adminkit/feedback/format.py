@@ -72,6 +72,11 @@ def energy(joules: float) -> str:
     return f"{amount(hours)}{NO_BREAK}Wh" if hours < 999.5 else f"{amount(hours / 1000)}{NO_BREAK}kWh"
 
 
+def plural(number: int, noun: str) -> str:
+    """1 run, 1,234 runs; of English alone."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def amount(value: float) -> str:
     """Two digits, or all before the point: 0.4, 3.5, 41, 1,234."""
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}".removesuffix(".0")
@@ -162,6 +167,7 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
         "energy": energy,
         "in_hours": lambda seconds: in_hours(seconds, language),
         "count": lambda number: f"{number:,}",
+        "plural": plural,
         "moment": lambda epoch: moment(epoch, language, tz),
         "day": lambda epoch: day(epoch, language, tz),
         "joined": joined,

@@ -31,6 +31,7 @@ from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.recipients import People
 from adminkit.findings.overestimate import REASONS, Measure, why_not
 from adminkit.quote import quote
+from adminkit.render.format import plural
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
@@ -192,7 +193,7 @@ def plan(
     letters = sum(not isinstance(one.due, OperatorLetter) for one in new)
     if letters <= feedback.max_letters:
         return Plan(new, left_out, planner.shown_notes)
-    flood = f"{letters} letters are due at once, more than max_letters = {feedback.max_letters}: none is sent"
+    flood = f"{plural(letters, 'letter')} are due at once, more than max_letters = {feedback.max_letters}: none is sent"
     if preview:
         return Plan(new, left_out, (*planner.shown_notes, flood), flood=True)
     alarm = _alarm(feedback.clusters[0], settings, flood, last_week(now, tz))

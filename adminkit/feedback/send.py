@@ -27,6 +27,7 @@ from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.recipients import People
 from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport.base import Later, Refused, Stopped, Transport
+from adminkit.render.format import plural
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace import outbox
 from adminkit.trace.actions import record_actions
@@ -87,7 +88,9 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
     if _is_old(db, tools):
         notes.append(_begin_again(db, settings, tools, now))
     if recovered := outbox.recover(db):
-        notes.append(f"{recovered} letters were being sent when the last run was killed: they are sent again now")
+        were, are = ("was", "it is") if recovered == 1 else ("were", "they are")
+        letters = plural(recovered, "letter")
+        notes.append(f"{letters} {were} being sent when the last run was killed: {are} sent again now")
     feedback = settings.feedback
     expired = outbox.expire(db, now, now - feedback.max_age, now - WEEK, "too old: the weekly digest lists it")
     planned = plan(db, settings, tools.people, tools.folder, now)

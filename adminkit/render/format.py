@@ -110,8 +110,9 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{value:.{digits}f} %"
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """1 run, 1,234 runs; `many` where it is not the noun with an s."""
+    return f"{number(count)} {noun if count == 1 else many or noun + 's'}"
 
 
 def some(names: Sequence[str], most: int = 6) -> str:

@@ -68,7 +68,7 @@ def preview_report(
         notes.append(f"also for {', '.join(target.others)}, {how}")
     rows = [(change.file, change.kind, change.size) for change in changes if change.kind != "same"]
     if len(rows) < len(changes):
-        notes.append(f"{len(changes) - len(rows)} files are there already")
+        notes.append(f"{plural(len(changes) - len(rows), 'file')} there already")
     return _report("What would be installed", target.cluster, PREVIEW_FIELDS, rows, notes)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from adminkit.fit.profiles import Problem, Profile
 from adminkit.fit.verdict import OFFERED, Answer
+from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
 
 CHECK_FIELDS: Final = (
@@ -43,7 +44,9 @@ def check_report(profiles: Sequence[Profile], problems: Sequence[Problem], sourc
         mine = [problem for problem in problems if problem.profile == one.key]
         rows += [[one.key, problem.severity, problem.text] for problem in mine] or [[one.key, "ok", None]]
     errors = sum(problem.severity == "error" for problem in problems)
-    notes = [f"{len(profiles)} profiles, {errors} errors, {len(problems) - errors} warnings"]
+    notes = [
+        f"{plural(len(profiles), 'profile')}, {plural(errors, 'error')}, {plural(len(problems) - errors, 'warning')}"
+    ]
     return Report(Meta.plain("Profiles", notes, filters={"profiles": source}), CHECK_FIELDS, rows)
 
 

@@ -93,7 +93,9 @@ def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
         return ["nothing is recommended: " + _why_not(given, rule)]
     said = [f"half of such runs take at most {show_duration(given.expected or 0)}; to be safe, paste: {line}"]
     if advice.risk is None:
-        said.append("how often that is too short cannot be told: there is no earlier run to try it on")
+        said.append(
+            "how often that is too short cannot be told: before earlier runs too little was known to work out a limit"
+        )
     else:
         said.append(
             f"of {plural(advice.tried, 'earlier run')} the limit recommended just before would have been too short for"

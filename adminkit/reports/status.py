@@ -53,7 +53,7 @@ def status_report(
         for one in passes
     ]  # fmt: skip
     notes = [
-        f"{count:,} rows of {source} were set aside; `adminkit trace rejected` shows why"
+        f"{plural(count, 'row')} of {source} set aside; `adminkit trace rejected` shows why"
         for source, count, _ in rejected
     ]
     for (cluster, key), (value, _) in facts.items():
