@@ -211,6 +211,7 @@ class Config:
 
     db: Path | None = None
     acts: Path = Path("/var/log/adminkit/acts.jsonl")
+    own: Path = Path("/var/lib/adminkit-own")  # the folder with a file for each user, who alone may read it
     charge: Path | None = None  # the file of schemes and budgets; None: /etc/adminkit/charge.toml
     slurm_prefix: Path | None = None  # Slurm's own; None: its programs are on PATH
     sync: Sync = field(default_factory=Sync)

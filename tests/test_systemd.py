@@ -108,6 +108,7 @@ KEPT_IN = {
 #: Units that write for another program, and the folder that they write in.
 FOR_OTHERS = {
     "adminkit-metrics.service": "/var/lib/prometheus/node-exporter",
+    "adminkit-own.service": "/var/lib/adminkit-own",
     "adminkit-report.service": "/srv/adminkit",
 }
 #: That which anybody may read.

@@ -14,13 +14,14 @@ import typer
 from adminkit import actions, config
 from adminkit.cli import options
 from adminkit.cli.operators import CHARGES, operators_only
+from adminkit.cli.own_file import made_note, own_of
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
-from adminkit.trace.sight import whose
+from adminkit.trace.sight import own_name, whose
 
 if TYPE_CHECKING:
     from adminkit.economy.bill import Bill
@@ -126,18 +127,30 @@ def statement(
 
     settings = config.load()
     path, clusters = find_trace(db, settings.db), settings.report.clusters(cluster or ())
-    with _snapshot(path) as trace:
-        users = whose(user, path)
-        done = closes(trace)
-        months = [parse_month(one) for one in month or ()]
-        if not months and not all_months:
-            last = max((one.billed for one in lines(trace, users=users)), default=None)
-            months = [done[-1].month] if done else [last] if last else []
-        found = [*lines(trace, months=months, users=users, accounts=account or (), clusters=clusters)]
-        closed = [one for one in done if not months or one.month in months]
+    months = [parse_month(one) for one in month or ()]
+    mine = own_of(db, settings, user or ())
+    if mine is not None:
+        users, done, every = [own_name()], mine.closes, mine.lines
+    else:
+        with _snapshot(path) as trace:
+            users, done = whose(user, path), closes(trace)
+            every = [*lines(trace, users=users, accounts=account or (), clusters=clusters)]
+    if not months and not all_months:
+        last = max((one.billed for one in every), default=None)
+        months = [done[-1].month] if done else [last] if last else []
+    found = [
+        one
+        for one in every
+        if (not months or one.billed in months)
+        and (mine is None or not account or one.account in account)
+        and (mine is None or not clusters or one.cluster in clusters)
+    ]
+    closed = [one for one in done if not months or one.month in months]
     filters = {"month": months, "user": users, "account": account or [], "cluster": clusters}
     said = {name: ", ".join(words) for name, words in filters.items() if words}
     notes = [] if found else ["no entry of the ledger is so; adminkit charge close MONTH makes them"]
+    if mine is not None:
+        notes.append(made_note(mine))
     show = entries_report if entries else statement_report
     emit(show(found, closed, said, str(path), notes), Way(format.value, output))
 

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
         "audit.restore",
         "rollups.rollups",
         "trace_forget.forget",
+        "trace_own.own",
         "trace_prune.prune",
         "trace_prune.snapshot",
     ),

@@ -13,6 +13,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.operators import POINTS, operators_only
+from adminkit.cli.own_file import made_note, no_points, own_of
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.policy_install import Fetch, Folder, Push, target_of
 from adminkit.errors import AdminkitError, UsageError
@@ -89,7 +90,7 @@ def compute(
             "--out writes the tables of now, so it does not go with --as-of",
             "leave out --out to see what they would be",
         )
-    rules, worth = _rules(policy, points_per_hour, when)
+    rules, worth = rules_of(policy, points_per_hour, when)
     computed, tables = _computed(path, rules, worth, cluster, when, acts=out is not None)
     if out is not None:
         write_tables(out, tables)
@@ -110,22 +111,29 @@ def show(
 ) -> None:
     """List everybody's points, or explain one user's line by line."""
     from adminkit.economy import build
-    from adminkit.reports.incentives import everybody_report, user_report
+    from adminkit.reports.incentives import everybody_report, shortened, user_report
 
     settings, when = config.load(), moment(as_of, time.time())
+    if (mine := own_of(db, settings, [user] if user else [], as_of)) is not None:
+        if mine.points is None:
+            raise no_points(mine)
+        emit(shortened(mine.points, runs).noted(made_note(mine)), Way(format.value, output))
+        return
     now, path, code = when.now, find_trace(db, settings.db), settings.checkpoint.code
-    rules, worth = _rules(policy, points_per_hour, when)
+    rules, worth = rules_of(policy, points_per_hour, when)
     with reader(path, when.as_of) as trace:
         user = next(iter(whose([user] if user else None, path)), None)
         where = only_cluster(trace, cluster)
         if user is None:
             report = everybody_report(
-                build.compute(trace, rules, where, now, worth, _held_out(now), checkpoint_code=code),
+                build.compute(trace, rules, where, now, worth, held_out_at(now), checkpoint_code=code),
                 rules.incentives,
                 str(path),
             )
         else:
-            explained = build.explain(trace, rules, where, user, now, worth, runs, _held_out(now), checkpoint_code=code)
+            explained = build.explain(
+                trace, rules, where, user, now, worth, runs, held_out_at(now), checkpoint_code=code
+            )
             report = user_report(explained, rules.incentives, str(path))
     emit(report.dated(when.as_of), Way(format.value, output))
 
@@ -153,7 +161,7 @@ def install(
     from adminkit.economy.build import read_tables
     from adminkit.reports.incentives import preview, sizes
 
-    rules, worth = _rules(policy, points_per_hour, moment(None, time.time()))
+    rules, worth = rules_of(policy, points_per_hour, moment(None, time.time()))
     tables = read_tables(source, worth.points.cap) if source else _made(rules, worth, db, cluster)
     notes = (*preview(max(one.largest for one in tables), worth), *sizes(tables))
     bundle, (target, _) = tables_only({one.name: one.text for one in tables}, notes), target_of(folder, push, fetch)
@@ -183,7 +191,7 @@ def _computed(
     from adminkit.economy import build
 
     now, code = when.now, config.load().checkpoint.code
-    held_out = _held_out(now)
+    held_out = held_out_at(now)
     with reader(path, when.as_of) as trace:
         operators_only(path, POINTS)
         where = only_cluster(trace, cluster)
@@ -205,7 +213,7 @@ def _opted_out(path: Path) -> tuple[set[int], set[int]]:
     return without_hints(folder, path), without_plan(folder, path)
 
 
-def _held_out(now: int) -> Callable[[int], bool]:
+def held_out_at(now: int) -> Callable[[int], bool]:
     """Whether a uid is in the hold-out at `now`."""
     from adminkit.feedback.holdout import held_out
 
@@ -213,7 +221,7 @@ def _held_out(now: int) -> Callable[[int], bool]:
     return lambda uid: held_out(uid, settings, now)
 
 
-def _rules(policy: Path | None, per_hour: float | None, when: Moment) -> tuple[Policy, Worth]:
+def rules_of(policy: Path | None, per_hour: float | None, when: Moment) -> tuple[Policy, Worth]:
     """policy.toml, and what an hour of ageing is worth here, today's also as of another day."""
     from adminkit.economy.build import worth
     from adminkit.policy.load import find_policy, load_policy

@@ -33,7 +33,9 @@ def everything(db: Path | None, format: str) -> dict[str, Report]:
     settings, user = config.load(), own_name()
     path = find_trace(db, settings.db)
     places, tables = _trace(path, user)
-    places += [_copy(), _choices(settings, path), *_of_slurmctld(), _acts(settings.acts)]
+    written, letters = _own_file(settings)
+    tables = tables or letters
+    places += [written, _copy(), _choices(settings, path), *_of_slurmctld(), _acts(settings.acts)]
     return kept_report(user, places, tables if format == "json" else {})
 
 
@@ -45,6 +47,24 @@ def _trace(path: Path, user: str) -> tuple[list[Place], dict[str, Kept]]:
         there = "no" if _hidden(path) else "none"
         return [Place(str(path), "your jobs, letters to you", there, says=error.message)], {}
     return trace_places(str(path), tables), tables
+
+
+def _own_file(settings: config.Config) -> tuple[Place, dict[str, Kept]]:
+    """What an operator's timer wrote down for this user, and the letters in it."""
+    from adminkit.reports.own_file import read_back
+    from adminkit.trace import own_file
+
+    path = own_file.path_of(settings.own, os.geteuid())
+    what = "your points, what you were charged, letters to you"
+    try:
+        found = own_file.read(settings.own, os.geteuid())
+        if found is None:
+            return Place(str(path), what, "no" if _hidden(path) else "none"), {}
+        mine = read_back(found, str(path))
+    except AdminkitError as error:
+        return Place(str(path), what, "no", says=error.message), {}
+    number = len(mine.lines) + len(mine.letters.rows)
+    return Place(str(path), what, "yes", number, f"made {show_time(mine.made)}"), {"outbox": mine.letters}
 
 
 def _hidden(path: Path) -> bool:

@@ -34,6 +34,10 @@ CHARGES: Final[Refusal] = (
     "only operators may see what everybody is charged",
     "adminkit charge statement shows what you were charged",
 )
+KEPT: Final[Refusal] = (
+    "only operators may write down what adminkit keeps about everybody",
+    "adminkit my --everything says what there is about you",
+)
 HISTORY: Final[Refusal] = (
     "only operators may see who did what",
     "adminkit trace status says how far the trace reaches",

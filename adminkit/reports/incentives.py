@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from adminkit.economy.build import Computed, Explained, Table, Worth
@@ -145,6 +146,13 @@ def user_report(explained: Explained, settings: Incentives, database: str) -> Re
     title = f"Incentives of {_name(one)}"
     meta = _meta(title, database, explained, settings, one.runs, one.left_out, explained.worth.notes)
     return Report(meta, ONE, rows)
+
+
+def shortened(report: Report, most: int) -> Report:
+    """One user's points with at most so many runs, those with the most weight."""
+    runs = [row for row in report.rows if row[0] == "run" and row[1] != "(lighter ones)"]
+    left_out = {id(row) for row in runs[most:]}
+    return replace(report, rows=[row for row in report.rows if id(row) not in left_out])
 
 
 def preview(largest: int, worth: Worth) -> list[str]:

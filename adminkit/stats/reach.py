@@ -12,8 +12,8 @@ from adminkit.trace.windows import JOBS
 #: Seconds before the end of a stretch at which the last job of a file may have ended, though the file is whole.
 QUIET: Final = 86_400
 
-_CLUSTERS: Final = "SELECT DISTINCT cluster FROM job ORDER BY cluster"
-_LAST: Final = "SELECT max(end_time) FROM job WHERE cluster = ?"
+_CLUSTERS: Final = "SELECT DISTINCT cluster FROM run ORDER BY cluster"
+_LAST: Final = "SELECT max(end_time) FROM run WHERE cluster = ?"
 #: A window never ends after its run, and one that was asked for in time to come answers nothing.
 _WINDOWS: Final = """
 SELECT since, min(until, asked_at) FROM window WHERE cluster = ? AND pass = ? AND asked_at <= ? AND since < asked_at

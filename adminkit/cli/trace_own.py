@@ -1,0 +1,83 @@
+"""adminkit trace own: a file for each user with their points, charges and letters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli import options
+from adminkit.cli.operators import KEPT, operators_only
+from adminkit.cli.policy_input import PolicyFile
+from adminkit.errors import AdminkitError
+from adminkit.owner import as_owner
+from adminkit.render.format import plural
+from adminkit.trace import own_file
+from adminkit.trace.connect import reader
+from adminkit.trace.location import find_trace
+from adminkit.units import moment
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from adminkit.render.report import Report
+
+Folder = Annotated[
+    Path | None, typer.Option("--folder", metavar="DIR", help="Where to, instead of `own` of the settings.")
+]
+
+
+def own(
+    policy: PolicyFile = None,
+    db: options.Database = None,
+    cluster: options.OneCluster = None,
+    folder: Folder = None,
+    apply: options.Apply = False,
+) -> None:
+    """Write for each user a file that they alone may read: their points, charges and letters. --apply writes them."""
+    from adminkit.reports.own_file import written
+    from adminkit.stats.people import people
+
+    settings = config.load()
+    path, now = find_trace(db, settings.db), int(time.time())
+    place = folder or settings.own
+    operators_only(path, KEPT)
+    with as_owner(path), reader(path) as trace:
+        own_file.check_folder(place)
+        everybody, points = people(trace), _points(trace, policy, cluster, path, now)
+        if not apply:
+            print(f"{plural(len(everybody), 'file')} would be written into {place}: --apply writes them")
+            return
+        for uid, user in everybody:
+            own_file.write(place, uid, written(trace, uid, user, now, points))
+        gone = own_file.keep_only(place, {uid for uid, _ in everybody})
+    print(f"wrote {plural(len(everybody), 'file')} into {place}, removed {gone}")
+
+
+def _points(
+    trace: sqlite3.Connection, policy: Path | None, cluster: str | None, path: Path, now: int
+) -> Callable[[str], Report] | AdminkitError:
+    """How one user's points are explained; the reason where nobody's can be, such as that slurmctld is away."""
+    from adminkit.cli.incentives import held_out_at, rules_of
+    from adminkit.economy import build
+    from adminkit.reports.incentives import user_report
+    from adminkit.reports.own_file import RUNS
+    from adminkit.stats.select import only_cluster
+
+    code = config.load().checkpoint.code
+    try:
+        rules, worth = rules_of(policy, None, moment(None, now))
+        where = only_cluster(trace, cluster)
+    except AdminkitError as error:
+        return error
+    held_out = held_out_at(now)
+
+    def explained(user: str) -> Report:
+        found = build.explain(trace, rules, where, user, now, worth, RUNS, held_out, checkpoint_code=code)
+        return user_report(found, rules.incentives, str(path))
+
+    return explained
