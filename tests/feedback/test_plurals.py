@@ -22,4 +22,4 @@ def test_no_sentence_of_a_letter_has_a_number_before_a_fixed_plural() -> None:
     words = data_file("etc", "letters", "words.en.j2").read_text()
     found = re.findall(r"\{\{ ([\w.]+)(?: \| count)? \}\} (?:[a-z-]+ )?([A-Za-z]{2,}s)\b", words)
     wrong = [(value, noun) for value, noun in found if value not in ABOVE_ONE and not noun.endswith("ss")]
-    assert [one for one in wrong if one[1] not in ("was", "is", "has", "its")] == []
+    assert [one for one in wrong if one[1] not in ("was", "is", "has", "its", "allows", "failed")] == []
