@@ -393,7 +393,7 @@ def test_kill_9_while_the_server_takes_the_text(tmp_path: Path) -> None:
         assert set(states(trace).values()) == {"claimed"}
         with opened(chosen.feedback) as way:
             done = act(trace, tools(place, way, chosen=chosen), chosen)
-    assert "were being sent when the last run was killed" in " ".join(done.notes)
+    assert "was being sent when the last run was killed" in " ".join(done.notes)
     assert [email.message_from_bytes(text)["Message-ID"] for _, text in box.letters] == [
         email.message_from_bytes(box.letters[0][1])["Message-ID"]
     ] * 2
