@@ -134,7 +134,7 @@ def _tell(target: Path, tables: dict[str, int], left: int, few: Rare | None, for
         rows = ", ".join(f"{count:,} {_WORDS[table]}" for table, count in tables.items() if count)
         print(f"wrote {quote(str(target), 200)}: {rows or 'no rows'}")
     if left:
-        print(f"note: {plural(left, 'run')} without an end are not in it: SWF has no place for them", file=sys.stderr)
+        print(f"note: {plural(left, 'run')} without an end left out: SWF has no place for them", file=sys.stderr)
     if few is not None and few.rare:
         print(
             f"note: {few.rare:,} of {few.shapes:,} combinations of cluster, queue, nodes, CPUs, GPUs and limit, with"

@@ -170,7 +170,7 @@ def test_an_swf_trace_has_18_numbers_a_line_and_its_names_beside_it(
     make_trace(tmp_path / "t.db", jobs)
     assert main(["export", str(tmp_path / "x.swf"), "--db", str(tmp_path / "t.db")]) == 0
     said = capsys.readouterr()
-    assert "wrote" in said.out and "1 runs without an end are not in it" in said.err
+    assert "wrote" in said.out and "1 run without an end left out" in said.err
     lines = (tmp_path / "x.swf").read_text().splitlines()
     assert [one for one in lines if one.startswith("; Queue")] == ["; Queue: 1 b_q", "; Queue: 2 gq"]
     # number, submission, wait, run time, CPUs, CPU time, KB, CPUs and seconds asked for, KB of each, status, ids, queue
