@@ -68,6 +68,13 @@ class Options(Filters, total=False):
     exact: bool
 
 
+def _with_parts(column: Column, rows: Sequence[Sequence[Any]], place: int) -> Column:
+    """Of GPUs a column of real numbers, where a run has a part of one."""
+    if column.name in ("size_gpus", "size_units") and any(isinstance(row[place], float) for row in rows):
+        return replace(column, dtype="Float64")
+    return column
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A trace as it is, or as it was at `as_of`. Every call opens the file and closes it again."""
@@ -90,7 +97,7 @@ class Trace:
             with reader(self.path, when.as_of) as trace:
                 filter = check_words(trace, replace(filter, users=whose(options.user, self.path)))
                 rows = jobs(trace, filter, columns)
-            table = frame([_COLUMNS[name] for name in columns], rows)
+            table = frame([_with_parts(_COLUMNS[name], rows, place) for place, name in enumerate(columns)], rows)
         table.attrs.update(database=str(self.path), as_of=when.as_of)
         return table
 
@@ -181,7 +188,7 @@ def _columns() -> Iterator[Column]:
         kind, unit = str(one.type).removesuffix(" | None"), UNITS.get(one.name, "")
         yield Column(one.name, "datetime64[s, UTC]" if unit == "UTC" else _DTYPES[kind], unit)
     for name, unit in DERIVED.items():
-        yield Column(name, "string" if name == "class" else "Int64", unit)
+        yield Column(name, "string" if name in ("class", "gpu_kind") else "Int64", unit)
 
 
 _COLUMNS: Final = {column.name: column for column in _columns()}

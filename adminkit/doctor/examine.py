@@ -17,6 +17,7 @@ import adminkit
 from adminkit import config
 from adminkit.doctor import audit, ckpt, clocks, letters, power, rules, sees, soft_limits
 from adminkit.doctor.check import Check, guarded, guarded_all
+from adminkit.doctor.gpus import gpus
 from adminkit.errors import AdminkitError, cause
 from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, KEY_FIELDS, STEP_FIELDS, fields_of
 from adminkit.installed import HELPER, helper_path
@@ -165,7 +166,9 @@ def _slurm(db: Path) -> Iterator[Check]:
     if slurmdbd.status != "missing":
         yield guarded("fields", _fields)
         yield guarded("sees", lambda: sees.sees(db))
-    yield guarded("slurmctld", _slurmctld, "warn")
+    yield (slurmctld := guarded("slurmctld", _slurmctld, "warn"))
+    if slurmctld.status == "ok":
+        yield from gpus()
     yield from clocks.clock()
 
 

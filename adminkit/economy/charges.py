@@ -15,6 +15,8 @@ from adminkit.stats.charged_jobs import Piece, WholeJob
 _HOUR: Final = 3600
 _GIB: Final = 1 << 30
 _KWH: Final = 3_600_000  # joules
+#: What the GPUs of a job may have that is not whole -> its word.
+_PARTS: Final = {"slices": "slice:", "shards": "shard", "mps": "mps"}
 #: In the smallest unit; more is a mistake of the formula's.
 _MOST: Final = 10**18
 #: Epoch seconds; a later start is nonsense.
@@ -74,20 +76,30 @@ def values(ran: Sequence[Piece], scheme: Scheme) -> Values:
         "requested": _largest(ran, lambda piece: piece.req_limit),
         "nodes": _largest(ran, lambda piece: piece.nodes),
         "cpus": _largest(ran, lambda piece: piece.cpus),
-        "gpus": _largest(ran, lambda piece: piece.gpus),
+        "gpus": _largest(ran, _gpus),
         "node_hours": _hours(ran, lambda piece: piece.nodes),
         "cpu_hours": _hours(ran, lambda piece: piece.cpus),
-        "gpu_hours": _hours(ran, lambda piece: piece.gpus),
+        "gpu_hours": _hours(ran, _gpus),
         "mem_gib": _part(_largest(ran, lambda piece: piece.mem), _GIB),
         "energy_kwh": _part(_sum(ran, lambda piece: piece.energy), _KWH),
         "runs": len(ran),
         "bundle": any(piece.bundle for piece in ran),
+        **{f"has_{kind}": any(word in piece.gpu_parts for piece in ran) for kind, word in _PARTS.items()},
     }
     nodes = found["nodes"]
     found["parallel"] = None if nodes is None else nodes > 1 and not found["bundle"]
     if scheme.formula.names & {"weight", "gpu_weight", "qos_weight", "queue_weight"}:
         found |= _weighed(last, found["gpus"], scheme)
     return found
+
+
+def _gpus(piece: Piece) -> Number | None:
+    """GPU equivalents, exact: sevenths and the like are no decimal fractions."""
+    return (
+        piece.gpus
+        if piece.gpus is None or isinstance(piece.gpus, int)
+        else Fraction(piece.gpus).limit_denominator(10**4)
+    )
 
 
 def _weighed(last: Piece, gpus: Number | None, scheme: Scheme) -> dict[str, Number | bool | None]:
@@ -133,7 +145,7 @@ def _run_until(piece: Piece, edge: int) -> Number:
     return Fraction(elapsed * max(edge - start, 0), end - start) if end > start else 0
 
 
-def _largest(ran: Sequence[Piece], of: Callable[[Piece], int | None]) -> int | None:
+def _largest(ran: Sequence[Piece], of: Callable[[Piece], Number | None]) -> Number | None:
     found = [of(piece) for piece in ran]
     return None if None in found else max(one for one in found if one is not None)
 
@@ -143,12 +155,12 @@ def _sum(ran: Sequence[Piece], of: Callable[[Piece], int | None]) -> int | None:
     return None if None in found else sum(one for one in found if one is not None)
 
 
-def _hours(ran: Sequence[Piece], of: Callable[[Piece], int | None]) -> Number | None:
+def _hours(ran: Sequence[Piece], of: Callable[[Piece], Number | None]) -> Number | None:
     size = [of(piece) for piece in ran]
     if None in size:
         return None
     return Fraction(sum((one or 0) * (piece.elapsed or 0) for one, piece in zip(size, ran, strict=True)), _HOUR)
 
 
-def _part(value: int | None, of: int) -> Number | None:
+def _part(value: Number | None, of: int) -> Number | None:
     return None if value is None else Fraction(value, of)

@@ -29,10 +29,10 @@ NAMES: Final[Mapping[str, str]] = {
     "requested": "seconds of the longest limit that it asked for; unknown where it had none",
     "nodes": "nodes of its largest run",
     "cpus": "CPUs of its largest run",
-    "gpus": "GPUs of its largest run",
+    "gpus": "GPU equivalents of its largest run: a slice or a shard is a part of one",
     "node_hours": "nodes × hours, added up over its runs",
     "cpu_hours": "CPUs × hours",
-    "gpu_hours": "GPUs × hours",
+    "gpu_hours": "GPU equivalents × hours",
     "mem_gib": "memory of its largest run, GiB",
     "energy_kwh": "energy that slurmdbd has of all its runs, kWh",
     "runs": "how many runs it had: 1, and 1 for each time it was put back",
@@ -45,6 +45,9 @@ NAMES: Final[Mapping[str, str]] = {
 SWITCHES: Final[Mapping[str, str]] = {
     "bundle": "its steps are single-GPU work side by side",
     "parallel": "it ran on several nodes, and is no bundle",
+    "has_slices": "it had slices of MIG",
+    "has_shards": "it had shards",
+    "has_mps": "it had MPS",
 }
 FUNCTIONS: Final = ("ceil", "floor", "max", "min")
 #: Characters of a formula, nodes between its root and a leaf, nodes of all of it, arguments of a function.

@@ -25,9 +25,8 @@ from adminkit.ingest.windows import DAY
 from adminkit.quote import quote
 from adminkit.slurm import cluster, gather, partitions
 from adminkit.slurm.events import node_events
-from adminkit.slurm.keyvalue import settings
-from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import Site
+from adminkit.slurm.tracked import lacking, tracked_tres
 from adminkit.trace import altered, connect, runs, windows
 from adminkit.trace.actions import record_actions
 from adminkit.trace.load_log import record_load
@@ -136,8 +135,24 @@ def _note_site(run: SyncRun, site: Site, now: int) -> None:
         return
     with transaction(run.db):
         store_site(run.db, described, now)
-        if (tres := settings(show_config()).get("AccountingStorageTRES")) is not None:
-            note_tracked(run.db, site.cluster, tres, now)
+    _note_tracked(run, site, now)
+
+
+def _note_tracked(run: SyncRun, site: Site, now: int) -> None:
+    """Store which GPUs accounting tracks, and say so where the nodes have others."""
+    try:
+        tres = tracked_tres()
+    except AdminkitError:  # said of the site already
+        return
+    if tres is None:
+        return
+    with transaction(run.db):
+        note_tracked(run.db, site.cluster, tres, now)
+    if missing := lacking(site.nodes, tres):
+        run.talk(
+            f"AccountingStorageTRES lacks {', '.join(missing)}: GPUs of the runs of queues with such nodes are unknown"
+            " (docs/gpus.md)"
+        )
 
 
 def _note_events(run: SyncRun, first: int, now: int) -> None:

@@ -129,10 +129,10 @@ def with_lease(request: Request, table: Mapping[str, Any], now: int) -> Request:
 
 
 def per_node(gpus: float | None, nodes: int | None) -> float | None:
-    """GPUs on each node; None where they are unknown or not spread evenly."""
-    if gpus is None or not nodes or gpus % nodes:
+    """GPUs on each node, parts of one too; None where they are unknown or whole ones are not spread evenly."""
+    if gpus is None or not nodes or (gpus % 1 == 0 and gpus % nodes):
         return None
-    return gpus // nodes
+    return gpus / nodes if gpus % 1 else int(gpus) // nodes
 
 
 def slurm_limit(text: str) -> int | None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
+from adminkit.render.format import plural
 from adminkit.render.report import Report
 from adminkit.reports.header import outside
 from adminkit.reports.spec import Query, ReportOptions, ReportSpec
 from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter, check_words, only_cluster
+from adminkit.stats.unknown_gpus import UnknownGpus, unknown_gpus
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
 from adminkit.units import parse_duration, parse_edge, show_time
@@ -23,6 +26,23 @@ ROLLED_UP: Final = (
     "from the trace's rollups: of a quantile the bin that holds it, and a dash for what they do not hold; --exact reads"
     " every job"
 )
+
+
+#: Reports whose numbers are of GPUs.
+_OF_GPUS: Final = (
+    "accuracy", "efficiency", "energy", "frameworks", "parallelism", "states", "users", "utilization", "waste",
+)  # fmt: skip
+
+
+def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
+    """Why GPUs, GPU-hours and classes of some runs are unknown."""
+    for runs, why in (
+        (found.untracked, "that name none, in queues with GPUs, as accounting did not track GPUs then"),
+        (found.parts, "with parts of a GPU of unknown size ([gpus] shares in adminkit.toml says it)"),
+        (found.unreadable, "whose accounting has a word of GPUs that cannot be read"),
+    ):
+        if runs:
+            yield f"GPUs, GPU-hours and class are unknown of {plural(runs, 'run')} {why}: docs/gpus.md"
 
 
 def answer(
@@ -71,7 +91,10 @@ def answer_of(trace: sqlite3.Connection, spec: ReportSpec[Any], options: ReportO
     rolled_up = spec.from_rollups(trace, query) if spec.from_rollups and not options.exact else None
     if rolled_up is not None:
         return _looked(spec.view(rolled_up, query).noted(ROLLED_UP))
-    return _looked(spec.view(spec.measure(trace, query), query))
+    report = _looked(spec.view(spec.measure(trace, query), query))
+    for note in unknown_gpu_notes(unknown_gpus(trace, query.filter)) if spec.name in _OF_GPUS else ():
+        report = report.noted(note)
+    return report
 
 
 def _looked(report: Report) -> Report:

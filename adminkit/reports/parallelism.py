@@ -14,8 +14,13 @@ from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.parallelism import CORE_CLASSES, Containers, Parallelism, containers, parallelism
 
 FIELDS: Final = (
-    Field("part", help="what is counted: class, gpus, nodes, cores, looks; with --by container (all) and each class"),
-    Field("value", help="the class, the number of GPUs, nodes or cores, what the steps tell, the container"),
+    Field(
+        "part", help="what is counted: class, kind, gpus, nodes, cores, looks; with --by container (all) and each class"
+    ),
+    Field(
+        "value",
+        help="the class, how GPUs are cut, the number of GPUs, nodes or cores, what the steps tell, the container",
+    ),
     Field("jobs", "count", "jobs that count"),
     Field("share", "share", "share of the part's jobs"),
 )
@@ -33,7 +38,8 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
         return _containers_report(measured, query)
     parts = (
         ("class", [(kind or UNKNOWN, jobs) for kind, jobs in _classes(measured)]),
-        ("gpus", [(str(value), jobs) for value, jobs in measured.gpus.items()]),
+        ("kind", list(measured.kinds.items())),
+        ("gpus", _gpus(measured)),
         ("nodes", [(str(value), jobs) for value, jobs in measured.nodes.items()]),
         ("cores", _doubling(measured.cpus)),
         ("looks", list(measured.looks.items()) if _any_look(measured) else []),
@@ -99,6 +105,14 @@ def _rows(part: str, counts: Sequence[tuple[str, int | None]]) -> list[list[Cell
     return [[part, value, jobs, jobs / whole if whole and jobs is not None else None] for value, jobs in counts]
 
 
+def _gpus(measured: Parallelism) -> list[tuple[str, int]]:
+    """Multi-GPU jobs by GPUs, parts of one with two decimals."""
+    found: Counter[str] = Counter()
+    for value, jobs in measured.gpus.items():
+        found[f"{value:.2f}" if value % 1 else f"{value:.0f}"] += jobs
+    return list(found.items())
+
+
 def _any_look(measured: Parallelism) -> bool:
     return any(look != "not known" for look in measured.looks)
 
@@ -119,7 +133,7 @@ def _pictures(measured: Parallelism) -> Pictures | None:
         _bars("All jobs by class", [(kind or UNKNOWN, n) for kind, n in _classes(measured) if n is not None])
     ]
     if measured.gpus:
-        panels.append(_bars("Multi-GPU jobs by GPUs", [(f"{value} GPUs", n) for value, n in measured.gpus.items()]))
+        panels.append(_bars("Multi-GPU jobs by GPUs", [(f"{value} GPUs", n) for value, n in _gpus(measured)]))
     if measured.nodes:
         panels.append(_bars("Multi-node jobs by nodes", [(f"{value} nodes", n) for value, n in measured.nodes.items()]))
     if measured.cpus:

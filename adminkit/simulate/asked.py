@@ -162,7 +162,7 @@ def _typed(asked: Submission, decision: Decision) -> Submission:
 
 def _in_proportion(asked: Submission, check: str, most: int) -> Submission:
     """The request with so many CPUs, or bytes of memory, for each GPU as the rule allows."""
-    whole = most * (asked.gpus or 0)
+    whole = int(most * (asked.gpus or 0))
     return asked._replace(cpus=whole) if check == "cpus_per_gpu" else asked._replace(mem=whole)
 
 

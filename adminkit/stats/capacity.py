@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from adminkit.gres import is_slice, slice_share
 from adminkit.stats.clip import Runs, overlap, use
 from adminkit.stats.machine import stated_procs
 
@@ -20,7 +21,9 @@ RESOURCES: Final = ("gpu", "cpu", "node")
 #: matches. A mark of $ is that of a maintenance reservation.
 KINDS: Final = {"maintenance": ("MAINT", "$"), "drained": ("DRAIN", "DRNG"), "down": ("",)}
 
-_NODES: Final = "SELECT node, since, present, gpus, cpus, queues FROM node WHERE cluster = ? ORDER BY node, since"
+_NODES: Final = (
+    "SELECT node, since, present, gpus, cpus, queues, gpu_types FROM node WHERE cluster = ? ORDER BY node, since"
+)
 _EVENTS: Final = "SELECT node, start_time, end_time, state FROM node_event WHERE cluster = ? ORDER BY node, start_time"
 
 
@@ -29,7 +32,7 @@ class Stretch(NamedTuple):
 
     begin: int
     end: int
-    gpu: int | None
+    gpu: float | None
     cpu: int | None
     node: int | None
 
@@ -106,7 +109,7 @@ def _stretches(db: sqlite3.Connection, cluster: str, queues: Sequence[str]) -> _
     shared: set[str] = set()
     rows = db.execute(_NODES, (cluster,)).fetchall()
     for row, after in pairwise([*rows, None]):
-        node, begin, present, gpus, cpus, listed = row
+        node, begin, present, gpus, cpus, listed, types = row
         found.since = begin if found.since is None else min(found.since, begin)
         its = {name for name in (listed or "").split(",") if name}
         if not present or (queues and its.isdisjoint(queues)):
@@ -114,9 +117,19 @@ def _stretches(db: sqlite3.Connection, cluster: str, queues: Sequence[str]) -> _
         if queues and not its <= set(queues):
             shared.add(node)
         end = after[1] if after is not None and after[0] == node else _FOREVER
-        found.nodes.setdefault(node, []).append(Stretch(begin, end, gpus, cpus, 1))
+        found.nodes.setdefault(node, []).append(Stretch(begin, end, _whole(gpus, types), cpus, 1))
     found.shared = len(shared)
     return found
+
+
+def _whole(gpus: int | None, types: str | None) -> float | None:
+    """The GPUs that a node's types make: its slices of MIG are parts of one."""
+    counts = [word.rpartition(":") for word in (types or "").split(",") if word]
+    shares = [(slice_share(name) if is_slice(name) else 1.0, int(many)) for name, _, many in counts]
+    if gpus is None or all(share == 1.0 for share, _ in shares):
+        return gpus
+    known = [share * many for share, many in shares if share is not None]
+    return sum(known) if len(known) == len(shares) else None
 
 
 _FOREVER: Final = 2**62

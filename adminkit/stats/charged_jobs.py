@@ -24,7 +24,8 @@ SELECT cluster, job_id_raw, job_id, submit_time, user, uid, account, queue, qos,
     coalesce(start_time, end_time - elapsed), coalesce(end_time, start_time + elapsed),
     CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END, req_limit,
     size_nodes, size_cpus, size_gpus, gpu_type, coalesce(mem, req_mem), nullif(energy, 0), acting,
-    CASE WHEN class IN ('multi-gpu', 'multi-node') THEN coalesce({BUNDLE}, 0) ELSE 0 END, previous_submit
+    CASE WHEN class IN ('multi-gpu', 'multi-node') THEN coalesce({BUNDLE}, 0) ELSE 0 END, previous_submit,
+    coalesce(CASE WHEN gpus IS NULL AND gpu_parts IS NULL THEN req_gpu_parts ELSE gpu_parts END, '')
 FROM run
 WHERE (end_time >= :since OR end_time IS NULL OR continued){{clusters}}
 ORDER BY cluster, job_id_raw, submit_time
@@ -52,13 +53,14 @@ class Piece(NamedTuple):
     req_limit: int | None
     nodes: int | None
     cpus: int | None
-    gpus: int | None
+    gpus: float | None
     gpu_type: str | None
     mem: int | None
     energy: int | None
     acting: int
     bundle: int
     previous_submit: int | None  # of the run that it continues
+    gpu_parts: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ IDLE: Final = 0.01
 
 _NUMBERS: Final = (
     "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", MEM_USED, "size_gpus",
-    f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", *JOBSTATS, f"{NODE_MEM_USED} * coalesce(size_nodes, 1)",
+    f"CASE WHEN gpu_kind = 'whole' THEN {GPU_SECONDS} END", *JOBSTATS, f"{NODE_MEM_USED} * coalesce(size_nodes, 1)",
 )  # fmt: skip
 
 

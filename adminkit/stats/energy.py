@@ -17,6 +17,7 @@ from adminkit.stats.efficiency import GPU_SECONDS, JOBSTATS, sql_functions
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, taken
 from adminkit.trace.columns import Texts
+from adminkit.trace.run_view import WHOLE_OR_NONE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ PARTS: Final[Mapping[str, str]] = {
     "queue": "queue", "user": "user", "account": "account", "class": "class", "name": "job_name",
 }  # fmt: skip
 _NUMBERS: Final = (
-    "elapsed", "size_nodes", "size_cpus", "size_gpus", "nullif(energy, 0)",
+    "elapsed", "size_nodes", "size_cpus", WHOLE_OR_NONE, "nullif(energy, 0)",
     f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", JOBSTATS[0],
 )  # fmt: skip
 #: The newest row of each node; SQLite shows the one that has the maximum.

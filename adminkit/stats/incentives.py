@@ -35,9 +35,11 @@ LEFT_OUT: Final = (
 _MOST_GPUS: Final = 100_000
 _MOST_CPUS: Final = 10_000_000
 
+#: The class of the allocation: of its GPU equivalents where it has GPUs.
+_ALLOCATED: Final = f"CASE WHEN gpus IS NULL THEN {class_sql('nodes', 'gpus')} ELSE class END"
 #: Points were given for another class than the allocation has.
 _MISPAID: Final = f"""(CASE WHEN admin_comment GLOB '{RECORD_GLOB},cls=*'
-    THEN coalesce({paid_class("admin_comment")} <> {class_sql("nodes", "gpus")}, 0) ELSE 0 END)"""
+    THEN coalesce({paid_class("admin_comment")} <> {_ALLOCATED}, 0) ELSE 0 END)"""
 
 #: Every run of the window with what it asked for and needed, whether it is a bundle, and its reason. Traps: LIMIT -1
 #: keeps SQLite from writing each CASE once per use; a limit that was raised after the decision counts as raised.
@@ -62,7 +64,8 @@ FROM (
         limit_original IS NOT NULL AS recorded,
         req_limit,
         {{need}} AS need,
-        CASE WHEN size_gpus BETWEEN 1 AND {_MOST_GPUS} THEN size_gpus * 1000
+        CASE WHEN size_gpus > 0 AND size_gpus <= {_MOST_GPUS} THEN max(CAST(size_gpus * 1000 AS INTEGER), 1)
+            WHEN size_gpus IS NULL AND coalesce(gpus, req_gpus, gpu_parts) IS NOT NULL THEN NULL
             WHEN size_gpus > {_MOST_GPUS} THEN NULL
             WHEN size_cpus BETWEEN 1 AND {_MOST_CPUS} THEN max(CAST(size_cpus * 1000 / :cpus_per_gpu AS INTEGER), 1)
             END AS size,

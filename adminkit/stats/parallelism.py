@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from adminkit.gres import KINDS
 from adminkit.job import CLASSES
 from adminkit.stats.bundles import LOOK, LOOKS, MIN_CPU_USE
-from adminkit.stats.select import Filter, clusters, left_out, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, left_out, select, snapshot, span
 from adminkit.stats.taken import counted, taken
+from adminkit.trace.gpu_words import is_cut_or_untracked
 from adminkit.trace.run_view import class_sql
 
 #: Classes of jobs on one node (or an unknown number) of a cluster that says nothing of GPUs.
@@ -46,6 +48,7 @@ SELECT cluster, {class_sql("nodes", "gpus")}, gpus, nodes, {_CORES.format(gpus="
 ) GROUP BY 1, 2, 3, 4, 5
 """
 
+_KINDS: Final = "SELECT gpu_kind, count(*) FROM run WHERE gpu_kind IS NOT NULL AND {where} GROUP BY 1"
 _CONTAINERS: Final = "SELECT class, container, count(*) FROM run WHERE {where} GROUP BY 1, 2"
 
 
@@ -59,7 +62,7 @@ class Parallelism:
     """
 
     classes: Mapping[str | None, int]
-    gpus: Mapping[int, int]
+    gpus: Mapping[float, int]
     nodes: Mapping[int, int]
     excluded: Mapping[str, int]  # counts records: a het job has one per component
     het_jobs: int
@@ -70,6 +73,7 @@ class Parallelism:
     looks: Mapping[str, int] = field(default_factory=dict)
     no_nodes: int = 0  # jobs of an unknown number of nodes, which may be multi-node
     no_gpus: int = 0  # jobs of an unknown number of GPUs
+    kinds: Mapping[str, int] = field(default_factory=dict)  # jobs with GPUs by gres.KINDS, where not all are whole
 
     @property
     def jobs(self) -> int:
@@ -95,7 +99,7 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     """Count the jobs that `chosen` takes, whatever their time limit."""
     selection = select(chosen, limits=False)
     classes: Counter[str | None] = Counter(dict.fromkeys(CLASSES, 0))
-    by_gpus: Counter[int] = Counter()
+    by_gpus: Counter[float] = Counter()
     by_nodes: Counter[int] = Counter()
     by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
@@ -117,7 +121,7 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
         for kind, gpus, nodes, cores, jobs, components in _classed(rows):
             classes[kind] += jobs
             if kind == "multi-gpu":
-                by_gpus[gpus] += jobs
+                by_gpus[gpus if isinstance(gpus, int) or gpus % 1 else int(gpus)] += jobs
             elif kind == "multi-node":
                 by_nodes[nodes] += jobs
             elif cores and kind in ("cpu", *CORE_CLASSES):
@@ -137,7 +141,16 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
             {look: looks[look] for look in LOOKS if look in looks},
             no_nodes,
             no_gpus,
+            _kinds(db, selection),
         )
+
+
+def _kinds(db: sqlite3.Connection, selection: Selection) -> dict[str, int]:
+    """Records with GPUs by how these are cut; none where all are whole."""
+    if not is_cut_or_untracked(db):
+        return {}
+    found = dict(db.execute(_KINDS.format(where=selection.where), selection.params).fetchall())
+    return {kind: found[kind] for kind in KINDS if kind in found} if set(found) - {"whole"} else {}
 
 
 Row = tuple[str | None, int, int, int | None, int, int]

@@ -20,7 +20,7 @@ _RUNS: Final = """
 SELECT user, job_name, size_gpus, elapsed, iterations, nullif(energy, 0), coalesce(size_nodes, 1), size_cpus, cluster,
     node_list
 FROM run WHERE end_time >= :since AND cluster = coalesce(:cluster, cluster) AND user = coalesce(:user, user)
-    AND job_name = coalesce(:name, job_name) AND iterations > 0 AND elapsed > 0 AND size_gpus > 0
+    AND job_name = coalesce(:name, job_name) AND iterations > 0 AND elapsed > 0 AND gpu_kind = 'whole'
 ORDER BY end_time DESC
 """
 
@@ -28,13 +28,13 @@ ORDER BY end_time DESC
 _COUNTED: Final = """
 SELECT cluster, job_id_raw, submit_time, size_gpus, iterations FROM run
 WHERE end_time >= :since AND cluster = coalesce(:cluster, cluster) AND user = :user AND job_name = :name
-    AND iterations > 0 AND elapsed > 0 AND size_gpus > 0
+    AND iterations > 0 AND elapsed > 0 AND gpu_kind = 'whole'
 ORDER BY end_time DESC LIMIT :most
 """
 _HABIT: Final = """
 SELECT cluster, queue, req_limit FROM run
 WHERE end_time >= :since AND cluster = coalesce(:cluster, cluster) AND user = :user AND job_name = :name
-    AND iterations > 0 AND elapsed > 0 AND size_gpus > 0 AND queue IS NOT NULL AND req_limit > 0
+    AND iterations > 0 AND elapsed > 0 AND gpu_kind = 'whole' AND queue IS NOT NULL AND req_limit > 0
 ORDER BY end_time DESC LIMIT 1
 """
 

@@ -12,7 +12,7 @@ from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, lef
 from adminkit.trace.comment_words import RECORD
 from adminkit.trace.decision_sql import seconds_of
 from adminkit.trace.pieces_sql import REQUEUED
-from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.run_view import ASKED_GPUS, TOO_LONG
 
 #: A requeued run is followed by another one of the same submission.
 STATES: Final = tuple(state for state in ENDED_STATES if state != REQUEUED)
@@ -27,7 +27,7 @@ KIND: Final = f"""CASE
 #: One row per job: Submission's fields, then the seconds it ran, and what names it.
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
-    coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_gpus, gpus), coalesce(req_mem, mem),
+    coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), {ASKED_GPUS}, coalesce(req_mem, mem),
     limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, elapsed, job_id_raw, submit_time
 FROM run WHERE {{where}}
 """
@@ -67,7 +67,7 @@ class Submission(NamedTuple):
     time_limit: int | None  # seconds; what it had in the end where it asked for none
     nodes: int | None
     cpus: int | None
-    gpus: int | None
+    gpus: float | None  # equivalents
     mem: int | None  # bytes of the whole job
     unsure: int  # 0, 1: whether the limit was typed is unknown
     # Only where planning by need asks for them: with a name few jobs ask for the same.

@@ -18,6 +18,7 @@ from adminkit.stats.taken import grouped, split
 from adminkit.stats.wait import above, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
 from adminkit.trace.columns import columns
+from adminkit.trace.run_view import GPUS_OR_CPUS
 from adminkit.trace.wait_sql import CAUSES, LIMITS, SIZES
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _CELLS: Final = (2 * _SIZES + 1) * _LIMITS
 #: The size is the GPUs or, below 0, the CPUs of a job without.
 _NUMBERS: Final = (
     "eligible_time", "wait", "elapsed", "req_limit",
-    "CASE WHEN size_gpus > 0 THEN size_gpus ELSE -coalesce(size_cpus, size_nodes, 0) END",
+    GPUS_OR_CPUS,
 )  # fmt: skip
 _JOBS: Final = f"""
 FROM run WHERE ({CAUSES["queue"]}) AND state = 'COMPLETED' AND elapsed >= 0 AND req_limit > 0 AND NOT {CARRIED_ON}

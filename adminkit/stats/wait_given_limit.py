@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import Filter, LeftOut, clusters, snapshot, span
 from adminkit.stats.wait import Waits, buckets, limit_bucket, size_bucket, started, waits_of
+from adminkit.trace.run_view import GPUS_OR_CPUS
 from adminkit.trace.wait_sql import CAUSES, LIMITS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _STEPS: Final = 500
 #: The size is the GPUs or, below 0, the CPUs of a job without.
 _JOBS: Final = f"""
 SELECT cluster, queue, {CAUSES["queue"]}, eligible_time, max(wait, 0), coalesce(req_limit, 0),
-    CASE WHEN size_gpus > 0 THEN size_gpus ELSE -coalesce(size_cpus, size_nodes, 0) END
+    {GPUS_OR_CPUS}
 FROM run WHERE """
 
 

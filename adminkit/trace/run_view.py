@@ -43,6 +43,18 @@ def _of_words(column: str) -> str:
 #: GPU equivalents: whole ones and what the parts make; NULL where either is unknown.
 SIZE_GPUS: Final = f"""CASE WHEN ({_PARTS}) IS NOT NULL THEN {GPUS} + {_of_words("equivalents")}
         WHEN {GPUS} = 0 THEN CASE WHEN NOT {_UNTRACKED} THEN 0 END ELSE {GPUS} END"""
+#: SQL over the view: the GPUs of a run, a part of one as a whole one, or, below 0, the CPUs of a run without.
+GPUS_OR_CPUS: Final = """CASE WHEN size_gpus > 0
+        THEN CAST(size_gpus AS INTEGER) + (CAST(size_gpus AS INTEGER) < size_gpus)
+        ELSE -coalesce(size_cpus, size_nodes, 0) END"""
+#: SQL over the view: GPUs, where all of them are whole or there are none: of its node a part of a GPU tells little.
+WHOLE_OR_NONE: Final = "CASE WHEN gpu_kind = 'whole' OR size_gpus = 0 THEN size_gpus END"
+#: SQL over the view: what was asked for in GPU equivalents, where that is known, else what was allocated.
+ASKED_GPUS: Final = """CASE WHEN req_gpu_parts IS NOT NULL
+        THEN req_gpus + (
+            SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = run.cluster AND w.words = req_gpu_parts)
+        WHEN req_gpus > 0 OR req_gpus = 0 AND gpu_parts IS NULL AND size_gpus IS NOT NULL THEN req_gpus
+        ELSE size_gpus END"""
 _KIND: Final = f"""CASE WHEN ({_PARTS}) IS NULL THEN CASE WHEN {GPUS} > 0 THEN 'whole' END
         WHEN {GPUS} > 0 THEN 'mixed' ELSE {_of_words("kind")} END"""
 #: SQL: the run started. Trap: of a job that was cancelled while it waited sacct has a start, the moment of its end, and

@@ -20,6 +20,7 @@ from adminkit.doctor import sees
 from adminkit.doctor.check import Check
 from adminkit.doctor.examine import examine, lacking
 from adminkit.installed import helper_path
+from adminkit.slurm import show_config
 from adminkit.trace import connect, location
 from adminkit.trace.permissions import sidecars
 from tests.support.fakes import DATA, Programs, Pyslurm
@@ -52,6 +53,36 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
     return tmp_path / "folder" / "trace.db"
+
+
+@pytest.mark.parametrize(
+    ("tres", "lacks", "why"),
+    [
+        ("cpu,mem,gres/gpu", "", "the total"),
+        ("cpu,mem", "gres/gpu", "nothing of GPUs"),
+        ("cpu,mem,gres/gpu:a100", "", "all types"),
+        ("cpu,mem,gres/gpu:v100", "gres/gpu", "another type"),
+        (None, "", "it is not shown"),
+    ],
+)
+def test_gpus_that_accounting_does_not_track_are_named(
+    host: Programs, trace: Path, tres: str | None, lacks: str, why: str
+) -> None:
+    config = f"AccountingStorageTRES = {tres}" if tres else "ClusterName = alpha"
+    host.add(
+        "scontrol",
+        f"""case "$*" in *config*) echo "{config}"; echo "SLURM_VERSION = 24.11.5"; echo "ClusterName = alpha";;
+        *node*) echo "NodeName=n1 Gres=gpu:a100:4 State=IDLE Partitions=gq";;
+        *) cat {DATA}/scontrol-partitions.txt;; esac""",
+    )
+    show_config.forget()
+    found = [check for check in examine(trace)[1] if check.name == "gpus"]
+    if tres is None:
+        assert found == [], why
+    elif lacks:
+        assert found[0].status == "warn" and f"AccountingStorageTRES lacks {lacks}:" in found[0].found, why
+    else:
+        assert found[0].status == "ok", why
 
 
 def look(trace: Path, name: str) -> Check:

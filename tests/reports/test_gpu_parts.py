@@ -1,0 +1,101 @@
+"""What reports, charges and DataFrames say where runs have parts of GPUs, or GPUs that accounting did not track."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import adminkit
+from adminkit.cli.main import main
+from adminkit.economy.charges import _gpus
+from adminkit.ingest.files import Import, import_file
+from adminkit.slurm.site import Site, SiteNode, SiteQueue
+from adminkit.stats.charged_jobs import whole_jobs
+from adminkit.trace.connect import reader
+
+NOW = 1_700_000_000
+HEAD = (
+    "JobID|JobIDRaw|Cluster|User|Partition|Submit|Eligible|Start|End|Elapsed|State|Timelimit|NNodes|NCPUS|AllocTRES\n"
+)
+ROW = "{0}|{0}|oak|fay|{1}|{2}|{2}|{2}|{3}|01:00:00|COMPLETED|02:00:00|1|4|cpu=4,mem=4G,node=1{4}\n"
+#: One hour each: 2 + 3/7 + 4/8 + 1/2 GPUs, none, unknown twice.
+TEXTS = [
+    ",gres/gpu=2", ",gres/gpu:a100_3g.20gb=1", ",gres/shard=4", ",gres/mps=50", "", ",gres/gpu=x",
+    ",gres/gpu:2g.48gb=1",
+]  # fmt: skip
+HOURS = 2 + 3 / 7 + 0.5 + 0.5
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    nodes = (SiteNode("g1", 64, 1 << 36, {"a100": 2}, queues=frozenset({"gq"}), gpu_shares={"shard": 16}),)
+    return made(tmp_path, Site("oak", (SiteQueue("gq"),), nodes=nodes), TEXTS)
+
+
+def made(folder: Path, site: Site, texts: list[str]) -> Path:
+    rows = [ROW.format(n, "gq", NOW + n * 7200, NOW + n * 7200 + 3600, text) for n, text in enumerate(texts, start=1)]
+    (folder / "sacct.txt").write_text(HEAD + "".join(rows))
+    import_file(Import(folder / "sacct.txt", folder / "trace.db", cluster="oak", site=site), NOW)
+    return folder / "trace.db"
+
+
+def told(db: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["report", *words, "--db", str(db)]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("report", ["users", "states", "utilization"])
+def test_gpu_hours_are_of_equivalents(db: Path, report: str) -> None:
+    frame = adminkit.open(db).report(report, totals=True)
+    assert frame["gpu_hours"].iloc[-1] == pytest.approx(HOURS)
+
+
+def test_parallelism_keeps_kinds_apart_and_says_what_is_unknown(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = adminkit.open(db).report("parallelism")
+    kinds = frame[frame["part"] == "kind"]
+    assert dict(zip(kinds["value"], kinds["jobs"], strict=True)) == {"whole": 1, "slice": 2, "shard": 1, "mps": 1}
+    classes = frame[frame["part"] == "class"]
+    found = dict(zip(classes["value"], classes["jobs"], strict=True))
+    assert found == {"cpu": 1, "single-gpu": 3, "multi-gpu": 1, "multi-node": 0, "unknown": 2}
+    text = told(db, capsys, "parallelism")
+    assert "unknown of 1 run with parts of a GPU of unknown size" in text
+    assert "unknown of 1 run whose accounting has a word of GPUs that cannot be read" in text
+
+
+def test_a_report_says_that_accounting_did_not_track_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = (SiteNode("g1", 64, 1 << 36, {"a100": 2}, queues=frozenset({"gq"})),)
+    db = made(tmp_path, Site("oak", (SiteQueue("gq"),), nodes=nodes), [""] * 3)
+    text = told(db, capsys, "users")
+    assert "unknown of 3 runs that name none, in queues with GPUs, as accounting did not track GPUs then" in text
+
+
+def test_every_report_takes_parts_of_gpus(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("accuracy", "wait", "energy", "efficiency", "waste", "frameworks", "restarts", "arrivals"):
+        told(db, capsys, name)
+    told(db, capsys, "wait", "--limit", "2h", "--gpus", "1")
+
+
+def test_rollups_are_not_read_where_gpus_are_cut(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = told(db, capsys, "users")
+    assert main(["trace", "rollups", "--rebuild", "--db", str(db)]) == 0
+    capsys.readouterr()
+    assert told(db, capsys, "users") == before
+
+
+def test_a_frame_of_runs_has_parts_of_gpus_and_whole_ones_are_counts(db: Path, tmp_path: Path) -> None:
+    jobs = adminkit.open(db).jobs()
+    assert str(jobs["size_gpus"].dtype) == "Float64" and str(jobs["gpus"].dtype) == "Int64"
+    assert jobs["size_gpus"].sum() == pytest.approx(HOURS)
+    (tmp_path / "whole").mkdir()
+    whole = made(tmp_path / "whole", Site("oak", ()), TEXTS[:1])
+    assert str(adminkit.open(whole).jobs()["size_gpus"].dtype) == "Int64"
+
+
+def test_charges_count_parts_of_gpus_exactly(db: Path) -> None:
+    with reader(db) as trace:
+        pieces = [job.last for job in whole_jobs(trace, (), 0)]
+    found = [_gpus(piece) for piece in pieces]
+    assert found == [2, Fraction(3, 7), Fraction(1, 2), Fraction(1, 2), 0, None, None]
+    assert [piece.gpu_parts for piece in pieces][1:3] == ["slice:a100_3g.20gb=1", "shard=4"]
