@@ -21,6 +21,7 @@ from annotated_types import Ge, Gt, Le, Lt, Predicate
 
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import is_there
+from adminkit.gres import GpuSettings
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 _READABLE: Final = "make it readable, or name another with ADMINKIT_CONFIG"
@@ -170,31 +171,6 @@ class Energy:
     price: Annotated[float, Ge(0)] | None = None  # of a kWh, in whatever currency
 
 
-def is_share(word: str) -> bool:
-    """Whether `word` says what part of a GPU something is: a100_3g.20gb=0.5, shard=0.25."""
-    name, _, share = word.partition("=")
-    try:
-        return bool(name.strip()) and 0 < float(share) <= 1
-    except ValueError:
-        return False
-
-
-#: What part of a GPU a word of GRES is.
-Share = Annotated[str, Predicate(is_share)]
-
-
-@dataclass(frozen=True, slots=True)
-class Gpus:
-    """What cannot be told from accounting and the nodes."""
-
-    shares: tuple[Share, ...] = ()  # of a GPU, by type of slice, profile, shard, shard:TYPE, mps or mps:TYPE
-    tracked: bool | None = None  # whether accounting names GPUs; None: judged by the runs and slurm.conf
-
-    def given(self) -> dict[str, float]:
-        """`shares` by word."""
-        return {name.strip(): float(share) for name, _, share in (one.partition("=") for one in self.shares)}
-
-
 @dataclass(frozen=True, slots=True)
 class Elastic:
     """Jobs that go on with another number of GPUs. Seconds."""
@@ -220,7 +196,7 @@ class Config:
     policy: Policy = field(default_factory=Policy)
     feedback: Feedback = field(default_factory=Feedback)
     energy: Energy = field(default_factory=Energy)
-    gpus: Gpus = field(default_factory=Gpus)
+    gpus: GpuSettings = field(default_factory=GpuSettings)
     elastic: Elastic = field(default_factory=Elastic)
     file: Path | None = field(default=None, compare=False)
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Annotated, Final
+
+from annotated_types import Predicate
 
 #: What Slurm calls a GPU of no type.
 UNTYPED: Final = "gpu"
@@ -92,6 +94,31 @@ class Shares:
     shards: Mapping[str, float] = field(default_factory=dict)  # of one GPU of a type; UNTYPED: of every GPU
     mps: Mapping[str, float] = field(default_factory=dict)  # the same; Slurm's own 100 where it is not given
     given: Mapping[str, float] = field(default_factory=dict)  # a slice's type, its profile, shard, shard:TYPE
+
+
+def is_share(word: str) -> bool:
+    """Whether `word` says what part of a GPU something is: a100_3g.20gb=0.5, shard=0.25."""
+    name, _, share = word.partition("=")
+    try:
+        return bool(name.strip()) and 0 < float(share) <= 1
+    except ValueError:
+        return False
+
+
+#: What part of a GPU a word of GRES is.
+Share = Annotated[str, Predicate(is_share)]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSettings:
+    """What cannot be told from accounting and the nodes: a section of the config."""
+
+    shares: tuple[Share, ...] = ()  # of a GPU, by type of slice, profile, shard, shard:TYPE, mps or mps:TYPE
+    tracked: bool | None = None  # whether accounting names GPUs; None: judged by the runs and slurm.conf
+
+    def given(self) -> dict[str, float]:
+        """`shares` by word."""
+        return {name.strip(): float(share) for name, _, share in (one.partition("=") for one in self.shares)}
 
 
 def parse_tres(text: str) -> Gpus | None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, Final, TypeVar, cast
 
 from adminkit import actions
-from adminkit.config import Gpus
 from adminkit.errors import TooManyRejected, UsageError
+from adminkit.gres import GpuSettings
 from adminkit.ingest.gpus import refresh
 from adminkit.ingest.helper import Counts, OtherColumns, RunTwice, Statement, ingest, is_plain, open_source
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
@@ -59,7 +59,7 @@ class Import:
     site: Site | None = None  # the cluster's queues and nodes
     site_since: int = 0  # from when on, epoch seconds
     map: TableMap | None = None
-    gpus: Gpus = field(default_factory=Gpus)
+    gpus: GpuSettings = field(default_factory=GpuSettings)
 
     @property
     def source(self) -> str:

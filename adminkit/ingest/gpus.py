@@ -10,8 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from adminkit.config import Gpus
-from adminkit.gres import UNREADABLE, UNTYPED, Shares, equivalents, kind, parse_words
+from adminkit.gres import UNREADABLE, UNTYPED, GpuSettings, Shares, equivalents, kind, parse_words
 from adminkit.trace import gpu_words
 from adminkit.trace.gpu_words import Node, Queue, Untracked, Words
 from adminkit.trace.windows import fact, set_fact
@@ -32,7 +31,7 @@ class Look(NamedTuple):
     names: list[str]
 
 
-def refresh(db: sqlite3.Connection, settings: Gpus) -> None:
+def refresh(db: sqlite3.Connection, settings: GpuSettings) -> None:
     """Make the tables that the view `run` looks up. The caller holds a transaction."""
     words: list[Words] = []
     untracked: list[Untracked] = []
@@ -63,7 +62,7 @@ def tracked(db: sqlite3.Connection, cluster: str) -> list[Look]:
     return [Look(*one) for one in json.loads(known[0])] if known else []
 
 
-def shares_of(nodes: Sequence[Node], settings: Gpus) -> Shares:
+def shares_of(nodes: Sequence[Node], settings: GpuSettings) -> Shares:
     """How many shards and how much MPS a GPU has, where all nodes agree: by type, and UNTYPED for those of no type."""
     found: dict[str, dict[str, set[float]]] = {"shard": {}, "mps": {}}
     for node in nodes:
@@ -99,7 +98,7 @@ def _counts(text: str) -> Iterator[tuple[str, int]]:
         yield name, int(count)
 
 
-def _untracked(db: sqlite3.Connection, cluster: str, nodes: Sequence[Node], settings: Gpus) -> list[Untracked]:
+def _untracked(db: sqlite3.Connection, cluster: str, nodes: Sequence[Node], settings: GpuSettings) -> list[Untracked]:
     """The times in which the queues with GPUs had runs of unknown GPUs."""
     with_gpus = [node for node in nodes if node.gpus]
     if not with_gpus or settings.tracked:

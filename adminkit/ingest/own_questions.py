@@ -9,8 +9,8 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import Final, Literal
 
-from adminkit.config import Gpus
 from adminkit.errors import AdminkitError
+from adminkit.gres import GpuSettings
 from adminkit.ingest.answer import take_in
 from adminkit.ingest.gpus import refresh
 from adminkit.ingest.own_runs import DAYS_FACT, QUEUES_FACT
@@ -73,7 +73,7 @@ def refreshed(work: Work, held: bytes | None, cluster: str, missing: Missing) ->
             if work.queues and windows.fact(db, cluster, QUEUES_FACT) is None:
                 _note_queues(work, db, cluster)
             with transaction(db):
-                refresh(db, Gpus())
+                refresh(db, GpuSettings())
             dropped = private_copy.trim(db, cluster, MOST_RUNS)
             if dropped is not None:
                 work.talk(

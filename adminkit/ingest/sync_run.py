@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from sqlite3 import Connection
 
-from adminkit.config import Gpus
+from adminkit.gres import GpuSettings
 from adminkit.ingest.helper import Counts
 from adminkit.ingest.sources.base import Source
 from adminkit.ingest.windows import HOUR
@@ -30,7 +30,7 @@ class Options:
     steps_pause: float = 0.5
     timeout: float = 300.0
     acts: Path | None = None  # this host's log of actions, if there is one
-    gpus: Gpus = field(default_factory=Gpus)
+    gpus: GpuSettings = field(default_factory=GpuSettings)
     record: str = "admin_comment"  # the field with the policy's record, as policy.toml names it
 
 

@@ -226,6 +226,12 @@ def test_a_truncated_gzip_is_said_and_leaves_the_trace_as_it_was(db: Path, text:
     assert jobs(db) == before
 
 
+#: Those of the table job.
+INDEXES = (
+    "job_array job_db_index job_demo job_end job_gpu_parts job_key job_open job_req_gpu_parts job_requeued"
+).split()
+
+
 def indexes(db: Path) -> list[str]:
     with closing(sqlite3.connect(db)) as trace:
         found = trace.execute("SELECT name FROM sqlite_schema WHERE tbl_name = 'job' AND type = 'index' ORDER BY 1")
@@ -242,7 +248,7 @@ def test_a_run_that_comes_twice_in_a_first_import_is_one_row_with_its_last_word(
     said = run(db, path if way == "file" else "-", "--max-rejected", "1", stdin=path.read_bytes()).stdout
     assert said == b"read 6, new 3, changed 1, unchanged 1, rejected 1\n"
     assert jobs(db, "job_id_raw, state, end_time") == [(job, "COMPLETED", 1700003610) for job in (1, 2, 3)]
-    assert indexes(db) == ["job_array", "job_db_index", "job_demo", "job_end", "job_key", "job_open", "job_requeued"]
+    assert indexes(db) == INDEXES
 
 
 def test_what_a_first_import_stored_is_known_again_by_its_text(db: Path, text: Path) -> None:
@@ -262,7 +268,7 @@ def test_many_rows_into_a_small_trace_leave_every_index_in_place(db: Path, text:
     path = tmp_path / "many.txt"
     path.write_text("\n".join([HEADER, *(line(job, JobName=f"n{job}") for job in range(1, 15_001))]) + "\n")
     assert run(db, path).stdout == b"read 15000, new 14995, changed 5, unchanged 0, rejected 0\n"
-    assert indexes(db) == ["job_array", "job_db_index", "job_demo", "job_end", "job_key", "job_open", "job_requeued"]
+    assert indexes(db) == INDEXES
     with closing(sqlite3.connect(db)) as trace:
         assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adminkit.config import Gpus
+from adminkit.gres import GpuSettings
 from adminkit.ingest.files import Import, import_file
 from adminkit.ingest.gpus import note_tracked, refresh
 from adminkit.slurm.site import Site, SiteNode, SiteQueue
@@ -20,7 +20,11 @@ ROW = "{0}|{0}|{1}|{1}|{2}|01:00:00|COMPLETED|{3}|{4}"
 
 
 def load(
-    folder: Path, columns: str, rows: list[tuple[int, str, int, str]], nodes: list[SiteNode], gpus: Gpus | None = None
+    folder: Path,
+    columns: str,
+    rows: list[tuple[int, str, int, str]],
+    nodes: list[SiteNode],
+    gpus: GpuSettings | None = None,
 ) -> Path:
     """A trace of runs: a start, a queue, nodes, and the columns' text."""
     lines = [f"{HEAD}|{columns}"]
@@ -31,7 +35,7 @@ def load(
     queues = sorted({queue for node in nodes for queue in node.queues})
     site = Site("oak", tuple(SiteQueue(queue) for queue in queues), nodes=tuple(nodes)) if nodes else None
     db = folder / "trace.db"
-    import_file(Import(source, db, cluster="oak", site=site, gpus=gpus or Gpus()), NOW)
+    import_file(Import(source, db, cluster="oak", site=site, gpus=gpus or GpuSettings()), NOW)
     return db
 
 
@@ -79,16 +83,27 @@ NONE = "cpu=1"
 @pytest.mark.parametrize(
     ("text", "nodes", "gpus", "expected", "why"),
     [
-        ("cpu=1,gres/shard=2", NODES, Gpus(), (0.5, "single-gpu"), "four shards make a GPU on each node"),
-        ("cpu=1,gres/shard=8", NODES, Gpus(), (2.0, "multi-gpu"), "and eight two"),
-        ("cpu=1,gres/shard=2", OTHERS, Gpus(), (None, None), "nodes differ"),
-        ("cpu=1,gres/shard=2", OTHERS, Gpus(("shard=0.25",)), (0.5, "single-gpu"), "and the config says"),
-        ("cpu=1,gres/shard=2", [], Gpus(), (None, None), "no node is known"),
-        ("cpu=1,gres/gpu:a100_3g.20gb=1", [], Gpus(("3g.20gb=0.5",)), (0.5, "single-gpu"), "a profile of the config's"),
+        ("cpu=1,gres/shard=2", NODES, GpuSettings(), (0.5, "single-gpu"), "four shards make a GPU on each node"),
+        ("cpu=1,gres/shard=8", NODES, GpuSettings(), (2.0, "multi-gpu"), "and eight two"),
+        ("cpu=1,gres/shard=2", OTHERS, GpuSettings(), (None, None), "nodes differ"),
+        ("cpu=1,gres/shard=2", OTHERS, GpuSettings(("shard=0.25",)), (0.5, "single-gpu"), "and the config says"),
+        ("cpu=1,gres/shard=2", [], GpuSettings(), (None, None), "no node is known"),
+        (
+            "cpu=1,gres/gpu:a100_3g.20gb=1",
+            [],
+            GpuSettings(("3g.20gb=0.5",)),
+            (0.5, "single-gpu"),
+            "a profile of the config's",
+        ),
     ],
 )
 def test_shards_are_parts_of_a_gpu_where_the_site_says_which(
-    tmp_path: Path, text: str, nodes: list[SiteNode], gpus: Gpus, expected: tuple[float | None, str | None], why: str
+    tmp_path: Path,
+    text: str,
+    nodes: list[SiteNode],
+    gpus: GpuSettings,
+    expected: tuple[float | None, str | None],
+    why: str,
 ) -> None:
     db = load(tmp_path, "AllocTRES", [(NOW, "gq", 1, text), (NOW, "gq", 1, FULL)], nodes, gpus)
     assert runs(db)[0] == expected, why
@@ -102,19 +117,24 @@ def some(text: str, *starts: int, queue: str = "gq") -> list[tuple[int, str, int
 @pytest.mark.parametrize(
     ("rows", "gpus", "expected", "why"),
     [
-        (some(NONE, 0), Gpus(), [None], "a queue of GPUs, and no run names any"),
-        (some(NONE, 0, queue="cq"), Gpus(), [0], "its nodes have none"),
-        (some(NONE, 0, queue="old"), Gpus(), [None], "a queue that no node has now"),
-        (some(NONE, 0, queue="cq,gq"), Gpus(), [None], "it might have been the one"),
-        (some(NONE, 0), Gpus(tracked=True), [0], "the config says that accounting has them"),
-        (some(NONE, 0) + some(FULL, 1), Gpus(), [0, 1], "one run without may be chance"),
-        (some(NONE, *range(20)) + some(FULL, *range(30, 60)), Gpus(), [None] * 20 + [1] * 30, "twenty in a row not"),
-        (some(NONE, 0) + some(FULL, 1), Gpus(tracked=False), [None, 1], "the config says that it had not"),
-        (some(FULL, *range(9)) + some(NONE, 10), Gpus(), [1] * 9 + [0], "after the first it is tracked"),
+        (some(NONE, 0), GpuSettings(), [None], "a queue of GPUs, and no run names any"),
+        (some(NONE, 0, queue="cq"), GpuSettings(), [0], "its nodes have none"),
+        (some(NONE, 0, queue="old"), GpuSettings(), [None], "a queue that no node has now"),
+        (some(NONE, 0, queue="cq,gq"), GpuSettings(), [None], "it might have been the one"),
+        (some(NONE, 0), GpuSettings(tracked=True), [0], "the config says that accounting has them"),
+        (some(NONE, 0) + some(FULL, 1), GpuSettings(), [0, 1], "one run without may be chance"),
+        (
+            some(NONE, *range(20)) + some(FULL, *range(30, 60)),
+            GpuSettings(),
+            [None] * 20 + [1] * 30,
+            "twenty in a row not",
+        ),
+        (some(NONE, 0) + some(FULL, 1), GpuSettings(tracked=False), [None, 1], "the config says that it had not"),
+        (some(FULL, *range(9)) + some(NONE, 10), GpuSettings(), [1] * 9 + [0], "after the first it is tracked"),
     ],
 )
 def test_gpus_that_accounting_does_not_track_are_unknown(
-    tmp_path: Path, rows: list[tuple[int, str, int, str]], gpus: Gpus, expected: list[int | None], why: str
+    tmp_path: Path, rows: list[tuple[int, str, int, str]], gpus: GpuSettings, expected: list[int | None], why: str
 ) -> None:
     assert [size for size, _ in runs(load(tmp_path, "AllocTRES", rows, NODES, gpus))] == expected, why
 
@@ -124,7 +144,7 @@ def looked_at(db: Path, *looks: tuple[int, str]) -> list[Any]:
     with closing(sqlite3.connect(db)) as trace, trace:
         for at, tres in looks:
             note_tracked(trace, "oak", f"cpu,mem,energy,node,billing,fs/disk,vmem,pages{tres}", NOW + at)
-        refresh(trace, Gpus())
+        refresh(trace, GpuSettings())
     return [size for size, _ in runs(db)]
 
 
