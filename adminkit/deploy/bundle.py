@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from adminkit.config import Gpus
 from adminkit.deploy import power_budget
 from adminkit.deploy.files import (
     SUBFOLDER,
@@ -24,6 +23,7 @@ from adminkit.deploy.files import (
 from adminkit.deploy.program import ENTRY, shipped
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
+from adminkit.gres import GpuSettings
 from adminkit.owner import as_owner, of_somebody_else
 from adminkit.policy import user_limits
 from adminkit.policy.compile import policy_table, policy_text
@@ -59,7 +59,7 @@ def tables_only(tables: Mapping[str, str], notes: tuple[str, ...] = ()) -> Bundl
     return Bundle(tables, shipped(), program_in_place=True, notes=notes)
 
 
-def compile_bundle(path: Path, controller: Controller, made_at: int, gpus: Gpus | None = None) -> Bundle:
+def compile_bundle(path: Path, controller: Controller, made_at: int, gpus: GpuSettings | None = None) -> Bundle:
     """The policy in this file, for the running cluster. AdminkitError for what is wrong with it.
 
     `gpus`: what the config says of parts of GPUs. The file is read once: what its users and queues were looked up for

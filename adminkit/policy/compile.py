@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
-from adminkit import config
+from adminkit.gres import GpuSettings
 from adminkit.lua import literal
 from adminkit.policy.gpu_parts import node_facts, shares_of_site, shares_table
 from adminkit.policy.kinds import CONDITIONS
@@ -39,14 +39,14 @@ def policy_table(
     *,
     with_power: bool = True,
     each_node: bool = False,
-    gpus: config.Gpus | None = None,
+    gpus: GpuSettings | None = None,
 ) -> Table:
     """The table. A user whom the site does not know is exempt from nothing. Days are of `tz`; None: the host's.
 
     `with_power`: whether a power budget is in it, where there is one; `each_node`: Slurm takes its watts on each node.
     `gpus`: what the config says of parts of GPUs.
     """
-    shares = shares_of_site(site.nodes, gpus or config.Gpus())
+    shares = shares_of_site(site.nodes, gpus or GpuSettings())
     named = {site.uids[user] for user in policy.exempt.users if user in site.uids}
     table: Table = {
         "format": FORMAT,

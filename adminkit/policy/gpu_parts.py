@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from adminkit import config
-from adminkit.gres import UNTYPED, Gpus, Shares, equivalents, is_slice
+from adminkit.gres import UNTYPED, Gpus, GpuSettings, Shares, equivalents, is_slice
 from adminkit.ingest.gpus import shares_of
 from adminkit.slurm.site import SiteNode
 from adminkit.trace import gpu_words
@@ -83,7 +82,7 @@ def _held(mps: Mapping[str, int], shares: Shares) -> int:
     )
 
 
-def shares_of_site(nodes: Iterable[SiteNode], settings: config.Gpus) -> Shares:
+def shares_of_site(nodes: Iterable[SiteNode], settings: GpuSettings) -> Shares:
     """How many shards and how much MPS a GPU has on these nodes, as the trace has it, and what the config gives."""
     return shares_of([gpu_words.Node(*node_row(one), one.queues) for one in nodes], settings)
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from adminkit.config import Gpus
 from adminkit.errors import UsageError
-from adminkit.gres import UNTYPED, Shares
+from adminkit.gres import UNTYPED, GpuSettings, Shares
 from adminkit.policy.compile import policy_table
 from adminkit.policy.request import Typed, typed_request
 from adminkit.slurm.site import Site, SiteNode, SiteQueue
@@ -31,7 +30,7 @@ def test_a_node_of_slices_has_fewer_gpus_than_slurm_counts() -> None:
 
 
 def test_what_the_config_says_of_a_word_reaches_the_table() -> None:
-    table = policy_table(policy("version = 1"), SITE, 1, gpus=Gpus(("2g.48gb=0.5",)))
+    table = policy_table(policy("version = 1"), SITE, 1, gpus=GpuSettings(("2g.48gb=0.5",)))
     assert table["gpu_shares"] == {"given": {"2g.48gb": 0.5}}
     assert table["queues"]["odd"]["node_gpu_size"] == 2
     assert "gpu_shares" not in policy_table(policy("version = 1"), SITE, 1)
