@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from adminkit.ingest.sources.gpu_values import filled, gpus_of
 from adminkit.ingest.spec import Column, parameters
 from adminkit.slurm.release import OLDEST, Release
 from adminkit.trace import comment_words
@@ -162,7 +163,7 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
 
     def first(*candidates: str) -> str | None:
         """The first of these that is known; a candidate names a place, or is an expression around {places}."""
-        found = [sql for text in candidates if (sql := _filled(text, place)) is not None]
+        found = [sql for text in candidates if (sql := filled(text, place)) is not None]
         if not found:
             return None
         return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
@@ -204,11 +205,11 @@ def job_values(columns: list[Column], cluster: str, recorded_in: str = "admin_co
         "limit_kind": first(_known("TimelimitRaw.kind", "Timelimit" in place), "Timelimit.kind"),
         "req_nodes": first("ReqNodes", "ReqTRES.nodes"),
         "req_cpus": first("ReqCPUS", "ReqTRES.cpus"),
-        **_gpus(place, "Req", "req_gpus", "req_gpu_parts"),
+        **gpus_of(place, "Req", "req_gpus", "req_gpu_parts"),
         "req_mem": first("ReqTRES.mem", _req_mem(place)),
         "nodes": first("AllocTRES.nodes", *(_RAN.format(f) for f in ("AllocNodes", "NNodes"))),
         "cpus": first("AllocTRES.cpus", *(_RAN.format(f) for f in ("AllocCPUS", "NCPUS"))),
-        **_gpus(place, "Alloc", "gpus", "gpu_parts"),
+        **gpus_of(place, "Alloc", "gpus", "gpu_parts"),
         "gpu_type": first("AllocTRES.gpu_type", "AllocGRES.gpu_type"),
         "mem": first("AllocTRES.mem"),
         "node_list": first("NodeList"),
@@ -238,7 +239,7 @@ def step_values(columns: list[Column], cluster: str) -> dict[str, str]:
     place = parameters(columns)
 
     def first(*candidates: str) -> str | None:
-        found = [sql for text in candidates if (sql := _filled(text, place)) is not None]
+        found = [sql for text in candidates if (sql := filled(text, place)) is not None]
         return f"coalesce({', '.join(found)}, NULL)" if found else None
 
     values = {
@@ -289,55 +290,6 @@ _TWO_CPU_TIMES: Final = "CASE WHEN {UserCPU} + {SystemCPU} <> 0 THEN {UserCPU} +
 _RAN: Final = (
     "CASE WHEN {{Start}} IS NOT NULL AND {{End}} IS NOT {{Start}} THEN CASE WHEN {{{0}}} <> 0 THEN {{{0}}} END END"
 )
-
-
-def _filled(text: str, place: dict[str, str]) -> str | None:
-    """`text` with its places put in; None when one of them is not among the columns."""
-    if not text:
-        return None
-    if "{" not in text:
-        return place.get(text, text if text.startswith("?") else None)
-    names = [part.split("}")[0] for part in text.split("{")[1:]]
-    if any(name not in place for name in names):
-        return None
-    for name in names:
-        text = text.replace("{" + name + "}", place[name])
-    return text
-
-
-#: GRES are of each node, or of the job. Of tasks and sockets sacct does not tell the number.
-_GRES: Final = (
-    "CASE {{{0}.per}} WHEN 'job' THEN {{{0}}} WHEN 'node' THEN {{{0}}} * {1} ELSE CASE {{{0}}} WHEN 0 THEN 0 END END",
-    "CASE WHEN {{{0}.per}} IN ('task', 'socket')"
-    " THEN CASE WHEN {{{0}}} > 0 OR {{{0}.gpu_parts}} IS NOT NULL THEN '?' END"
-    " WHEN {{{0}.gpu_parts}} <> '?' AND {{{0}.per}} = 'node' AND {1} > 1 THEN {1} || '*' || {{{0}.gpu_parts}}"
-    " ELSE {{{0}.gpu_parts}} END",
-)
-
-
-def _gpus(place: dict[str, str], which: str, gpus: str, parts: str) -> dict[str, str | None]:
-    """Whole GPUs and what is not whole. Trap: TRES name GPUs only where AccountingStorageTRES does, GRES always."""
-    nodes = "coalesce({NNodes}, 1)" if "NNodes" in place else "1"
-    tres = [_filled(f"{which}TRES.{name}", place) for name in ("gpus", "gpu_parts")]
-    gres = [_filled(text.format(f"{which}GRES", nodes), place) for text in _GRES]
-    asked = [_filled(text.format("ReqGRES", nodes), place) for text in _GRES]
-    if tres[0] is None:
-        return {gpus: gres[0], parts: gres[1]}
-    if gres[0] is None:
-        # What was asked for, and TRES do not name, is not tracked: it is unknown what there was.
-        named = (
-            f"WHEN {tres[0]} = 0 AND {tres[1]} IS NULL AND coalesce({asked[0]} > 0, {asked[1]} IS NOT NULL) THEN NULL"
-        )
-        return {gpus: f"CASE {named} ELSE {tres[0]} END" if asked[0] else tres[0], parts: tres[1]}
-    # Trap: of a text whose headers differ any of these columns may lack.
-    named = f"CASE WHEN {tres[0]} > 0 OR {tres[1]} IS NOT NULL"
-    held = f"WHEN ({gres[0]}) IS NOT NULL OR ({gres[1]}) IS NOT NULL"
-    if asked[0] is None or which == "Req":
-        return {gpus: f"{named} THEN {tres[0]} {held} THEN {gres[0]} ELSE {tres[0]} END",
-                parts: f"{named} THEN {tres[1]} {held} THEN {gres[1]} ELSE {tres[1]} END"}  # fmt: skip
-    wanted = f"WHEN coalesce(({asked[0]}) > 0, ({asked[1]}) IS NOT NULL) THEN NULL"
-    return {gpus: f"{named} THEN {tres[0]} {held} THEN {gres[0]} {wanted} ELSE {tres[0]} END",
-            parts: f"{named} THEN {tres[1]} {held} THEN {gres[1]} ELSE {tres[1]} END"}  # fmt: skip
 
 
 def _either(place: dict[str, str], *names: str) -> str:
