@@ -25,6 +25,8 @@ from adminkit.stats.sources import STEP_OF_RUN
 
 #: The step of processes that no step started.
 EXTERN: Final = "extern"
+#: Steps that run on the first node of their job.
+FIRST_NODE: Final = ("batch", "interactive")
 #: SQL over a row of step: the sum that Slurm made of its tasks, bytes, and a bound of it. 0 is what Slurm keeps where
 #: nothing was sampled.
 _SUM: Final = "nullif(step.mem_used, 0)"
@@ -96,10 +98,17 @@ def _known(steps: Sequence[Step], nodes: int | None, of_step: Callable[[Step], i
     found = [(one, of_step(one)) for one in steps]
     if any(used is None for one, used in found if one.step != EXTERN):
         return []
-    covered = sum(max(one.nodes or 0, 0 if (nodes or 1) > 1 else 1) for one, _ in found if one.step != EXTERN)
-    if covered < (nodes or 1):
+    if _covered([one for one in steps if one.step != EXTERN], nodes or 1) < (nodes or 1):
         return []
     return [(one, used) for one, used in found if used is not None]
+
+
+def _covered(steps: Sequence[Step], nodes: int) -> int:
+    """The nodes of a run that its steps may have seen. The batch and the interactive step are on the first one, where
+    others may be as well."""
+    least = 0 if nodes > 1 else 1
+    other = sum(max(one.nodes or 0, least) for one in steps if one.step not in FIRST_NODE)
+    return max(other, int(any(one.step in FIRST_NODE for one in steps)))
 
 
 def _most_at_one_time(known: Iterable[tuple[Step, int]]) -> int | None:

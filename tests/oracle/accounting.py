@@ -147,7 +147,8 @@ def _rows(run: Run, form: Callable[[int], str]) -> Iterator[dict[str, str]]:
         yield {
             **{name: row[name] for name in ("Cluster", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NCPUS")},
             "JobID": f"{row['JobID']}.{step.name}", "JobIDRaw": f"{run.job}.{step.name}", "State": "COMPLETED",
-            "AllocTRES": tres, "JobName": step.name, **step.text,
+            "AllocTRES": tres.replace(f"node={run.nodes}", f"node={step.text.get('NNodes', run.nodes)}"),
+            "JobName": step.name, **step.text,
         }  # fmt: skip
 
 
@@ -201,10 +202,13 @@ def _measured(run: Run, rng: random.Random) -> Run:
     assert run.elapsed is not None
     cpu_seconds = rng.randrange(run.elapsed * run.cpus) if rng.random() < 0.8 else None
     peak = rng.randrange(GIB, 2 * GIB) >> 10 << 10  # of one task, whole KiB
-    used, batch, zero = _memory(rng.choice(("batch", "total", "one task", "not told")), peak)
+    how = rng.choice(("batch", "total", "one task", "not told"))
+    used, batch, zero = _memory(how, peak)
+    if run.nodes > 1 and how != "total":
+        used = None  # a step on one node says nothing of the others
     joules = rng.choice((None, run.elapsed * 300))
     if joules is not None:
-        for text in (batch, zero):  # each of them shows the node
+        for text in (batch, zero) if zero else (batch,):  # each of them shows the node
             text["ConsumedEnergyRaw"] = str(joules)
     steps = (Step("batch", batch), Step("extern", {"ConsumedEnergyRaw": batch.get("ConsumedEnergyRaw", "")}))
     return replace(
@@ -215,12 +219,13 @@ def _measured(run: Run, rng: random.Random) -> Run:
 def _memory(how: str, peak: int) -> tuple[int | None, dict[str, str], dict[str, str]]:
     """Bytes that the run used, and what the batch step and step 0 say of it."""
     little = 20 << 20
-    small = {"MaxRSS": f"{little >> 10}K", "NTasks": "1"}
+    one = {"NTasks": "1", "NNodes": "1"}
+    small = {"MaxRSS": f"{little >> 10}K", **one}
     told = f"{peak >> 10}K"
     if how == "batch":
-        return peak, {"MaxRSS": told, "NTasks": "1"}, {}
+        return peak, {"MaxRSS": told, **one}, {}
     if how == "one task":
-        return peak + little, small, {"MaxRSS": told, "NTasks": "1"}
+        return peak + little, small, {"MaxRSS": told, **one}
     if how == "total":
         total = {"MaxRSS": told, "NTasks": "8", "TRESUsageInTot": f"cpu=00:00:00,energy=0,mem={8 * peak >> 10}K"}
         return 8 * peak + little, small, total

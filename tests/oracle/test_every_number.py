@@ -15,8 +15,8 @@ from adminkit.cli.main import main
 from tests.oracle.accounting import CLUSTER, Run, any_accounting
 
 Row = Mapping[str, Any]
-#: Every run that ended, whatever its end and length.
-EVERY = ("--states", "all", "--min-elapsed", "-1")
+#: Every run that ended after some run time, whatever its end.
+EVERY = ("--states", "all", "--min-elapsed", "0")
 STUDY = ("COMPLETED", "TIMEOUT")
 ENDS = {
     "success": "COMPLETED", "timeout": "TIMEOUT", "failed": "FAILED", "node_failure": "NODE_FAIL",
@@ -57,7 +57,12 @@ def states(runs: list[Run]) -> Row:
 
 def wait(runs: list[Run]) -> Row:
     waits = [run.start - run.eligible for run in runs if run.start is not None and run.eligible is not None]
-    return {"jobs": len(waits), "median": round(median(waits)), "max": max(waits), "mean": round(sum(waits) / len(waits))}
+    return {
+        "jobs": len(waits),
+        "median": round(median(waits)),
+        "max": max(waits),
+        "mean": round(sum(waits) / len(waits)),
+    }
 
 
 def efficiency(runs: list[Run]) -> Row:
@@ -84,9 +89,7 @@ def restarts(runs: list[Run]) -> Row:
     pieces = [run for run in runs if run.continued or run.continues]
     put_back = [run for run in pieces if run.continued]
     jobs = {run.job for run in pieces}
-    waited = sum(
-        run.start - run.submit for run in pieces if run.continues and run.start is not None
-    )
+    waited = sum(run.start - run.submit for run in pieces if run.continues and run.start is not None)
     return {
         "jobs": len(jobs), "restarted": len(jobs), "runs": len(pieces),
         "ran_hours": sum(run.elapsed or 0 for run in pieces) / 3600, "wait_hours": waited / 3600,
@@ -115,7 +118,7 @@ def classed(run: Run) -> str | None:
 REPORTS: Mapping[str, tuple[tuple[str, ...], Callable[[Run], bool], Callable[[list[Run]], Row]]] = {
     "states": ((), lambda run: run.ended, states),
     "wait": ((), lambda run: run.start is not None and run.state != "REVOKED", wait),
-    "efficiency": (EVERY, lambda run: run.ended and not run.nonsense, efficiency),
+    "efficiency": (EVERY, lambda run: run.ended and bool(run.ran), efficiency),
     "energy": ((), lambda run: run.ended and not run.nonsense, energy),
     "restarts": ((), lambda run: run.continued or run.continues, restarts),
     "accuracy": (
@@ -134,7 +137,11 @@ def assert_right(name: str, rows: list[dict[str, Any]], known: Row) -> None:
     row = next(row for row in rows if row["queue"] == "(all)")
     for column, truth in known.items():
         found = row[column]
-        right = found is None if truth is None else found is not None and math.isclose(found, truth, rel_tol=1e-9, abs_tol=1e-9)
+        right = (
+            found is None
+            if truth is None
+            else found is not None and math.isclose(found, truth, rel_tol=1e-9, abs_tol=1e-9)
+        )
         assert right, f"report {name}: {column} is {found}, the truth {truth}"
 
 
@@ -149,8 +156,10 @@ def check(seed: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         mine = [run for run in runs if counted(run)]
         if mine:
             assert_right(name, reported(path, capsys, name, "-M", CLUSTER, *options), truth(mine))
-    ended = [run for run in runs if run.ended]
-    classes = {row["value"]: row["jobs"] for row in reported(path, capsys, "parallelism", *EVERY) if row["part"] == "class"}
+    ended = [run for run in runs if run.ended and run.ran]
+    classes = {
+        row["value"]: row["jobs"] for row in reported(path, capsys, "parallelism", *EVERY) if row["part"] == "class"
+    }
     for value in {classed(run) for run in ended}:
         assert classes.get(value) == sum(classed(run) == value for run in ended), value
 

@@ -82,6 +82,8 @@ def test_memory_is_that_of_all_tasks_at_one_time(steps: list[Step], used: int | 
         ([step(nodes=None, mem_used=GIB)], 2, None, None, "a step on nobody knows how many of the nodes"),
         ([step(tasks=1, max_rss=GIB, nodes=1), step(tasks=1, max_rss=GIB, nodes=1)], 2, 2 * GIB, 2 * GIB,
          "a step on each, or both on one"),
+        ([step(**BATCH), step(tasks=1, max_rss=GIB)], 2, None, None, "batch is on the first node, as that step may be"),
+        ([step(**BATCH), step(tasks=2, nodes=2, mem_used=GIB)], 2, GIB + GIB // 64, GIB + GIB // 64, "both are seen"),
     ],
 )  # fmt: skip
 def test_the_fullest_node_is_bounded(
