@@ -17,7 +17,7 @@ from typing import Any, Final
 from adminkit.stats.accuracy import QUANTILES, QUEUE_LIMITS, Accuracy, Curve, QueueAccuracy, Spread, Wanted
 from adminkit.stats.rollup import ACCURACY_UNIT, binned, by_bin, month_around, sums
 from adminkit.stats.select import Filter, clusters, snapshot, span
-from adminkit.stats.states import END_OF, ENDED, States, ordered
+from adminkit.stats.states import END_OF, ENDED_ONCE, ENDED_SURELY, States, ordered
 from adminkit.stats.states import Group as Ends
 from adminkit.stats.users import User, Users, window
 from adminkit.trace.rollup_row import COUNTS, DAY, EDGES, OVER, RAN
@@ -179,12 +179,16 @@ _UNKNOWN: Final = (
 
 
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States | None:
-    """stats.states.states(), without `unknown`: who cancelled, and what the study leaves out but for short runs."""
+    """stats.states.states(), without `unknown`: who cancelled, and what the study leaves out but for short runs. None
+    also where runs ended and nobody knows when.
+    """
     if short not in RAN[:-1]:
         return None
     with snapshot(db):
+        if db.execute(f"SELECT 1 FROM run WHERE {ENDED_ONCE} LIMIT 1").fetchone():
+            return None
         by = ("cluster", part, "state", "ran_upto")
-        rolled = sums(db, replace(chosen, min_elapsed=None), limits=False, by=by, first={"open": ENDED})
+        rolled = sums(db, replace(chosen, min_elapsed=None), limits=False, by=by, first={"open": ENDED_SURELY})
         if rolled is None:
             return None
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)

@@ -200,7 +200,7 @@ def _moment(rng: random.Random) -> int:
 def _measured(run: Run, rng: random.Random) -> Run:
     """The run with steps that say in some way or other what it used."""
     assert run.elapsed is not None
-    cpu_seconds = rng.randrange(run.elapsed * run.cpus) if rng.random() < 0.8 else None
+    cpu_seconds = rng.randrange(1, run.elapsed * run.cpus + 1) if rng.random() < 0.8 else None
     peak = rng.randrange(GIB, 2 * GIB) >> 10 << 10  # of one task, whole KiB
     how = rng.choice(("batch", "total", "one task", "not told"))
     used, batch, zero = _memory(how, peak)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -114,17 +116,35 @@ def classed(run: Run) -> str | None:
     return "multi-gpu" if run.gpus > 1 else "single-gpu" if run.gpus else "cpu"
 
 
-#: Report -> its options, the runs that it counts, what their truth says of some of them.
-REPORTS: Mapping[str, tuple[tuple[str, ...], Callable[[Run], bool], Callable[[list[Run]], Row]]] = {
-    "states": ((), lambda run: run.ended, states),
-    "wait": ((), lambda run: run.start is not None and run.state != "REVOKED", wait),
-    "efficiency": (EVERY, lambda run: run.ended and bool(run.ran), efficiency),
-    "energy": ((), lambda run: run.ended and not run.nonsense, energy),
-    "restarts": ((), lambda run: run.continued or run.continues, restarts),
-    "accuracy": (
-        (), lambda run: run.state in STUDY and (run.ran or 0) > 60 and not run.continues, accuracy,
-    ),
-}  # fmt: skip
+def used_hours(runs: list[Run]) -> Row:
+    return {"jobs": len(runs), "gpu_hours": hours(runs, gpus), "cpu_hours": hours(runs, cpus)}
+
+
+def submitted(runs: list[Run]) -> Row:
+    return {"submissions": len(runs), "jobs": sum(run.tasks for run in runs)}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A report, the runs that it counts, and what their truth says. `part`: what a row is about, of a Run too."""
+
+    counted: Callable[[Run], bool]
+    truth: Callable[[list[Run]], Row]
+    options: tuple[str, ...] = ()
+    part: str = "queue"
+
+
+REPORTS: Mapping[str, Asked] = {
+    "states": Asked(lambda run: run.ended, states),
+    "wait": Asked(lambda run: run.start is not None and run.state != "REVOKED", wait),
+    "efficiency": Asked(lambda run: run.ended and bool(run.ran), efficiency, EVERY),
+    "energy": Asked(lambda run: run.ended and not run.nonsense, energy),
+    "restarts": Asked(lambda run: run.continued or run.continues, restarts),
+    "accuracy": Asked(lambda run: run.state in STUDY and (run.ran or 0) > 60 and not run.continues, accuracy),
+    "users": Asked(lambda run: run.ended and bool(run.ran), used_hours, EVERY, "user"),
+    "utilization": Asked(lambda run: bool(run.ran), used_hours, part="month"),
+    "arrivals": Asked(lambda run: run.state != "REVOKED" and not run.continues, submitted, ("--by", "queue")),
+}
 
 
 def reported(path: Path, capsys: pytest.CaptureFixture[str], name: str, *options: str) -> list[dict[str, Any]]:
@@ -133,14 +153,11 @@ def reported(path: Path, capsys: pytest.CaptureFixture[str], name: str, *options
     return rows
 
 
-def assert_right(name: str, rows: list[dict[str, Any]], known: Row) -> None:
-    row = next(row for row in rows if row["queue"] == "(all)")
+def assert_right(name: str, row: Row, known: Row) -> None:
     for column, truth in known.items():
         found = row[column]
-        right = (
-            found is None
-            if truth is None
-            else found is not None and math.isclose(found, truth, rel_tol=1e-9, abs_tol=1e-9)
+        right = found == truth or (
+            None not in (found, truth) and math.isclose(found, truth, rel_tol=1e-9, abs_tol=1e-9)
         )
         assert right, f"report {name}: {column} is {found}, the truth {truth}"
 
@@ -150,18 +167,19 @@ def check(seed: int, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, path = folder / f"{seed}.txt", folder / f"{seed}.db"
     source.write_text(text)
     assert main(["import", str(source), "--db", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert "rejected" not in said or "rejected        0" in said or True
-    for name, (options, counted, truth) in REPORTS.items():
-        mine = [run for run in runs if counted(run)]
-        if mine:
-            assert_right(name, reported(path, capsys, name, "-M", CLUSTER, *options), truth(mine))
-    ended = [run for run in runs if run.ended and run.ran]
-    classes = {
-        row["value"]: row["jobs"] for row in reported(path, capsys, "parallelism", *EVERY) if row["part"] == "class"
-    }
-    for value in {classed(run) for run in ended}:
-        assert classes.get(value) == sum(classed(run) == value for run in ended), value
+    assert "rejected 0" in capsys.readouterr().out
+    for name, asked in REPORTS.items():
+        mine = [run for run in runs if asked.counted(run)]
+        if not mine:
+            continue
+        rows = {row[asked.part]: row for row in reported(path, capsys, name, "-M", CLUSTER, *asked.options)}
+        assert_right(name, rows["(all)"], asked.truth(mine))
+        for value in {getattr(run, asked.part, None) for run in mine} - {None}:
+            part = [run for run in mine if getattr(run, asked.part) == value]
+            assert_right(f"{name}, {value}", rows[value], asked.truth(part))
+    rows = {row["value"]: row for row in reported(path, capsys, "parallelism", *EVERY) if row["part"] == "class"}
+    for value, jobs in Counter(classed(run) for run in runs if run.ended and run.ran).items():
+        assert rows[value]["jobs"] == jobs, value
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -90,7 +90,7 @@ def test_after_any_sequence_of_acts_a_report_says_what_the_rows_say(
 ) -> None:
     pick = random.Random(spec.name)
     told = 0
-    for _ in range(40):
+    for _ in range(60):
         act(db, pick)
         # More CPUs than exist are unknown in the rollups alone.
         db.execute("UPDATE job SET cpus = 16 WHERE cpus > 1000")

@@ -41,7 +41,7 @@ def test_a_share_has_an_interval_over_users(tmp_path: Path) -> None:
 )
 def test_hours_that_a_shorter_maximum_would_not_reserve(tmp_path: Path, limit: int, hours: int, why: str) -> None:
     gq, _ = measured(tmp_path)
-    assert gq.reserved_beyond(limit * HOUR) == hours * HOUR, why
+    assert gq.reserved_beyond(limit * HOUR) == (hours * HOUR, None), why
 
 
 def test_a_job_fits_by_its_time_and_its_size(tmp_path: Path) -> None:

@@ -68,8 +68,9 @@ def act(db: sqlite3.Connection, pick: random.Random) -> None:
                 JobLoad(db, COLUMNS, source).put([values(one) for one in rows if one.source == source])
     elif what == "aside":
         scope = audit.AuditScope("aaic", True)
-        found = db.execute("SELECT job_id_raw, submit_time FROM job ORDER BY random() LIMIT 1").fetchone()
-        if found:
+        some = db.execute("SELECT job_id_raw, submit_time FROM job ORDER BY 1, 2").fetchall()
+        if some:
+            found = pick.choice(some)
             stored = audit.StoredRun(found[0], found[1], None, None, None, None, None, None)
             audit.set_aside(db, scope.cluster, [stored], "a test", pick.randrange(1000))
     elif what == "restore":
