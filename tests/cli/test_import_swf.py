@@ -118,6 +118,10 @@ def test_two_jobs_of_one_number_and_submission_stop_the_import(tmp_path: Path) -
 ENDS = [  # run, limit, status, state and elapsed in the trace, why
     (3600, 3600, 0, "TIMEOUT", 3600, "killed at its limit, which SWF calls a failure"),
     (3612, 3600, 5, "TIMEOUT", 3612, "or a cancellation; the kill took 12 s"),
+    (4200, 3600, 0, "TIMEOUT", 4200, "a kill may take ten minutes"),
+    (4201, 3600, 0, "FAILED", 4201, "nobody killed it at its limit"),
+    (79200, 72000, 5, "TIMEOUT", 79200, "or a tenth of a long limit"),
+    (92340, 60, 0, "FAILED", 92340, "its site holds nobody to a limit"),
     (3600, 3600, -1, "TIMEOUT", 3600, "of unknown status, but it used all of its limit"),
     (3600, 3600, 1, "COMPLETED", 3600, "completed in its last second"),
     (3599, 3600, 0, "FAILED", 3599, "failed a second earlier"),

@@ -22,9 +22,13 @@ _WORD: Final = re.compile(r"(?=.*[^\W\d_])[\w.+-]+")
 _NUMBERED: Final = re.compile(r"(queue|partition)[0-9]+")
 
 #: SWF's status. 2, 3 and 4 are parts of a job whose whole has a line of its own. It has no number for the end at the
-#: limit: a job that ran for its limit and did not complete was killed there, whatever its site called that.
+#: limit: a job that ran for its limit and did not complete was killed there, whatever its site called that. Trap: sites
+#: that hold nobody to a limit have runs of a thousand times theirs, which ended for another reason.
+_KILL_SECONDS: Final = 600
 _STATES: Final = (
-    "CASE WHEN {status} = 1 THEN 'COMPLETED' WHEN {run} >= {req_time} AND {req_time} > 0 THEN 'TIMEOUT'"
+    "CASE WHEN {status} = 1 THEN 'COMPLETED'"
+    f" WHEN {{run}} - {{req_time}} BETWEEN 0 AND max({_KILL_SECONDS}, {{req_time}} / 10) AND {{req_time}} > 0"
+    " THEN 'TIMEOUT'"
     " WHEN {status} = 0 THEN 'FAILED' WHEN {status} = 5 THEN 'CANCELLED' END"
 )
 #: Fields that count something: what is below 0 in them is nonsense, and unknown.
