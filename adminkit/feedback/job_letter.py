@@ -100,7 +100,7 @@ def _ran(due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | No
         memory=None if used is None else show_bytes(used),
         memory_asked=show_bytes(run.mem) if run.mem else None,
         gpus=run.gpus,
-        gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment) if run.gpus else None,
+        gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind),
         energy=run.energy,
     )
 

@@ -55,18 +55,19 @@ def efficiency(
     elapsed: int | None,
     cpus: int | None,
     mem: int | None,
-    gpus: int | None,
+    gpus: float | None,
     cpu_time: float | None,
     steps: Sequence[Step] = (),
     admin_comment: str | None = None,
     nodes: int | None = None,
+    gpu_kind: str | None = "whole",
 ) -> Efficiency:
     """Of one run: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated."""
     used = memory(steps, nodes)
     return Efficiency(
         cpu_share(cpu_time, elapsed, cpus),
         used / mem if used is not None and mem else None,
-        gpu_share(gpus, elapsed, steps, admin_comment) if gpus else None,
+        gpu_share(gpus, elapsed, steps, admin_comment, gpu_kind),
         used,
     )
 
@@ -76,10 +77,18 @@ def cpu_share(cpu_time: float | None, elapsed: int | None, cpus: int | None) -> 
     return cpu_time / (elapsed * cpus) if cpu_time is not None and elapsed and cpus else None
 
 
-def gpu_share(gpus: int, elapsed: int | None, steps: Sequence[Step], admin_comment: str | None) -> float | None:
-    """The share of its GPUs that were busy, over all of its time."""
+def gpu_share(
+    gpus: float | None,
+    elapsed: int | None,
+    steps: Sequence[Step],
+    admin_comment: str | None,
+    gpu_kind: str | None = "whole",
+) -> float | None:
+    """The share of its GPUs that were busy, over all of its time. Trap: Slurm's plugin measures whole GPUs."""
+    if not gpus:
+        return None
     told = jobstats_gpu(admin_comment)
-    if told is not None:
+    if told is not None or gpu_kind != "whole":
         return told
     busy = [one.gpus_used * (one.elapsed or 0) for one in steps if one.gpus_used is not None]
     return sum(busy) / (elapsed * gpus) if busy and elapsed else None

@@ -14,7 +14,7 @@ from adminkit.trace.run_view import TOO_LONG
 _RUN: Final = f"""
 SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
     CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END,
-    size_nodes, size_cpus, size_gpus, mem, cpu_time, nullif(energy, 0), admin_comment
+    size_nodes, size_cpus, size_gpus, mem, cpu_time, nullif(energy, 0), admin_comment, gpu_kind
 FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
 """
 #: Of a task that was requeued only the last run: SQLite shows the row that has the maximum.
@@ -38,11 +38,12 @@ class Finished:
     elapsed: int | None
     nodes: int | None
     cpus: int | None
-    gpus: int | None
+    gpus: float | None  # equivalents
     mem: int | None  # bytes, the whole job
     cpu_time: float | None
     energy: int | None  # joules
     admin_comment: str | None
+    gpu_kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ FROM run WHERE cluster = :cluster AND (uid = :uid OR uid IS NULL AND user = :use
 """
 _LAST: Final = f"""
 SELECT job_id_raw, submit_time, coalesce(job_id, job_id_raw), job_name, queue, state, start_time, end_time, elapsed,
-    req_limit, size_nodes, size_cpus, size_gpus, coalesce(mem, req_mem), cpu_time, admin_comment
+    req_limit, size_nodes, size_cpus, size_gpus, coalesce(mem, req_mem), cpu_time, admin_comment,
+    gpu_kind
 {_MINE} ORDER BY end_time DESC, job_id_raw DESC LIMIT :most
 """
 _COUNT: Final = f"SELECT count(*), min(end_time) {_MINE}"
@@ -59,7 +60,7 @@ class OwnRun:
     req_limit: int | None
     nodes: int | None
     cpus: int | None
-    gpus: int | None
+    gpus: float | None  # equivalents
     mem: int | None  # bytes, as allocated
     used: Efficiency
 
@@ -87,8 +88,8 @@ def last_runs(db: sqlite3.Connection, owner: Owner, since: int, most: int) -> li
 
 
 def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:
-    job, name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, cpu_time, comment = row[2:]
-    used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment, nodes)  # type: ignore[arg-type]
+    job, name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, cpu_time, comment, kind = row[2:]
+    used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment, nodes, kind)  # type: ignore[arg-type]
     return OwnRun(str(job), name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, used)  # type: ignore[arg-type]
 
 
