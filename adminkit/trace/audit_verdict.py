@@ -14,7 +14,7 @@ SHELL: Final = "shell"
 #: QOS, which sacctmgr may change, and AdminComment, over which other tools write.
 DECIDING: Final = (
     "uid", "account", "queue", "job_name", "state", "start_time", "end_time", "elapsed", "time_limit", "limit_kind",
-    "nodes", "cpus", "gpus", "array_job", "array_task", "het_job",
+    "nodes", "cpus", "gpus", "gpu_parts", "req_gpu_parts", "array_job", "array_task", "het_job",
 )  # fmt: skip
 
 KEYS: Final = "(job.cluster, job.job_id_raw, job.submit_time) = (t.cluster, t.job_id_raw, t.submit_time)"
@@ -54,7 +54,11 @@ VERDICT: Final = (
 #: Whether a run without an end has what an honest one never has: another's, or what slurmdbd does not have. The next
 #: sync corrects the rest.
 LASTING: Final[dict[str, str]] = {
-    **{column: f"job.{column} IS NOT NULL AND t.{column} IS NULL" for column in DECIDING if "limit" not in column},
+    **{
+        column: f"job.{column} IS NOT NULL AND t.{column} IS NULL"
+        for column in DECIDING
+        if "limit" not in column and column != "req_gpu_parts"
+    },
     **{column: f"job.{column} IS NOT t.{column}" for column in ("uid", "array_job", "het_job")},
     "limit_original": DIFFERS["limit_original"],
 }

@@ -60,6 +60,8 @@ def test_a_row_that_slurmdbd_never_had_is_set_aside_whole(slurm: FakeSlurm, db: 
         ("elapsed = 100, time_limit = 100", ["elapsed", "time_limit"], "a perfect limit"),
         ("uid = 1002", ["uid"], "somebody else's run"),
         ("gpus = 8", ["gpus"], "more weight"),
+        ("gpu_parts = 'shard=4'", ["gpu_parts"], "shards that it never had"),
+        ("req_gpu_parts = 'shard=4'", ["req_gpu_parts"], "shards that it never asked for"),
         ("state = 'TIMEOUT'", ["state"], "another's miss"),
         ("job_name = 'I_waste_everything'", ["job_name"], "words for a letter"),
         ("end_time = end_time - 86400, start_time = start_time - 86400", ["start_time", "end_time"], "another day"),
