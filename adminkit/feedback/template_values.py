@@ -51,7 +51,7 @@ class Ran:
     cpu_share: float | None  # CPU time / (elapsed * cpus)
     memory: str | None  # of all its tasks together, at most
     memory_asked: str | None
-    gpus: int | None = None
+    gpus: float | None = None  # equivalents
     gpu_share: float | None = None  # of its GPUs, busy; as far as it is measured
     energy: float | None = None  # joules
 

@@ -112,6 +112,7 @@ def trace_request(asked: Submission, uids: Mapping[str, int], now: int) -> Reque
         "cpus": asked.cpus,
         "gpus": asked.gpus,
         "gpus_per_node": per_node(asked.gpus, asked.nodes),
+        "gpu_slices": asked.gpu_parts,
         "mem": None if asked.mem is None else asked.mem // _MIB,
         "mem_unknown": asked.mem is None,
         "whole_unknown": True,

@@ -12,7 +12,7 @@ from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, lef
 from adminkit.trace.comment_words import RECORD
 from adminkit.trace.decision_sql import seconds_of
 from adminkit.trace.pieces_sql import REQUEUED
-from adminkit.trace.run_view import ASKED_GPUS, TOO_LONG
+from adminkit.trace.run_view import ASKED_GPUS, ASKED_PARTS, TOO_LONG
 
 #: A requeued run is followed by another one of the same submission.
 STATES: Final = tuple(state for state in ENDED_STATES if state != REQUEUED)
@@ -28,7 +28,7 @@ KIND: Final = f"""CASE
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), {ASKED_GPUS}, coalesce(req_mem, mem),
-    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, elapsed, job_id_raw, submit_time
+    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, {ASKED_PARTS}, elapsed, job_id_raw, submit_time
 FROM run WHERE {{where}}
 """
 
@@ -73,6 +73,7 @@ class Submission(NamedTuple):
     # Only where planning by need asks for them: with a name few jobs ask for the same.
     job_name: str | None = None
     time_min: int | None = None  # seconds; None, too, where nobody knows
+    gpu_parts: int | None = None  # slices, shards, and of MPS the GPUs that it is a part of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from adminkit.stats.backlog import WAITS
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import grouped, numbered, split, taken
 from adminkit.trace.columns import Texts
-from adminkit.trace.run_view import STARTED
+from adminkit.trace.run_view import GPUS_IN_DOUBT, STARTED
 from adminkit.trace.wait_sql import CAUSE, CAUSES, LIMIT_UNKNOWN, LIMITS, LONGER, OTHER, QUEUES_OWN, SIZES, UNLIMITED
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ PARTS: Final[Mapping[str, str | None]] = {
 UNITS: Final = ("gpus", "nodes", "cpus")
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
+_IN_DOUBT: Final = 255  # instead of a bucket of GPUs
 
 #: Of each job: its wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether nobody says why it waited; its
 #: size in UNITS.
@@ -44,7 +45,8 @@ _NUMBERS: Final = (
     """CASE WHEN req_limit > 0 THEN req_limit WHEN limit_kind = 'unlimited' THEN -1
         WHEN limit_kind = 'partition' THEN -2 ELSE 0 END""",
     "reason IS NULL AND source <> 'slurmdbd'",
-    *(f"coalesce(size_{unit}, 0)" for unit in UNITS),
+    f"CASE WHEN {GPUS_IN_DOUBT} THEN -1 ELSE coalesce(size_gpus, 0) END",
+    *(f"coalesce(size_{unit}, 0)" for unit in UNITS[1:]),
 )
 _WAITING: Final = f"""
 SELECT total(coalesce(tasks, 1)), min(eligible_time), count(*) - count(tasks) FROM run WHERE {WAITS} AND {{rules}}
@@ -149,6 +151,12 @@ def buckets(size: NDArray[Any]) -> NDArray[Any]:
     return np.where(size > 0, above(SIZES, size) + 1, 0).astype(np.uint8)
 
 
+def _buckets(size: NDArray[Any]) -> NDArray[Any]:
+    found = buckets(size)
+    found[size < 0] = _IN_DOUBT
+    return found
+
+
 def limit_buckets(limit: NDArray[Any]) -> NDArray[Any]:
     """The buckets of packed limits."""
 
@@ -195,7 +203,7 @@ def _measured(
     cause = np.array(causes, np.int8)[reason.codes]
     within = not len(waited) or (waited.min() >= 0 and waited.max() <= _MOST)  # then no copy is needed
     wait = waited if within else np.clip(waited, 0, min(_MOST, np.iinfo(waited.dtype).max))
-    limit, sizes, hour = limit_buckets(packed), [buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
+    limit, sizes, hour = limit_buckets(packed), [_buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
     del packed, more
     mine = cause == 0
     cells, unplaced = _cells(wait, limit, mine, sizes)
@@ -252,9 +260,12 @@ def _cells(
 ) -> tuple[dict[str, list[Group]], int]:
     """The heat maps: jobs with GPUs by these; the others by nodes where one of them has several, else by CPUs."""
     gpus, nodes, cpus = sizes
-    without = gpus == 0
+    without, doubtful = gpus == 0, gpus == _IN_DOUBT
     by_nodes = bool((nodes[without] > 1).any())
-    maps = (("gpus", gpus, ~without), ("nodes" if by_nodes else "cpus", nodes if by_nodes else cpus, without))
+    maps = (
+        ("gpus", gpus, ~without & ~doubtful),
+        ("nodes" if by_nodes else "cpus", nodes if by_nodes else cpus, without),
+    )
     cells: dict[str, list[Group]] = {}
     placed = 0
     for unit, size, among in maps:

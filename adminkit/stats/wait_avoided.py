@@ -18,7 +18,7 @@ from adminkit.stats.taken import grouped, split
 from adminkit.stats.wait import above, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
 from adminkit.trace.columns import columns
-from adminkit.trace.run_view import GPUS_OR_CPUS
+from adminkit.trace.run_view import GPUS_IN_DOUBT, GPUS_OR_CPUS
 from adminkit.trace.wait_sql import CAUSES, LIMITS, SIZES
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _NUMBERS: Final = (
 )  # fmt: skip
 _JOBS: Final = f"""
 FROM run WHERE ({CAUSES["queue"]}) AND state = 'COMPLETED' AND elapsed >= 0 AND req_limit > 0 AND NOT {CARRIED_ON}
-    AND """
+    AND NOT {GPUS_IN_DOUBT} AND """
 
 
 @dataclass(frozen=True, slots=True)

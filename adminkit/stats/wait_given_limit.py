@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import Filter, LeftOut, clusters, snapshot, span
 from adminkit.stats.wait import Waits, buckets, limit_bucket, size_bucket, started, waits_of
-from adminkit.trace.run_view import GPUS_OR_CPUS
+from adminkit.trace.run_view import GPUS_OR_CPUS, IN_DOUBT
 from adminkit.trace.wait_sql import CAUSES, LIMITS
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _DAY: Final = 86_400
 #: Different waits that the bootstrap tells apart: more are taken in so many steps of equal height.
 _STEPS: Final = 500
 
-#: The size is the GPUs or, below 0, the CPUs of a job without.
+#: The size is the GPUs or, below 0, the CPUs of a job without; IN_DOUBT of neither.
 _JOBS: Final = f"""
 SELECT cluster, queue, {CAUSES["queue"]}, eligible_time, max(wait, 0), coalesce(req_limit, 0),
     {GPUS_OR_CPUS}
@@ -132,8 +132,10 @@ def _given(key: tuple[str, str | None], queue: _Queue, bucket: int, gpus: int | 
     limits = np.searchsorted(LIMITS, limit)
     mine = (limit > 0) & (limits == bucket)
     if gpus is not None:
-        mine &= (buckets(size) == size_bucket(gpus)) & ((size > 0) == (gpus > 0))
-    cells = np.where(limit > 0, (np.sign(size) * buckets(abs(size)).astype(int) + 16) * 16 + limits, -1)
+        mine &= (buckets(size) == size_bucket(gpus)) & ((size > 0) == (gpus > 0)) & (size != IN_DOUBT)
+    cells = np.where(
+        (limit > 0) & (size != IN_DOUBT), (np.sign(size) * buckets(abs(size)).astype(int) + 16) * 16 + limits, -1
+    )
     return Given(
         key[1],
         key[0],

@@ -43,12 +43,30 @@ def _of_words(column: str) -> str:
 #: GPU equivalents: whole ones and what the parts make; NULL where either is unknown.
 SIZE_GPUS: Final = f"""CASE WHEN ({_PARTS}) IS NOT NULL THEN {GPUS} + {_of_words("equivalents")}
         WHEN {GPUS} = 0 THEN CASE WHEN NOT {_UNTRACKED} THEN 0 END ELSE {GPUS} END"""
+#: SQL over the view: accounting has something to say of the run's GPUs, and how many they were is not known.
+GPUS_IN_DOUBT: Final = """(size_gpus IS NULL
+        AND coalesce(gpus >= 0, req_gpus >= 0, gpu_parts IS NOT NULL OR req_gpu_parts IS NOT NULL))"""
+#: What GPUS_OR_CPUS has for these: the size of no other run.
+IN_DOUBT: Final = -(1 << 40)
 #: SQL over the view: the GPUs of a run, a part of one as a whole one, or, below 0, the CPUs of a run without.
-GPUS_OR_CPUS: Final = """CASE WHEN size_gpus > 0
+GPUS_OR_CPUS: Final = f"""CASE WHEN {GPUS_IN_DOUBT} THEN {IN_DOUBT} WHEN size_gpus > 0
         THEN CAST(size_gpus AS INTEGER) + (CAST(size_gpus AS INTEGER) < size_gpus)
         ELSE -coalesce(size_cpus, size_nodes, 0) END"""
 #: SQL over the view: GPUs, where all of them are whole or there are none: of its node a part of a GPU tells little.
 WHOLE_OR_NONE: Final = "CASE WHEN gpu_kind = 'whole' OR size_gpus = 0 THEN size_gpus END"
+
+
+def _pieces(words: str) -> str:
+    """SQL: the parts of GPUs that these words are, as rules count them: of MPS each GPU that it is a part of."""
+    return f"""(SELECT CASE WHEN w.mps = 0 THEN w.slices + w.shards
+            WHEN w.kind = 'mps' AND instr(w.words, ',') = 0 AND coalesce(run.req_nodes, run.nodes) = 1
+            THEN CAST(w.equivalents AS INTEGER) + (CAST(w.equivalents AS INTEGER) < w.equivalents) END
+            FROM gpu_words AS w WHERE w.cluster = run.cluster AND w.words = {words})"""
+
+
+#: SQL over the view: the parts of GPUs in ASKED_GPUS; NULL where that is not known.
+ASKED_PARTS: Final = f"""CASE WHEN req_gpu_parts IS NOT NULL THEN {_pieces("req_gpu_parts")} WHEN req_gpus > 0 THEN 0
+        WHEN gpu_parts IS NOT NULL THEN {_pieces("gpu_parts")} WHEN size_gpus IS NOT NULL THEN 0 END"""
 #: SQL over the view: what was asked for in GPU equivalents, where that is known, else what was allocated.
 ASKED_GPUS: Final = """CASE WHEN req_gpu_parts IS NOT NULL
         THEN req_gpus + (

@@ -13,6 +13,10 @@ from adminkit.economy.charges import _gpus
 from adminkit.ingest.files import Import, import_file
 from adminkit.slurm.site import Site, SiteNode, SiteQueue
 from adminkit.stats.charged_jobs import whole_jobs
+from adminkit.stats.replay import submissions
+from adminkit.stats.select import Filter
+from adminkit.stats.wait import wait
+from adminkit.stats.wait_given_limit import wait_given_limit
 from adminkit.trace.connect import reader
 
 NOW = 1_700_000_000
@@ -99,3 +103,21 @@ def test_charges_count_parts_of_gpus_exactly(db: Path) -> None:
     found = [_gpus(piece) for piece in pieces]
     assert found == [2, Fraction(3, 7), Fraction(1, 2), Fraction(1, 2), 0, None, None]
     assert [piece.gpu_parts for piece in pieces][1:3] == ["slice:a100_3g.20gb=1", "shard=4"]
+
+
+def test_runs_of_unknown_gpus_are_not_among_those_of_cpus(db: Path) -> None:
+    chosen = Filter(checkpoint_code=85)
+    with reader(db) as trace:
+        counts = {many: wait_given_limit(trace, chosen, 7200, many).queues[0].waits.jobs for many in (None, 0, 1, 2)}
+        cells = wait(trace, chosen, NOW).cells
+    assert counts == {None: 7, 0: 1, 1: 3, 2: 1}, "the two unknown ones are in the sum only"
+    assert {unit: sum(one.waits.jobs for one in found) for unit, found in cells.items()} == {"gpus": 4, "cpus": 1}
+
+
+def test_replay_knows_the_parts_that_were_asked_for(tmp_path: Path) -> None:
+    nodes = (SiteNode("g1", 64, 1 << 36, {"a100": 2}, queues=frozenset({"gq"}), gpu_shares={"shard": 16}),)
+    texts = [*TEXTS, ",gres/mps=250", ",gres/gpu:a100_1g.5gb=2,gres/gpu:a100=1", ",gres/shard=5"]
+    db = made(tmp_path, Site("oak", (SiteQueue("gq"),), nodes=nodes), texts)
+    with reader(db) as trace:
+        rows = sorted(submissions(trace, Filter(checkpoint_code=85)), key=lambda row: row[-2] or 0)  # type: ignore[arg-type,return-value]
+    assert [row[-4] for row in rows] == [0, 1, 4, 1, 0, None, 1, 3, 2, 5]
