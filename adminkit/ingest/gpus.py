@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from adminkit.gres import UNREADABLE, UNTYPED, GpuSettings, Shares, equivalents, kind, parse_words
+from adminkit.gres import UNREADABLE, UNTYPED, GpuSettings, Shares, equivalents, is_slice, kind, parse_words
 from adminkit.trace import gpu_words
 from adminkit.trace.gpu_words import Node, Queue, Untracked, Words
 from adminkit.trace.windows import fact, set_fact
@@ -35,13 +35,15 @@ def refresh(db: sqlite3.Connection, settings: GpuSettings) -> None:
     """Make the tables that the view `run` looks up. The caller holds a transaction."""
     words: list[Words] = []
     untracked: list[Untracked] = []
+    untyped: list[Untracked] = []
     written = gpu_words.words_of(db)
     for cluster in gpu_words.clusters(db):
         nodes = gpu_words.nodes_of(db, cluster)
         shares = shares_of(nodes, settings)
         words += [_row(cluster, text, shares) for whose, text in written if whose == cluster]
         untracked += _untracked(db, cluster, nodes, settings)
-    gpu_words.put(db, words, untracked)
+        untyped += _untyped(db, cluster)
+    gpu_words.put(db, words, untracked, untyped)
 
 
 def note_tracked(db: sqlite3.Connection, cluster: str, tres: str, now: int) -> None:
@@ -187,3 +189,31 @@ def _of_nodes(
     for one in _of(runs, wanted, known):
         if set(one.queue.split(",")) & wanted:
             yield Untracked(cluster, one.queue, *span)
+
+
+def _untyped(db: sqlite3.Connection, cluster: str) -> Iterator[Untracked]:
+    """When queues had slices of MIG that accounting counted as GPUs of no type: slurm.conf has gres/gpu without their
+    types; before it was looked at, no run names any of them.
+    """
+    slices = [(one, names) for one in gpu_words.types_of_nodes(db, cluster) if (names := _slices(one.gpu_types))]
+    if not slices:
+        return
+    seen, named = tracked(db, cluster), {name.lower() for name in gpu_words.types_of(db, cluster)}
+    looks = [(set(look.names), look.since if number else 0, _end(seen, number)) for number, look in enumerate(seen)]
+    queues = [one.queue for one in gpu_words.queues_of(db, cluster)]
+    found: dict[tuple[str, int], int] = {}
+    for one, names in slices:
+        hidden = [(since, until) for tracks, since, until in looks if "gpu" in tracks and not names <= tracks]
+        if not looks and not named & names:
+            hidden = [(0, _EVER)]
+        for since, until in hidden:
+            begin, end = max(since, one.since), min(until, _EVER if one.until is None else one.until)
+            for queue in queues if begin < end else ():
+                if set(queue.split(",")) & one.queues:
+                    found[queue, begin] = max(found.get((queue, begin), 0), end)
+    for (queue, begin), end in found.items():
+        yield Untracked(cluster, queue, begin, end)
+
+
+def _slices(types: str) -> set[str]:
+    return {name.lower() for name, count in _counts(types) if count and is_slice(name)}

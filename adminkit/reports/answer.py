@@ -39,6 +39,7 @@ def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
     for runs, why in (
         (found.untracked, "that name none, in queues with GPUs, as accounting did not track GPUs then"),
         (found.parts, "with parts of a GPU of unknown size ([gpus] shares in adminkit.toml says it)"),
+        (found.untyped, "in queues with slices of MIG, as accounting did not track types of GPUs then"),
         (found.unreadable, "whose accounting has a word of GPUs that cannot be read"),
     ):
         if runs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from adminkit.gres import is_slice
 from adminkit.slurm.keyvalue import settings
 from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import UNTYPED, SiteNode
@@ -23,4 +24,5 @@ def lacking(nodes: Iterable[SiteNode], tres: str) -> list[str]:
     shared = {name.partition(":")[0] for node in nodes for name in node.gpu_shares}
     whole = "gres/gpu" in has or (UNTYPED not in types and all(f"gres/gpu:{name}" in has for name in types))
     wanted = [] if whole or not types else ["gres/gpu"]
+    wanted += sorted(f"gres/gpu:{name}" for name in types if is_slice(name) and f"gres/gpu:{name}" not in has)
     return wanted + [f"gres/{name}" for name in sorted(shared) if f"gres/{name}" not in has]

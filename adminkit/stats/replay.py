@@ -28,7 +28,8 @@ KIND: Final = f"""CASE
 ROWS: Final = f"""
 SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), {ASKED_GPUS}, coalesce(req_mem, mem),
-    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, {ASKED_PARTS}, elapsed, job_id_raw, submit_time
+    limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, {ASKED_PARTS},
+    elapsed, job_id_raw, submit_time
 FROM run WHERE {{where}}
 """
 

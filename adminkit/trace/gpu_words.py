@@ -25,14 +25,22 @@ CREATE TABLE gpu_untracked (
     PRIMARY KEY (cluster, queue, since)
 ) STRICT
 """
+#: Runs of a queue that began in [since, until) and name GPUs without a type: these may be slices of MIG.
+_UNTYPED: Final = """
+CREATE TABLE gpu_untyped (
+    cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (cluster, queue, since)
+) STRICT
+"""
 #: The statements that make the tables, and find the words of runs: few runs have any.
 CREATE: Final = (
     _WORDS,
     _UNTRACKED,
+    _UNTYPED,
     "CREATE INDEX job_gpu_parts ON job (cluster, gpu_parts) WHERE gpu_parts IS NOT NULL",
     "CREATE INDEX job_req_gpu_parts ON job (cluster, req_gpu_parts) WHERE req_gpu_parts IS NOT NULL",
 )
-NAMES: Final = ("gpu_words", "gpu_untracked")
+NAMES: Final = ("gpu_words", "gpu_untracked", "gpu_untyped")
 
 
 class Words(NamedTuple):
@@ -48,7 +56,7 @@ class Words(NamedTuple):
 
 
 class Untracked(NamedTuple):
-    """A row of gpu_untracked."""
+    """A row of gpu_untracked, or of gpu_untyped."""
 
     cluster: str
     queue: str
@@ -63,6 +71,15 @@ class Node(NamedTuple):
     gpu_types: str
     gpu_shares: str
     queues: frozenset[str]
+
+
+class Typed(NamedTuple):
+    """The types of a node's GPUs, in the form of the table `node`, its queues, and when it had them."""
+
+    gpu_types: str
+    queues: frozenset[str]
+    since: int
+    until: int | None
 
 
 class Queue(NamedTuple):
@@ -105,6 +122,17 @@ def nodes_of(db: sqlite3.Connection, cluster: str) -> list[Node]:
     return [Node(many, types, shares, frozenset(filter(None, names.split(",")))) for many, types, shares, names in rows]
 
 
+def types_of_nodes(db: sqlite3.Connection, cluster: str) -> list[Typed]:
+    """The types of every node at every time; those that it had when it was first seen it had before."""
+    rows = db.execute(
+        "SELECT coalesce(gpu_types, ''), coalesce(queues, ''),"
+        " CASE WHEN lag(since) OVER its IS NULL THEN 0 ELSE since END, lead(since) OVER its"
+        " FROM node WHERE cluster = ? WINDOW its AS (PARTITION BY node ORDER BY since)",
+        (cluster,),
+    )
+    return [Typed(types, frozenset(filter(None, names.split(","))), *span) for types, names, *span in rows if types]
+
+
 def queues_of(db: sqlite3.Connection, cluster: str) -> list[Queue]:
     """The runs of each queue of a cluster. Reads every run."""
     rows = db.execute(
@@ -133,9 +161,12 @@ def began_before(db: sqlite3.Connection, cluster: str, queues: Iterable[str], at
     return sum(count for queue, count in rows if queue in wanted)
 
 
-def put(db: sqlite3.Connection, words: Iterable[Words], untracked: Iterable[Untracked]) -> None:
+def put(
+    db: sqlite3.Connection, words: Iterable[Words], untracked: Iterable[Untracked], untyped: Iterable[Untracked]
+) -> None:
     """Make the tables these rows, where they are others. The caller holds a transaction."""
-    for table, rows in (("gpu_words", set[Words | Untracked](words)), ("gpu_untracked", set(untracked))):
+    its: tuple[set[Words | Untracked], ...] = (set(words), set(untracked), set(untyped))
+    for table, rows in zip(NAMES, its, strict=True):
         if set(db.execute(f"SELECT * FROM {table}")) == {tuple(row) for row in rows}:
             continue
         db.execute(f"DELETE FROM {table}")

@@ -34,6 +34,8 @@ _PARTS: Final = "CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts
 _UNTRACKED: Final = """EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
         AND coalesce(job.start_time, job.submit_time) < u.until)"""
+#: Whether what it counted as GPUs may have been slices.
+_UNTYPED: Final = f"(gpu_type IS NULL AND {_UNTRACKED.replace('gpu_untracked', 'gpu_untyped')})"
 
 
 def _of_words(column: str) -> str:
@@ -42,7 +44,7 @@ def _of_words(column: str) -> str:
 
 #: GPU equivalents: whole ones and what the parts make; NULL where either is unknown.
 SIZE_GPUS: Final = f"""CASE WHEN ({_PARTS}) IS NOT NULL THEN {GPUS} + {_of_words("equivalents")}
-        WHEN {GPUS} = 0 THEN CASE WHEN NOT {_UNTRACKED} THEN 0 END ELSE {GPUS} END"""
+        WHEN {GPUS} = 0 THEN CASE WHEN NOT {_UNTRACKED} THEN 0 END WHEN NOT {_UNTYPED} THEN {GPUS} END"""
 #: SQL over the view: accounting has something to say of the run's GPUs, and how many they were is not known.
 GPUS_IN_DOUBT: Final = """(size_gpus IS NULL
         AND coalesce(gpus >= 0, req_gpus >= 0, gpu_parts IS NOT NULL OR req_gpu_parts IS NOT NULL))"""
@@ -73,7 +75,7 @@ ASKED_GPUS: Final = """CASE WHEN req_gpu_parts IS NOT NULL
             SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = run.cluster AND w.words = req_gpu_parts)
         WHEN req_gpus > 0 OR req_gpus = 0 AND gpu_parts IS NULL AND size_gpus IS NOT NULL THEN req_gpus
         ELSE size_gpus END"""
-_KIND: Final = f"""CASE WHEN ({_PARTS}) IS NULL THEN CASE WHEN {GPUS} > 0 THEN 'whole' END
+_KIND: Final = f"""CASE WHEN ({_PARTS}) IS NULL THEN CASE WHEN {GPUS} > 0 AND NOT {_UNTYPED} THEN 'whole' END
         WHEN {GPUS} > 0 THEN 'mixed' ELSE {_of_words("kind")} END"""
 #: SQL: the run started. Trap: of a job that was cancelled while it waited sacct has a start, the moment of its end, and
 #: no nodes.
@@ -129,7 +131,7 @@ DERIVED: Final[Mapping[str, str]] = {
 #: As class_sql, with one look-up for the many runs without GPUs.
 _CLASS: Final = f"""CASE WHEN {NODES} > 1 THEN 'multi-node'
         WHEN {GPUS} = 0 AND ({_PARTS}) IS NULL THEN CASE WHEN NOT {_UNTRACKED} THEN 'cpu' END
-        WHEN ({_PARTS}) IS NULL THEN {class_sql("1", GPUS)} ELSE {class_sql("1", SIZE_GPUS)} END"""
+        WHEN ({_PARTS}) IS NULL THEN CASE WHEN NOT ({GPUS} > 1 AND {_UNTYPED}) THEN {class_sql("1", GPUS)} END ELSE {class_sql("1", SIZE_GPUS)} END"""
 _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: The SELECT of the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever attaches
 #: the file chooses that name; and a view of the schema never sees temporary tables, so sight.py, which puts views

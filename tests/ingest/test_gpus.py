@@ -178,6 +178,51 @@ def test_what_slurm_conf_tracks_is_known_since_it_was_looked_at(
     assert looked_at(load(tmp_path, "AllocTRES", rows, NODES), *looks) == expected, why
 
 
+MIG = [node("m1", {"a100_3g.20gb": 4, "a100": 1}, "mq"), node("g1", {"a100": 2}, "gq")]
+TYPED = "cpu=1,gres/gpu=1,gres/gpu:a100_3g.20gb=1"
+TWO = "cpu=1,gres/gpu=2"
+
+
+@pytest.mark.parametrize(
+    ("rows", "looks", "expected", "why"),
+    [
+        (some(FULL, 0, queue="mq"), [], [(None, "single-gpu")], "a GPU or a slice of one"),
+        (some(TWO, 0, queue="mq"), [], [(None, None)], "two GPUs, or less than one"),
+        (some(TWO, 0), [], [(2, "multi-gpu")], "a queue without slices"),
+        (some(TWO, 0, queue="mq,gq"), [], [(None, None)], "either queue"),
+        (some(TWO, 0, queue="mq") + some(TYPED, 1, queue="mq"), [], [(2, "multi-gpu"), (3 / 7, "single-gpu")],
+         "types are tracked"),
+        (some("cpu=1,gres/gpu=2,gres/gpu:a100=2", 0, queue="mq"), [], [(2, "multi-gpu")], "it names its type"),
+        (some(TWO, 5, 15, queue="mq"), [(0, ",gres/gpu"), (10, ",gres/gpu,gres/gpu:a100_3g.20gb")],
+         [(None, None), (2, "multi-gpu")], "until the type is tracked"),
+        (some(TWO, 5, queue="mq"), [(0, ",gres/gpu,gres/gpu:a100")], [(None, None)], "another type is tracked"),
+    ],
+)  # fmt: skip
+def test_gpus_of_no_type_may_be_slices_where_nodes_have_them(
+    tmp_path: Path,
+    rows: list[tuple[int, str, int, str]],
+    looks: list[tuple[int, str]],
+    expected: list[tuple[float | None, str | None]],
+    why: str,
+) -> None:
+    db = load(tmp_path, "AllocTRES", rows, MIG)
+    looked_at(db, *looks)
+    found = runs(db)
+    assert [size for size, _ in found] == pytest.approx([size for size, _ in expected]), why
+    assert [name for _, name in found] == [name for _, name in expected], why
+
+
+def test_runs_of_before_a_node_was_cut_are_of_whole_gpus(tmp_path: Path) -> None:
+    db = load(tmp_path, "AllocTRES", some(TWO, 5, 15), [node("g1", {"a100": 2}, "gq")])
+    with closing(sqlite3.connect(db)) as trace, trace:
+        trace.execute("UPDATE node SET since = ?", (NOW,))
+        trace.execute("CREATE TEMP TABLE cut AS SELECT * FROM node")
+        trace.execute("UPDATE cut SET since = ?, gpu_types = 'a100_1g.5gb:14', gpus = 14", (NOW + 10,))
+        trace.execute("INSERT INTO node SELECT * FROM cut")
+        refresh(trace, GpuSettings())
+    assert [size for size, _ in runs(db)] == [2, None]
+
+
 def test_types_that_no_run_names_are_not_tracked(tmp_path: Path) -> None:
     nodes = [node("g1", {"a100": 2}, "aq"), node("g2", {"v100": 2}, "vq"), node("c1", {}, "cq")]
     rows = some("cpu=1,gres/gpu:a100=1", 0, queue="aq") + some(NONE, 1, queue="vq") + some(NONE, 2, queue="aq")

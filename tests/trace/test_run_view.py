@@ -43,6 +43,9 @@ WORDS = [
 UNTRACKED = [("aaic", "blind", MONDAY, MONDAY + 9 * HOUR), ("aaic", "", MONDAY, MONDAY + 9 * HOUR)]
 
 
+UNTYPED = [("aaic", "mig", MONDAY, MONDAY + 9 * HOUR)]
+
+
 def filled(db: Any, jobs: Sequence[Job], steps: Sequence[Step] = ()) -> Any:
     """The tables of an SQLite or DuckDB connection, with the view over them."""
     strict = isinstance(db, sqlite3.Connection)
@@ -53,9 +56,9 @@ def filled(db: Any, jobs: Sequence[Job], steps: Sequence[Step] = ()) -> Any:
             marks = ", ".join("?" * len(fields(row)))
             name = "job" if isinstance(row, Job) else "step"
             db.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", list(asdict(row).values()))
-    for statement in gpu_words.CREATE[:2]:
+    for statement in gpu_words.CREATE[:3]:
         db.execute(statement if strict else statement.replace("INTEGER", "BIGINT").replace(") STRICT", ")"))
-    for table, gpus in (("gpu_words", WORDS), ("gpu_untracked", UNTRACKED)):
+    for table, gpus in (("gpu_words", WORDS), ("gpu_untracked", UNTRACKED), ("gpu_untyped", UNTYPED)):
         for values in gpus:
             db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values))})", list(values))
     db.execute(RUN_VIEW)

@@ -29,6 +29,11 @@ CREATE TABLE gpu_untracked (
     PRIMARY KEY (cluster, queue, since)
 ) STRICT
 ;
+CREATE TABLE gpu_untyped (
+    cluster TEXT NOT NULL, queue TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (cluster, queue, since)
+) STRICT
+;
 CREATE TABLE gpu_words (
     cluster TEXT NOT NULL, words TEXT NOT NULL, kind TEXT,
     slices INTEGER, shards INTEGER, mps INTEGER, equivalents REAL,
@@ -236,27 +241,41 @@ CREATE VIEW run AS SELECT job.*,
         WHEN coalesce(gpus, req_gpus) = 0 AND (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
         AND coalesce(job.start_time, job.submit_time) < u.until) THEN 'cpu' END
-        WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN 1 > 1 THEN 'multi-node' WHEN coalesce(gpus, req_gpus) > 1 THEN 'multi-gpu' WHEN coalesce(gpus, req_gpus) > 0 THEN 'single-gpu' WHEN coalesce(gpus, req_gpus) = 0 THEN 'cpu' END ELSE CASE WHEN 1 > 1 THEN 'multi-node' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN NOT (coalesce(gpus, req_gpus) > 1 AND (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until))) THEN CASE WHEN 1 > 1 THEN 'multi-node' WHEN coalesce(gpus, req_gpus) > 1 THEN 'multi-gpu' WHEN coalesce(gpus, req_gpus) > 0 THEN 'single-gpu' WHEN coalesce(gpus, req_gpus) = 0 THEN 'cpu' END END ELSE CASE WHEN 1 > 1 THEN 'multi-node' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
-        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END > 1 THEN 'multi-gpu' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END WHEN NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN coalesce(gpus, req_gpus) END > 1 THEN 'multi-gpu' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
-        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END > 0 THEN 'single-gpu' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END WHEN NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN coalesce(gpus, req_gpus) END > 0 THEN 'single-gpu' WHEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
-        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END = 0 THEN 'cpu' END END AS class,
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END WHEN NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN coalesce(gpus, req_gpus) END = 0 THEN 'cpu' END END AS class,
     coalesce(nodes, req_nodes) AS size_nodes, coalesce(cpus, req_cpus) AS size_cpus, CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
-        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END AS size_gpus,
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END WHEN NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN coalesce(gpus, req_gpus) END AS size_gpus,
     CASE WHEN (coalesce(gpus, req_gpus) > 0 OR (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL) AND (CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
-        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END) > 0 THEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END WHEN NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN coalesce(gpus, req_gpus) END) > 0 THEN CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NOT NULL THEN coalesce(gpus, req_gpus) + (SELECT w.equivalents FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END))
         WHEN coalesce(gpus, req_gpus) = 0 THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
-        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END ELSE coalesce(gpus, req_gpus) END
+        AND coalesce(job.start_time, job.submit_time) < u.until) THEN 0 END WHEN NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN coalesce(gpus, req_gpus) END
         WHEN coalesce(cpus, req_cpus) > 0 THEN coalesce(cpus, req_cpus) END AS size_units,
     CASE WHEN job_name IN ('interactive', 'jupyter') OR submitted_by IN ('salloc', 'srun')
             OR EXISTS (SELECT 1 FROM step WHERE step.cluster = job.cluster AND step.job_id_raw = job.job_id_raw AND step.submit_time = job.submit_time AND step.source = job.source AND step.step = 'interactive')
@@ -281,7 +300,9 @@ CREATE VIEW run AS SELECT job.*,
         WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END) > 0
         THEN 1 ELSE 0 END AS study_counted,
     CASE WHEN instr(' ' || admin_comment, ' pf1:it=') > 0 AND length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) BETWEEN 1 AND 20 AND substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8) || ' ', length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) + 1, 1) = ' ' THEN CASE WHEN length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) < 19 THEN CAST(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789'))) AS BIGINT) ELSE 9223372036854775807 END END AS iterations,
-    CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN coalesce(gpus, req_gpus) > 0 THEN 'whole' END
+    CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN coalesce(gpus, req_gpus) > 0 AND NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
+        AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
+        AND coalesce(job.start_time, job.submit_time) < u.until)) THEN 'whole' END
         WHEN coalesce(gpus, req_gpus) > 0 THEN 'mixed' ELSE (SELECT w.kind FROM gpu_words AS w WHERE w.cluster = job.cluster AND w.words = (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END)) END AS gpu_kind,
     CASE WHEN job_id_raw IN (SELECT job_id_raw FROM job AS put_back WHERE (state IN ('REQUEUED', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL', 'RESIZING') OR restarts > 0)) THEN CASE WHEN restarts > 0
             THEN CASE WHEN CASE WHEN job.submitted_by = 'scrontab' OR job.submitted_by IS NULL AND job.eligible_time > job.submit_time AND job.eligible_time % 60 = 0 THEN 1 ELSE 0 END = 1 AND (SELECT CASE WHEN earlier.submitted_by = 'scrontab' OR earlier.submitted_by IS NULL AND earlier.eligible_time > earlier.submit_time AND earlier.eligible_time % 60 = 0 THEN 1 ELSE 0 END = 1 AND earlier.state = 'REQUEUED' FROM job AS earlier
