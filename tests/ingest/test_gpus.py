@@ -13,6 +13,7 @@ from adminkit.gres import GpuSettings
 from adminkit.ingest.files import Import, import_file
 from adminkit.ingest.gpus import note_tracked, refresh
 from adminkit.slurm.site import Site, SiteNode, SiteQueue
+from adminkit.slurm.tracked import lacking
 
 NOW = 1_700_000_000
 HEAD = "JobID|JobIDRaw|Submit|Start|End|Elapsed|State|Partition|NNodes"
@@ -210,6 +211,19 @@ def test_gpus_of_no_type_may_be_slices_where_nodes_have_them(
     found = runs(db)
     assert [size for size, _ in found] == pytest.approx([size for size, _ in expected]), why
     assert [name for _, name in found] == [name for _, name in expected], why
+
+
+@pytest.mark.parametrize(
+    ("tres", "expected", "why"),
+    [
+        ("cpu,gres/gpu", ["gres/gpu:a100_3g.20gb"], "slices look like GPUs"),
+        ("cpu,gres/gpu,gres/gpu:a100_3g.20gb", [], "what is whole needs no type"),
+        ("cpu,gres/gpu:a100,gres/gpu:a100_3g.20gb", [], "all types"),
+        ("cpu", ["gres/gpu", "gres/gpu:a100_3g.20gb"], "nothing"),
+    ],
+)
+def test_the_types_of_slices_are_named_where_accounting_lacks_them(tres: str, expected: list[str], why: str) -> None:
+    assert lacking(MIG, tres) == expected, why
 
 
 def test_runs_of_before_a_node_was_cut_are_of_whole_gpus(tmp_path: Path) -> None:
