@@ -131,7 +131,8 @@ DERIVED: Final[Mapping[str, str]] = {
 #: As class_sql, with one look-up for the many runs without GPUs.
 _CLASS: Final = f"""CASE WHEN {NODES} > 1 THEN 'multi-node'
         WHEN {GPUS} = 0 AND ({_PARTS}) IS NULL THEN CASE WHEN NOT {_UNTRACKED} THEN 'cpu' END
-        WHEN ({_PARTS}) IS NULL THEN CASE WHEN NOT ({GPUS} > 1 AND {_UNTYPED}) THEN {class_sql("1", GPUS)} END ELSE {class_sql("1", SIZE_GPUS)} END"""
+        WHEN ({_PARTS}) IS NULL THEN CASE WHEN NOT ({GPUS} > 1 AND {_UNTYPED}) THEN {class_sql("1", GPUS)} END
+        ELSE {class_sql("1", SIZE_GPUS)} END"""
 _STEPS: Final = f"SELECT 1 FROM step WHERE {step_of('job')}"
 #: The SELECT of the view `run` over the tables `job` and `step`. Traps: it names no schema, because whoever attaches
 #: the file chooses that name; and a view of the schema never sees temporary tables, so sight.py, which puts views

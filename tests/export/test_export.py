@@ -110,7 +110,7 @@ def test_no_name_is_in_an_anonymised_export(kind: str, tmp_path: Path) -> None:
         tmp_path / "t.db", [hidden, job(2, user="trent", framework="torchrun", cancelled_by=0, state="CANCELLED")]
     )
     with closing(sqlite3.connect(tmp_path / "t.db")) as db, db:
-        db.execute("INSERT INTO node VALUES ('aaic', 'gpu07', 0, 1, 8, 9, 1, 'a100:1', '', 'gq')")
+        db.execute("INSERT INTO node VALUES ('aaic', 'gpu07', 0, 1, 8, 9, 1, 'a100:1', NULL, '', 'gq')")
         db.execute("INSERT INTO node_event VALUES ('aaic', 'gpu07', 5, 9, 'DOWN', 'mallory broke it', 'mallory', 7)")
     target = tmp_path / ("out/x.swf" if kind == "swf" else "out/x")
     target.parent.mkdir()
