@@ -115,6 +115,8 @@ def _usage(error: Any) -> tuple[str, str]:
     elif " is not one of " in message:  # the message is all that every release of typer has in common
         before, _, choices = message.partition(" is not one of ")
         wrong, words = before.rstrip("'").rpartition("'")[2], choices.split("'")[1::2]
+    if wrong == "--as-of" and not error.ctx:
+        return message, "name a time: --as-of 2026-01-31, --as-of 7d"
     if wrong == "--as-of":
         return f"{error.ctx.command_path} takes no --as-of: only commands that show something do", _AS_OF
     near = difflib.get_close_matches(wrong, words, n=1)

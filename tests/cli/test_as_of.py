@@ -178,6 +178,7 @@ def test_each_command_would_say_something_else_of_the_whole_trace(site: Path) ->
         ("feedback run --send --as-of 7d", 2, "--send sends what is due now", "leave out --send"),
         ("feedback resend --as-of 7d", 2, "adminkit feedback resend takes no --as-of", "feedback preview"),
         ("feedback test a@example.org --as-of 7d", 2, "adminkit feedback test takes no --as-of", "feedback preview"),
+        ("findings --as-of", 2, "'--as-of' requires an argument", "name a time: --as-of 2026-01-31"),
         ("sync --as-of 7d", 2, "adminkit sync takes no --as-of", "feedback preview"),
     ],
 )  # fmt: skip
