@@ -169,7 +169,7 @@ def _cluster(named: str | None, site: Site | None) -> str | None:
 def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Counts:
     now = int(time.time())
     if wanted.map is not None:
-        if "start_time" in wanted.map.fields and "eligible_time" not in wanted.map.fields:
+        if wanted.map.lacks_eligible:
             _note_waits("the map has no eligible_time")
         return import_table(wanted, now, tick)
     if is_export(wanted.path):
@@ -178,8 +178,7 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     if layout.is_swf and (beside := sidecar_of(wanted.path)):
         named = import_sidecar(wanted, beside, now)
         print(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}", file=sys.stderr)
-    words = {column.name for column in layout.columns}
-    if "Start" in words and "Eligible" not in words:
+    if layout.lacks_eligible:
         _note_waits("there is no column Eligible")
     if counts.rows == 0 and not layout.is_swf:
         print("note: a header and no row; sacct -a asks for every user, -S for an earlier time", file=sys.stderr)

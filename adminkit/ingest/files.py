@@ -6,7 +6,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Final, TypeVar, cast
@@ -36,7 +36,7 @@ from adminkit.trace.forgotten import drop_rejected
 from adminkit.trace.load_log import record_load
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
-from adminkit.trace.windows import MAX_PROCS, set_fact
+from adminkit.trace.windows import FROM_SUBMISSION, MAX_PROCS, set_fact
 
 T = TypeVar("T")
 
@@ -189,6 +189,7 @@ def _load(
     opened = bulk_load.opened if reading.fresh else connect.writer
     with opened(target) as db, transaction(db):
         remember_site(db, wanted)
+        stored, _ = runs.watermark(db)
     counts = ingest(_storing(reading, layout, wanted.origin), target, source[0], source[1], tick)
     totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
     with opened(target) as db:
@@ -198,9 +199,17 @@ def _load(
             runs.fill_all_from_steps(db)
         if wanted.cluster and layout.swf and layout.swf.max_procs:
             set_fact(db, wanted.cluster, MAX_PROCS, str(layout.swf.max_procs), now)
+        if layout.lacks_eligible and counts.new:
+            waits_from_submission(db, runs.clusters_since(db, stored))
         with transaction(db):
             remember(db, wanted, now, time.monotonic() - started, totals)
     return counts
+
+
+def waits_from_submission(db: sqlite3.Connection, clusters: Iterable[str]) -> None:
+    """Remember that runs of these clusters came without the moment of being eligible."""
+    for cluster in clusters:
+        set_fact(db, cluster, FROM_SUBMISSION, "1", 0)
 
 
 def remember_site(db: sqlite3.Connection, wanted: Import) -> None:

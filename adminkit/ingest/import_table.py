@@ -11,7 +11,7 @@ from datetime import UTC
 from typing import IO
 
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.ingest.files import Import, remember, remember_site
+from adminkit.ingest.files import Import, remember, remember_site, waits_from_submission
 from adminkit.ingest.helper import Counts, open_packed
 from adminkit.ingest.shared_keys import Keys
 from adminkit.ingest.sources.cells import REVOKED, Bad, Value
@@ -71,6 +71,7 @@ class _Loading:
     rejected: int = 0
     siblings: int = 0  # runs that another cluster of a federation took
     keys: Keys = field(default_factory=Keys)
+    clusters: set[str] = field(default_factory=set)
 
     def run(self, db: sqlite3.Connection) -> Counts:
         """All of them, with a line of history: one transaction."""
@@ -80,6 +81,7 @@ class _Loading:
         numbered = self.table.reader.first_row is not None
         columns = self.table.reader.columns
         places = [columns.index(name) for name in KEY]
+        cluster = columns.index("cluster")
         state = columns.index("state") if "state" in columns else None
         with transaction(db):
             for line, text, values, reason in self.table:
@@ -95,12 +97,15 @@ class _Loading:
                     else:
                         self.keys.add([values[place] for place in places], values, line)
                     batch.append(values)
+                    self.clusters.add(str(values[cluster]))
                 if len(batch) + len(aside) >= BATCH:
                     self._put(load, batch, aside)
             self._put(load, batch, aside)
             repeated = self.keys.refuse_shared()
             counts = replace(self._counts(load), repeated=repeated)
             remember_site(db, self.wanted)
+            if self.wanted.map is not None and self.wanted.map.lacks_eligible:
+                waits_from_submission(db, self.clusters)
             totals = (counts.rows, counts.new, counts.changed, counts.rejected, counts.skipped)
             remember(db, self.wanted, self.now, time.monotonic() - started, totals)
         return counts

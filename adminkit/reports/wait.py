@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from adminkit.errors import UsageError
-from adminkit.render.format import number, plural
+from adminkit.render.format import number, plural, some
 from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report, Within
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
@@ -120,6 +120,11 @@ def _notes(measured: Wait) -> list[str]:
         )
     if measured.untold:
         notes.append(f"nobody says what {plural(measured.untold, 'job')} waited for: counted as the queue's")
+    if measured.from_submission:
+        notes.append(
+            f"jobs of {some(measured.from_submission)} were imported without Eligible: their waits count from the"
+            " submission, also of jobs that could not start yet"
+        )
     if measured.below_zero:
         notes.append(f"the wait of {plural(measured.below_zero, 'job')} that started before being eligible counts as 0")
     if measured.waiting and measured.longest is not None:

@@ -18,6 +18,7 @@ from adminkit.stats.taken import grouped, numbered, split, taken
 from adminkit.trace.columns import Texts
 from adminkit.trace.run_view import GPUS_IN_DOUBT, STARTED
 from adminkit.trace.wait_sql import CAUSE, CAUSES, LIMIT_UNKNOWN, LIMITS, LONGER, OTHER, QUEUES_OWN, SIZES, UNLIMITED
+from adminkit.trace.windows import FROM_SUBMISSION, fact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,6 +100,7 @@ class Wait:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
+    from_submission: Sequence[str] = ()  # the clusters of which an import brought runs without their eligible time
 
 
 def started(chosen: Filter) -> Selection:
@@ -120,9 +122,16 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
                   for name in jobs.texts[-1].names]  # fmt: skip
         still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+        without = from_submission(db, names)
     texts, numbers, excluded = jobs.texts, [*jobs.numbers], jobs.excluded
     del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB
-    return _measured(texts, numbers, excluded, causes, part, still, names, ends)
+    measured = _measured(texts, numbers, excluded, causes, part, still, names, ends)
+    return replace(measured, from_submission=without)
+
+
+def from_submission(db: sqlite3.Connection, names: Sequence[str]) -> list[str]:
+    """The clusters of `names` of which an import brought runs without the moment of being eligible."""
+    return [name for name in names if fact(db, name, FROM_SUBMISSION)]
 
 
 def still_waiting(db: sqlite3.Connection, selection: Selection, now: int) -> tuple[int, int | None, int]:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from adminkit.stats.rollup import EVERYTHING, Histogram, between, binned, few_after, month_around
 from adminkit.stats.select import Filter, Selection, clusters, snapshot, span
-from adminkit.stats.wait import QUANTILES, UNITS, Group, Wait, Waits, ordered, started, still_waiting
+from adminkit.stats.wait import QUANTILES, UNITS, Group, Wait, Waits, from_submission, ordered, started, still_waiting
 from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_hours import ODD
 from adminkit.trace.rollup_row import DAY, LAST
@@ -122,6 +122,7 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
         rows, excluded = _read(db, chosen, selection, part)
         still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
+        without = from_submission(db, names)
     groups: dict[tuple[str, Any], _Jobs] = {}
     causes: dict[int, _Jobs] = {}
     overall = _Jobs()
@@ -145,6 +146,7 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
         excluded,
         names,
         ends,
+        without,
     )
 
 

@@ -77,6 +77,11 @@ def watermark(db: sqlite3.Connection) -> tuple[int, int]:
     return row[0] or 0, row[1] or 0
 
 
+def clusters_since(db: sqlite3.Connection, rowid: int) -> list[str]:
+    """The clusters of the runs that were stored after the one of this rowid."""
+    return [row[0] for row in db.execute("SELECT DISTINCT cluster FROM job WHERE rowid > ?", (rowid,))]
+
+
 def same_db_index(db: sqlite3.Connection, cluster: str, mark: tuple[int, int]) -> int:
     """How many runs that came since `mark` share their DBIndex with another run of the cluster."""
     return int(db.execute(_REBUILT, (cluster, *mark)).fetchone()[0])

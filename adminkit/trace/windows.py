@@ -90,6 +90,9 @@ def take_back(db: sqlite3.Connection, cluster: str, which: str, now: int) -> int
 SITE: Final = "site"
 #: Key of the fact that has the processors of the machine, as the header of an SWF trace states them.
 MAX_PROCS: Final = "max_procs"
+#: Key of the fact that an import brought runs without the moment of being eligible, which have the submission in its
+#: place. It is of the rows, so it is written as of 0: a trace as of any day has it.
+FROM_SUBMISSION: Final = "waits_from_submission"
 
 
 def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | None:

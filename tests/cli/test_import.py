@@ -417,12 +417,20 @@ def test_a_byte_order_mark_is_no_part_of_the_header(db: Path, tmp_path: Path) ->
     assert run(db, "-", stdin=path.read_bytes()).stdout.startswith(b"read 1, new 0, changed 0, unchanged 1")
 
 
+def waits(db: Path) -> str:
+    """What `report wait` says, as of the moment after the last end."""
+    ((last,),) = jobs(db, "max(end_time)")
+    command = (ADMINKIT, "report", "wait", "--db", str(db), "--as-of", f"@{last + 1}")
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_without_the_moment_of_eligibility_jobs_wait_from_their_submission(
     db: Path, text: Path, tmp_path: Path
 ) -> None:
     said = run(db, text).stderr.decode()
     assert "there is no column Eligible: waits count from the submission" in said
     assert set(jobs(db, "start_time - eligible_time")) == {(10,)}
+    assert "were imported without Eligible: their waits count from" in waits(db), "also in a trace as of another day"
     richer = tmp_path / "richer.txt"
     richer.write_text("\n".join([f"{HEADER}|Eligible", *(f"{line(job)}|1700000004" for job in range(1, 6))]) + "\n")
     assert "Eligible" not in run(db, richer).stderr.decode()

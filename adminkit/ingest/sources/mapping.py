@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.ingest.sources import cells
+from adminkit.ingest.sources.table_row import followed
 from adminkit.installed import data_file
 
 #: What a map may fill in, and the units of its cells, the usual one first.
@@ -95,6 +96,11 @@ class TableMap:
     second_0: str | None = (
         None  # when times as numbers begin: epoch seconds or a date; None: 1970, where 0 says nothing
     )
+
+    @property
+    def lacks_eligible(self) -> bool:
+        """Whether jobs wait from their submission, as no column says when they were eligible."""
+        return "eligible_time" not in self.fields and "start_time" in (*self.fields, *followed(self.fields))
 
 
 def shipped() -> dict[str, Path]:

@@ -51,6 +51,12 @@ class Layout:
     def is_swf(self) -> bool:
         return self.swf is not None
 
+    @property
+    def lacks_eligible(self) -> bool:
+        """Whether jobs wait from their submission, as no column says when they were eligible."""
+        words = {column.name for column in self.columns}
+        return "Start" in words and "Eligible" not in words
+
 
 def detect(head: bytes, names: Sequence[str] | None = None, delimiter: str | None = None) -> Layout:
     """The layout of a source that begins with `head`, perhaps after a byte order mark.
