@@ -32,6 +32,14 @@ FIELDS: Final = (
     ),
 )
 _KINDS: Final = {"maintenance": "in a maintenance reservation", "drained": "drained", "down": "down"}
+#: gpu_kind -> whose hours they are.
+_KIND_OF_GPUS: Final = {
+    "whole": "of whole GPUs",
+    "slice": "of slices",
+    "shard": "of shards",
+    "mps": "of MPS",
+    "mixed": "of several of these",
+}
 ALL: Final = "(all)"
 _TOO_MANY: Final = "name a shorter one with --since and --until, or longer parts"
 #: Changes of the number of nodes that a picture marks, at most.
@@ -79,6 +87,9 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
             notes.append(
                 f"{resource}_hours leave out {plural(runs, 'run')} of an unknown number of {_NAMES[resource]}s"
             )
+    if measured.kinds:
+        its = [f"{number(round(seconds / 3600, 1))} {_KIND_OF_GPUS[kind]}" for kind, seconds in measured.kinds.items()]
+        notes.append(f"gpu_hours are of GPU equivalents: {', '.join(its)} (docs/gpus.md)")
     if measured.nodes_shared:
         notes.append("no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs")
     return notes + _machine(measured, query)

@@ -12,12 +12,15 @@ from datetime import tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.gres import KINDS
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import blocks, taken
 from adminkit.stats.window import END, OPEN, Known, clamped, known_times
+from adminkit.trace.columns import columns
+from adminkit.trace.gpu_words import is_cut_or_untracked
 from adminkit.trace.run_view import TOO_LONG
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ class Utilization:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
+    kinds: Mapping[str, float] = field(default_factory=dict)  # gpu_kind -> GPU-seconds; none where all are whole
 
     @property
     def nodes_shared(self) -> bool:
@@ -103,10 +107,27 @@ def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz:
     """
     with snapshot(db):
         frame = framed(db, chosen, known_times(db, chosen, now), part, now, tz)
-        runs, tally = taken(db, running(chosen, now), (), COLUMNS), Tally(frame.times, frame.least_cpus)
+        selection = running(chosen, now)
+        runs, tally = taken(db, selection, (), COLUMNS), Tally(frame.times, frame.least_cpus)
+        kinds = _kinds(db, selection, frame.times)
     for block in blocks(runs.jobs):
         tally.add([column[block] for column in runs.numbers])
-    return summed(frame, tally, runs.excluded)
+    return replace(summed(frame, tally, runs.excluded), kinds=kinds)
+
+
+def _kinds(db: sqlite3.Connection, selection: Selection, times: Sequence[int]) -> dict[str, float]:
+    """GPU-seconds in the window of each kind that runs had; none where no run had a part of a GPU."""
+    import numpy as np
+
+    found = {}
+    if times and is_cut_or_untracked(db):
+        for kind in KINDS:
+            which = f"FROM run WHERE {selection.where} AND gpu_kind = '{kind}' AND size_gpus IS NOT NULL"
+            _, numbers = columns(db, (), COLUMNS[:4], which, selection.params)
+            runs = Runs(*(column.astype(np.float64) for column in numbers))
+            if len(runs.start):
+                found[kind] = float(use(runs, (times[0], times[-1]))[0])
+    return found if found.keys() - {"whole"} else {}
 
 
 def framed(db: sqlite3.Connection, chosen: Filter, there: Known, part: str, now: int, tz: tzinfo | None) -> Frame:

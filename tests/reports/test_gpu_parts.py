@@ -56,6 +56,16 @@ def test_gpu_hours_are_of_equivalents(db: Path, report: str) -> None:
     assert frame["gpu_hours"].iloc[-1] == pytest.approx(HOURS)
 
 
+def test_utilization_keeps_kinds_apart_where_not_all_are_whole(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = "2.0 of whole GPUs, 0.4 of slices, 0.5 of shards, 0.5 of MPS"
+    assert f"gpu_hours are of GPU equivalents: {kinds} (docs/gpus.md)" in told(db, capsys, "utilization")
+    (tmp_path / "whole").mkdir()
+    whole = made(tmp_path / "whole", Site("oak", ()), TEXTS[:1])
+    assert "equivalents" not in told(whole, capsys, "utilization")
+
+
 def test_parallelism_keeps_kinds_apart_and_says_what_is_unknown(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = adminkit.open(db).report("parallelism")
     kinds = frame[frame["part"] == "kind"]
