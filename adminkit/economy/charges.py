@@ -9,14 +9,15 @@ from typing import Final, NamedTuple
 
 from adminkit.economy.formula import NotChargeable, Number, Values
 from adminkit.economy.schemes import OTHERS, Scheme
+from adminkit.gres import UNREADABLE, parse_words
 from adminkit.quote import quote
 from adminkit.stats.charged_jobs import Piece, WholeJob
 
 _HOUR: Final = 3600
 _GIB: Final = 1 << 30
 _KWH: Final = 3_600_000  # joules
-#: What the GPUs of a job may have that is not whole -> its word.
-_PARTS: Final = {"slices": "slice:", "shards": "shard", "mps": "mps"}
+#: What the GPUs of a job may have that is not whole, in the order of parse_words().
+_PARTS: Final = ("slices", "shards", "mps")
 #: In the smallest unit; more is a mistake of the formula's.
 _MOST: Final = 10**18
 #: Epoch seconds; a later start is nonsense.
@@ -84,7 +85,9 @@ def values(ran: Sequence[Piece], scheme: Scheme) -> Values:
         "energy_kwh": _part(_sum(ran, lambda piece: piece.energy), _KWH),
         "runs": len(ran),
         "bundle": any(piece.bundle for piece in ran),
-        **{f"has_{kind}": any(word in piece.gpu_parts for piece in ran) for kind, word in _PARTS.items()},
+        "slices": _largest(ran, lambda piece: _counts(piece)[0]),
+        "shards": _largest(ran, lambda piece: _counts(piece)[1]),
+        **{f"has_{kind}": _has(ran, k) for k, kind in enumerate(_PARTS)},
     }
     nodes = found["nodes"]
     found["parallel"] = None if nodes is None else nodes > 1 and not found["bundle"]
@@ -100,6 +103,19 @@ def _gpus(piece: Piece) -> Number | None:
         if piece.gpus is None or isinstance(piece.gpus, int)
         else Fraction(piece.gpus).limit_denominator(10**4)
     )
+
+
+def _counts(piece: Piece) -> tuple[int | None, ...]:
+    """How many of _PARTS a run had; None where its GPUs are unknown and it names none."""
+    if piece.gpu_parts == UNREADABLE or (piece.gpus is None and not piece.gpu_parts):
+        return (None,) * len(_PARTS)
+    return parse_words(piece.gpu_parts)
+
+
+def _has(ran: Sequence[Piece], k: int) -> bool | None:
+    """Whether one of them had the k-th of _PARTS; None where that is not known."""
+    found = [_counts(piece)[k] for piece in ran]
+    return True if any(found) else None if None in found else False
 
 
 def _weighed(last: Piece, gpus: Number | None, scheme: Scheme) -> dict[str, Number | bool | None]:

@@ -30,6 +30,8 @@ NAMES: Final[Mapping[str, str]] = {
     "nodes": "nodes of its largest run",
     "cpus": "CPUs of its largest run",
     "gpus": "GPU equivalents of its largest run: a slice or a shard is a part of one",
+    "slices": "slices of MIG of its largest run, whatever their size",
+    "shards": "shards of its largest run",
     "node_hours": "nodes × hours, added up over its runs",
     "cpu_hours": "CPUs × hours",
     "gpu_hours": "GPU equivalents × hours",
