@@ -218,6 +218,25 @@ def test_a_run_without_start_and_state_ended_and_its_state_is_unknown(
     assert said["meta"]["excluded"]["open"] == 0
 
 
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ('start_time = "name"', True),
+        ('end_time = "name"\nelapsed = { column = "ran", unit = "hours" }', True),
+        ('elapsed = { column = "ran", unit = "hours" }', False),
+        ('start_time = "name"\neligible_time = "at"', False),
+    ],
+)
+def test_waits_that_count_from_the_submission_are_said(
+    run: Callable[..., str], capsys: pytest.CaptureFixture[str], times: str, told: bool
+) -> None:
+    Path("w.toml").write_text(f'zone = "UTC"\n[fields]\njob_id_raw = "id"\nsubmit_time = "at"\n{times}')
+    said = run(table({"name": "2024-03-05 09:00:00"}), map="w.toml")
+    assert ("waits count from the submission" in said) == told
+    assert main(["report", "wait", "--db", "t.db"]) == 0
+    assert ("jobs of c were imported without Eligible" in capsys.readouterr().out) == told
+
+
 FOLLOWS = [  # fields of the map, cells, columns, values, why
     ('start_time = "name"\nend_time = "pool"', {}, "elapsed", None, "an end before the start is nonsense, not 0 s"),
     ('start_time = "name"\nelapsed = { column = "limit", unit = "clock" }', {}, "end_time - start_time", 7200,
