@@ -62,5 +62,6 @@ def _look_up(run: SyncRun, gone: Sequence[tuple[int, int]], now: int) -> None:
         _look_up(run, gone[half:], now)
         return
     run.summary.closed += take_in(run, JOBS, spool, now)
+    runs.drop_revoked(run.db, run.cluster, gone)  # they are counted in the window of their end
     take_claims(run, lambda claims: run.source.lookup(claims, window, ids), now)
     run.summary.looked_up += len(gone)

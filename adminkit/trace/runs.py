@@ -92,6 +92,13 @@ def vanished(db: sqlite3.Connection, cluster: str, not_before: int, snapshot: in
     return [(row[0], row[1]) for row in db.execute(_VANISHED, (cluster, not_before, snapshot))]
 
 
+def drop_revoked(db: sqlite3.Connection, cluster: str, which: Iterable[tuple[int, int]]) -> None:
+    """Take out those of `which` (JobIDRaw, Submit) that another cluster of a federation took."""
+    sql = "DELETE FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND state = 'REVOKED'"
+    with transaction(db):
+        db.executemany(sql, [(cluster, *key) for key in which])
+
+
 def ended_after(db: sqlite3.Connection, cluster: str, at: int) -> int:
     """How many runs ended after that moment."""
     sql = "SELECT count(*) FROM job WHERE cluster = ? AND end_time > ?"

@@ -27,6 +27,7 @@ from adminkit.ingest.sources.sacct_fields import (
 )
 from adminkit.ingest.spec import Column
 from adminkit.ingest.windows import Window
+from adminkit.job import KEY
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.slurm.process import end_all
@@ -74,7 +75,8 @@ class Sacct(Source):
 
     def lookup(self, part: Part, window: Window, ids: Sequence[int]) -> Spool:
         answer = self._fetch(f"lookup-{part}", window, (), self._fields(part), part == STEPS, ids)
-        return self._spool(part, answer, window.since, FOREVER, ended=False)
+        spool = self._spool(part, answer, window.since, FOREVER, ended=False)
+        return replace(spool, only_where=self._kept(spool.values, stored=True)) if part == JOBS else spool
 
     def digest(self, window: Window) -> runs.Digest:
         span = Window(window.since, window.until - 1)
@@ -143,10 +145,14 @@ class Sacct(Source):
             user=names.index("User") if "User" in names else None,
         )
 
-    def _kept(self, values: Mapping[str, str]) -> str:
-        """SQL: which runs of an answer are kept."""
+    def _kept(self, values: Mapping[str, str], stored: bool = False) -> str:
+        """SQL: which runs of an answer are kept. `stored`: siblings, too, that the trace has as open: these end."""
         whose = "" if self.uid is None else f" AND {values['uid']} = {self.uid:d}"
-        return f"{values['state']} IS NOT '{REVOKED}'{whose}"
+        kept = f"{values['state']} IS NOT '{REVOKED}'"
+        if stored:
+            key = " AND ".join(f"open.{name} = {values[name]}" for name in KEY)
+            kept = f"({kept} OR EXISTS (SELECT 1 FROM job AS open WHERE {key} AND open.end_time IS NULL))"
+        return f"{kept}{whose}"
 
 
 def open_own(cluster: str, folder: Path, *, timeout: float, uid: int, probe: bool = False) -> Sacct:
