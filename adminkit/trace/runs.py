@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from adminkit.job import KEY
 from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.person import PREFIX
 from adminkit.trace.step_sums import FROM_STEPS, step_functions
@@ -90,6 +91,12 @@ def same_db_index(db: sqlite3.Connection, cluster: str, mark: tuple[int, int]) -
 def vanished(db: sqlite3.Connection, cluster: str, not_before: int, snapshot: int) -> list[tuple[int, int]]:
     """(JobIDRaw, Submit) of runs without an end that the snapshot no longer showed; last seen since `not_before`."""
     return [(row[0], row[1]) for row in db.execute(_VANISHED, (cluster, not_before, snapshot))]
+
+
+def stored_open(values: Mapping[str, str]) -> str:
+    """SQL: whether the trace has a run without an end that has the key of `values` (column -> SQL)."""
+    key = " AND ".join(f"open.{name} = {values[name]}" for name in KEY)
+    return f"EXISTS (SELECT 1 FROM job AS open WHERE {key} AND open.end_time IS NULL)"
 
 
 def drop_revoked(db: sqlite3.Connection, cluster: str, which: Iterable[tuple[int, int]]) -> None:

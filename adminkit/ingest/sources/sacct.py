@@ -27,7 +27,6 @@ from adminkit.ingest.sources.sacct_fields import (
 )
 from adminkit.ingest.spec import Column
 from adminkit.ingest.windows import Window
-from adminkit.job import KEY
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.slurm.process import end_all
@@ -150,8 +149,7 @@ class Sacct(Source):
         whose = "" if self.uid is None else f" AND {values['uid']} = {self.uid:d}"
         kept = f"{values['state']} IS NOT '{REVOKED}'"
         if stored:
-            key = " AND ".join(f"open.{name} = {values[name]}" for name in KEY)
-            kept = f"({kept} OR EXISTS (SELECT 1 FROM job AS open WHERE {key} AND open.end_time IS NULL))"
+            kept = f"({kept} OR {runs.stored_open(values)})"
         return f"{kept}{whose}"
 
 
