@@ -23,7 +23,7 @@ from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
 from adminkit.ingest.sources.order import order_of, without_siblings
-from adminkit.ingest.sources.sacct_fields import TWO_RUNS, job_values, step_values
+from adminkit.ingest.sources.sacct_fields import TWO_RUNS, TWO_TASKS, job_values, step_values
 from adminkit.ingest.sources.sacct_json import is_json
 from adminkit.ingest.sources.swf import binds, swf_values
 from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_columns
@@ -35,7 +35,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.forgotten import drop_rejected
 from adminkit.trace.load_log import record_load
 from adminkit.trace.transaction import transaction
-from adminkit.trace.upsert import REJECT
+from adminkit.trace.upsert import OTHER_JOB, REJECT, Apart
 from adminkit.trace.windows import FROM_SUBMISSION, MAX_PROCS, set_fact
 
 T = TypeVar("T")
@@ -262,14 +262,19 @@ def _reading(layout: Layout, wanted: Import, now: int, lines: int = 0) -> Statem
     )
 
 
+#: An SWF trace has a line for each job.
+SWF_RUNS: Final = Apart(here="1", earlier=OTHER_JOB)
+TEXT_RUNS: Final = Apart(here=TWO_RUNS, earlier=f"{OTHER_JOB} OR {TWO_TASKS}")
+
+
 def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statement:
     """`reading` with the statements that store the rows."""
     if layout.swf:  # names stand in the header, so the same line may mean another queue
         values, which = swf_values(reading)
-        return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names, apart="1")
+        return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names, apart=SWF_RUNS)
     cluster, origin = f"?{outputs(layout.columns) + 3}", origin or "text"
     values = job_values(layout.columns, cluster)
-    return reading.storing_jobs(values, origin, apart=TWO_RUNS).storing_steps(
+    return reading.storing_jobs(values, origin, apart=TEXT_RUNS).storing_steps(
         step_values(layout.columns, cluster), origin
     )
 

@@ -21,7 +21,16 @@ from adminkit.owner import of_own_child
 from adminkit.programs import known
 from adminkit.trace.forgotten import nameless_runs, nameless_steps
 from adminkit.trace.rollup_load import RollupLoad
-from adminkit.trace.upsert import LOAD_BEGINS, insert_job, insert_step, same_job, same_step, upsert_job, upsert_step
+from adminkit.trace.upsert import (
+    LOAD_BEGINS,
+    Apart,
+    insert_job,
+    insert_step,
+    same_job,
+    same_step,
+    upsert_job,
+    upsert_step,
+)
 
 CHUNK: Final = 1 << 20
 #: The environment's variable with the seal: arguments are for every user to read.
@@ -97,7 +106,12 @@ class Statement:
     rollups: RollupLoad | None = None  # how the rollups are kept; None: by the triggers, if at all
 
     def storing_jobs(
-        self, values: Mapping[str, str], source: str, only_where: str = "1", again: bool = True, apart: str = ""
+        self,
+        values: Mapping[str, str],
+        source: str,
+        only_where: str = "1",
+        again: bool = True,
+        apart: Apart | None = None,
     ) -> Statement:
         """With job rows of `source` stored as `values` (column -> SQL).
 
@@ -269,6 +283,8 @@ def _failure(text: str, code: int) -> tuple[str, str]:
     hint = "nothing of this run was written"
     if "full" in said or "disk I/O" in said:
         hint += "; free some space and run the same command again"
+    elif "the trace has another job" in said:
+        hint += "; this is another cluster's or another trace's file: give it a --cluster of its own"
     elif "two rows have the key" in said:
         hint += (
             "; every run needs a number of its own: a job table may number its rows, --map, job_id_raw = { row = 1 }"

@@ -75,7 +75,8 @@ class _Loading:
 
     def run(self, db: sqlite3.Connection) -> Counts:
         """All of them, with a line of history: one transaction."""
-        load, started = JobLoad(db, self.table.reader.columns, self.wanted.origin or "text"), time.monotonic()
+        started = time.monotonic()
+        load = JobLoad(db, self.table.reader.columns, self.wanted.origin or "text", apart=True)
         batch: list[tuple[Value, ...]] = []
         aside: list[tuple[int, str, bytes]] = []
         numbered = self.table.reader.first_row is not None

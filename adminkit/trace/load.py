@@ -6,9 +6,19 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+from adminkit.errors import AdminkitError
 from adminkit.job import KEY
 from adminkit.trace.forgotten import marks_of, nameless_runs, nameless_steps
-from adminkit.trace.upsert import REJECT, insert_job, insert_step, upsert_job, upsert_step
+from adminkit.trace.upsert import (
+    LOAD_BEGINS,
+    OTHER_JOB,
+    REJECT,
+    Apart,
+    insert_job,
+    insert_step,
+    upsert_job,
+    upsert_step,
+)
 
 #: Rows per executemany(): the second statement runs only for a batch in which a row was known.
 BATCH: Final = 1000
@@ -42,15 +52,53 @@ class _Load:
 
 
 class JobLoad(_Load):
-    """Stores runs of a source, values in the order of `columns`, Job's."""
+    """Stores runs of a source, values in the order of `columns`, Job's. `apart`: put() raises AdminkitError where a row
+    would overwrite another job's of an earlier load.
+    """
 
-    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
+    def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str, apart: bool = False) -> None:
         values, self._marks = _values(columns), marks_of(db)
         if self._marks:
             values = nameless_runs(values)
-        super().__init__(db, insert_job(values, source), upsert_job(values, source))
+        told = Apart(here="FALSE", earlier=OTHER_JOB) if apart else None
+        super().__init__(db, insert_job(values, source), upsert_job(values, source, apart=told))
+        self._clash: tuple[int, int] | None = None
+        if apart:
+            self._begin()
         self._key = [list(columns).index(column) for column in KEY]
         self._known: dict[str, bool] = {}
+
+    def put(self, rows: Sequence[Sequence[object]]) -> None:
+        """As _Load's."""
+        try:
+            super().put(rows)
+        except sqlite3.OperationalError as error:
+            if self._clash is None:
+                raise
+            number, submit = self._clash
+            raise AdminkitError(
+                f"the trace has another job {number} of this cluster, submitted at {submit} (epoch) as well: one would"
+                " overwrite the other",
+                "nothing of this run was written; this is another cluster's or another trace's file: give it a"
+                " --cluster of its own",
+            ) from error
+
+    def _begin(self) -> None:
+        """The two functions of the upsert, as adminkit-ingest has them."""
+        base = 0
+
+        def load_base(*given: int) -> int:
+            nonlocal base
+            base = given[0] if given else base
+            return base
+
+        def shared_key(number: int, submit: int, _: int) -> None:
+            self._clash = (number, submit)
+            raise ValueError(number)
+
+        self._db.create_function("load_base", -1, load_base)
+        self._db.create_function("shared_key", 3, shared_key)
+        self._db.execute(LOAD_BEGINS).fetchone()
 
     def submitted_otherwise(self, row: Sequence[object]) -> int | None:
         """The submission of another run with this cluster and number, epoch seconds; None without such a run."""

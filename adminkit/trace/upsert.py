@@ -8,7 +8,7 @@ from then on, or a forged column would live on under its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Final
 
 from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
@@ -67,14 +67,29 @@ ON CONFLICT (source, raw) DO UPDATE SET line = excluded.line, reason = excluded.
 #: Run before a load whose rows are not to share keys: the rows behind this one are the load's own.
 LOAD_BEGINS: Final = "SELECT load_base(coalesce(max(rowid), 0)) FROM job"
 
+#: SQL: the stored run and the one that comes are of two users, two starts and two ends. A later file may correct any of
+#: these, but not all of them: two jobs have one number, submitted in the same second.
+OTHER_JOB: Final = (
+    "coalesce(job.user <> excluded.user AND job.start_time <> excluded.start_time"
+    " AND job.end_time <> excluded.end_time, FALSE)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """SQL that tells two runs apart which share a key: where both are of this load, and where one is of an earlier."""
+
+    here: str
+    earlier: str
+
 
 def upsert_job(
-    values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False, apart: str = ""
+    values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False, apart: Apart | None = None
 ) -> str:
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
 
-    `sums_up`: adminkit-ingest keeps the rollups (rollup_load.py); `values` has the fingerprint. `apart`: SQL that tells
-    two runs apart which share a key; where both came with the load that LOAD_BEGINS began, it fails (adminkit-ingest).
+    `sums_up`: adminkit-ingest keeps the rollups (rollup_load.py); `values` has the fingerprint. `apart`: where it
+    tells the stored run and this one apart, the statement fails (adminkit-ingest, after LOAD_BEGINS).
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
     turns an ended run into an open one (unless by a higher source), or into a row that has the end alone.
@@ -121,7 +136,7 @@ def _upsert(
     only_where: str,
     never: str,
     sums_up: bool = False,
-    apart: str = "",
+    apart: Apart | None = None,
 ) -> str:
     given = [column for column in values if column not in key]
     insert = f"{_insert(table, values, source, only_where, sums_up)} ON CONFLICT ({', '.join(key)})"
@@ -144,8 +159,9 @@ def _upsert(
         where += f" AND NOT ({never})"
     if apart:
         # Trap: SQLite computes both sides of an OR; of a CASE it does not.
-        fails = "shared_key(job.job_id_raw, job.submit_time)"
-        where = f"CASE WHEN {where} THEN CASE WHEN job.rowid > load_base() AND {apart} THEN {fails} ELSE 1 END END"
+        fails = "shared_key(job.job_id_raw, job.submit_time, job.rowid > load_base())"
+        two = f"CASE WHEN job.rowid > load_base() THEN {apart.here} ELSE {apart.earlier} END"
+        where = f"CASE WHEN {where} THEN CASE WHEN {two} THEN {fails} ELSE 1 END END"
     if lower:
         new = {c: f"CASE WHEN {taken} THEN {_as_told(c, given)} ELSE {sql} END" for c, sql in new.items()}
     if sums_up:

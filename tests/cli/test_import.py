@@ -447,6 +447,31 @@ def test_rows_of_text_that_share_a_key_and_are_two_runs_stop_the_import(db: Path
     assert not db.exists()
 
 
+LATER = [  # what a second file has of run 7, task 1 of an array; whether it is refused, why
+    ({"JobID": "7_2"}, True, "another task of the array"),
+    ({"User": "max", "Start": "1700000100", "End": "1700000900"}, True, "another user, start and end"),
+    ({"User": "max"}, False, "a name that was corrected"),
+    ({"Start": "1700000100", "End": "1700000900"}, False, "times that were corrected"),
+    ({"JobID": "7_[1-9]"}, False, "tasks that never started have names of several kinds"),
+    ({"JobID": "7_2", "End": "Unknown"}, False, "a run that goes on is no second one"),
+]
+
+
+@pytest.mark.parametrize(("more", "refused", "why"), LATER)
+def test_a_run_of_another_file_does_not_overwrite_one_that_is_stored(
+    db: Path, tmp_path: Path, more: dict[str, str], refused: bool, why: str
+) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    other, user = line(7, **{"JobID": "7_1", **more}), more.get("User", "ann")
+    first.write_text("\n".join([f"{HEADER}|User", f"{line(7, JobID='7_1')}|ann"]) + "\n")
+    second.write_text("\n".join([f"{HEADER}|User", f"{line(6)}|ann", f"{other}|{user}"]) + "\n")
+    run(db, first)
+    done = run(db, second, code=1 if refused else 0)
+    if refused:
+        assert b"the trace has another job 7 of this cluster, submitted at 1700000000" in done.stderr, why
+    assert jobs(db, "count(*)") == [(1 if refused else 2,)], why
+
+
 def test_a_run_that_went_on_from_snapshot_to_snapshot_is_one_run(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "days.txt"
     waits = line(7, JobID="7_[1-9]", State="PENDING", Start="Unknown", End="Unknown")

@@ -141,6 +141,26 @@ def test_rows_of_one_key_stop_the_import_and_nothing_is_stored(run: Callable[...
     assert jobs() == before, "of a trace that is there nothing changes either"
 
 
+@pytest.mark.parametrize(
+    ("changes", "code", "why"),
+    [
+        ({"who": "eve", "waited": "9", "ran": "3"}, 1, "another user, start and end: another table's job"),
+        ({"who": "eve"}, 0, "a name that was corrected"),
+        ({"waited": "9", "ran": "3"}, 0, "times that were corrected"),
+    ],
+)
+def test_a_row_of_another_table_does_not_overwrite_a_job_that_is_stored(
+    run: Callable[..., str], changes: dict[str, object], code: int, why: str
+) -> None:
+    run(table({"id": 7}, {"id": 8}))
+    before = jobs()
+    said = run(table({"id": 6}, {"id": 7, **changes}), code=code)
+    if code:
+        assert "the trace has another job 7 of this cluster" in said and jobs() == before, why
+    else:
+        assert "new 1, changed 1" in said, why
+
+
 def test_a_row_that_comes_again_word_for_word_is_counted(run: Callable[..., str]) -> None:
     assert "read 3, new 1, changed 0, unchanged 2, rejected 0, 2 repeated word for word" in run(table(*[{"id": 7}] * 3))
 

@@ -9,6 +9,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 ADMINKIT = Path(sys.executable).with_name("adminkit")
 
 
@@ -18,9 +20,9 @@ def adminkit(*words: str | Path, code: int = 0) -> str:
     return done.stdout
 
 
-def row(job: int, queue: object = -1, partition: object = -1, wait: int = 5, user: int = 7) -> str:
+def row(job: int, queue: object = -1, partition: object = -1, wait: int = 5, user: int = 7, elapsed: int = 60) -> str:
     """A job of 60 s on 4 processors whose limit is two minutes."""
-    return f"{job} {job * 100} {wait} 60 4 -1 -1 4 120 -1 1 {user} 2 3 {queue} {partition} -1 -1"
+    return f"{job} {job * 100} {wait} {elapsed} 4 -1 -1 4 120 -1 1 {user} 2 3 {queue} {partition} -1 -1"
 
 
 def swf(path: Path, header: str, *rows: str) -> Path:
@@ -113,6 +115,33 @@ def test_two_jobs_of_one_number_and_submission_stop_the_import(tmp_path: Path) -
         assert trace.execute("SELECT count(*) FROM job").fetchone() == (3,), "nothing of it was stored"
     changed = swf(tmp_path / "changed.swf", "", row(1, user=9), row(7), row(8))
     assert "changed 1, unchanged 2" in adminkit("import", changed, "--cluster", "c", "--db", db)
+
+
+LATER = [  # what a second file has of job 7, whether it is refused, why
+    ({"user": 9, "wait": 7, "elapsed": 70}, True, "another user, start and end: another trace's job"),
+    ({"user": 9}, False, "a user that was corrected"),
+    ({"wait": 7, "elapsed": 70}, False, "times that were corrected"),
+    ({"user": -1, "wait": 7, "elapsed": 70}, False, "an unknown user may be the same"),
+    ({"user": 9, "wait": -1, "elapsed": 70}, False, "unknown times may be the same"),
+]
+
+
+@pytest.mark.parametrize(("more", "refused", "why"), LATER)
+def test_a_job_of_another_trace_does_not_overwrite_one_that_is_stored(
+    tmp_path: Path, more: dict[str, int], refused: bool, why: str
+) -> None:
+    db, second = tmp_path / "trace.db", swf(tmp_path / "second.swf", "", row(6), row(7, **more))
+    adminkit("import", swf(tmp_path / "first.swf", "", row(7), row(8)), "--cluster", "c", "--db", db)
+    command = [ADMINKIT, "import", second, "--cluster", "c", "--db", db]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode == 1) == refused, f"{why}: {done.stdout}{done.stderr}"
+    if refused:
+        assert "the trace has another job 7 of this cluster, submitted at 700 (epoch)" in done.stderr
+        assert "give it a --cluster of its own" in done.stderr
+    else:
+        assert "read 2, new 1, " in done.stdout, why
+    with closing(sqlite3.connect(db)) as trace:
+        assert trace.execute("SELECT count(*) FROM job").fetchone() == (2 if refused else 3,)
 
 
 ENDS = [  # run, limit, status, state and elapsed in the trace, why

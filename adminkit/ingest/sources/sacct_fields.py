@@ -120,6 +120,8 @@ STEP_FIELDS: Final = tuple(
 TWO_RUNS: Final = (
     "(job.end_time IS NOT NULL AND excluded.end_time IS NOT NULL AND coalesce(job.job_id <> excluded.job_id, FALSE))"
 )
+#: SQL: the same of two files, each of which may name the tasks that never started in its own way, 7_[1-9] or 7_[1-9%2].
+TWO_TASKS: Final = f"({TWO_RUNS} AND job.job_id NOT GLOB '*[[]*' AND excluded.job_id NOT GLOB '*[[]*')"
 
 
 def field_name(word: str) -> str | None:

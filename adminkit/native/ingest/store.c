@@ -54,13 +54,23 @@ static void load_base(sqlite3_context *context, int count, sqlite3_value **value
     sqlite3_result_int64(context, store->base);
 }
 
-/* shared_key(JOB, SUBMITTED) fails. An upsert calls it where a row of this load would overwrite another. */
+/* shared_key(JOB, SUBMITTED, HERE) fails. An upsert calls it where a row would overwrite another job's; HERE:
+ * that one is of this load. */
 static void shared_key(sqlite3_context *context, int count, sqlite3_value **value) {
+    long long job = sqlite3_value_int64(value[0]), submitted = sqlite3_value_int64(value[1]);
     char text[AK_MESSAGE];
     (void)count;
-    snprintf(text, sizeof text,
-             "two rows have the key of job %lld, submitted at %lld (epoch): one would overwrite the other",
-             (long long)sqlite3_value_int64(value[0]), (long long)sqlite3_value_int64(value[1]));
+    if (sqlite3_value_int(value[2]))
+        snprintf(
+            text, sizeof text,
+            "two rows have the key of job %lld, submitted at %lld (epoch): one would overwrite the other",
+            job, submitted);
+    else
+        snprintf(
+            text, sizeof text,
+            "the trace has another job %lld of this cluster, submitted at %lld (epoch) as well: one would "
+            "overwrite the other",
+            job, submitted);
     sqlite3_result_error(context, text, -1);
 }
 
@@ -75,7 +85,7 @@ bool ak_store_open(struct ak_store *store, const struct ak_store_options *option
         return ak_store_failed(store, options->path);
     if (!ak_mark_register(store))
         return false;
-    if (sqlite3_create_function(store->db, "shared_key", 2, SQLITE_UTF8, NULL, shared_key, NULL, NULL) ||
+    if (sqlite3_create_function(store->db, "shared_key", 3, SQLITE_UTF8, NULL, shared_key, NULL, NULL) ||
         sqlite3_create_function(store->db, "load_base", -1, SQLITE_UTF8, store, load_base, NULL, NULL))
         return ak_store_failed(store, options->path);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 2048, 200);
