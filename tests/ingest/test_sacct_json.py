@@ -16,7 +16,7 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.ingest.files import Import, import_file, import_stream
-from adminkit.ingest.sources.sacct_json import JsonText
+from adminkit.ingest.sources.sacct_json import FIELDS, JsonText
 
 TEXT: Final = """JobID|JobIDRaw|Cluster|Submit|User|Account|Partition|QOS|State|Reason|ExitCode|Eligible|Start|End|\
 ElapsedRaw|TimelimitRaw|ReqCPUS|NNodes|AllocTRES|NodeList|TotalCPU|Flags|JobName
@@ -75,6 +75,12 @@ def document(number: Callable[[int | None], Any], state: Callable[[str], Any], s
     return {"meta": {"Slurm": {"version": {"major": 24}}}, "jobs": [done, killed, waits], "errors": [], "warnings": []}
 
 
+def unknown(path: Path) -> None:
+    """The limit of the job that waits."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE job SET limit_kind = 'unknown' WHERE job_id_raw = 79")
+
+
 RELEASES = [
     (plain, str, "signal_id", "22.05"),
     (boxed, str, "signal_id", "23.02"),
@@ -104,6 +110,8 @@ def test_json_gives_the_rows_of_the_text(
         again = import_file(replace(wanted), 0)[0]
         assert (again.new, again.changed) == (0, 0), release
         rows = [tuple(None if value == 0 else value for value in row) for row in stored(tmp_path / f"{name}.db")]
+        if release == "22.05":  # has null for the queue's limit and for none
+            unknown(tmp_path / "text.db")
         expected = [tuple(None if value == 0 else value for value in row) for row in stored(tmp_path / "text.db")]
         assert rows == expected, release
 
@@ -125,6 +133,43 @@ def test_steps_become_steps(tmp_path: Path) -> None:
             ("batch", "batch", "COMPLETED", 1, 3600, 5.5, 4096, 8192),
             ("0", "srun", "FAILED", None, None, None, None, None),
         ]
+
+
+def rows_of(*jobs: dict[str, Any]) -> list[dict[str, str]]:
+    text = JsonText(io.BytesIO(json.dumps({"jobs": jobs}).encode()), b"").read().decode()
+    return [dict(zip(FIELDS, line.split("\x1f"), strict=True)) for line in text.splitlines()]
+
+
+OF_22_05 = [  # what a job or its step has, a column, its text, why
+    ({"state": {"current": "FAILED"}, "exit_code": {"return_code": 0}}, "ExitCode", "", "0 stands for every exit"),
+    ({"state": {"current": "COMPLETED"}, "exit_code": {"return_code": 0}}, "ExitCode", "0:0", "success is 0"),
+    ({"derived_exit_code": {"return_code": 0}}, "DerivedExitCode", "", "0 stands for every exit of the steps"),
+    ({"state": {"current": "FAILED"}, "exit_code": {"return_code": None, "signal": {"signal_id": 11}}}, "ExitCode",
+     "0:11", "a signal is known"),
+    ({"state": {"current": "FAILED"}, "exit_code": {"return_code": boxed(0)}}, "ExitCode", "0:0", "later releases"),
+    ({"time": {"limit": None}}, "TimelimitRaw", "", "none at all, or the queue's"),
+    ({"time": {"limit": boxed(None)}}, "TimelimitRaw", "Partition_Limit", "later releases tell them apart"),
+    ({"job_id": 9, "array": {"job_id": 9, "task": "0x6"}}, "JobID", "9_[1-2]", "bits of tasks"),
+    ({"job_id": 9, "array": {"job_id": 9, "task": "0xAA", "limits": {"max": {"running": {"tasks": 2}}}}}, "JobID",
+     "9_[1,3,5,7%2]", "at most two at a time"),
+    ({"job_id": 9, "array": {"job_id": 9, "task": "1-3,7"}}, "JobID", "9_[1-3,7]", "later releases"),
+    ({"state": {"current": "CANCELLED"}, "kill_request_user": "root"}, "State", "CANCELLED by 0", "root is 0"),
+    ({"state": {"current": "CANCELLED"}, "kill_request_user": "ann"}, "State", "CANCELLED", "a name without its uid"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "column", "text", "why"), OF_22_05)
+def test_what_22_05_writes_in_its_own_way(job: dict[str, Any], column: str, text: str, why: str) -> None:
+    assert rows_of(job)[0][column] == text, why
+
+
+STEPS = [({"id": "batch"}, "7.batch"), ({"id": 0}, "7.0"), ({"id": "7.extern"}, "7.extern"), ({"id": "7.3"}, "7.3"),
+         ({"id": {"job_id": 7, "step_id": "BATCH"}}, "7.batch")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("step", "text"), STEPS)
+def test_a_step_has_its_name(step: dict[str, Any], text: str) -> None:
+    assert rows_of({"job_id": 7, "steps": [{"step": step}]})[1]["JobID"] == text
 
 
 class Slow(io.BytesIO):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, Final
 
@@ -28,6 +29,8 @@ _FLAGS: Final = {
     "STARTED_ON_SUBMIT": "SchedSubmit", "STARTED_ON_SCHEDULE": "SchedMain", "STARTED_ON_BACKFILL": "SchedBackfill",
     "START_RECEIVED": "StartReceived",
 }  # fmt: skip
+#: The tasks of an array as 22.05 writes them.
+_BITS: Final = re.compile("0x[0-9A-Fa-f]+")
 _CHUNK: Final = 1 << 20
 #: Characters of one job with its steps.
 _MOST: Final = 1 << 28
@@ -150,9 +153,12 @@ class _Part:
         whole = self.number(f"{path}.seconds")
         return f"{whole}.{int(self.number(f'{path}.microseconds') or 0):06d}" if whole else ""
 
-    def exit(self, path: str) -> str:
+    def exit(self, path: str, succeeded: bool = False) -> str:
+        """An exit as text. Trap: 22.05 writes 0 for every exit without a signal, so of its 0 only success is known."""
         code = self.number(f"{path}.return_code")
         signal = self.number(f"{path}.signal.id") or self.number(f"{path}.signal.signal_id") or "0"
+        if code == "0" and signal == "0" and not succeeded and not isinstance(self.at(f"{path}.return_code"), dict):
+            return ""
         return f"{code or 0}:{signal}" if code or signal != "0" else ""
 
     def tres(self, path: str, mem: str = "M") -> str:
@@ -178,28 +184,50 @@ def _number(value: Any, unlimited: str = "", unset: str = "") -> str:
 
 def _job_id(job: _Part, raw: str) -> str:
     """JobID as sacct prints it: 123, 123_4, 123_[5-9], 123+1."""
-    array, task, tasks = job.number("array.job_id"), job.number("array.task_id"), job.text("array.task")
+    array, task, tasks = job.number("array.job_id"), job.number("array.task_id"), _tasks(job)
     het, offset = job.number("het.job_id"), job.number("het.job_offset")
     if array not in ("", "0"):
         return f"{array}_{task}" if task else f"{array}_[{tasks}]" if tasks else raw
     return f"{het}+{offset}" if het not in ("", "0") and offset else raw
 
 
+def _tasks(job: _Part) -> str:
+    """The tasks that wait, 1-3,7%2; 22.05 writes bits in their place, 0x8e."""
+    found, most = job.text("array.task"), job.number("array.limits.max.running.tasks")
+    if not _BITS.fullmatch(found):
+        return found
+    ones = re.finditer("1+", f"{int(found, 16):b}"[::-1])
+    ranges = [f"{one.start()}-{one.end() - 1}" if len(one[0]) > 1 else str(one.start()) for one in ones]
+    return ",".join(ranges) + (f"%{most}" if most not in ("", "0") else "")
+
+
+def _limit(job: _Part) -> str:
+    """Trap: 22.05 has null for a limit of the queue's and for none at all, so it is unknown."""
+    return job.number("time.limit", unlimited="UNLIMITED", unset="Partition_Limit") if job.at("time.limit") else ""
+
+
+def _state(job: _Part) -> str:
+    """With the uid of who cancelled; the JSON has a name, of which root's is known everywhere."""
+    state, by = job.text("state.current"), job.text("kill_request_user")
+    uid = "0" if by == "root" else by
+    return f"{state} by {uid}" if state == "CANCELLED" and uid.isdecimal() else state
+
+
 def _job(job: _Part) -> dict[str, str]:
     raw = job.number("job_id")
-    flags = ",".join(_FLAGS.get(str(flag), str(flag)) for flag in job.list("flags"))
-    state, by = job.text("state.current"), job.text("kill_request_user")
+    flags = ",".join(_FLAGS.get(str(flag), str(flag)) for flag in job.list("flags") if flag != "CLEAR_SCHEDULING")
+    state = _state(job)
     return {
         "JobID": _job_id(job, raw), "JobIDRaw": raw, "Cluster": job.text("cluster"),
         "Submit": job.moment("time.submission"), "User": job.text("user") or job.text("association.user"),
         "Group": job.text("group"), "Account": job.text("account"), "Partition": job.text("partition"),
-        "QOS": job.text("qos"), "State": f"{state} by {by}" if state == "CANCELLED" and by.isdecimal() else state,
-        "Reason": job.text("state.reason"), "ExitCode": job.exit("exit_code"),
+        "QOS": job.text("qos"), "State": state,
+        "Reason": job.text("state.reason"), "ExitCode": job.exit("exit_code", succeeded=state == "COMPLETED"),
         "DerivedExitCode": job.exit("derived_exit_code"), "Priority": job.number("priority"), "Flags": flags,
         "Restarts": job.number("restart_cnt"), "Eligible": job.moment("time.eligible"),
         "Start": job.moment("time.start"), "End": job.moment("time.end"), "ElapsedRaw": job.number("time.elapsed"),
         "Suspended": job.number("time.suspended"),
-        "TimelimitRaw": job.number("time.limit", unlimited="UNLIMITED", unset="Partition_Limit"),
+        "TimelimitRaw": _limit(job),
         "ReqCPUS": job.number("required.CPUs"), "ReqTRES": job.tres("tres.requested"),
         "NNodes": job.number("allocation_nodes"), "AllocTRES": job.tres("tres.allocated"),
         "NodeList": job.text("nodes"), "TotalCPU": job.seconds("time.total"),
@@ -209,12 +237,15 @@ def _job(job: _Part) -> dict[str, str]:
 
 
 def _step(step: _Part, job: Mapping[str, str]) -> dict[str, str]:
-    name = step.text("step.id.step_id") or step.text("step.id").partition(".")[2]
+    # 22.05 has `batch` or 0, later releases 16.batch or an object.
+    name = step.text("step.id.step_id") or step.text("step.id").rpartition(".")[2]
+    state = step.text("state")
     most = _Part({"most": [one for one in step.list("tres.requested.max") if _Part(one).text("type") == "mem"]})
     usage = [one for one in step.list("tres.requested.total") if _Part(one).text("type") in ("mem", "fs")]
     return {
         "JobID": f"{job['JobID']}.{name.lower()}", "JobIDRaw": job["JobIDRaw"], "Cluster": job["Cluster"],
-        "Submit": job["Submit"], "State": step.text("state"), "ExitCode": step.exit("exit_code"),
+        "Submit": job["Submit"], "State": state,
+        "ExitCode": step.exit("exit_code", succeeded=state == "COMPLETED"),
         "Start": step.moment("time.start"), "End": step.moment("time.end"), "ElapsedRaw": step.number("time.elapsed"),
         "NNodes": step.number("nodes.count"), "NTasks": step.number("tasks.count"),
         "AllocTRES": step.tres("tres.allocated"), "TotalCPU": step.seconds("time.total"),

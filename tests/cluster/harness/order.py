@@ -6,7 +6,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 #: They wait for the same mix of jobs, in this order.
-MIX = ("test_cluster.py", "test_sync.py")
+MIX = ("test_cluster.py", "test_sync.py", "test_sacct_json.py")
 #: What takes longest begins first; then the others.
 FIRST = (*MIX, "test_ckpt.py", "test_policy_points.py", "test_policy_traps.py", "test_feedback.py")
 
