@@ -47,7 +47,7 @@ def test_sacct_json_gives_the_rows_of_the_text(cluster: Cluster, workload: Workl
             for column, value in row.items()
             if not _agree(column, value, read[key][column])
         ]
-        assert others == [], "key, column, by the text, by the JSON"
+        assert not others, f"key, column, by the text, by the JSON: {others}"
 
 
 def stored(db: Path, table: str) -> dict[tuple[object, ...], dict[str, object]]:
@@ -62,6 +62,8 @@ def _agree(column: str, text: object, read: object) -> bool:
     """Whether a column by the JSON is what it is by the text, or is unknown where it may be."""
     if (column in MAY_LACK and read in (None, "unknown")) or column == "fingerprint":
         return True
+    if column == "restarts" and text is None:  # 22.05 has no such field
+        return read in (None, 0, 1)
     if column == "cpu_time" and isinstance(text, float) and isinstance(read, float):
         return abs(text - read) < 0.01 * (1 + text)  # the text of a job is cut to milliseconds, each step's too
     if column == "flags":

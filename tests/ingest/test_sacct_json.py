@@ -140,7 +140,7 @@ def rows_of(*jobs: dict[str, Any]) -> list[dict[str, str]]:
     return [dict(zip(FIELDS, line.split("\x1f"), strict=True)) for line in text.splitlines()]
 
 
-OF_22_05 = [  # what a job or its step has, a column, its text, why
+OF_A_RELEASE = [  # what a job or its step has, a column, its text, why
     ({"state": {"current": "FAILED"}, "exit_code": {"return_code": 0}}, "ExitCode", "", "0 stands for every exit"),
     ({"state": {"current": "COMPLETED"}, "exit_code": {"return_code": 0}}, "ExitCode", "0:0", "success is 0"),
     ({"derived_exit_code": {"return_code": 0}}, "DerivedExitCode", "", "0 stands for every exit of the steps"),
@@ -154,12 +154,17 @@ OF_22_05 = [  # what a job or its step has, a column, its text, why
      "9_[1,3,5,7%2]", "at most two at a time"),
     ({"job_id": 9, "array": {"job_id": 9, "task": "1-3,7"}}, "JobID", "9_[1-3,7]", "later releases"),
     ({"state": {"current": "CANCELLED"}, "kill_request_user": "root"}, "State", "CANCELLED by 0", "root is 0"),
+    ({"state": {"current": ["PENDING", "REQUEUED"]}}, "State", "REQUEUED", "a run that was put back does not wait"),
+    ({"state": {"current": ["PENDING", "REVOKED"]}}, "State", "REVOKED", "a sibling of another cluster's"),
+    ({"state": {"current": ["RUNNING", "COMPLETING"]}}, "State", "COMPLETING", "as the text"),
+    ({"state": {"current": ["TIMEOUT"]}}, "State", "TIMEOUT", "one word"),
+    ({"state": {"current": []}}, "State", "", "unknown"),
     ({"state": {"current": "CANCELLED"}, "kill_request_user": "ann"}, "State", "CANCELLED", "a name without its uid"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("job", "column", "text", "why"), OF_22_05)
-def test_what_22_05_writes_in_its_own_way(job: dict[str, Any], column: str, text: str, why: str) -> None:
+@pytest.mark.parametrize(("job", "column", "text", "why"), OF_A_RELEASE)
+def test_what_a_release_writes_in_its_own_way(job: dict[str, Any], column: str, text: str, why: str) -> None:
     assert rows_of(job)[0][column] == text, why
 
 

@@ -29,6 +29,11 @@ _FLAGS: Final = {
     "STARTED_ON_SUBMIT": "SchedSubmit", "STARTED_ON_SCHEDULE": "SchedMain", "STARTED_ON_BACKFILL": "SchedBackfill",
     "START_RECEIVED": "StartReceived",
 }  # fmt: skip
+#: Flags of a state: where a list has one the text has it in place of the state below, in this order.
+_STATE_FLAGS: Final = (
+    "COMPLETING", "STAGE_OUT", "CONFIGURING", "RESIZING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT",
+    "STOPPED", "REVOKED", "RESV_DEL_HOLD", "SIGNALING",
+)  # fmt: skip
 #: The tasks of an array as 22.05 writes them.
 _BITS: Final = re.compile("0x[0-9A-Fa-f]+")
 _CHUNK: Final = 1 << 20
@@ -140,6 +145,11 @@ class _Part:
             value = value[0] if value else None
         return "" if value is None or isinstance(value, dict | bool) else str(value)
 
+    def state(self, path: str) -> str:
+        """A word, or the one of a list that the text has: of PENDING, REQUEUED the second."""
+        words = [str(word) for word in self.list(path)]
+        return next((flag for flag in _STATE_FLAGS if flag in words), self.text(path))
+
     def number(self, path: str, unlimited: str = "", unset: str = "") -> str:
         return _number(self.at(path), unlimited, unset)
 
@@ -208,7 +218,7 @@ def _limit(job: _Part) -> str:
 
 def _state(job: _Part) -> str:
     """With the uid of who cancelled; the JSON has a name, of which root's is known everywhere."""
-    state, by = job.text("state.current"), job.text("kill_request_user")
+    state, by = job.state("state.current"), job.text("kill_request_user")
     uid = "0" if by == "root" else by
     return f"{state} by {uid}" if state == "CANCELLED" and uid.isdecimal() else state
 
@@ -239,7 +249,7 @@ def _job(job: _Part) -> dict[str, str]:
 def _step(step: _Part, job: Mapping[str, str]) -> dict[str, str]:
     # 22.05 has `batch` or 0, later releases 16.batch or an object.
     name = step.text("step.id.step_id") or step.text("step.id").rpartition(".")[2]
-    state = step.text("state")
+    state = step.state("state")
     most = _Part({"most": [one for one in step.list("tres.requested.max") if _Part(one).text("type") == "mem"]})
     usage = [one for one in step.list("tres.requested.total") if _Part(one).text("type") in ("mem", "fs")]
     return {
