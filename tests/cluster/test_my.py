@@ -64,7 +64,7 @@ def hidden(spare: Cluster, jobs: dict[str, int]) -> Iterator[None]:
         yield
 
 
-def run(spare: Cluster, home: Path, user: str, *words: str) -> Done:
+def run(spare: Cluster, home: Path, user: str, *words: str, settings: Path | None = None) -> Done:
     """A command as that user, who may read the interpreter even where that is root's."""
     place = home / user
     if not place.exists():
@@ -76,7 +76,8 @@ def run(spare: Cluster, home: Path, user: str, *words: str) -> Done:
         become = ["setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups"]
         if not all(above.stat().st_mode & 0o001 for above in Path(sys.executable).resolve().parents):
             become += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-    env = {"HOME": str(place), "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "ADMINKIT_CONFIG": "", "ADMINKIT_DB": ""}
+    env = {"HOME": str(place), "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "ADMINKIT_DB": ""}
+    env["ADMINKIT_CONFIG"] = str(settings or "")
     return spare.run(*become, ADMINKIT, *words, env=env, seconds=120)
 
 
