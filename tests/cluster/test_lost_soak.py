@@ -18,7 +18,7 @@ clusters = ["alpha"]
 domain = "example.org"
 min_uid = 1
 min_elapsed = 0
-lost_hours = 0.0001
+lost_hours = 0.00001
 """
 #: Takes 60 MiB, which are sampled, and after some seconds 300.
 PROGRAM = 'import time; a = b"x" * (60 << 20); time.sleep(5); b = b"x" * (300 << 20); time.sleep(60)'
