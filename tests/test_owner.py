@@ -280,7 +280,7 @@ def test_a_lock_that_is_a_link_says_so(site: Path, victims: Path) -> None:
         only_one(site / "trace.db", "a test"),
     ):
         pass
-    assert caught.value.hint.endswith(f"remove {lock}")
+    assert caught.value.hint.endswith(f"move {lock} away")
     assert (victims / "secret").read_text() == SECRET
 
 

@@ -48,7 +48,7 @@ def test_what_slurm_has_is_written_and_read_back(
     slurm: Programs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["site", "--output", "site.toml"]) == 0
-    assert "wrote site.toml: 4 queues, 3 nodes, 1 QOS, 1 associations" in capsys.readouterr().err
+    assert "wrote site.toml: 4 queues, 3 nodes, 1 QOS, 1 association" in capsys.readouterr().err
     site = load_site(tmp_path / "site.toml")
     assert (site.cluster, [node.name for node in site.nodes]) == ("alpha", ["n1", "n2", "n3"])
     assert (site.qos, site.associations) == ((SiteQos("normal"),), (Association("physics"),))

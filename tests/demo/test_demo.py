@@ -316,7 +316,7 @@ def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
         "audited", "seen_open", "het_job", "het_offset", "cancelled_by", "reason", "flags", "cpu_time",
         "max_rss", "ckpt_at", "ckpt_heard", "ckpt_requeues", "ckpt_end",
         "disk_read", "disk_write", "energy", "submitted_by", "ckpt_asked", "program", "framework",
-        "container", "fingerprint",
+        "container", "fingerprint", "array_tasks", "gpu_parts", "req_gpu_parts",
     }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.gres import parse_gres, parse_tres, parse_words
+from adminkit.ingest.spec import KINDS
 from tests.native import helper
 from tests.support.gres_words import Case, cases
 
@@ -16,7 +17,7 @@ PLACES = {"tres": (3, 4, 7, None), "gres": (0, 1, 2, 3)}
 def outputs(case: Case) -> tuple[object, ...]:
     """What the helper says."""
     rows, _ = helper.dump(f"1|{case.text}\n".encode(), f"jobid,{case.form}")
-    values = rows[0][7:]
+    values = rows[0][1 + len(KINDS["jobid"]) :]
     return tuple(None if place is None else values[place] for place in PLACES[case.form])
 
 

@@ -1,7 +1,6 @@
 /* gpu_words.c - GPUs by type, slices of MIG, shards and MPS, and the texts they become. */
 #include "gpu_words.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +29,8 @@ static int compare(struct ak_slice a, struct ak_slice b) {
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-enum ak_fault ak_gpu_add(struct ak_gpu_words *words, enum ak_gpu_sort sort, struct ak_slice name, int64_t count) {
+enum ak_fault ak_gpu_add(struct ak_gpu_words *words, enum ak_gpu_sort sort, struct ak_slice name,
+                         int64_t count) {
     if (__builtin_add_overflow(words->typed[sort], count, &words->typed[sort]))
         return AK_TOO_LARGE;
     if (count == 0)
@@ -159,7 +159,7 @@ static char *put_word(char *p, bool first, const char *word, struct ak_slice nam
         memcpy(p, name.s, name.n);
         p += name.n;
     }
-    return p + sprintf(p, "=%" PRId64, count);
+    return p + sprintf(p, "=%lld", (long long)count);
 }
 
 static void set_parts(const struct ak_gpu_words *words, struct ak_cell *out, char *scratch, size_t *used) {

@@ -1,5 +1,6 @@
-/* gpu_words.h - the words of a TRES or GRES text that name GPUs: whole ones, slices of MIG, shards, MPS. Private to this
- * folder; adminkit/gres.py says the same in Python, tests/data/gres_words.tsv has the cases. */
+/* gpu_words.h - the words of a TRES or GRES text that name GPUs: whole ones, slices of MIG, shards, MPS.
+ * Private to this folder; adminkit/gres.py says the same in Python, tests/data/gres_words.tsv has the cases.
+ */
 #ifndef ADMINKIT_GPU_WORDS_H
 #define ADMINKIT_GPU_WORDS_H
 
@@ -27,15 +28,17 @@ static inline void ak_gpu_words_init(struct ak_gpu_words *words) {
     memset(words, 0, offsetof(struct ak_gpu_words, type));
 }
 
-/* Digits, then K M G T P for powers of 1024. Anything else, and Slurm's numbers for "unset", make `words` unreadable.
+/* Digits, then K M G T P for powers of 1024. Anything else, and Slurm's numbers for "unset", make `words`
+ * unreadable.
  */
 bool ak_gpu_count(struct ak_gpu_words *words, struct ak_slice s, int64_t *count);
 /* Counts `count` more of a type. AK_TOO_LARGE: a sum of more than 63 bits, or more than AK_MAX_TYPES. */
-enum ak_fault ak_gpu_add(struct ak_gpu_words *words, enum ak_gpu_sort sort, struct ak_slice name, int64_t count);
+enum ak_fault ak_gpu_add(struct ak_gpu_words *words, enum ak_gpu_sort sort, struct ak_slice name,
+                         int64_t count);
 /* Makes the totals those without a type. */
 void ak_gpu_totals(struct ak_gpu_words *words);
-/* GPUs that are whole, their types, and the words of what is not whole; the texts may be put into `scratch`. Shards
- * and MPS that come with GPUs are those GPUs' own, and not counted. */
+/* GPUs that are whole, their types, and the words of what is not whole; the texts may be put into `scratch`.
+ * Shards and MPS that come with GPUs are those GPUs' own, and not counted. */
 enum ak_fault ak_gpu_cells(const struct ak_gpu_words *words, struct ak_cell *gpus, struct ak_cell *types,
                            struct ak_cell *parts, char *scratch, size_t *used);
 /* Whether this type of GPU is a slice of MIG. */

@@ -33,6 +33,7 @@ READERS: Final = {
         ("scontrol", "-o", "--all", "show", "reservation"),
     ),
     "plugstack": (("scontrol", "show", "config"),),
+    "power_saving": (("scontrol", "-o", "--all", "show", "partition"),),
     "priority": (("scontrol", "show", "config"),),
     "queue_qos": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "room": (
@@ -42,6 +43,7 @@ READERS: Final = {
         ("scontrol", "-o", "--all", "show", "reservation"),
     ),
     "scheduler": (("scontrol", "show", "config"),),
+    "shares": (("scontrol", "-o", "-d", "--all", "show", "node"),),
     "tres_minutes": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
 }
 #: Words that are read where a release prints them, with the first release that does not. Of cgroups, and of memory
