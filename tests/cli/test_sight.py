@@ -176,7 +176,9 @@ def test_of_everybodys_outcomes_one_number_reaches_an_outsider_and_it_is_bounded
 
 
 def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
-    """Whoever adds a table says which. window, what is known of GPUs, queue, node, node_event, fact, action and load are of the site."""
+    """Whoever adds a table says which. What is known of GPUs, window, queue, node, node_event, fact, action and load
+    are of the site.
+    """
     with writer(trace) as db:
         rebuild(db, 0)
         bob = person_of(db, "alpha", "bob", now=0, uid=7701)
