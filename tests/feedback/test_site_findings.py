@@ -152,7 +152,9 @@ def test_bundle(bundles: int, hours: int, expected: list[str], why: str) -> None
 def used(jobs: int, share: float, reserved: float, idle: int = 0, idle_seconds: float = 0.0) -> Group:
     """A user's runs, all alike: their share of GPUs and of memory, and what each reserved."""
     each = use([share] * jobs, [reserved] * jobs)
-    return Group("ada", "aaic", jobs, {"gpu": each, "mem": each}, idle=idle, idle_seconds=idle_seconds)
+    return Group(
+        "ada", "aaic", jobs, {"gpu": each, "mem": each, "node_mem": each}, idle=idle, idle_seconds=idle_seconds
+    )
 
 
 def use(shares: list[float], reserved: list[float]) -> Use:
@@ -188,7 +190,8 @@ def test_memory(group: Group, expected: list[str], why: str) -> None:
 
 
 def test_memory_that_one_run_in_five_needs_is_not_over_asked() -> None:
-    group = Group("ada", "aaic", 25, {"mem": use([0.1] * 20 + [0.6] * 5, [1e17] * 20 + [1e15] * 5)})
+    asked = use([0.1] * 20 + [0.6] * 5, [1e17] * 20 + [1e15] * 5)
+    group = Group("ada", "aaic", 25, {"mem": asked, "node_mem": asked})
     assert memory.check(group, memory.Limits()) == []
 
 

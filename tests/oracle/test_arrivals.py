@@ -18,7 +18,7 @@ from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
-COLUMNS = "cluster, job_id_raw, submit_time, array_job, het_job, queue"
+COLUMNS = "cluster, job_id_raw, submit_time, array_job, het_job, queue, state, end_time"
 NOW = 4_000_000_000
 #: A clock that is always half past five before UTC's; its hours begin at half past UTC's.
 CLOCK = 19_800
@@ -33,8 +33,10 @@ SENT = """CREATE TABLE sent AS
 SELECT "at", jobs, queue, "at" - lag("at") OVER (ORDER BY "at") AS gap,
     "at" - lag("at") OVER (PARTITION BY queue ORDER BY "at") AS own_gap
 FROM (SELECT submit_time AS "at", count(*) AS jobs, min(queue) AS queue
-    FROM (SELECT *, min(submit_time) OVER (PARTITION BY cluster, job_id_raw) AS first FROM job)
-    WHERE submit_time = first
+    FROM (SELECT *, lag(state) OVER runs IN ('REQUEUED', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL', 'RESIZING')
+            AND submit_time <= lag(end_time) OVER runs + 2 * 86400 AS continues
+        FROM job WINDOW runs AS (PARTITION BY cluster, job_id_raw ORDER BY submit_time))
+    WHERE NOT coalesce(continues, false)
     GROUP BY cluster, submit_time, coalesce(array_job, het_job),
         CASE WHEN coalesce(array_job, het_job) IS NULL THEN job_id_raw END)"""
 #: Every hour of the clock from the first submission to one second after the last.
@@ -137,6 +139,7 @@ def any_job(number: int, rng: random.Random) -> Job:
         submit_time=MONDAY + rng.randint(0, 200) * rng.choice((1, 600)) * 10 + number % 2,
         array_job=rng.choice((None, None, 3, 4)), het_job=rng.choice((None, None, 4)),
         queue=rng.choice(("gq", "debug", "o'queue", None)), start_time=None, end_time=MONDAY + rng.randint(0, HOUR),
+        state=rng.choice(("COMPLETED", "FAILED", "REQUEUED", "PREEMPTED", "NODE_FAIL")),
     )  # fmt: skip
 
 

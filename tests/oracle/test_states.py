@@ -70,7 +70,8 @@ def recomputed(other: Any, part: str) -> dict[Any, dict[str, Any]]:
             sums.append(f"CASE WHEN {known} THEN {total} END AS {column}")
     rows = other.execute(f"""SELECT {PARTS[part]} AS value, {", ".join(sums)} FROM (
         SELECT *, CASE WHEN elapsed BETWEEN 0 AND 2147483646 THEN elapsed END AS ran FROM job
-        WHERE end_time IS NOT NULL OR state NOT IN ('PENDING', 'RUNNING', 'SUSPENDED', 'RESIZING')) GROUP BY 1""")
+        WHERE end_time IS NOT NULL OR state NOT IN ('PENDING', 'RUNNING', 'SUSPENDED', 'RESIZING')
+            OR state IS NULL AND start_time IS NULL AND elapsed >= 0) GROUP BY 1""")
     names = [one[0] for one in rows.description][1:]
     return {value: dict(zip(names, found, strict=True)) for value, *found in rows.fetchall()}
 
