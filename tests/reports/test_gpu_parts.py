@@ -46,8 +46,9 @@ def made(folder: Path, site: Site, texts: list[str]) -> Path:
 
 
 def told(db: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What the command prints, however wide the terminal is."""
     assert main(["report", *words, "--db", str(db)]) == 0
-    return capsys.readouterr().out
+    return " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("report", ["users", "states", "utilization"])
