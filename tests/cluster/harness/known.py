@@ -33,7 +33,7 @@ READERS: Final = {
         ("scontrol", "-o", "--all", "show", "reservation"),
     ),
     "plugstack": (("scontrol", "show", "config"),),
-    "power_saving": (("scontrol", "-o", "--all", "show", "partition"),),
+    "power_saving": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "priority": (("scontrol", "show", "config"),),
     "queue_qos": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "room": (
