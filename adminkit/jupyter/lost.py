@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.jupyter.programs import Answer, run
+from adminkit.slurm.seal import draw
 from adminkit.slurm.server_job import cancellation, marked, parse_marked
 
 #: Seconds between two looks.
@@ -89,16 +90,28 @@ class Lost:
             await asyncio.sleep(self._every)
 
     async def _look(self) -> None:
-        asked, searched = self._now(), dict(self._searched)
-        answer = await self._run(marked())
+        asked, searched, marks = self._now(), dict(self._searched), draw()
+        answer = await self._run(marked(marks), seal=marks.seal)
         if answer.code:
             raise AdminkitError(f"couldn't run squeue: {answer.complained.strip()}")
-        found = parse_marked(answer.said, searched)
+        found = parse_marked(answer.said, searched, marks)
         for mark, one in searched.items():
             for job_id in found.get((one.who[0], mark), ()):
-                told = await one.as_them(cancellation(job_id))
-                if told.code == 0:
-                    _log.warning("job %s of %s came after sbatch had been given up: cancelled", job_id, one.who[0])
+                if await _cancel(job_id, one):
                     self.settle(one.who, mark)
             if asked - self._open.get(one.who, {}).get(mark, 0.0) > LONG:
                 self.settle(one.who, mark)
+
+
+async def _cancel(job_id: str, one: _Search) -> bool:
+    """Whether the job was cancelled. One that cannot be keeps no other search."""
+    try:
+        told = await one.as_them(cancellation(job_id))
+        why = told.complained.strip() if told.code else ""
+    except AdminkitError as error:
+        why = error.message
+    if why:
+        _log.warning("couldn't cancel job %s of %s: %s", job_id, one.who[0], why)
+    else:
+        _log.warning("job %s of %s came after sbatch had been given up: cancelled", job_id, one.who[0])
+    return not why

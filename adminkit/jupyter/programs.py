@@ -39,9 +39,10 @@ async def run(
     given: str = "",
     env: Mapping[str, str] = MappingProxyType({}),
     timeout: float = TIMEOUT,
+    seal: str = "",
 ) -> Answer:
     """`argv` behind the words of `before`, which change to the user; `given` is its stdin, `env` what its
-    environment has besides process.bare().
+    environment has besides process.bare(), `seal` a text behind each point in time that it prints (slurm/seal.py).
 
     AdminkitError where the program is missing or has not ended after `timeout` seconds; it is ended then.
     """
@@ -56,7 +57,7 @@ async def run(
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment({**bare(), **env}),
+            env=environment({**bare(), **env}, seal),
             start_new_session=True,
         )
     except OSError as error:

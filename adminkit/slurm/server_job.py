@@ -12,6 +12,8 @@ from typing import Final
 
 from adminkit.job import SERVER_NAME
 from adminkit.slurm.keyvalue import number
+from adminkit.slurm.seal import Marks
+from adminkit.slurm.squeue import shape
 
 #: squeue's fields: none of them is text that a user wrote.
 _FIELDS: Final = "%i|%T|%B|%S|%r"
@@ -66,21 +68,29 @@ def _epoch(text: str) -> int | None:
     return number(text) if text.isdigit() and text != "0" else None
 
 
-def marked() -> list[str]:
-    """squeue's words for all servers that are not over, with their comments."""
-    return ["squeue", "-a", "-h", f"--name={SERVER_NAME}", "-o", "%i|%u|%k"]
+#: Slurm's own fields first; the comment, which is its user's, last.
+_MARKED: Final = ("JobArrayID", "SubmitTime", "UserName", "Comment")
 
 
-def parse_marked(text: str, marks: Collection[str]) -> dict[tuple[str, str], list[str]]:
-    """(user, mark) -> the jobs that have one of `marks` as a word of their comment.
+def marked(marks: Marks) -> list[str]:
+    """squeue's words for all servers that are not over, with their comments. It has to be run with the seal."""
+    return ["squeue", "-a", "-h", f"--name={SERVER_NAME}", "-O", shape(_MARKED, marks)]
 
-    Trap: a comment is what its user typed, line breaks included. So a line may be a lie, and name another's job: who
-    acts on it acts as that user.
+
+def parse_marked(text: str, words: Collection[str], marks: Marks) -> dict[tuple[str, str], list[str]]:
+    """(user, word) -> the jobs that have one of `words` in their comment.
+
+    Trap: a comment is what its user typed, line breaks included, and may look like another's job. So only lines with
+    the seal count.
     """
     found: dict[tuple[str, str], list[str]] = {}
-    for job_id, user, comment in (line.split("|", 2) for line in text.splitlines() if line.count("|") >= 2):
-        for word in comment.split() if re.fullmatch(r"[0-9]+", job_id) else ():
-            if word in marks:
+    for line in text.split("\n"):
+        cells = [cell.strip() for cell in line.split(marks.delimiter, len(_MARKED) - 1)]
+        if len(cells) != len(_MARKED) or not re.fullmatch(r"[0-9]+", cells[0]) or marks.epoch(cells[1]) is None:
+            continue
+        job_id, _, user, comment = cells
+        for word in comment.removesuffix(marks.delimiter).split():
+            if word in words:
                 found.setdefault((user, word), []).append(job_id)
     return found
 

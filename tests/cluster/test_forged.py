@@ -13,6 +13,10 @@ from typing import TypeVar
 
 import pytest
 
+from adminkit.job import SERVER_NAME
+from adminkit.slurm.process import ask
+from adminkit.slurm.seal import draw
+from adminkit.slurm.server_job import marked, parse_marked
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness import dbd_rows, hostile
 from tests.cluster.harness.cluster import Cluster
@@ -305,6 +309,21 @@ def test_no_command_line_is_kept_but_what_it_says_of_the_program(cluster: Cluste
             assert found == [kept], why
     stored_bytes = b"".join(path.read_bytes() for path in db.parent.glob("trace.db*") if path.is_file())
     assert b"s3cr3t" not in stored_bytes, "not a word of what follows it"
+
+
+def test_no_comment_is_another_s_server(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question of the hub that looks for a submission: the mark of `news`, in lines of a comment of `games`."""
+    monkeypatch.setenv("SLURM_CONF", str(cluster.home / "slurm.conf"))
+    marks, mark = draw(), "jupyterhub:0123456789abcdef"
+    mine = cluster.submit("true", "-H", "-J", SERVER_NAME, f"--comment=our {mark}", user="news")
+    lines = [f"{mine}|news|{mark}", marks.delimiter.join((str(mine), str(int(time.time())), "news", mark))]
+    forged = [cluster.submit("true", "-H", "-J", SERVER_NAME, f"--comment=x\n{line}\n", user="games") for line in lines]
+    try:
+        said = ask(marked(marks), seal=marks.seal)
+        assert all(line in said for line in lines), "squeue prints the comments as they are"
+        assert parse_marked(said, {mark}, marks) == {("news", mark): [str(mine)]}
+    finally:
+        cluster.ask("scancel", *map(str, (mine, *forged)))
 
 
 def _waiting_words(parent: int, states: bytes, fields: bytes = b"") -> list[bytes] | None:

@@ -11,10 +11,29 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.jupyter.lost import LONG, Lost
 from adminkit.jupyter.programs import Answer
-from adminkit.slurm.server_job import may_have_come, parse_marked
+from adminkit.slurm.seal import Marks
+from adminkit.slurm.server_job import marked, may_have_come, parse_marked
 
 ADA = ("ada", "")
 AWAY = Answer(1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+
+
+MARKS = Marks("\x1fdelim", "xseal")
+
+
+def delimiter_of(words: list[str]) -> str:
+    return words[words.index("-O") + 1].split(",")[0].partition(":0")[2]
+
+
+def listed(jobs: str, marks: Marks) -> str:
+    """What squeue says of these jobs, a line `id|user|comment` each. A line break in a comment is written \\n."""
+    lines = (line.split("|", 2) for line in jobs.splitlines())
+    said = (
+        "".join(f"{cell}{marks.delimiter}" for cell in (line[0], f"1700000000{marks.seal}", *line[1:]))
+        for line in lines
+        if len(line) == 3
+    )
+    return "".join(f"{line}\n" for line in said).replace("\\n", "\n")
 
 
 class Site:
@@ -23,19 +42,25 @@ class Site:
     def __init__(self, *answers: Answer | str) -> None:
         self.answers = list(answers)
         self.cancelled: list[list[str]] = []
+        self.stuck: set[str] = set()  # jobs whose scancel hangs
         self.now = 1000.0
         self.step = 1.0
         self.lost = Lost(self.squeue, every=0, now=lambda: self.now)
 
-    async def squeue(self, words: list[str], **_: Any) -> Answer:
+    async def squeue(self, words: list[str], seal: str = "", **_: Any) -> Answer:
+        """An answer `id|user|comment` is a job of slurmctld's, with its seal."""
         self.now += self.step
         found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if found == "hangs":
             raise AdminkitError("no answer within 10 s")
-        return found if isinstance(found, Answer) else Answer(0, found.format(mark=self.mark), "")
+        if isinstance(found, Answer):
+            return found
+        return Answer(0, listed(found.format(mark=self.mark), Marks(delimiter_of(words), seal)), "")
 
     async def as_them(self, words: list[str], **_: Any) -> Answer:
         self.cancelled.append(words)
+        if words[-1] in self.stuck:
+            raise AdminkitError("couldn't run scancel: no answer within 10 s")
         return Answer(0, "", "")
 
     def run(self, act: Callable[[], Awaitable[None]] | None = None) -> None:
@@ -117,6 +142,30 @@ def test_only_where_no_answer_came_a_job_may(complaint: str, expected: bool) -> 
     assert may_have_come(complaint) is expected
 
 
-def test_a_comment_is_what_its_user_typed() -> None:
-    text = "1|ada|m\n2|ada|a|m b\n3|ada|x m|y m\n4|bob|\n\n5|ada\n"
-    assert parse_marked(text, {"m"}) == {("ada", "m"): ["1", "3"]}
+#: (what squeue says, the jobs of ada that have her mark, why)
+MARKED: list[tuple[str, list[str], str]] = [
+    (listed("1|ada|m\n3|ada|x m|y m\n", MARKS), ["1", "3"], "a comment may have anything around the mark"),
+    (listed("2|ada|a|m b\n4|bob|\n", MARKS), [], "no word of the comment is the mark"),
+    (listed("4|bob|x\\n7|ada|m\n", MARKS), [], "a line break, and a line in the shape of the answer without marks"),
+    (
+        listed(f"4|bob|x\\n7{MARKS.delimiter}1700000000{MARKS.delimiter}ada{MARKS.delimiter}m\n", MARKS),
+        [],
+        "with the delimiter, which every user can read among squeue's arguments",
+    ),
+    (listed(f"4|bob{MARKS.delimiter}ada|m\n", MARKS), [], "cells that were moved are not another user's"),
+    ("1|ada|m\n", [], "a line that has no mark of this answer"),
+    ("", [], "no job at all"),
+]
+
+
+@pytest.mark.parametrize(("said", "jobs", "why"), MARKED, ids=[why for _, _, why in MARKED])
+def test_a_comment_is_what_its_user_typed(said: str, jobs: list[str], why: str) -> None:
+    assert parse_marked(said, {"m"}, MARKS).get(("ada", "m"), []) == jobs, why
+    assert marked(MARKS)[-1].endswith(f"Comment:0{MARKS.delimiter}"), "what a user typed comes last"
+
+
+def test_one_job_that_cannot_be_cancelled_does_not_keep_others() -> None:
+    site = Site("8|ada|{mark}\n9|ada|{mark}\n")
+    site.stuck = {"8"}
+    site.run()
+    assert site.cancelled == [["scancel", "8"], ["scancel", "9"]]
