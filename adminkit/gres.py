@@ -31,10 +31,9 @@ _UNSET: Final = (2**32 - 2, 2**32 - 1)
 _UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50}
 _COUNT: Final = re.compile(r"([0-9]{1,20})([KMGTP]?)", re.IGNORECASE)
 _PER: Final = re.compile(r"PER_(NODE|JOB|TASK|SOCKET):")
-#: A profile of MIG at the end of a type: 3g.20gb, 1c.3g.20gb, 1g.10gb+me.
+#: A profile of MIG as a word of a type: 3g.20gb, a100_1c.3g.20gb, 1g.10gb+me, a100_3g.20gb.shared.
 _PROFILE: Final = re.compile(
-    r"(?:^|[._-])(?:mig[._-]?)?((?:([1-9])c[._-]?)?([1-9])g[._-]?([0-9]+)gb)(?:[+._-](?:me|all|gfx))*\Z",
-    re.IGNORECASE,
+    r"(?:^|[._-])(?:mig[._-]?)?((?:([1-9])c[._-]?)?([1-9])g[._-]?([0-9]+)gb)(?=[+._-]|\Z)", re.IGNORECASE
 )
 #: An item of GresUsed that is a part of GPUs.
 _SHARED: Final = re.compile(
@@ -200,7 +199,7 @@ def parse_shared(text: str) -> dict[str, Shared]:
 
 
 def is_slice(kind: str) -> bool:
-    """Whether this type of GPU is a slice of MIG: it is, or ends with, a profile such as 3g.20gb."""
+    """Whether this type of GPU is a slice of MIG: one of its words is a profile such as 3g.20gb."""
     return _PROFILE.search(kind) is not None
 
 
@@ -241,10 +240,10 @@ def slice_share(kind: str) -> float | None:
     match = _PROFILE.search(kind)
     if not match:
         return None
-    slices, name = int(match[3]), kind[: match.start(1)].lower()
+    slices, head, name = int(match[3]), kind[: match.start(1)].lower(), kind.lower()
     by_profile = _SLICES_BY_PROFILE.get((slices, int(match[4])), _MOST_SLICES)
     by_name = [many for pattern, many in _SLICES_BY_NAME if pattern.search(name)]
-    of = by_name[0] if by_name else _MOST_SLICES if re.sub("nvidia|mig|[._-]", "", name) else by_profile
+    of = by_name[0] if by_name else _MOST_SLICES if re.sub("nvidia|mig|[._-]", "", head) else by_profile
     return None if of is None or slices > of else int(match[2] or slices) / of
 
 

@@ -2,12 +2,9 @@
 -- adminkit/gres.py reads words alike; tests/data/gres_words.tsv has the cases of both.
 local gpu_words = {}
 
-local find, gsub, lower, match = string.find, string.gsub, string.lower, string.match
+local find, gsub, lower, match, sub = string.find, string.gsub, string.lower, string.match, string.sub
 
 gpu_words.UNTYPED = "gpu" -- a GPU of no type, in tables of shares
-
--- What stands behind the profile of a slice: media engines, graphics.
-local BEHIND = { me = true, all = true, gfx = true }
 
 -- How many slices of MIG a GPU of this name has, in this order; 7 where a name is none of these.
 local BY_NAME = {
@@ -27,26 +24,26 @@ local function is_head(head)
     return head == "" or find(head, "[%._%-]$") or head == "mig" or find(head, "[%._%-]mig$")
 end
 
--- The profile at the end of a type such as a100_3g.20gb: the text before it, compute instances (nil for none), slices and GB;
--- nil where the type is not a slice.
+-- The profile in a type such as a100_3g.20gb: the text before it, compute instances (nil for none), slices and GB; nil where
+-- the type is not a slice.
 local function profile_of(kind)
-    local name = lower(kind)
+    local name, at = lower(kind), 1
     while true do
-        local before, word = match(name, "^(.+)[%+%._%-](%a+)$")
-        if not BEHIND[word] then
-            break
+        local first, last, slices, size = find(name, "([1-9])g[%._%-]?(%d+)gb", at)
+        if not first then
+            return nil
         end
-        name = before
+        if find(name, "^[%+%._%-]", last + 1) or last == #name then
+            local head = sub(name, 1, first - 1)
+            local before, compute = match(head, "^(.-)([1-9])c[%._%-]?$")
+            if before and is_head(before) then
+                return before, tonumber(compute), tonumber(slices), tonumber(size)
+            elseif is_head(head) then
+                return head, nil, tonumber(slices), tonumber(size)
+            end
+        end
+        at = first + 1
     end
-    local head, compute, slices, size = match(name, "^(.-)([1-9])c[%._%-]?([1-9])g[%._%-]?(%d+)gb$")
-    if not head or not is_head(head) then
-        compute = nil
-        head, slices, size = match(name, "^(.-)([1-9])g[%._%-]?(%d+)gb$")
-    end
-    if not head or not is_head(head) then
-        return nil
-    end
-    return head, tonumber(compute), tonumber(slices), tonumber(size)
 end
 
 function gpu_words.is_slice(kind)
@@ -54,9 +51,9 @@ function gpu_words.is_slice(kind)
 end
 
 -- How many slices the GPU has whose slice this is; nil where that cannot be known.
-local function slices_of(head, slices, size)
+local function slices_of(kind, head, slices, size)
     for i = 1, #BY_NAME do
-        if find(head, BY_NAME[i][1]) then
+        if find(lower(kind), BY_NAME[i][1]) then
             return BY_NAME[i][2]
         end
     end
@@ -84,7 +81,7 @@ function gpu_words.slice_share(kind, shares)
     if share then
         return share
     end
-    local of = slices_of(head, slices, size)
+    local of = slices_of(kind, head, slices, size)
     if not of or slices > of then
         return nil
     end

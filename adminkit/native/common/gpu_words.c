@@ -82,20 +82,6 @@ static bool ends(struct ak_slice s, size_t n, const char *word) {
     return true;
 }
 
-/* s[..n) without what may stand behind a profile. */
-static size_t without_extras(struct ak_slice s, size_t n) {
-    static const char *const extras[] = {"me", "all", "gfx"};
-    for (bool cut = true; cut;) {
-        cut = false;
-        for (size_t i = 0; i < sizeof extras / sizeof *extras && !cut; i++) {
-            size_t rest = n - strlen(extras[i]);
-            if (ends(s, n, extras[i]) && rest > 0 && (separates(s.s[rest - 1]) || s.s[rest - 1] == '+'))
-                n = rest - 1, cut = true;
-        }
-    }
-    return n;
-}
-
 /* Where the digit 1 to 9 before s[..n), which ends with `unit`, stands; 0 where it does not. */
 static size_t digit_before(struct ak_slice s, size_t n, const char *unit) {
     if (n > 0 && separates(s.s[n - 1]) && n > 1)
@@ -110,19 +96,25 @@ static bool begins(struct ak_slice s, size_t n) {
     return ends(s, n, "mig") && (n == 3 || separates(s.s[n - 4]));
 }
 
-bool ak_is_mig(struct ak_slice type) {
-    size_t n = without_extras(type, type.n), digits;
-    if (!ends(type, n, "gb"))
+/* Whether s[..n) ends with a profile. */
+static bool ends_with_profile(struct ak_slice s, size_t n) {
+    if (!ends(s, n, "gb"))
         return false;
-    for (digits = n -= 2; digits > 0 && ak_digit(type.s[digits - 1]); digits--)
-        ;
-    if (digits == n)
-        return false;
-    size_t slices = digit_before(type, digits, "g");
+    size_t digits = n -= 2;
+    while (digits > 0 && ak_digit(s.s[digits - 1]))
+        digits--;
+    size_t slices = digits < n ? digit_before(s, digits, "g") : 0;
     if (slices == 0)
         return false;
-    size_t computing = digit_before(type, slices - 1, "c");
-    return begins(type, slices - 1) || (computing && begins(type, computing - 1));
+    size_t computing = digit_before(s, slices - 1, "c");
+    return begins(s, slices - 1) || (computing && begins(s, computing - 1));
+}
+
+bool ak_is_mig(struct ak_slice type) {
+    for (size_t n = 1; n <= type.n; n++)
+        if ((n == type.n || separates(type.s[n]) || type.s[n] == '+') && ends_with_profile(type, n))
+            return true;
+    return false;
 }
 
 /* ---- the texts ---- */
