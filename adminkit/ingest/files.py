@@ -274,8 +274,12 @@ def _storing(reading: Statement, layout: Layout, origin: str | None) -> Statemen
         return reading.storing_jobs(values, origin or "swf", which, again=not layout.swf.names, apart=SWF_RUNS)
     cluster, origin = f"?{outputs(layout.columns) + 3}", origin or "text"
     values = job_values(layout.columns, cluster)
-    return reading.storing_jobs(values, origin, apart=TEXT_RUNS).storing_steps(
-        step_values(layout.columns, cluster), origin
+    reading = reading.storing_jobs(values, origin, apart=TEXT_RUNS)
+    return replace(
+        reading.storing_steps(step_values(layout.columns, cluster), origin),
+        without_sql=runs.sibling(values),
+        before=(runs.SIBLINGS, *reading.before),
+        after=(*reading.after, runs.drop_siblings(origin)),
     )
 
 

@@ -95,6 +95,7 @@ class Statement:
     no_steps: bool = False  # a step's row is set aside
     fields: str = ""  # what headers between the rows may say; "": there are none
     without: Sequence[str] = ()  # "12=REVOKED": jobs' rows with this state in a column are skipped
+    without_sql: str = ""  # run for each of these
     order: Sequence[int] = ()  # the columns of ORDER, from 1, or 0: which hour a time means that occurs twice
     first_line: int = 1
     fresh: bool = False
@@ -157,6 +158,7 @@ class Statement:
             ("--same-sql", self.same_sql),
             ("--same-step-sql", self.same_step_sql),
             ("--reject-sql", self.reject_sql),
+            ("--without-sql", self.without_sql),
             ("--timezone", self.timezone),
         ):
             args += [flag, value] if value else []

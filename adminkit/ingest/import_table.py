@@ -19,7 +19,7 @@ from adminkit.ingest.sources.csv_rows import CsvRows, Record
 from adminkit.ingest.sources.mapping import TableMap
 from adminkit.ingest.sources.table import DELIMITERS, RowReader, row_reader
 from adminkit.job import KEY
-from adminkit.trace import bulk_load, connect
+from adminkit.trace import bulk_load, connect, runs
 from adminkit.trace.load import BATCH, JobLoad
 from adminkit.trace.transaction import transaction
 from adminkit.units import show_time
@@ -69,7 +69,7 @@ class _Loading:
     tick: Callable[[Counts], None]
     rows: int = 0
     rejected: int = 0
-    siblings: int = 0  # runs that another cluster of a federation took
+    siblings: list[list[Value]] = field(default_factory=list)  # keys of runs that another cluster of a federation took
     keys: Keys = field(default_factory=Keys)
     clusters: set[str] = field(default_factory=set)
 
@@ -91,7 +91,7 @@ class _Loading:
                     self.rejected += 1
                     aside.append((line, reason, text.rstrip("\r\n").encode("utf-8", "surrogateescape")))
                 elif state is not None and values[state] == REVOKED:
-                    self.siblings += 1
+                    self.siblings.append([values[place] for place in places])
                 else:
                     if numbered:
                         self._refuse_other_table(load, values)
@@ -102,6 +102,7 @@ class _Loading:
                 if len(batch) + len(aside) >= BATCH:
                     self._put(load, batch, aside)
             self._put(load, batch, aside)
+            runs.drop_open(db, self.siblings, load.source)
             repeated = self.keys.refuse_shared()
             counts = replace(self._counts(load), repeated=repeated)
             remember_site(db, self.wanted)
@@ -126,7 +127,7 @@ class _Loading:
             changed=load.changed,
             unchanged=load.unchanged,
             rejected=self.rejected,
-            skipped=self.siblings,
+            skipped=len(self.siblings),
             utf8=reader.replaced,
             ambiguous=reader.ambiguous,
             contradictory=reader.contradictory,

@@ -65,6 +65,7 @@ class JobLoad(_Load):
         self._clash: tuple[int, int] | None = None
         if apart:
             self._begin()
+        self.source = source
         self._key = [list(columns).index(column) for column in KEY]
         self._known: dict[str, bool] = {}
 

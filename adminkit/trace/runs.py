@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from adminkit.job import KEY
+from adminkit.job import KEY, SOURCES
 from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.person import PREFIX
 from adminkit.trace.step_sums import FROM_STEPS, step_functions
@@ -60,6 +60,9 @@ WHERE cluster = {0} AND job_id_raw = {1} AND submit_time = {2} AND source = 'slu
     AND {4} <> 'unknown'
 """
 
+#: Where a load notes siblings of a federation until its end. Trap: no temporary table, as the load changes temp_store.
+SIBLINGS: Final = f"CREATE TABLE sibling ({', '.join(KEY)})"
+
 #: States whose runs a digest counts.
 DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 
@@ -104,6 +107,28 @@ def drop_revoked(db: sqlite3.Connection, cluster: str, which: Iterable[tuple[int
     sql = "DELETE FROM job WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND state = 'REVOKED'"
     with transaction(db):
         db.executemany(sql, [(cluster, *key) for key in which])
+
+
+def sibling(values: Mapping[str, str]) -> str:
+    """SQL: notes a run that another cluster of a federation took. `values`: column -> SQL."""
+    return f"INSERT INTO sibling VALUES ({', '.join(values[name] for name in KEY)})"
+
+
+def drop_siblings(source: str) -> str:
+    """SQL: ends SIBLINGS, and takes out the runs without an end that were noted, of `source` and of lower ones."""
+    noted = f"SELECT job.rowid FROM sibling CROSS JOIN job USING ({', '.join(KEY)})"
+    return f"DELETE FROM job WHERE rowid IN ({noted} WHERE {_open(source)}); DROP TABLE sibling"
+
+
+def drop_open(db: sqlite3.Connection, keys: Iterable[Sequence[object]], source: str) -> None:
+    """Take out the runs of these keys, in the order of KEY, that have no end, of `source` and of lower ones."""
+    key = " AND ".join(f"{name} = ?" for name in KEY)
+    db.executemany(f"DELETE FROM job WHERE {key} AND {_open(source)}", keys)
+
+
+def _open(source: str) -> str:
+    lower = ", ".join(f"'{name}'" for name, rank in SOURCES.items() if rank <= SOURCES[source])
+    return f"end_time IS NULL AND source IN ({lower})"
 
 
 def ended_after(db: sqlite3.Connection, cluster: str, at: int) -> int:

@@ -212,6 +212,28 @@ def test_siblings_of_a_federation_are_left_out_and_counted(tmp_path: Path) -> No
     assert (counts.new, counts.unchanged, counts.skipped, counts.rejected) == (2, 0, 2, 0)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "left", "why"),
+    [
+        (("PENDING", ""), ("REVOKED", 60), 0, "another cluster took it after the first file was written"),
+        (("RUNNING", ""), ("REVOKED", ""), 0, "and ended it, of which nothing is said here"),
+        (("COMPLETED", 3660), ("REVOKED", 60), 1, "it ran here"),
+    ],
+)
+def test_a_run_that_another_cluster_took_later_on_is_taken_out(
+    tmp_path: Path, first: tuple[str, object], second: tuple[str, object], left: int, why: str
+) -> None:
+    def one(number: int, state: str, end: object) -> str:
+        return line(number, (0, 0, 60 if state != "PENDING" else "", end), 0, state)
+
+    stored(tmp_path, one(1, *first), one(2, "PENDING", ""))
+    rows, counts = stored(tmp_path, one(1, *second), one(3, "COMPLETED", 60))
+    assert [row["job_id_raw"] for row in rows] == ([1] if left else []) + [2, 3], why
+    assert (counts.new, counts.skipped) == (1, 1)
+    rows, counts = stored(tmp_path, one(2, "PENDING", ""), one(2, "REVOKED", 60))
+    assert 2 not in [row["job_id_raw"] for row in rows], "within one file as well"
+
+
 MAP = """
 time = "iso"
 [fields]
@@ -252,3 +274,11 @@ def test_a_table_is_read_alike(tmp_path: Path) -> None:
     assert [row["end_time"] - row["start_time"] for row in rows[:3]] == [600, 6600, 7200]
     assert all(row["start_time"] is None or row["end_time"] >= row["start_time"] for row in rows)
     assert (counts.ambiguous, counts.contradictory, counts.skipped, counts.new) == (2, 2, 1, 6)
+
+
+def test_a_run_of_a_table_that_another_cluster_took_later_on_is_taken_out(tmp_path: Path) -> None:
+    waits = [(number, stamp("05:00"), "", "", "", "PENDING") for number in (1, 2)]
+    from_table(tmp_path, *waits)
+    rows, counts = from_table(tmp_path, (1, stamp("05:00"), "", stamp("05:01"), 0, "REVOKED"))
+    assert [row["job_id_raw"] for row in rows] == [2]
+    assert counts.skipped == 1

@@ -228,6 +228,7 @@ static void keep_parent(struct ak_rows *rows) {
 /* A job's row: everything, or (AK_SKIPPED) what its steps inherit. */
 static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *record) {
     const struct ak_spec *spec = rows->spec;
+    bool passed = false;
     for (int index = 0; index < spec->columns; index++) {
         const struct ak_column *column = &spec->column[index];
         bool demanded = column->is || column->within;
@@ -236,11 +237,12 @@ static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *re
             return AK_REJECTED;
         if (demanded && !meets_demands(rows, index))
             return AK_REJECTED;
-        if (column->without && is_text(&rows->cell[column->out], column->without))
-            return AK_SKIPPED;
+        passed |= column->without && is_text(&rows->cell[column->out], column->without);
     }
     if (rows->twices)
         ak_settle(rows);
+    if (passed)
+        return AK_PASSED;
     rows->contradictory = ak_contradictory(rows);
     keep_parent(rows);
     return rows->want_jobs ? AK_JOB : AK_SKIPPED;

@@ -183,7 +183,8 @@ size_t ak_reader_release(struct ak_reader *reader);
 
 /* ---- rows ---- */
 
-enum ak_verdict { AK_JOB, AK_STEP, AK_SKIPPED, AK_REJECTED, AK_HEADS };
+/* PASSED: a job's row that ak_spec_without passes over, with its cells. */
+enum ak_verdict { AK_JOB, AK_STEP, AK_PASSED, AK_SKIPPED, AK_REJECTED, AK_HEADS };
 
 extern const char ak_step_alone[]; /* the reason where the step's job was rejected or is missing */
 

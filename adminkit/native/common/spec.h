@@ -108,7 +108,7 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
  * time is in [FROM, UNTIL) ("N=FROM..UNTIL"). False: the column, its kind or the times are wrong. */
 bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window);
 
-/* A job's row whose column N, a state, is WORD ("N=WORD", kept) is AK_SKIPPED. False: no such column. */
+/* A job's row whose column N, a state, is WORD ("N=WORD", kept) is AK_PASSED. False: no such column. */
 bool ak_spec_without(struct ak_spec *spec, const char *text);
 
 /* The columns of submission, eligibility, start, end, run time, the same as a clock, and suspension,

@@ -147,9 +147,11 @@ static bool take(struct run *run, const struct ak_row *row, const struct ak_cell
     case AK_HEADS:
     case AK_REJECTED:
         return reject(run, row, row->reason);
+    case AK_PASSED:
     case AK_SKIPPED:
         run->count[AK_SKIPS]++;
-        return true;
+        return row->verdict == AK_SKIPPED || !run->stores || ak_store_passed(&run->store, cell) ||
+               fail(run, run->store.error);
     case AK_STEP:
         if (run->refused && run->spec.inherits)
             return reject(run, row, ak_step_alone);

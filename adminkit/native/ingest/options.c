@@ -47,6 +47,7 @@ static const char help[] =
     "  --within N=A..B    the time in column N of a job's row, where it is known, is in [A, B)\n"
     "  --no-steps         a step's row is set aside\n"
     "  --without N=WORD   a job's row with this state in column N is passed over\n"
+    "  --without-sql SQL  run for each of these rows\n"
     "  --order A,B,C,D,E,F,G  the columns of submission, eligibility, start, end, run time, the same as a "
     "clock, suspension, "
     "0 for none:\n"
@@ -119,6 +120,7 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         {"--reject-sql", &o->store.reject_sql},
         {"--insert-sql", &o->store.insert_sql},
         {"--insert-step-sql", &o->store.insert_step_sql},
+        {"--without-sql", &o->store.without_sql},
     };
     const struct {
         const char *name;

@@ -128,6 +128,7 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *reading) {
            prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
            prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
                          o->same_step_sql) &&
+           ak_statement_prepare(store, "--without-sql", o->without_sql, outputs, true, &store->passed) &&
            ak_statement_prepare(store, "--reject-sql", o->reject_sql, 3, false, &store->reject);
 }
 
@@ -185,6 +186,11 @@ enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_c
     return stored;
 }
 
+bool ak_store_passed(struct ak_store *store, const struct ak_cell *cell) {
+    return !store->passed.sql || ak_statement_run(&store->passed, cell, 0) == SQLITE_DONE ||
+           ak_store_failed(store, "--without-sql");
+}
+
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw) {
     sqlite3_stmt *sql = store->reject.sql;
     if (!sql)
@@ -215,6 +221,7 @@ bool ak_store_close(struct ak_store *store, bool whole) {
         sqlite3_finalize(table->same.sql);
     }
     sqlite3_finalize(store->reject.sql);
+    sqlite3_finalize(store->passed.sql);
     ak_rollup_close(store);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);

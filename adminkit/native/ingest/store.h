@@ -41,7 +41,7 @@ struct ak_words {
 
 struct ak_store_options {
     const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql, *insert_sql,
-        *insert_step_sql;
+        *insert_step_sql, *without_sql;
     struct ak_words bind, before, after, rollup;
     bool fresh;
 };
@@ -78,7 +78,7 @@ struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
     struct ak_table job, step;
-    struct ak_statement reject;
+    struct ak_statement reject, passed;
     struct ak_rollup *rollup; /* NULL where none are kept */
     int outputs;
     enum ak_stored last; /* the last row's result, and the guess for the next one */
@@ -105,6 +105,9 @@ void ak_store_reads(struct ak_store *store, struct ak_slice how);
  * and the transaction goes on. FAILED: it is over. */
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
                             struct ak_slice text);
+
+/* A row that --without passes over, through --without-sql if there is one. */
+bool ak_store_passed(struct ak_store *store, const struct ak_cell *cell);
 
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
