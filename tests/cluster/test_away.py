@@ -47,8 +47,13 @@ def ruled(outside: Listing) -> Iterator[Ruled]:
             assert run(booted, booted.work / "with", USER, *asked).code == 0
         (booted.work / "own").mkdir(mode=0o711)
         (booted.work / "closed").mkdir(mode=0o700)
+        (booted.work / "prefs").mkdir()
+        (booted.work / "prefs").chmod(0o1733)
         file = settings(booted)
-        file.write_text(f'db = "{booted.work}/closed/trace.db"\nown = "{booted.work}/own"\n')
+        file.write_text(
+            f'db = "{booted.work}/closed/trace.db"\nown = "{booted.work}/own"\n'
+            f'[feedback]\nprefs = "{booted.work}/prefs"\n'
+        )
         for words in (("sync", "--since", "1d"), ("trace", "own", "--apply")):
             said = run(booted, booted.work / "root", "root", *words, settings=file)
             assert said.code == 0, said.err
@@ -94,7 +99,7 @@ def done(ruled: Ruled, typed: str, home: Path) -> str:
     if found.code:
         assert "error: " in err and "hint: " in err and "Traceback" not in err, f"{typed}: {err}"
         return "error"
-    unknown = ("not known: ", "shown is what", "couldn't")
+    unknown = ("not known: ", "shown is what", "couldn't run")
     return "partly" if any(word in found.text + err for word in unknown) else "works"
 
 
