@@ -173,7 +173,7 @@ def verify(
     from adminkit.economy.close import WHAT
     from adminkit.economy.verify import check_chain, check_heads, check_word
     from adminkit.reports.charge import verify_report
-    from adminkit.stats.ledger import acts, charged_jobs, closes
+    from adminkit.stats.ledger import acts, charged_runs, closes
 
     path = _operators(db)
     kept = [check_word(word) for word in head or ()]
@@ -183,8 +183,8 @@ def verify(
         if done and not any(one.wrong for one in checks):
             with progress("computing charges") as tick:
                 again = bill(trace, load_file(schemes), done[-1].month, tick)
-        jobs = charged_jobs(trace)
-    emit(verify_report(checks, again, jobs, str(path)), Way(format.value, output))
+        runs = charged_runs(trace)
+    emit(verify_report(checks, again, runs, str(path)), Way(format.value, output))
     if any(one.wrong for one in checks):
         raise typer.Exit(1)
 

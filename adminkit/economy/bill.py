@@ -1,6 +1,6 @@
-"""The bill of a month: for each job, what it owes for the months up to this one, less what the ledger has of it.
+"""The bill of a month: for each run, what it owes for the months up to this one, less what the ledger has of it.
 
-Late rows, corrected rows and jobs that ended after their month was closed need no rule of their own: all are such
+Late rows, corrected rows and runs that ended after their month was closed need no rule of their own: all are such
 differences. docs/adr/0016-charges-are-entries-of-a-chain.md.
 """
 
@@ -19,7 +19,7 @@ from adminkit.economy.formula import NotChargeable
 from adminkit.economy.months import following, preceding
 from adminkit.economy.schemes import ChargeFile, Scheme, scheme_of
 from adminkit.errors import AdminkitError
-from adminkit.stats.charged_jobs import WholeJob, how_many, whole_jobs
+from adminkit.stats.charged_jobs import Piece, WholeJob, how_many, whole_jobs
 from adminkit.stats.ledger import closes
 from adminkit.stats.select import span
 from adminkit.trace import ledger
@@ -38,9 +38,9 @@ class Due(NamedTuple):
     kind: str
     cluster: str
     job_id_raw: int
-    submit_time: int
-    last_submit: int
-    runs: int
+    submit_time: int  # of the job's first run
+    last_submit: int  # of this one
+    runs: int  # up to this one
     period: str
     seconds: int
     user: str | None
@@ -72,10 +72,10 @@ class Bill:
     dues: list[Due] = field(default_factory=list)
     jobs: int = 0
     free: int = 0
-    charged: int = 0  # that the ledger has, computed again
+    charged: int = 0  # runs that the ledger has, computed again
     changed: int = 0  # of these, with another result than the ledger's
-    running: int = 0  # that ran in the month and have not ended
-    kept: int = 0  # charged before, no longer chargeable: left as they are
+    running: int = 0  # jobs with an open run that began before the month was over
+    kept: int = 0  # jobs with a run that was charged before and is no longer chargeable: left as it is
     refused: dict[str, Refused] = field(default_factory=dict)
 
     def total(self) -> Decimal:
@@ -127,58 +127,63 @@ def bill(db: sqlite3.Connection, file: ChargeFile, month: str, tick: Tick = lamb
     for number, job in enumerate(whole_jobs(db, file.clusters, since)):
         if number % _EVERY == 0:
             tick(number, whole, number)
-        if not job.ended or _began(job) < found.until:
+        if any(run.is_over or _began(run, found.until) for run in job.pieces):
             _add(found, job, _charged(db, job, found.head), known, (first, month))
     _withdraw(db, found, known)
-    found.dues.sort(key=lambda due: (due.cluster, due.job_id_raw, due.submit_time, due.period))
+    found.dues.sort(key=lambda due: (due.cluster, due.job_id_raw, due.last_submit, due.period))
     return found
 
 
-def _began(job: WholeJob) -> int:
-    return min((piece.start_time for piece in job.pieces if piece.start_time is not None), default=job.first_submit)
+def _began(run: Piece, until: int) -> bool:
+    return run.start_time is not None and run.start_time < until
 
 
 def _kept(texts: Mapping[str, str]) -> Callable[[str], Scheme]:
     return cache(lambda digest: scheme_of(texts[digest]))
 
 
-def _charged(db: sqlite3.Connection, job: WholeJob, head: Head) -> list[Entry]:
-    """What the ledger has of this job: entries of the same number that share a run with it."""
-    if not head.n:
-        return []
-    first, last = job.first_submit, job.last.submit_time
-    return [
-        entry
-        for entry in ledger.of_job(db, job.last.cluster, job.last.job_id_raw)
-        if (entry.submit_time or 0) <= last and (entry.last_submit or 0) >= first
-    ]
+def _charged(db: sqlite3.Connection, job: WholeJob, head: Head) -> Mapping[int | None, list[Entry]]:
+    """What the ledger has of runs of this number, by their submission."""
+    found: dict[int | None, list[Entry]] = {}
+    for entry in ledger.of_job(db, job.last.cluster, job.last.job_id_raw) if head.n else ():
+        found.setdefault(entry.last_submit, []).append(entry)
+    return found
 
 
 def _add(
-    found: Bill, job: WholeJob, charged: Sequence[Entry], known: Callable[[str], Scheme], span: tuple[str, str]
+    found: Bill,
+    job: WholeJob,
+    charged: Mapping[int | None, Sequence[Entry]],
+    known: Callable[[str], Scheme],
+    span: tuple[str, str],
 ) -> None:
-    """The job's entries. One that is not chargeable, or has lost runs, keeps what it was charged."""
+    """The entries of all runs of the job that are over, whether or not it is."""
     found.jobs += 1
-    if not job.ended:
-        found.running += _began(job) < found.until and any(piece.start_time is not None for piece in job.pieces)
-        return
-    if charged and (len(job.pieces) < charged[-1].runs):
-        found.kept += 1
-        return
-    scheme = known(charged[0].scheme) if charged else found.scheme
-    try:
-        owed = charge(job, scheme)
-    except NotChargeable as reason:
-        if charged:
-            found.kept += 1
-        else:
-            _refuse(found, job, str(reason))
-        return
-    found.free += not owed.shares
-    dues = [*_differences(job, owed, charged, scheme, span)]
-    found.charged += bool(charged)
-    found.changed += bool(charged and dues)
-    found.dues += dues
+    found.running += any(not run.is_over and _began(run, found.until) for run in job.pieces)
+    reasons, free, kept = set[str](), job.ended, False
+    for place, run in enumerate(job.pieces, start=1):
+        before = charged.get(run.submit_time, ())
+        scheme = known(before[0].scheme) if before else found.scheme
+        if not run.is_over:
+            continue
+        try:
+            owed = charge(run, scheme)
+        except NotChargeable as reason:
+            free = False
+            if before:
+                kept = True  # what it was charged
+            else:
+                reasons.add(str(reason))
+            continue
+        free &= not owed.shares
+        dues = [*_differences((job, place), owed, before, scheme, span)]
+        found.charged += bool(before)
+        found.changed += bool(before and dues)
+        found.dues += dues
+    found.free += free
+    found.kept += kept
+    for text in reasons:
+        _refuse(found, job, text)
 
 
 def _refuse(found: Bill, job: WholeJob, reason: str) -> None:
@@ -190,20 +195,20 @@ def _refuse(found: Bill, job: WholeJob, reason: str) -> None:
 
 
 def _differences(
-    job: WholeJob, owed: Charge, charged: Sequence[Entry], scheme: Scheme, span: tuple[str, str]
+    of: tuple[WholeJob, int], owed: Charge, charged: Sequence[Entry], scheme: Scheme, span: tuple[str, str]
 ) -> Iterator[Due]:
-    first, month = span
-    last = job.last
-    person, account = (charged[0].person, charged[0].account) if charged else (None, last.account)
+    (job, place), (first, month) = of, span
+    run = job.pieces[place - 1]
+    person, account = (charged[0].person, charged[0].account) if charged else (None, run.account)
     if person is not None and account == person:
-        account = last.user  # an account of the user's own name; close writes the id again
-    key = (last.cluster, last.job_id_raw, job.first_submit, last.submit_time, len(job.pieces))
+        account = run.user  # an account of the user's own name; close writes the id again
+    key = (run.cluster, run.job_id_raw, job.first_submit, run.submit_time, place)
     for share in _missing(owed, charged, scheme):
         if first <= share.month <= month and (share.amount or share.seconds):
             kind = "correction" if any(entry.period == share.month for entry in charged) else "charge"
             kind = "late" if kind == "charge" and share.month < month else kind
             yield Due(
-                kind, *key, share.month, share.seconds, last.user, last.uid, person, account,
+                kind, *key, share.month, share.seconds, run.user, run.uid, person, account,
                 scheme.written(share.amount), scheme,
             )  # fmt: skip
 
@@ -221,13 +226,16 @@ def _missing(owed: Charge, charged: Sequence[Entry], scheme: Scheme) -> list[Sha
 
 
 def _withdraw(db: sqlite3.Connection, found: Bill, known: Callable[[str], Scheme]) -> None:
-    """Give back what jobs were charged that an audit has taken out of the count."""
-    for cluster, number, first in ledger.withdrawn(db):
-        charged = [entry for entry in ledger.of_job(db, cluster, number) if entry.submit_time == first]
+    """Give back what runs were charged that an audit has taken out of the count."""
+    for cluster, number, submit in ledger.withdrawn(db):
+        charged = [entry for entry in ledger.of_job(db, cluster, number) if entry.last_submit == submit]
         last, scheme = charged[-1], known(charged[0].scheme)
-        for share in _missing(NOTHING, charged, scheme):
-            if share.amount or share.seconds:
-                found.dues.append(Due(
-                    "correction", cluster, number, last.submit_time or 0, last.last_submit or 0, last.runs, share.month,
-                    share.seconds, None, None, last.person, last.account, scheme.written(share.amount), scheme,
-                ))  # fmt: skip
+        dues = [
+            Due("correction", cluster, number, last.submit_time or 0, submit, last.runs, share.month,
+                share.seconds, None, None, last.person, last.account, scheme.written(share.amount), scheme)
+            for share in _missing(NOTHING, charged, scheme)
+            if share.amount or share.seconds
+        ]  # fmt: skip
+        found.charged += 1
+        found.changed += bool(dues)
+        found.dues += dues

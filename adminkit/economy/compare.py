@@ -16,7 +16,7 @@ from adminkit.stats.charged_jobs import Piece, WholeJob, how_many, whole_jobs
 #: Called with what is done, the total and the jobs so far.
 Tick = Callable[[float, float | None, int], None]
 _EVERY: Final = 1000
-#: What there may be a row for -> its name in the last run of a job.
+#: What there may be a row for -> its name in a run.
 PARTS: Final[dict[str, Callable[[Piece], str | None]]] = {
     "account": lambda run: run.account,
     "user": lambda run: run.user,
@@ -77,12 +77,14 @@ def compare(
         if len(amounts) < 2:
             continue
         found.jobs += 1
-        found.free += not any(amounts)
-        name = PARTS[part](job.last)
-        payer = payers.setdefault((job.last.cluster, name), Payer(name, job.last.cluster))
-        payer.jobs += 1
-        payer.first += amounts[0]
-        payer.second += amounts[1]
+        found.free += not any(map(any, amounts))
+        names = [PARTS[part](run) for run in job.pieces]
+        for name in dict.fromkeys(names):
+            payer = payers.setdefault((job.last.cluster, name), Payer(name, job.last.cluster))
+            payer.jobs += 1
+        for name, first, second in zip(names, *amounts, strict=True):
+            payers[job.last.cluster, name].first += first
+            payers[job.last.cluster, name].second += second
     found.payers = sorted(payers.values(), key=lambda one: (-one.first, -one.second, one.cluster, one.name or ""))
     return found
 
@@ -100,10 +102,11 @@ def _ended(
             yield job
 
 
-def _amounts(job: WholeJob, schemes: Sequence[Scheme], found: Compared) -> Iterator[int]:
+def _amounts(job: WholeJob, schemes: Sequence[Scheme], found: Compared) -> Iterator[list[int]]:
+    """For each scheme what each run owes; ends at the first scheme that cannot charge all of them."""
     for scheme in schemes:
         try:
-            yield charge(job, scheme).amount
+            yield [charge(run, scheme).amount for run in job.pieces]
         except NotChargeable as reason:
             found.refused[scheme.name, str(reason)] += 1
             return

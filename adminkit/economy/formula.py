@@ -1,4 +1,4 @@
-"""What a job costs, as a formula of a TOML file: arithmetic over the numbers of one job, and nothing else.
+"""What a run of a job costs, as a formula of a TOML file: arithmetic over the numbers of one run, and nothing else.
 
     ceil(nodes * weight * (0.7 * max(elapsed, 300) + 0.1 * requested))
     node_hours * (0.7 if parallel else 1)
@@ -23,23 +23,22 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.quote import quote
 
 Number = int | Fraction
-#: Name -> what it is. A job's number that is unknown is None.
+#: Name -> what it is. A run's number that is unknown is None.
 NAMES: Final[Mapping[str, str]] = {
-    "elapsed": "seconds that the job ran, all its runs",
+    "elapsed": "seconds that the run ran",
     "requested": "seconds of the longest limit that it asked for; unknown where it had none",
-    "nodes": "nodes of its largest run",
-    "cpus": "CPUs of its largest run",
-    "gpus": "GPU equivalents of its largest run: a slice or a shard is a part of one",
-    "slices": "slices of MIG of its largest run, whatever their size",
-    "shards": "shards of its largest run",
-    "node_hours": "nodes × hours, added up over its runs",
+    "nodes": "its nodes",
+    "cpus": "its CPUs",
+    "gpus": "its GPU equivalents: a slice or a shard is a part of one",
+    "slices": "its slices of MIG, whatever their size",
+    "shards": "its shards",
+    "node_hours": "nodes × hours",
     "cpu_hours": "CPUs × hours",
     "gpu_hours": "GPU equivalents × hours",
-    "mem_gib": "memory of its largest run, GiB",
-    "energy_kwh": "energy that slurmdbd has of all its runs, kWh",
-    "runs": "how many runs it had: 1, and 1 for each time it was put back",
+    "mem_gib": "its memory, GiB",
+    "energy_kwh": "energy that slurmdbd has of it, kWh",
     "weight": "the product of gpu_weight, qos_weight and queue_weight",
-    "gpu_weight": "the scheme's weight of its type of GPU; 1 without such a table, and for a job without GPUs",
+    "gpu_weight": "the scheme's weight of its type of GPU; 1 without such a table, and for a run without GPUs",
     "qos_weight": "the scheme's weight of its QOS; 1 without such a table",
     "queue_weight": "the scheme's weight of its queue; 1 without such a table",
 }
@@ -62,7 +61,7 @@ _HINT: Final = "a formula has numbers, names, + - * /, parentheses, min, max, ce
 _SPELLING: Final = re.compile(r"[A-Za-z0-9_+\-*/().,<>=! \t\r\n]*", re.ASCII)
 _LITERAL: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,12})?|\.[0-9]{1,12}", re.ASCII)
 
-#: A job's numbers and switches, by name.
+#: A run's numbers and switches, by name.
 Values = Mapping[str, Number | bool | None]
 _Computed = Callable[[Values], Number]
 _Decided = Callable[[Values], bool]

@@ -29,7 +29,8 @@ WEIGHTS: Final = ("gpu_type", "qos", "queue")
 OTHERS: Final = "*"
 MOST_DIGITS: Final = 6
 _MOST_WEIGHT: Final = 10**9
-#: Name -> a function from an exact number to a whole one. Charges are never below 0.
+#: Name -> a function from an exact number to a whole one. Charges are never below 0. With
+#: `up` alone, the default, no run is so short that it is free.
 ROUNDINGS: Final[Mapping[str, Callable[[Fraction], int]]] = {
     "half-even": lambda value: round(value),
     "half-up": lambda value: floor(value + Fraction(1, 2)),
@@ -133,7 +134,7 @@ def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
         raise AdminkitError(f"{where}.unit: no unit", 'write what a charge is in: unit = "points"')
     if type(digits) is not int or not 0 <= digits <= MOST_DIGITS:
         raise AdminkitError(f"{where}.digits: not 0 to {MOST_DIGITS}", "digits after the point of an amount")
-    rounding = table.get("rounding", "half-even")
+    rounding = table.get("rounding", "up")
     if rounding not in ROUNDINGS:
         near = unknown_word("rounding", str(rounding), ROUNDINGS)
         raise AdminkitError(f"{where}.rounding: {near.message}", near.hint)

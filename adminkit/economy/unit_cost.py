@@ -20,22 +20,16 @@ Key = tuple[str, int, int]
 def unit_costs(
     db: sqlite3.Connection, scheme: Scheme, did: Mapping[Key, tuple[int, int]], since: int
 ) -> Mapping[int, float]:
-    """By number of GPUs, in the scheme's smallest unit; `did` has the GPUs of a run and how many units it did.
-
-    A job counts where all its runs are in `did` and had the same GPUs: a charge is a whole job's.
-    """
+    """By number of GPUs, in the scheme's smallest unit; `did` has the GPUs of a run and how many units it did."""
     owed: dict[int, int] = {}
     units: dict[int, int] = {}
     for job in whole_jobs(db, sorted({cluster for cluster, _, _ in did}), since):
-        runs = [did.get((piece.cluster, piece.job_id_raw, piece.submit_time)) for piece in job.pieces]
-        known = [one for one in runs if one is not None]
-        if len(known) < len(runs) or len({gpus for gpus, _ in known}) != 1:
-            continue
-        try:
-            amount = charge(job, scheme).amount
-        except NotChargeable:
-            continue
-        gpus = known[0][0]
-        owed[gpus] = owed.get(gpus, 0) + amount
-        units[gpus] = units.get(gpus, 0) + sum(done for _, done in known)
-    return {gpus: amount / units[gpus] for gpus, amount in owed.items()}
+        for run in job.pieces:
+            gpus, done = did.get((run.cluster, run.job_id_raw, run.submit_time), (0, 0))
+            try:
+                amount = charge(run, scheme).amount if done else 0
+            except NotChargeable:
+                continue
+            owed[gpus] = owed.get(gpus, 0) + amount
+            units[gpus] = units.get(gpus, 0) + done
+    return {gpus: amount / units[gpus] for gpus, amount in owed.items() if units[gpus]}

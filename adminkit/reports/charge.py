@@ -50,7 +50,7 @@ REFUSED_FIELDS: Final = (
 )
 VERIFY_FIELDS: Final = (
     Field("check", help="chain, bills, schemes, heads: of what was written; amounts: computed again from the rows"),
-    Field("seen", "count", "how many entries, bills, schemes, heads, jobs were looked at"),
+    Field("seen", "count", "how many entries, bills, schemes, heads, charged runs were looked at"),
     Field("result", help="ok, wrong, or changed: a later row says otherwise, and the next close corrects it"),
     Field("detail", help="what is wrong, or what could not be looked at"),
 )
@@ -112,9 +112,7 @@ def bill_notes(bill: Bill) -> list[str]:
             f"not chargeable: {plural(many, 'job')}, most often because {first[0]}; --not-chargeable lists the reasons"
         )
     if bill.running:
-        notes.append(
-            f"{plural(bill.running, 'job')} of the month still ran or wait to run again: a later bill has them"
-        )
+        notes.append(f"{plural(bill.running, 'job')} of the month still ran: a later bill has the run that is open")
     if bill.free:
         notes.append(f"{plural(bill.free, 'job')} cost nothing: never ran, or ended in one of the scheme's free states")
     if bill.kept:
@@ -191,8 +189,8 @@ def _some(amount: Decimal) -> str | None:
     return money(amount) if amount else None
 
 
-def verify_report(checks: Sequence[Check], bill: Bill | None, jobs: int, database: str) -> Report:
-    """A row for each check. `bill` is that of the last closed month, computed again; `jobs` are those of the ledger."""
+def verify_report(checks: Sequence[Check], bill: Bill | None, runs: int, database: str) -> Report:
+    """A row for each check. `bill` is that of the last closed month, computed again; `runs` are those of the ledger."""
     rows: list[list[Cell]] = [
         [one.name, one.seen, "wrong" if one.wrong else "ok", quote(shown(one.wrong), 300) if one.wrong else None]
         for one in checks
@@ -202,10 +200,10 @@ def verify_report(checks: Sequence[Check], bill: Bill | None, jobs: int, databas
         wrong = any(one.wrong for one in checks)
         notes.append("no amount was computed again: the rest is wrong" if wrong else "no month is closed yet")
     else:
-        new = len({due[1:4] for due in bill.dues}) - bill.changed
+        new = len({(due.cluster, due.job_id_raw, due.last_submit) for due in bill.dues}) - bill.changed
         said = [f"{number(bill.changed)} with another result now"] if bill.changed else []
         said += [f"{number(new)} that were not in the ledger"] if new > 0 else []
-        gone = jobs - bill.charged
+        gone = runs - bill.charged
         said += [f"{number(gone)} cannot be computed again: their rows are gone, or say too little now"] if gone else []
         rows.append(["amounts", bill.charged, "changed" if bill.dues else "ok", "; ".join(said) or None])
     meta = Meta("The ledger of charges, verified", database, (None, None), (), {}, None, {}, notes)

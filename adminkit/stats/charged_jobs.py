@@ -1,4 +1,4 @@
-"""Whole jobs, as they are charged: all runs of one job, of which each but the last was put back into the queue.
+"""Whole jobs, whose runs are charged: all runs of one job, of which each but the last was put back into the queue.
 
 Which run continues another one is the view's to say (trace/pieces_sql.py). A task of an array and a component of a het
 job are jobs of their own.
@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
 from adminkit.stats.select import ENDED_STATES
+from adminkit.trace.pieces_sql import RESIZED
 from adminkit.trace.run_view import TOO_LONG
 
 _ENDED: Final = ", ".join(f"'{state}'" for state in ENDED_STATES)
@@ -34,7 +35,10 @@ _MANY: Final = "SELECT count(*) FROM run WHERE end_time >= :since"
 
 
 class Piece(NamedTuple):
-    """One run of a job. Where it has no end, `end_time` is its start and what it ran; where no start, likewise."""
+    """One run of a job. Where it has no end, `end_time` is its start and what it ran; where no start, likewise.
+
+    `req_limit` of a part of a resized run is what that part ran, unless it is the largest: the run asked once.
+    """
 
     cluster: str
     job_id_raw: int
@@ -91,7 +95,7 @@ def whole_jobs(db: sqlite3.Connection, clusters: Sequence[str], since: int) -> I
     for _, runs in groupby(map(Piece._make, rows), key=lambda piece: piece[:2]):
         for job in _chains(runs):
             if any(not piece.is_over or piece.end_time is None or piece.end_time >= since for piece in job):
-                yield WholeJob(job)
+                yield WholeJob(_asked_once(job))
 
 
 def how_many(db: sqlite3.Connection, since: int) -> int:
@@ -109,3 +113,35 @@ def _chains(runs: Iterator[Piece]) -> Iterator[list[Piece]]:
         chain.append(piece)
     if chain:
         yield chain
+
+
+def _asked_once(job: list[Piece]) -> list[Piece]:
+    """The same runs. Of parts of a resized run only those keep the limit that are in nothing smaller than another."""
+    found, part = list[Piece](), list[Piece]()
+    for run in job:
+        part.append(run)
+        if run.state != RESIZED or run is job[-1]:
+            found += [
+                one._replace(req_limit=one.elapsed)
+                if any(_covers(other, one, place < at) for place, other in enumerate(part) if place != at)
+                else one
+                for at, one in enumerate(part)
+            ]
+            part = []
+    return found
+
+
+def _covers(other: Piece, one: Piece, is_before: bool) -> bool:
+    """Whether what `one` asked for is in what another part of its run asked for; of equal ones in the first."""
+    if not other.is_over or (other.qos, other.queue, other.gpu_parts) != (one.qos, one.queue, one.gpu_parts):
+        return False
+    if one.gpus and other.gpu_type != one.gpu_type:
+        return False
+    sizes = [*zip(_sizes(other), _sizes(one), strict=True)]
+    if not all(of == own if of is None or own is None else of >= own for of, own in sizes):
+        return False
+    return is_before or any(of != own for of, own in sizes)
+
+
+def _sizes(run: Piece) -> tuple[float | None, ...]:
+    return run.req_limit, run.nodes, run.cpus, run.gpus, run.mem

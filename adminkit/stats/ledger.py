@@ -18,8 +18,8 @@ SELECT n, billed, kind, period, cluster, job_id_raw, submit_time, seconds, perso
 FROM ledger WHERE {} ORDER BY n
 """
 _CLOSES: Final = "SELECT billed, at, runs, amount, unit, n, hash FROM ledger WHERE kind = 'close' ORDER BY n"
-_JOBS: Final = """
-SELECT count(*) FROM (SELECT DISTINCT cluster, job_id_raw, submit_time FROM ledger WHERE job_id_raw IS NOT NULL)
+_RUNS: Final = """
+SELECT count(*) FROM (SELECT DISTINCT cluster, job_id_raw, last_submit FROM ledger WHERE job_id_raw IS NOT NULL)
 """
 _ACTS: Final = "SELECT line FROM action WHERE what = ? ORDER BY at"
 
@@ -85,9 +85,9 @@ def closes(db: sqlite3.Connection) -> list[CloseOf]:
     return [CloseOf(*row) for row in db.execute(_CLOSES)]
 
 
-def charged_jobs(db: sqlite3.Connection) -> int:
-    """How many jobs the ledger has."""
-    return int(db.execute(_JOBS).fetchone()[0])
+def charged_runs(db: sqlite3.Connection) -> int:
+    """How many runs the ledger has."""
+    return int(db.execute(_RUNS).fetchone()[0])
 
 
 def acts(db: sqlite3.Connection, what: str) -> Iterator[dict[str, Any]]:

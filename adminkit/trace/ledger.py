@@ -73,8 +73,8 @@ class Entry:
     cluster: str | None
     job_id_raw: int | None
     submit_time: int | None  # of the job's first run
-    last_submit: int | None  # of its last
-    runs: int
+    last_submit: int | None  # of the run that is charged
+    runs: int  # of the job up to that one; of a close the entries of its bill
     period: str
     seconds: int
     person: str | None
@@ -96,14 +96,14 @@ _KEEP: Final = """
 INSERT INTO ledger_scheme (scheme, name, text, at) SELECT :scheme, :name, :text, :at
 WHERE NOT EXISTS (SELECT 1 FROM ledger_scheme WHERE scheme = :scheme)
 """
-#: Jobs that were charged and whose runs an audit has taken out of the count since.
+#: Runs that were charged and that an audit has taken out of the count since.
 _WITHDRAWN: Final = """
-SELECT DISTINCT cluster, job_id_raw, submit_time FROM ledger AS charged
+SELECT DISTINCT cluster, job_id_raw, last_submit FROM ledger AS charged
 WHERE EXISTS (SELECT 1 FROM job_aside AS j WHERE j.cluster = charged.cluster AND j.job_id_raw = charged.job_id_raw
-        AND j.submit_time BETWEEN charged.submit_time AND charged.last_submit)
+        AND j.submit_time = charged.last_submit)
     AND NOT EXISTS (SELECT 1 FROM job AS j WHERE j.cluster = charged.cluster AND j.job_id_raw = charged.job_id_raw
-        AND j.submit_time BETWEEN charged.submit_time AND charged.last_submit)
-ORDER BY cluster, job_id_raw, submit_time
+        AND j.submit_time = charged.last_submit)
+ORDER BY cluster, job_id_raw, last_submit
 """
 
 
@@ -127,7 +127,7 @@ def of_job(db: sqlite3.Connection, cluster: str, job_id_raw: int) -> list[Entry]
 
 
 def withdrawn(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
-    """Cluster, number and first submission of each charged job that an audit took out of the count."""
+    """Cluster, number and submission of each charged run that an audit took out of the count."""
     return db.execute(_WITHDRAWN).fetchall()
 
 

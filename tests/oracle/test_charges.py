@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,11 @@ from adminkit.economy.schemes import load_schemes
 from adminkit.installed import data_file
 from tests.support.charges import NOW
 
+#: Job, submission of the run, month.
+Key = tuple[int, int, str]
 _FAILED = ("NODE_FAIL", "BOOT_FAIL")
-_GOES_ON = ("REQUEUED", "PREEMPTED", "NODE_FAIL")
 _ROWS = """SELECT job_id_raw, submit_time, user, state, start_time, end_time, elapsed, time_limit, limit_original,
     coalesce({size}, req_{size}) AS size FROM job ORDER BY job_id_raw, submit_time"""
-
-
-def jobs_of(db: sqlite3.Connection, size: str) -> Iterator[list[sqlite3.Row]]:
-    """The runs of each job."""
-    some: list[sqlite3.Row] = []
-    for row in db.execute(_ROWS.format(size=size)):
-        if some and (row["job_id_raw"] != some[-1]["job_id_raw"] or some[-1]["state"] not in _GOES_ON):
-            yield some
-            some = []
-        some.append(row)
-    yield some
 
 
 def limit(row: sqlite3.Row) -> int | None:
@@ -41,22 +32,19 @@ def limit(row: sqlite3.Row) -> int | None:
     return max(row["time_limit"] or 0, row["limit_original"] or 0) or None
 
 
-def actual(runs: list[sqlite3.Row]) -> Fraction | None:
-    if any(row["size"] is None for row in runs):
-        return None
-    return Fraction(sum(row["size"] * row["elapsed"] for row in runs), 3600)
+def actual(row: sqlite3.Row) -> Fraction | None:
+    return None if row["size"] is None else Fraction(row["size"] * row["elapsed"], 3600)
 
 
-def estimate(runs: list[sqlite3.Row]) -> Fraction | None:
-    limits, sizes = [limit(row) for row in runs], [row["size"] for row in runs]
-    if None in limits or None in sizes:
+def estimate(row: sqlite3.Row) -> Fraction | None:
+    requested = limit(row)
+    if requested is None or row["size"] is None:
         return None
-    elapsed = sum(row["elapsed"] for row in runs)
-    return max(sizes) * (Fraction("0.7") * max(elapsed, 300) + Fraction("0.1") * max(limits)) / 3600  # type: ignore[type-var]
+    return row["size"] * (Fraction("0.7") * max(row["elapsed"], 300) + Fraction("0.1") * requested) / Fraction(3600)  # type: ignore[no-any-return]
 
 
 #: The scheme -> the formula by hand, and the last digit of an amount.
-SCHEMES: dict[str, tuple[Callable[[list[sqlite3.Row]], Fraction | None], Decimal]] = {
+SCHEMES: dict[str, tuple[Callable[[sqlite3.Row], Fraction | None], Decimal]] = {
     "actual": (actual, Decimal("0.01")),
     "estimate": (estimate, Decimal("0.01")),
 }
@@ -73,25 +61,22 @@ def months(begin: int, end: int) -> Iterator[tuple[str, int]]:
         year, month = year + month // 12, month % 12 + 1
 
 
-def expected(db: sqlite3.Connection, name: str, size: str) -> tuple[dict[tuple[int, str], Decimal], int]:
-    """What each job owes for each month, and how many jobs are not chargeable."""
+def expected(db: sqlite3.Connection, name: str, size: str) -> tuple[dict[Key, Decimal], int]:
+    """What each run owes for each month, and how many are not chargeable."""
     value, last_digit = SCHEMES[name]
-    found: dict[tuple[int, str], Decimal] = {}
+    found: dict[Key, Decimal] = {}
     refused = 0
-    for every in jobs_of(db, size):
-        unknown = every[-1]["user"] is None or any(row["elapsed"] is None for row in every)
-        runs = [row for row in every if row["state"] not in _FAILED and row["elapsed"]]
-        if runs and not unknown and (charge := value(runs)) is not None:
+    for row in db.execute(_ROWS.format(size=size)):
+        unknown = row["user"] is None or (row["elapsed"] is None and row["state"] not in _FAILED)
+        if unknown or (charge := value(row)) is None:
+            refused += unknown or (row["state"] not in _FAILED and row["elapsed"] > 0)
+        elif row["state"] not in _FAILED and row["elapsed"]:
             before = Decimal(0)
-            seconds = sum(row["elapsed"] for row in runs)
-            for month, over in months(min(row["start_time"] for row in runs), max(row["end_time"] for row in runs)):
-                share = sum((done(row, over) for row in runs), Fraction(0)) / seconds
-                until = round(charge * share / Fraction(last_digit)) * last_digit  # a half goes to the even digit
-                key = (every[0]["job_id_raw"], month)
-                found[key] = found.get(key, Decimal(0)) + until - before
+            for month, over in months(row["start_time"], row["end_time"]):
+                share = done(row, over) / row["elapsed"]
+                until = ceil(charge * share / Fraction(last_digit)) * last_digit
+                found[row["job_id_raw"], row["submit_time"], month] = until - before
                 before = until
-        elif unknown or runs:
-            refused += 1
     return found, refused
 
 
@@ -134,12 +119,14 @@ def test_every_entry_is_what_the_page_says(
     for month in names:
         bills.append(bill(db, found, month))
         close(db, bills[-1], NOW)
-    entries: dict[tuple[int, str], Decimal] = {}
-    for number, period, amount in db.execute("SELECT job_id_raw, period, amount FROM ledger WHERE kind <> 'close'"):
-        entries[number, period] = entries.get((number, period), Decimal(0)) + Decimal(amount)
+    entries: dict[Key, Decimal] = {}
+    for *key, amount in db.execute(
+        "SELECT job_id_raw, last_submit, period, amount FROM ledger WHERE kind <> 'close' AND amount <> 0"
+    ):
+        entries[tuple(key)] = entries.get(tuple(key), Decimal(0)) + Decimal(amount)  # type: ignore[index, arg-type]
     db.row_factory = sqlite3.Row
     wanted, refused = expected(db, scheme, size)
     assert len(entries) > 1000
-    assert entries == {key: amount for key, amount in wanted.items() if key[1] in names}
+    assert entries == {key: amount for key, amount in wanted.items() if key[2] in names and amount}
     if most == 99:
         assert sum(one.jobs for one in bills[-1].refused.values()) == refused

@@ -9,7 +9,8 @@ import pytest
 
 import adminkit
 from adminkit.cli.main import main
-from adminkit.economy.charges import _counts, _gpus, _has
+from adminkit.economy.charges import _counts, _gpus, values
+from adminkit.economy.schemes import load_schemes
 from adminkit.ingest.files import Import, import_file
 from adminkit.slurm.site import Site, SiteNode, SiteQueue
 from adminkit.stats.charged_jobs import whole_jobs
@@ -115,8 +116,9 @@ def test_charges_count_parts_of_gpus_exactly(db: Path) -> None:
     assert found == [2, Fraction(3, 7), Fraction(1, 2), Fraction(1, 2), 0, None, None]
     assert [piece.gpu_parts for piece in pieces][1:3] == ["slice:a100_3g.20gb=1", "shard=4"]
     assert [_counts(piece)[:2] for piece in pieces] == [(0, 0), (1, 0), (0, 4), (0, 0), (0, 0), (None, None), (1, 0)]
-    assert [_has([piece], 1) for piece in pieces] == [False, False, True, False, False, None, False]
-    assert _has([pieces[0], pieces[2]], 1) is True and _has([pieces[0], pieces[5]], 1) is None
+    scheme = load_schemes(None).named(None)
+    has = [values(piece, scheme)["has_shards"] for piece in pieces]
+    assert has == [False, False, True, False, False, None, False]
 
 
 def test_runs_of_unknown_gpus_are_not_among_those_of_cpus(db: Path) -> None:

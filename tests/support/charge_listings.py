@@ -70,7 +70,7 @@ def verify(path: Path) -> Report:
         "heads", 2, ["the close of 2026-02, recorded at 2026-03-02T09:00:00, is not in the ledger: 555555555555"]
     )
     again = billed(db, path / "charge.toml", "2026-01")
-    return charge.verify_report([*check_chain(db), heads], again, ledger.charged_jobs(db), DB)
+    return charge.verify_report([*check_chain(db), heads], again, ledger.charged_runs(db), DB)
 
 
 def budgets(path: Path) -> Report:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import astuple, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from adminkit.economy.bill import Bill, bill
 from adminkit.economy.close import close
@@ -15,6 +15,7 @@ from adminkit.economy.schemes import load_schemes
 from adminkit.job import Job
 from adminkit.stats.select import snapshot
 from adminkit.trace.schema import lay_out
+from tests.support.builders import job
 
 #: Long after every month of the tests.
 NOW: Final = 1_900_000_000
@@ -25,6 +26,13 @@ Short = tuple[str, str, str, int | None, str]
 def at(text: str) -> int:
     """2026-01-31T12:00 of UTC as epoch seconds."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
+
+
+def ran(number: int, start: str, seconds: int | None, **changes: Any) -> Job:
+    """A run that began then and took so many seconds."""
+    begin = at(start)
+    given = {"submit_time": begin - 60, "start_time": begin, "end_time": begin + (seconds or 0)}
+    return job(number, **{"elapsed": seconds, **given, **changes})
 
 
 def schemes(folder: Path, formula: str = "elapsed", **more: object) -> Path:
