@@ -6,6 +6,8 @@ Beside them arrays that wait, and runs of scrontab.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import time
@@ -19,6 +21,7 @@ import pytest
 
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.ending import steps_of
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.machine import PREFIX, release
 from tests.cluster.harness.operator import adminkit, one
@@ -216,3 +219,29 @@ def test_restarts_has_every_job_that_was_put_back(site: Site) -> None:
 def test_tasks_of_an_array_that_share_a_row_count_each(site: Site, name: str, tasks: int, why: str) -> None:
     assert site.rows(name, "array_tasks, tasks") == [(tasks, tasks)], why
     assert one(site.db, "SELECT count(*) FROM rejected") == 0
+
+
+@pytest.mark.soak
+def test_a_node_that_dies_is_noticed_and_its_jobs_are_put_back(outside: Listing, tmp_path: Path) -> None:
+    """slurmd and all that runs under it are killed, as by a power cut; slurmctld finds out by itself."""
+    with private_slurm(nodes=2, SlurmdTimeout="20") as cluster:
+        jobs = {"node died": cluster.submit(ONCE, "-p", "gq", "-w", "n1", "-t", "30", user="games")}
+        jobs["not put back"] = cluster.submit(ONCE, "-p", "gq", "-w", "n1", "-t", "30", "--no-requeue", user="games")
+        for job in jobs.values():
+            cluster.wait(job, "RUNNING")
+        slurmd = cluster.ledger.find(f"{cluster.name}-slurmd-n1")
+        assert slurmd
+        died = (slurmd, *steps_of(cluster.folder))
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # all at once: none tells of another's death
+            for process in died:
+                os.kill(process.pid, number)
+        until("slurmctld to notice", lambda: "down" in cluster.ask("sinfo", "-h", "-n", "n1", "-o", "%T"), 120)
+        cluster.start_node("n1")
+        cluster.resume_node("n1")
+        for job in jobs.values():
+            cluster.wait(job, ("COMPLETED", "NODE_FAIL"))
+        cluster.settle()
+        adminkit(cluster, tmp_path / "trace.db", "sync", "--since", "1h")
+        site = Site(cluster, jobs, tmp_path / "trace.db")
+        assert site.rows("node died", "state, continues, continued") == [("NODE_FAIL", 0, 1), ("COMPLETED", 1, 0)]
+        assert site.rows("not put back", "state, continues, continued") == [("NODE_FAIL", 0, 0)]

@@ -392,12 +392,15 @@ class Cluster:
             raise ClusterError(f"sacctmgr {' '.join(words)}: {(done.out + done.err).decode(errors='replace').strip()}")
 
     def _start_nodes(self) -> None:
-        env = {**self.env(), MARK: str(self.folder)}
         self.start_ctld("-i")
         for node in sorted(child.name for child in (self.home / "spool").iterdir() if child.is_dir()):
-            log = self.home / "log" / f"slurmd-{node}.out"
-            self.ledger.start(f"{self.name}-slurmd-{node}", ["slurmd", "-D", "-N", node], env, log)
+            self.start_node(node)
         self.until_idle()
+
+    def start_node(self, node: str) -> None:
+        """Start the slurmd of a node."""
+        env, log = {**self.env(), MARK: str(self.folder)}, self.home / "log" / f"slurmd-{node}.out"
+        self.ledger.start(f"{self.name}-slurmd-{node}", ["slurmd", "-D", "-N", node], env, log)
 
     def until_idle(self) -> None:
         def idle() -> bool:

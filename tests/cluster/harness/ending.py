@@ -35,7 +35,7 @@ def stop(folder: Path, ledger: Ledger | None = None) -> None:
     """End every process that the ledger of `folder` names, and the job steps its slurmd started."""
     ledger = ledger or Ledger(folder)
     running = ledger.alive()
-    steps = _steps(folder)
+    steps = steps_of(folder)
     if steps:
         for conf in folder.glob("*/slurm.conf"):
             if any(process.name == f"{conf.parent.name}-slurmctld" for process in running):
@@ -44,16 +44,16 @@ def stop(folder: Path, ledger: Ledger | None = None) -> None:
                 for at in range(0, len(users), 2):
                     subprocess.run(["scancel", *users[at : at + 2]], env=env, capture_output=True, check=False)
         try:
-            until("the job steps to end", lambda: not _steps(folder), 8.0)
+            until("the job steps to end", lambda: not steps_of(folder), 8.0)
         except ClusterError:
-            steps = {*steps, *_steps(folder)}
+            steps = {*steps, *steps_of(folder)}
     for kind in ("slurmd-", "slurmctld", "slurmdbd", "mariadbd", "munged"):
         chosen = [process for process in running if kind in process.name]
         for process in chosen:
             ledger.signal(process, signal.SIGTERM)
         for process in chosen:
             ledger.stop(process)
-    for process in steps | _steps(folder):
+    for process in steps | steps_of(folder):
         ledger.signal(process, signal.SIGKILL)
     if running:
         _remove_cgroups(folder)
@@ -93,7 +93,7 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _steps(folder: Path) -> set[Process]:
+def steps_of(folder: Path) -> set[Process]:
     """The slurmstepd of this folder's slurmd, which outlive it, and what runs under them."""
     roots: set[int] = set()
     everyone = pids()
