@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /* Writes to `folder` where the cgroup of the task's step is mounted: of /proc/TASK/cgroup the path up to
- * …/job_N/step_X (v2, or v1's freezer, as proctrack/cgroup makes them). False: the step has no cgroup of its
+ * …/JOB/step_X (v2, or v1's freezer, as proctrack/cgroup makes them). False: the step has no cgroup of its
  * own. Trap: call it when the tasks are forked; later the task may have ended. */
 bool ak_step_cgroup(pid_t task, char *folder, size_t size);
 

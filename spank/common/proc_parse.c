@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SLUID_SIZE 14
+
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -153,19 +155,33 @@ bool ak_parse_variable(const char *text, size_t size, const char *name, uint64_t
     return false;
 }
 
-/* The length of the path up to the end of its last /job_N/step_X; 0: it has none. */
+/* The length of the folder of a job at the beginning of text[0..size): job_N, or its SLUID, an s and 13
+ * digits of base 32, which 26.05 writes (CgroupJobIdPaths of cgroup.conf); 0: there is none. */
+static size_t job_length(const char *text, size_t size) {
+    size_t n;
+
+    if (size > 4 && memcmp(text, "job_", 4) == 0) {
+        for (n = 4; n < size && is_digit(text[n]); n++)
+            ;
+        return n > 4 ? n : 0;
+    }
+    if (size == 0 || text[0] != 's')
+        return 0;
+    for (n = 1; n < size && (is_digit(text[n]) || (text[n] >= 'A' && text[n] <= 'Z')); n++)
+        ;
+    return n == SLUID_SIZE ? n : 0;
+}
+
+/* The length of the path up to the end of its last /JOB/step_X; 0: it has none. */
 static size_t step_length(const char *path, size_t size) {
     size_t length = 0;
 
     if (size == 0 || path[0] != '/' || memchr(path, '\0', size))
         return 0;
-    for (size_t i = 0; i + 5 < size; i++) {
-        if (memcmp(path + i, "/job_", 5) != 0)
-            continue;
-        size_t n = i + 5;
-        while (n < size && path[n] >= '0' && path[n] <= '9')
-            n++;
-        if (n == i + 5 || size - n <= 6 || memcmp(path + n, "/step_", 6) != 0)
+    for (size_t i = 0; i < size; i++) {
+        size_t n = path[i] == '/' ? job_length(path + i + 1, size - i - 1) : 0;
+        n += i + 1;
+        if (n == i + 1 || size - n <= 6 || memcmp(path + n, "/step_", 6) != 0)
             continue;
         for (n += 6; n < size && path[n] != '/'; n++)
             ;

@@ -41,7 +41,7 @@ bool ak_parse_hex(const char *text, size_t size, const char *name, uint64_t *val
 bool ak_parse_variable(const char *text, size_t size, const char *name, uint64_t *value);
 
 /* The cgroup of a step in /proc/PID/cgroup. kind: "freezer" or another controller of v1, or "" for v2; path:
- * up to …/job_N/step_X. The freezer is preferred, then v2, then any other. */
+ * up to …/JOB/step_X, where JOB is job_N or a SLUID. The freezer is preferred, then v2, then any other. */
 bool ak_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size, char *path,
                      size_t path_size);
 
