@@ -181,7 +181,7 @@ static size_t step_length(const char *path, size_t size) {
     for (size_t i = 0; i < size; i++) {
         size_t n = path[i] == '/' ? job_length(path + i + 1, size - i - 1) : 0;
         n += i + 1;
-        if (n == i + 1 || size - n <= 6 || memcmp(path + n, "/step_", 6) != 0)
+        if (n == i + 1 || size - n <= 6 || memcmp(path + n, "/step_", 6) != 0 || path[n + 6] == '/')
             continue;
         for (n += 6; n < size && path[n] != '/'; n++)
             ;

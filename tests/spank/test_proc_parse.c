@@ -106,6 +106,7 @@ static const struct {
     {"0::/s/xAJZT2QSC2MT00/step_0\n", NULL, NULL, "no s before it"},
     {"0::/s/sAJZT2QSC2MT00\n", NULL, NULL, "a job without a step"},
     {"0::/sAJZT2QSC2MT00/step_\n", NULL, NULL, "a step without a number"},
+    {"0::/a/job_1/step_/user\n", NULL, NULL, "nor has this one any"},
     {"0::/a/job_1/step_0/user/task_0/slurm/job_77/step_batch/user/task_0\n", "",
      "/a/job_1/step_0/user/task_0/slurm/job_77/step_batch", "a Slurm in a job of another: the inner step"},
     {"0::/system.slice/slurmd.service\n", NULL, NULL,
