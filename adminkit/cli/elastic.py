@@ -17,8 +17,9 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
 
 if TYPE_CHECKING:
+    from adminkit.config import Elastic
     from adminkit.elastic.plan import Look
-    from adminkit.elastic.resize import Act
+    from adminkit.elastic.resize import Act, Ruled
     from adminkit.slurm.elastic_jobs import OpenJob
 
 app = typer.Typer(
@@ -71,27 +72,29 @@ def run(
 ) -> None:
     """Carry on what an earlier run began, then order changes, and see them through. Exit code 1 where one was refused.
 
-    Cron or an operator runs it, as root or as an operator of Slurm's who may read the trace.
+    Cron or an operator runs it on slurmctld's host, as root or as an operator of Slurm's who may read the trace and
+    the rules in force.
     """
     from adminkit.elastic.resize import order, settle
     from adminkit.reports.elastic_jobs import run_report
     from adminkit.slurm.elastic_jobs import open_jobs
 
     way, settings = Way(format.value, output), config.load()
-    log, between = settings.acts, settings.elastic.between
+    log = settings.acts
     if not apply:
         looks, cluster, notes = _looks(job, gpus, db)
         _show(looks, cluster, [*notes, "nothing was done: --apply does it"], way)
         return
     actions.check(log)
-    acts = settle(open_jobs(), int(time.time()), between, log)
+    acts = settle(open_jobs(), int(time.time()), settings.elastic, log, _ruled())
     looks, cluster, notes = _looks(job, gpus, db)
+    ruled = _ruled()
     for look in looks:
         if look.to is not None:
-            acts.append(order(look, settings.elastic, int(time.time()), log))
+            acts.append(order(look, settings.elastic, int(time.time()), log, ruled))
     ordered = {one.job.job_id for one in acts if one.did == "ordered"}
     if wait and ordered:
-        acts += _see_through(ordered, settings.elastic.patience, between, log)
+        acts += _see_through(ordered, settings.elastic, log, notes)
     emit(run_report(acts, cluster, notes, looks), way)
     if any(one.did == "refused" for one in acts):
         raise typer.Exit(1)
@@ -117,8 +120,10 @@ def revoke(
     if not apply:
         acts, notes = [resize.Act("revoked", found, found.gpus)], ["nothing was done: --apply does it"]
     else:
-        acts, notes = resize.revoke(found, config.load().acts), []
+        acts, notes = resize.revoke(found, config.load().elastic, config.load().acts), []
     emit(run_report(acts, local_cluster(), notes), Way(format.value, output))
+    if any(one.did == "refused" for one in acts):
+        raise typer.Exit(1)
 
 
 def _looks(job: int | None, gpus: int | None, db: Path | None) -> tuple[list[Look], str, list[str]]:
@@ -141,7 +146,7 @@ def _looks(job: int | None, gpus: int | None, db: Path | None) -> tuple[list[Loo
     from adminkit.elastic.resize import outside
 
     found = _open(job)
-    why = keeps(found, settings.elastic, now) or outside(found, gpus)
+    why = keeps(found, settings.elastic, now) or outside(found, gpus) or _ruled()(found, gpus)
     return [Look(found, None, why) if why else Look(found, gpus, "an operator says so")], cluster, []
 
 
@@ -165,7 +170,15 @@ def _planned(jobs: Sequence[OpenJob], cluster: str, db: Path | None, now: int) -
     else:
         notes.append(f"there is no trace at {path}, so it is not known how fast jobs are: `adminkit sync` makes one")
     there = board(room(now))
-    return plan(jobs, known, there, settings.elastic, now, partial(forbidden, there)), notes
+    return plan(jobs, known, there, settings.elastic, now, partial(forbidden, there), _ruled()), notes
+
+
+def _ruled() -> Ruled:
+    """The rules in force now. Where they cannot be asked, they refuse every job."""
+    from adminkit.deploy.in_force import rules_of
+    from adminkit.slurm.controller import controller, site_folder
+
+    return rules_of(site_folder(controller(), config.load().policy.folder), int(time.time())).of_gpus
 
 
 def _open(job: int) -> OpenJob:
@@ -177,24 +190,37 @@ def _open(job: int) -> OpenJob:
     return found
 
 
-def _see_through(ordered: set[int], patience: int, between: int, log: Path) -> list[Act]:
-    """Settle these jobs until none of them has an order that holds; a look every few seconds."""
+def _see_through(ordered: set[int], settings: Elastic, log: Path, notes: list[str]) -> list[Act]:
+    """Settle these jobs until none of them has an order that holds; a look every few seconds. A look that fails is
+    said, and the next one goes on.
+    """
     from adminkit.elastic.resize import settle
-    from adminkit.elastic.words import order_of
     from adminkit.slurm.elastic_jobs import open_jobs
 
-    acts: list[Act] = []
-    end = time.monotonic() + patience
+    acts: dict[tuple[int, str, str], Act] = {}  # what a look says again is said once
+    end = time.monotonic() + settings.patience
     waiting = set(ordered)
     with progress("changing GPUs") as tick:
         while waiting and time.monotonic() < end:
             time.sleep(PAUSE)
-            jobs = open_jobs(ordered)
-            acts += settle(jobs, int(time.time()), between, log)
-            left = {job.job_id for job in jobs if order_of(job.comment) and not job.held_for_gpus}
-            waiting &= left
+            try:
+                jobs = open_jobs(waiting)
+                did = settle(jobs, int(time.time()), settings, log, _ruled())
+            except AdminkitError as error:
+                notes += [] if error.message in notes else [error.message]
+                continue
+            acts.update({(one.job.job_id, one.did, one.text): one for one in did})
+            waiting &= _unsettled(jobs, did)
             tick(len(ordered) - len(waiting), len(ordered), len(ordered) - len(waiting))
-    return acts
+    return list(acts.values())
+
+
+def _unsettled(jobs: Sequence[OpenJob], did: Sequence[Act]) -> set[int]:
+    """The jobs with an order that were not released."""
+    from adminkit.elastic.words import order_of
+
+    released = {one.job.job_id for one in did if one.did == "released"}
+    return {job.job_id for job in jobs if order_of(job.comment)} - released
 
 
 def _show(looks: Sequence[Look], cluster: str, notes: Sequence[str], way: Way) -> None:

@@ -15,13 +15,12 @@ from adminkit.slurm.will_run import user_of
 def forbidden(board: Board, job: OpenJob, to: int) -> str:
     """Why the job may not have so many GPUs; "" where it may. What is not known forbids it."""
     queue = board.room.queue(job.queue)
-    try:
-        who = user_of(job.user)
-    except AdminkitError as error:
-        return f"its limits are not known: {error.message}"
     more, seconds = to - (job.gpus or 0), job.time_limit or NEVER // 2
     request = Request(job.queue, 1, None, more, job.gpu_type, None, job.account or None, job.qos or None)
-    bounds = limits_of(who, request, None if queue is None else queue.qos)
+    try:
+        bounds = limits_of(user_of(job.user), request, None if queue is None else queue.qos)
+    except AdminkitError as error:
+        return f"its limits are not known: {error.message}"
     beside = by_limits(bounds, Need(0, 0, more, job.gpu_type, seconds))  # beside what it has
     alone = by_limits(bounds, Need(0, 0, to, job.gpu_type, seconds))
     if beside.word != "now":

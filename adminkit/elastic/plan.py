@@ -8,11 +8,11 @@ saves more than the restart costs; where that is not known, nothing is changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from adminkit.config import Elastic
-from adminkit.elastic.words import MARGIN, order_of, range_of
+from adminkit.elastic.words import MARGIN, order_of, range_of, was_put_back
 from adminkit.fit.needs import need_of_job
 from adminkit.fit.place import Board, in_line
 from adminkit.fit.timeline import NEVER, Need, Timeline, Use
@@ -63,11 +63,27 @@ class Look:
         return "grow" if self.to > self.job.gpus else "shrink"
 
 
+def held_by_others(job: OpenJob, settings: Elastic) -> str:
+    """Why a job with an order that waits held was not put back for it; "" where it was.
+
+    The plugin's word has to be younger than the order. A run before it was signalled a whole `between` earlier: clocks
+    of nodes may differ by half of that, or by MARGIN.
+    """
+    order = order_of(job.comment)
+    if order is None or was_put_back(job.comment, order.until - settings.patience - min(MARGIN, settings.between // 2)):
+        return ""
+    return f"it is held, and not by its order: scontrol release {job.job_id} lets it go on"
+
+
 def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     """Why this job may not be changed now; "" where it may."""
     order = order_of(job.comment)
     if range_of(job.comment) is None:
         return "it did not opt in"
+    if job.odd:
+        return f"couldn't read what squeue says of it: {job.odd}"
+    if job.held_for_gpus and (why := held_by_others(job, settings)):
+        return why
     if order is None and job.held_for_gpus:
         return f"it is held and has no order: scontrol release {job.job_id} lets it go on"
     if not job.alone:
@@ -94,13 +110,16 @@ def plan(
     settings: Elastic,
     now: int,
     forbidden: Callable[[OpenJob, int], str] = lambda job, to: "",
+    ruled: Callable[[OpenJob, int], str] = lambda job, to: "",
 ) -> list[Look]:
     """A Look for each job that opted in; `known` is by job id, `board` of the same moment.
 
-    `forbidden` says why a job may not have so many GPUs.
+    `forbidden` says why limits keep a job from so many GPUs now, `ruled` why the rules do.
     """
     mine = [job for job in jobs if range_of(job.comment) is not None]
-    looks = {job.job_id: _first(job, known.get(job.job_id, Known()), settings, now) for job in mine}
+    firsts = {job.job_id: _first(job, known.get(job.job_id, Known()), settings, now, ruled) for job in mine}
+    looks = {job_id: look for job_id, (look, _) in firsts.items()}
+    known = {job_id: allowed for job_id, (_, allowed) in firsts.items()}
     free = [job for job in mine if not looks[job.job_id].why]
     _make_room(free, looks, known, board, settings)
     for job in free:
@@ -119,14 +138,20 @@ def _bounded(nth: int, look: Look) -> Look:
     return Look(look.job, None, f"{MOST} changes are enough for one round") if look.to and nth >= MOST else look
 
 
-def _first(job: OpenJob, known: Known, settings: Elastic, now: int) -> Look:
-    """What keeps it as it is, whatever the others need; `why` is "" where nothing does."""
+def _first(
+    job: OpenJob, known: Known, settings: Elastic, now: int, ruled: Callable[[OpenJob, int], str]
+) -> tuple[Look, Known]:
+    """What keeps it as it is, whatever the others need, "" where nothing does; what is known without the numbers that
+    the rules refuse.
+    """
     why = keeps(job, settings, now)
+    refused = {} if why else {to: no for to in _numbers(job, known) if to != job.gpus and (no := ruled(job, to))}
+    known = replace(known, paces={gpus: pace for gpus, pace in known.paces.items() if gpus not in refused})
     if not why and job.gpus not in known.paces:
         why = f"how fast it is with {plural(job.gpus or 0, 'GPU')} is not known"
     elif not why and len(_numbers(job, known)) < 2:
-        why = "how fast it is with another number of GPUs is not known"
-    return Look(job, None, why, source=known.source)
+        why = next(iter(refused.values()), "how fast it is with another number of GPUs is not known")
+    return Look(job, None, why, source=known.source), known
 
 
 def _numbers(job: OpenJob, known: Known) -> list[int]:

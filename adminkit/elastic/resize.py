@@ -3,19 +3,21 @@ release. The next run carries on what stands in the jobs themselves; it asks not
 
     RUNNING ─order─▶ RUNNING ─signal, 85, requeue (the plugin)─▶ held ─GPUs, release, order off─▶ PENDING
 
-A job whose new GPUs Slurm or the site's rules refuse is released with those it had.
+A job whose new GPUs Slurm or the site's rules refuse is released with those it had. The range in the record was right
+for the job of its submission, so the rules are asked again about the job as it is: before the order, before its GPUs
+are changed, and after it. Only a job that the plugin put back after the order is released: others are held by somebody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
 from adminkit import actions
 from adminkit.config import Elastic
-from adminkit.elastic.plan import Look, keeps
+from adminkit.elastic.plan import Look, held_by_others, keeps
 from adminkit.elastic.words import MARGIN, Order, order_of, range_of, with_order
 from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
@@ -24,7 +26,9 @@ from adminkit.slurm.elastic_jobs import OpenJob, open_job, release, set_comment,
 #: In the log of acts.
 WHAT: Final = "elastic"
 
-Did = Literal["ordered", "changed", "released", "void", "revoked", "refused"]
+Did = Literal["ordered", "changed", "released", "void", "revoked", "held", "refused"]
+#: Why the rules of now forbid a job so many GPUs; "" where they do not.
+Ruled = Callable[[OpenJob, int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +41,23 @@ class Act:
     text: str = ""
 
 
-def order(look: Look, settings: Elastic, now: int, log: Path) -> Act:
-    """Leave the order in the job, which is looked at again just before: it may have ended, or have another word."""
+def order(look: Look, settings: Elastic, now: int, log: Path, ruled: Ruled) -> Act:
+    """Leave the order in the job, which is looked at again just before: it may have ended, have another word, or be
+    in another queue. What cannot be done to it is said.
+    """
+    actions.check(log)
+    try:
+        return _order(look, settings, now, log, ruled)
+    except AdminkitError as error:
+        return Act("refused", look.job, look.job.gpus, error.message)
+
+
+def _order(look: Look, settings: Elastic, now: int, log: Path, ruled: Ruled) -> Act:
     assert look.to is not None
     job = open_job(look.job.job_id)
     if job is None:
         return Act("refused", look.job, None, "it is over")
-    if why := keeps(job, settings, now) or outside(job, look.to):
+    if why := keeps(job, settings, now) or outside(job, look.to) or ruled(job, look.to):
         return Act("refused", job, job.gpus, why)
     comment = with_order(job.comment, Order(look.to, now + settings.patience))
     if comment is None:
@@ -58,59 +72,92 @@ def outside(job: OpenJob, gpus: int) -> str:
     return "it has as many" if job.gpus == gpus else ""
 
 
-def settle(jobs: Sequence[OpenJob], now: int, between: int, log: Path) -> list[Act]:
-    """Carry on what was begun: in every job with an order, whoever began it."""
+def settle(jobs: Sequence[OpenJob], now: int, settings: Elastic, log: Path, ruled: Ruled) -> list[Act]:
+    """Carry on what was begun: in every job with an order, whoever began it. A job to which that cannot be done is
+    said, and keeps no other one waiting.
+    """
     acts: list[Act] = []
     for job in jobs:
         found = order_of(job.comment)
         if found is None or range_of(job.comment) is None:
             continue
-        if job.held_for_gpus:
-            acts += _finish(job, found, log)
-        elif job.state == "RUNNING" and job.gpus == found.gpus:  # it was released, and its word stayed
-            acts += _take_off(job, Act("changed", job, job.gpus, "it runs"), log)
-        elif now >= found.until + MARGIN + between:
-            acts += _take_off(job, Act("void", job, job.gpus, "it did not answer"), log)
+        actions.check(log)
+        try:
+            _settle(job, found, now, settings, log, ruled, acts)
+        except AdminkitError as error:
+            acts.append(Act("refused", job, job.gpus, error.message))
     return acts
 
 
-def _finish(job: OpenJob, found: Order, log: Path) -> list[Act]:
+def _settle(job: OpenJob, found: Order, now: int, settings: Elastic, log: Path, ruled: Ruled, acts: list[Act]) -> None:
+    if job.odd:
+        acts.append(Act("refused", job, None, job.odd))
+    elif job.held_for_gpus and (why := held_by_others(job, settings)):
+        acts.append(Act("held", job, job.gpus, why))
+    elif job.held_for_gpus:
+        _finish(job, found, log, ruled, acts)
+    elif job.state == "RUNNING" and job.gpus == found.gpus:  # it was released, and its word stayed
+        _take_off(job, Act("changed", job, job.gpus, "it runs"), log, acts)
+    elif now >= found.until + MARGIN + settings.between:
+        _take_off(job, Act("void", job, job.gpus, "it did not answer"), log, acts)
+
+
+def _finish(job: OpenJob, found: Order, log: Path, ruled: Ruled, acts: list[Act]) -> None:
     """The held job's GPUs, its release, its comment: cut off between two of them, the next run goes on with it."""
-    acts, gpus = [], job.gpus
+    gpus = job.gpus
     if job.gpus != found.gpus:
-        was = job.gpus
-        changed = Act("changed", job, found.gpus, f"from {was}")
-        acts.append(_recorded(log, lambda: set_gpus(job, found.gpus), changed))
-        gpus = found.gpus if acts[-1].did == "changed" else was
+        changed = Act("changed", job, found.gpus, f"from {job.gpus}")
+        acts.append(_recorded(log, lambda: _give(job, found.gpus, ruled), changed))
+        gpus = found.gpus if acts[-1].did == "changed" else job.gpus
     acts.append(_recorded(log, lambda: release(job.job_id), Act("released", job, gpus)))
     if acts[-1].did == "released":
-        acts += _take_off(job, None, log)
-    return acts
+        _take_off(job, None, log, acts)
 
 
-def _take_off(job: OpenJob, act: Act | None, log: Path) -> list[Act]:
+def _give(job: OpenJob, gpus: int, ruled: Ruled) -> None:
+    """Its new GPUs. Its owner may move it to another queue at any time, so the rules are asked before and after it."""
+    if job.gpus is None:
+        raise AdminkitError("its GPUs are no longer by --gres=gpu:N or --gpus-per-node=N on one node")
+    if why := outside(job, gpus) or ruled(job, gpus):
+        raise AdminkitError(why)
+    after = set_gpus(job, gpus)
+    if why := ruled(replace(after, tres=job.tres), gpus):
+        set_gpus(after, job.gpus)
+        raise AdminkitError(why)
+
+
+def _take_off(job: OpenJob, act: Act | None, log: Path, acts: list[Act]) -> None:
     """The order out of the comment as it is now; `act` None: that is the end of another act, which is recorded."""
     now = open_job(job.job_id)
-    comment = None if now is None else with_order(now.comment, None)
-    if now is None or comment is None or comment == now.comment:
-        return []
+    if now is None:
+        raise AdminkitError("couldn't take its order off: slurmctld does not list it any more")
+    if act is None and now.held_for_gpus:
+        raise AdminkitError("slurmctld took its release, and holds it still")
+    comment = with_order(now.comment, None)
+    if comment is None or comment == now.comment:
+        return
     if act is not None:
-        return [_recorded(log, lambda: set_comment(job.job_id, comment), act)]
-    try:
+        acts.append(_recorded(log, lambda: set_comment(job.job_id, comment), act))
+    else:
         set_comment(job.job_id, comment)
-    except AdminkitError as error:
-        return [Act("refused", job, job.gpus, error.message)]
-    return []
 
 
-def revoke(job: OpenJob, log: Path) -> list[Act]:
-    """Take an order back: a job that runs keeps its GPUs, one that is held already is released with them."""
+def revoke(job: OpenJob, settings: Elastic, log: Path) -> list[Act]:
+    """Take an order back: a job that runs keeps its GPUs, one that its order put back is released with them."""
     if order_of(job.comment) is None:
         return [Act("refused", job, job.gpus, "it has no order")]
-    if job.held_for_gpus:
-        freed = _recorded(log, lambda: release(job.job_id), Act("released", job, job.gpus, "revoked"))
-        return [freed, *(_take_off(job, None, log) if freed.did == "released" else [])]
-    return _take_off(job, Act("revoked", job, job.gpus), log)
+    acts: list[Act] = []
+    actions.check(log)
+    try:
+        if job.held_for_gpus and not held_by_others(job, settings):
+            acts.append(_recorded(log, lambda: release(job.job_id), Act("released", job, job.gpus, "revoked")))
+            if acts[-1].did == "released":
+                _take_off(job, None, log, acts)
+        else:
+            _take_off(job, Act("revoked", job, job.gpus), log, acts)
+    except AdminkitError as error:
+        acts.append(Act("refused", job, job.gpus, error.message))
+    return acts
 
 
 def _recorded(log: Path, do: Callable[[], None], act: Act) -> Act:

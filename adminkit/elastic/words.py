@@ -1,4 +1,4 @@
-"""The two words of AdminComment by which an elastic job is known and ordered (docs/comment-words.md).
+"""The words of AdminComment by which an elastic job is known, ordered and put back (docs/comment-words.md).
 
 All that is remembered of a change stands in the job itself, so a run that was cut off is carried on by the next one.
 """
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.comment_words import COMMENT_MAX, ORDER, RECORD
+from adminkit.trace.comment_words import COMMENT_MAX, NOTE, ORDER, RECORD
 
 #: Seconds behind `until` after which no node acts by the order any more, whatever its clock and its network do.
 MARGIN: Final = 300
@@ -21,6 +21,11 @@ _RECORD: Final = re.compile(
     r",el=(\d{1,4})-(\d{1,4})(?=[, ]|\Z)"
 )
 _ORDER: Final = re.compile(rf"(?:(?<= )|\A){ORDER.prefix}:gpus=(\d{{1,4}}),until=(\d{{1,12}})(?= |\Z)")
+_NOTE: Final = re.compile(
+    rf"(?:(?<= )|\A){NOTE.prefix}:at=(\d{{1,19}}),heard=\d{{1,10}},rq=\d{{1,10}}(?:,end=(\w+))?(?= |\Z)"
+)
+#: What the plugin notes of a run that it puts back.
+_PUT_BACK: Final = ("more", "limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,12 @@ def order_of(comment: str) -> Order | None:
     """The order that the job has."""
     found = _ORDER.search(comment)
     return None if found is None else Order(int(found[1]), int(found[2]))
+
+
+def was_put_back(comment: str, since: int) -> bool:
+    """Whether the checkpoint plugin put the job back after a signal of `since` or later, epoch seconds."""
+    found = _NOTE.search(comment)
+    return found is not None and found[2] in _PUT_BACK and int(found[1]) >= since
 
 
 def with_order(comment: str, order: Order | None) -> str | None:

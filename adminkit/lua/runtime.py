@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -162,11 +163,29 @@ class Decider:
             )
         ]
         self._ruleset = self._lua.call(self._lua.module("ruleset")[b"of"], *tables)
-        self._decide = self._lua.module("decide")[b"decide"]
+        self._modules = self._lua.module("decide")
+
+    @cached_property
+    def _of_update(self) -> Any:
+        return self._lua.call(self._lua.module("request")[b"reader"], self._ruleset, False)[b"of_update"]
 
     def decide(self, request: Request) -> Decision:
         """What would happen to this request, on which nothing else depends."""
-        answer = self._lua.out(self._lua.call(self._decide, request, self._ruleset))
+        return self._decision(self._lua.call(self._modules[b"decide"], request, self._ruleset))
+
+    def update(self, changes: Request, record: Request, known: Request, now: int) -> Decision:
+        """What would happen to an update of a job by its owner. `changes` has names of job_desc, `record` those of
+        job_rec, as 22.05 spells them; `known` is what a request says beside them, of the job before and after it.
+        """
+        by = record.get("user_id")
+        requests = self._lua.call(self._of_update, changes, record, None, by, now)
+        for request in requests:
+            for name, value in known.items():
+                request[name.encode()] = value
+        return self._decision(self._lua.call(self._modules[b"modify"], *requests, self._ruleset))
+
+    def _decision(self, made: Any) -> Decision:
+        answer = self._lua.out(made)
         return Decision(
             verdict=answer["verdict"],
             queue=answer.get("queue"),

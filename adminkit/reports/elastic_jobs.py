@@ -30,7 +30,7 @@ _MOST: Final = 5
 RUN_FIELDS: Final = (
     Field("job", help="an open job that opted in"),
     Field("user", help="whose"),
-    Field("did", help="ordered, changed, released, void, revoked, refused"),
+    Field("did", help="ordered, changed, released, void, revoked, refused; held: by somebody, and left so"),
     Field("gpus", "count", "those it has, or is to have, after it"),
     Field("why", help="the reason, or what went wrong"),
 )

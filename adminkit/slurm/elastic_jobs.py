@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.errors import AdminkitError
+from adminkit.quote import quote
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, number
@@ -27,8 +29,8 @@ _LONGEST: Final = 1200
 #: Slurm's own fields first; the job's name, which is its user's, last.
 _FIELDS: Final = (
     "JobID", "ArrayTaskID", "State", "Partition", "NodeList", "NumNodes", "tres-per-node", "tres-per-job", "SubmitTime",
-    "StartTime", "EndTime", "TimeLimit", "Reason", "UserName", "Account", "QOS", "HetJobID", "RestartCnt",
-    "admin_comment", "Name",
+    "StartTime", "EndTime", "TimeLimit", "Reason", "UserName", "UserID", "Account", "QOS", "HetJobID", "RestartCnt",
+    "MinTime", "tres-alloc", "cpus-per-tres", "mem-per-tres", "admin_comment", "Name",
 )  # fmt: skip
 _GPUS: Final = re.compile(r"(?:gres[:/])?gpu(?::(?P<type>[^:,()= ]*[^:,()= 0-9][^:,()= ]*))?(?::(?P<count>\d{1,4}))?")
 
@@ -54,6 +56,12 @@ class OpenJob:
     comment: str
     job_name: str
     restarts: int = 0
+    uid: int | None = None
+    time_min: int | None = None
+    whole: str = ""  # all that it has, or asks for while it waits: cpu=4,mem=8G,node=1,gres/gpu=2
+    cpus_per_gpu: str = ""  # as slurmctld spells it
+    mem_per_gpu: str = ""
+    odd: str = ""  # why what squeue says of it cannot be read; nothing is done to it then
     alone: bool = True  # no part of an array or of a heterogeneous job, and no GPUs but those of `tres`
 
     @property
@@ -98,21 +106,22 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
         if len(cells) != len(_FIELDS) or not cells[0].isdigit():
             continue
         job, task, state, queue, listed, many, tres, of_job, submit, start, end, limit, reason, user = cells[:14]
-        account, qos, het, restarts, comment, name = cells[14:]
-        submitted = marks.epoch(submit)
+        uid, account, qos, het, restarts, time_min, whole, of_cpus, of_mem, comment, name = cells[14:]
+        submitted, nodes = marks.epoch(submit), number(many.partition("-")[0])
         if submitted is None:  # no line of slurmctld's
             continue
+        seconds, odd = _limit(limit)
         yield OpenJob(
             job_id=int(job),
             state=state,
             queue=queue,
             nodes=tuple(hosts(given(listed) or "")),
-            many=number(many.partition("-")[0]) or 1,
+            many=nodes or 0,
             tres=given(tres) or "",
             submit_time=submitted,
             starts=marks.epoch(start),
             ends=marks.epoch(end),
-            time_limit=parse_limit(limit),
+            time_limit=seconds,
             reason=reason.replace(" ", "_"),
             user=user,
             account=given(account) or "",
@@ -120,8 +129,22 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
             comment="" if len(comment) >= _LONGEST else given(comment) or "",
             job_name=name.removesuffix(marks.delimiter).strip(),
             restarts=number(restarts) or 0,
+            uid=number(uid),
+            time_min=_limit(time_min)[0] or None,
+            odd=odd or _limit(time_min)[1] or ("" if nodes else f"its nodes are {quote(many, 20)}"),
+            whole=given(whole) or "",
+            cpus_per_gpu=given(of_cpus) or "",
+            mem_per_gpu=given(of_mem) or "",
             alone=given(task) is None and not number(het) and given(of_job) is None,
         )
+
+
+def _limit(text: str) -> tuple[int | None, str]:
+    """A limit in seconds, and why it cannot be read."""
+    try:
+        return parse_limit(text), ""
+    except AdminkitError as error:
+        return None, error.message
 
 
 def set_comment(job_id: int, comment: str) -> None:
@@ -129,9 +152,9 @@ def set_comment(job_id: int, comment: str) -> None:
     ask(["scontrol", "update", f"JobId={job_id}", f"AdminComment={comment}"])
 
 
-def set_gpus(job: OpenJob, gpus: int) -> None:
-    """Have the waiting job ask for as many of the same type. Refused where slurmctld, or the site's rules, do not take
-    it, or took something else.
+def set_gpus(job: OpenJob, gpus: int) -> OpenJob:
+    """Have the waiting job ask for as many of the same type; the job as it is then. Refused where slurmctld, or the
+    site's rules, do not take it, or took something else.
     """
     wanted = _spelled(job.tres, gpus)
     key = "Gres" if job.tres.startswith("gres:") else "TresPerNode"
@@ -143,6 +166,7 @@ def set_gpus(job: OpenJob, gpus: int) -> None:
         raise Refused(
             f"couldn't change the GPUs of job {job.job_id} to {gpus}: {got}", "scontrol show job says more", ""
         )
+    return after
 
 
 def release(job_id: int) -> None:
@@ -153,5 +177,6 @@ def release(job_id: int) -> None:
 def _spelled(tres: str, gpus: int) -> str:
     """The same resource in another number."""
     found = _GPUS.fullmatch(tres)
-    assert found is not None  # its GPUs were counted
+    if found is None:
+        raise AdminkitError(f"couldn't change GPUs that are spelled {quote(tres, 60)}", "docs/elastic.md says which")
     return f"{tres[: found.start('count')] if found['count'] else f'{tres}:'}{gpus}"

@@ -9,7 +9,10 @@ from adminkit.slurm.seal import Marks
 
 #: Written | and ! below.
 MARKS = Marks("\x1fAb-_9zZ0", "x0123456789abcdef")
-LINE = "7 |N/A|RUNNING|gq|n1|1|{tres}|N/A|17!|18!|19!|1:00:00|None|games|physics|normal|0|2|ak1:x  y |{name}|"
+LINE = (
+    "7 |N/A|RUNNING|gq|n1|1|{tres}|N/A|17!|18!|19!|1:00:00|None|games|5|physics|normal|0|2|0:00"
+    "|cpu=1,mem=4G,node=1,gres/gpu=1|N/A|N/A|ak1:x  y |{name}|"
+)
 
 
 def read(line: str) -> list[OpenJob]:

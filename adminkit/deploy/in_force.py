@@ -1,0 +1,111 @@
+"""The rules by which slurmctld decides, asked about an open job as it is now.
+
+A word that was noted at a job's submission was right for its queue, account, QOS and size of then. Operators, to whom
+no rule applies, act on it later; so the rules are asked again as if the job's owner asked for the change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from adminkit.deploy.files import read_text, table_path, usable
+from adminkit.deploy.rehearse import check_table
+from adminkit.errors import AdminkitError
+from adminkit.lua.runtime import Decider
+from adminkit.quote import quote
+from adminkit.slurm.associations import parse_tres
+from adminkit.slurm.elastic_jobs import OpenJob
+
+#: Slurm's unlimited, in minutes.
+_INFINITE: Final = 4_294_967_295
+_MIB: Final = 2**20
+_PENDING, _RUNNING = 0, 1
+
+
+def in_force(folder: Path) -> Decider:
+    """The policy that slurmctld decides by. AdminkitError where this host has none that it could use."""
+    for kind in ("", "good"):
+        text = read_text(table_path(folder, "policy", kind))
+        if text is not None and usable("policy", text, check_table):
+            return Decider(text.encode("utf-8", "surrogateescape"))
+    raise AdminkitError(
+        f"couldn't ask the rules: there is no policy in {folder} that slurmctld could use",
+        "run it on slurmctld's host; adminkit policy status says what is installed there",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`decider` None: the rules cannot be asked, as `why` says; then they refuse everything."""
+
+    decider: Decider | None
+    now: int
+    why: str = ""
+
+    def of_gpus(self, job: OpenJob, gpus: int) -> str:
+        """Why the job may not go on with so many GPUs of its one node; "" where it may."""
+        if job.gpus is None or job.uid is None:
+            return "it is not known what it asks for"
+        wanted = {"tres_per_node": _gres(job.tres, gpus)}
+        return self._asked(wanted, _record(job), _known(job))
+
+    def _asked(self, changes: Mapping[str, Any], record: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+        if self.decider is None:
+            return self.why
+        try:
+            made = self.decider.update(changes, record, known, self.now)
+        except AdminkitError as error:
+            return f"couldn't ask the rules: {error.message}"
+        if made.untold:
+            return f"the rules cannot tell what it takes: {quote(', '.join(made.untold), 100)}"
+        if made.verdict == "reject":
+            return f"the rules refuse it: {quote('; '.join(made.messages[:1]), 200)}"
+        return ""
+
+
+def rules_of(folder: Path, now: int) -> Rules:
+    """Those of the folder of job_submit.lua."""
+    try:
+        return Rules(in_force(folder), now)
+    except AdminkitError as error:
+        return Rules(None, now, error.message)
+
+
+def _gres(spelled: str, gpus: int) -> str:
+    """As 22.05 has it in tres_per_node."""
+    kind = re.fullmatch(r"(?:gres[:/])?gpu(?::([^:]*[^:0-9][^:]*))?(?::\d+)?", spelled)
+    return ":".join(["gres", "gpu", *filter(None, [kind and kind[1]]), str(gpus)])
+
+
+def _record(job: OpenJob) -> dict[str, Any]:
+    """The job under the names of job_rec."""
+    counted = parse_tres(job.whole)
+    mem = 0 if job.mem_per_gpu else counted.get("mem", 0)
+    return {
+        "user_id": job.uid,
+        "user_name": job.user,
+        "partition": job.queue,
+        "account": job.account or None,
+        "qos": job.qos or None,
+        "time_limit": _INFINITE if job.time_limit is None else job.time_limit // 60,
+        "time_min": job.time_min and job.time_min // 60,
+        "min_nodes": 1,
+        "max_nodes": 1,
+        "tres_per_node": _gres(job.tres, job.gpus or 0),
+        "min_cpus": counted.get("cpu"),
+        "min_mem_per_node": -(-mem // _MIB) or None,
+        "cpus_per_tres": job.cpus_per_gpu.replace("gres/", "gres:") or None,
+        "mem_per_tres": job.mem_per_gpu.replace("gres/", "gres:") or None,
+        "admin_comment": job.comment,
+        "job_state": _RUNNING if job.starts is not None and job.nodes else _PENDING,
+    }
+
+
+def _known(job: OpenJob) -> dict[str, Any]:
+    """What follows from its range: the script notes one only for batch jobs that can go on from a checkpoint."""
+    known = {"restartable": True, "batch": True, "scripted": True}
+    return known if "mem" in parse_tres(job.whole) else {**known, "mem_unknown": True}
