@@ -13,12 +13,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.quote import quote
+from adminkit.slurm.associations import associations
 from adminkit.slurm.associations import qos as every_qos
 from adminkit.slurm.keyvalue import number, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.show_config import show_config
 
 _PATIENCE: Final = 10.0
+#: What a record is of: account, user, queue; or QOS.
+_HEAD: Final = re.compile(r"ClusterName=(\S*) Account=(.*?) UserName=(.*?) Partition=(\S*)|QOS=(.*)\(\d+\)$", re.ASCII)
 _BOUND: Final = re.compile(r"(\d{1,18}|N)?(?:\((\d{1,18})(?:\.\d+)?\))?", re.ASCII)
 
 
@@ -144,11 +148,23 @@ def bounds(value: str) -> Iterator[tuple[str, Bound]]:
 
 
 def records(text: str) -> Iterator[Record]:
-    """An association or a QOS each. Trap: names are slurmdbd's, made by administrators and coordinators."""
+    """An association or a QOS each. AdminkitError where one is there twice or is not whole.
+
+    Trap: a coordinator may give an account or a user a name with lines that look like a record. What is asked of it is
+    who has which limits: a record that takes another's place makes it stand there twice.
+    """
+    seen = set()
     for part in re.split(r"^(?=(?:ClusterName|QOS)=)", text, flags=re.MULTILINE):
         head, _, rest = part.partition("\n")
         if not head.startswith(("ClusterName=", "QOS=")):
             continue
+        whose = _HEAD.match(head)
+        if whose is None or whose.groups() in seen:
+            raise AdminkitError(
+                f"slurmctld's list of limits has a record that is not whole, or is there twice: {quote(head)}",
+                "look for a name with a line break: sacctmgr show assoc",
+            )
+        seen.add(whose.groups())
         record = Record(head, _words(head))
         section, key = "", ""
         for line in rest.split("\n"):
@@ -172,13 +188,10 @@ def _words(line: str) -> dict[str, str]:
 
 def _qos_of(user: str, cluster: str) -> dict[str, str]:
     """The default QOS of each of the user's accounts; one that none is named for has Slurm's own, normal."""
-    words = ["sacctmgr", "-n", "-P", "show", "assoc", f"user={user}", f"cluster={cluster}"]
     found = {}
-    for line in ask([*words, "format=account,defaultqos,qos"], _PATIENCE).split("\n"):
-        cells = line.split("|")
-        if len(cells) == 3:
-            allowed = cells[2].split(",")
-            found[cells[0]] = cells[1] or ("normal" if "normal" in allowed or len(allowed) != 1 else allowed[0])
+    for one in associations(cluster, user, _PATIENCE):
+        alone = next(iter(one.qos)) if len(one.qos) == 1 else "normal"
+        found[one.account] = one.default_qos or alone
     return found
 
 

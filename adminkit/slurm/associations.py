@@ -14,7 +14,7 @@ from typing import Final
 
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.keyvalue import number
-from adminkit.slurm.process import ask
+from adminkit.slurm.process import TIMEOUT, ask
 from adminkit.slurm.site import Association, SiteQos
 from adminkit.slurm.site_file import MOST, bad_name
 
@@ -66,13 +66,15 @@ def parse_qos(text: str) -> list[SiteQos]:
     return rows
 
 
-def associations(cluster: str) -> list[Association]:
-    """Every association of a cluster that this user may see."""
+def associations(cluster: str, user: str | None = None, patience: float = TIMEOUT) -> list[Association]:
+    """Every association of a cluster, or those of one user in it, as far as this user may see them."""
     order = [bool(secrets.randbits(1)) for _ in range(_DRAWN)]
     # Trap: of two equal columns sacctmgr prints one, so that each has a width of its own; -P prints them whole.
     drawn = [f"{'Cluster' if first else 'ID'}%{width}" for width, first in enumerate(order, start=20)]
     columns = ",".join([*drawn, *_FIELDS])
-    answer = ask(["sacctmgr", "-n", "-P", "show", "assoc", f"cluster={cluster}", f"format={columns}"])
+    whose = [] if user is None else [f"user={user}"]
+    words = ["sacctmgr", "-n", "-P", "show", "assoc", f"cluster={cluster}", *whose, f"format={columns}"]
+    answer = ask(words, patience)
     return parse_associations(answer, cluster, order)
 
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from adminkit.errors import AdminkitError
+from adminkit.quote import quote
 from adminkit.slurm.process import ask
 
 _PATIENCE = 10.0
 
 
 def coordinators(account: str) -> list[str]:
-    """The users who coordinate the account itself, in order. AdminkitError where slurmdbd does not answer."""
-    words = ["sacctmgr", "-n", "-P", "show", "account", "withcoord", "format=account,coordinators"]
+    """The users who coordinate the account itself, in order. AdminkitError where slurmdbd does not tell."""
+    words = ["sacctmgr", "-n", "-P", "show", "account", f"name={account}", "withcoord", "format=account,coordinators"]
     return parse_coordinators(ask(words, _PATIENCE), account)
 
 
 def parse_coordinators(text: str, account: str) -> list[str]:
-    """`physics|ada,mei`. Trap: the accounts above an account coordinate it too, and are not listed here."""
-    for line in text.split("\n"):
-        name, bar, people = line.partition("|")
-        if bar and name == account:
-            return sorted({one.strip() for one in people.split(",") if one.strip()})
-    return []
+    """`physics|ada,mei`, the one line of the answer. AdminkitError where there are more.
+
+    Traps: sacctmgr escapes nothing, and a coordinator may give a user a name with a line break. The accounts above an
+    account coordinate it too, and are not listed here.
+    """
+    lines = text.removesuffix("\n").split("\n")
+    name, bar, people = lines[0].partition("|")
+    if len(lines) > 1:
+        raise AdminkitError(
+            f"couldn't read who coordinates {quote(account)}: slurmdbd says more than one line",
+            "look for a name with a line break: sacctmgr show account withcoord",
+        )
+    return sorted({one.strip() for one in people.split(",") if one.strip()}) if bar and name == account else []

@@ -1,7 +1,8 @@
 """The Key=Value text that Slurm's programs print, read in one place.
 
-Traps: Slurm escapes nothing, and what operators write (Reason, Comment, Extra) stands behind Slurm's own words; a later
-part of `scontrol show config` repeats names. So of a word that is there twice the first counts.
+Traps: Slurm escapes nothing, and what people write (Reason, Comment, Extra) stands behind Slurm's own words: nothing
+behind it is read, as a health check may quote a job's name there. A later part of `scontrol show config` repeats names,
+so of a word that is there twice the first counts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Final
 
 #: What Slurm prints where there is no value.
 NOTHING: Final = ("", "(null)", "N/A")
+#: Words whose value is what people wrote.
+_TEXTS: Final = ("Comment", "Extra", "Reason")
 
 _SETTING: Final = re.compile(r"^[ \t]*([A-Za-z]\w*(?:\[\d+\])?)[ \t]*=[ \t]*(.*?)[ \t\r]*$", re.MULTILINE | re.ASCII)
 
@@ -29,6 +32,8 @@ def records(text: str, key: str) -> Iterator[dict[str, str]]:
             name, equals, value = word.partition("=")
             if equals:
                 words.setdefault(name, value)
+            if name in _TEXTS:
+                break
         yield words
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm import show_config
+from adminkit.slurm import assoc_limits, show_config
 from adminkit.slurm.cluster import parse_limit
 from adminkit.slurm.keyvalue import given, names, number, records, settings
 from adminkit.slurm.process import ask
@@ -25,7 +25,7 @@ _AGAIN: Final = {"HOURLY": 3600, "DAILY": 86_400, "WEEKDAY": 86_400, "WEEKEND": 
 #: squeue's words for what a PlannedJob has.
 _FIELDS: Final = (
     "JobID", "ArrayJobID", "ArrayTaskID", "State", "Partition", "TimeLimit", "MinTime", "RestartCnt", "Deadline",
-    "StartTime", "UserID", "Account", "QOS", "NumNodes", "Reason", "admin_comment",
+    "StartTime", "UserID", "Account", "QOS", "NumNodes", "Reason", "SubmitTime", "admin_comment",
 )  # fmt: skip
 #: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
 _TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
@@ -33,6 +33,8 @@ _TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(
 _AT_ONCE: Final = 100
 #: The limits on minutes, which do not hold for a job with a TimeMin.
 _MINUTES: Final = ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESMinsPJ")
+#: The QOS that a QOS preempts; printed where it is set.
+_PREEMPTS: Final = "Preempt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,36 +172,30 @@ def next_start(words: Mapping[str, str], now: int) -> int | None:
 
 
 def parse_bounds(text: str) -> Bounds:
-    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to."""
+    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to. AdminkitError as records()."""
     qos: set[str] = set()
     accounts: set[str] = set()
     uids: set[int] = set()
     preempted: set[str] = set()
     parents: dict[str, str] = {}
-    for record in re.split(r"^(?=\S)", text, flags=re.MULTILINE):
-        head, _, rest = record.partition("\n")
-        bounded = any(_is_set(value) for value in re.findall(rf"^ +(?:{'|'.join(_MINUTES)})=(.*)$", rest, re.MULTILINE))
-        if match := re.match(r"QOS=([^(]+)\(", head):
-            qos |= {match[1]} if bounded else set()
-            preempted |= _preempted(rest)
-        elif match := re.match(r"ClusterName=\S* Account=(\S*) UserName=(?:\S*\((\d+)\))? ", f"{head} "):
-            if match[2] is None:
-                parent = re.search(r"^ +ParentAccount=([^ (]*)", rest, re.MULTILINE)
-                parents[match[1]] = parent[1] if parent else ""
-                accounts |= {match[1]} if bounded else set()
-            elif bounded:
-                uids.add(int(match[2]))
+    for one in assoc_limits.records(text):
+        bounded = any(_is_set(one.words.get(name, "")) for name in _MINUTES)
+        if one.head.startswith("QOS="):
+            qos |= {one.head.removeprefix("QOS=").rpartition("(")[0]} if bounded else set()
+            preempted |= set((given(one.words.get(_PREEMPTS)) or "").split(",")) - {""}
+        elif user := one.words.get("UserName"):
+            uid = number(user.rpartition("(")[2].rstrip(")"))
+            uids |= {uid} if bounded and uid is not None else set()
+        else:
+            account = one.words.get("Account", "")
+            parents[account] = one.words.get("ParentAccount", "").partition("(")[0]
+            accounts |= {account} if bounded else set()
     return Bounds(frozenset(qos), _with_those_below(accounts, parents), frozenset(uids), frozenset(preempted))
 
 
 def _is_set(value: str) -> bool:
     """cpu=N(0),mem=N(0): no limit; cpu=100(5) and cpu=100 are one."""
     return any(item.partition("=")[2].strip()[:1].isdigit() for item in value.split(","))
-
-
-def _preempted(rest: str) -> set[str]:
-    match = re.search(r"^ +Preempt=(\S*)", rest, re.MULTILINE)
-    return set(filter(None, match[1].split(","))) - {"(null)"} if match else set()
 
 
 def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> frozenset[str]:
@@ -217,11 +213,13 @@ def open_jobs() -> list[PlannedJob]:
 
 
 def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
-    """Passes over lines that are not of a job."""
+    """Passes over lines that are not of a job: those without a sealed submission."""
     jobs = []
     for line in text.split("\n"):
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 17 or not cells[0].isdigit() or not cells[1].isdigit():
+        if len(cells) != len(_FIELDS) + 1 or not cells[0].isdigit() or not cells[1].isdigit():
+            continue
+        if marks.epoch(cells[15]) is None:
             continue
         jobs.append(
             PlannedJob(
@@ -237,7 +235,7 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
                 uid=number(cells[10]),
                 account=cells[11],
                 qos=cells[12],
-                comment=cells[15],
+                comment=cells[16],
                 nodes=number(cells[13]) or 1,
                 reason=cells[14],
             )

@@ -278,15 +278,15 @@ def fields(release: Release) -> tuple[str, ...]:
     return (
         "JobID", "ArrayJobID", "State", "Partition", "NodeList", "SchedNodes", "tres-alloc", "NumNodes", "TimeLimit",
         "StartTime", "EndTime", "PriorityLong", "Reason", "UserID", "Account", "QOS", "EligibleTime", "Feature",
-        "Licenses", exclusive(release)[0], "Reservation",
+        "Licenses", exclusive(release)[0], "Reservation", "SubmitTime",
     )  # fmt: skip
 
 
 def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:
-    """Passes over lines that are not of a job."""
+    """Passes over lines that are not of a job: those without a sealed submission."""
     for line in text.split("\n")[:MOST_JOBS]:
         cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 22 or not cells[0].isdigit():
+        if len(cells) != 23 or not cells[0].isdigit() or marks.epoch(cells[21]) is None:
             continue
         job, array, state, queue, listed, planned, tres, many, limit, start, end, priority, reason, uid = cells[:14]
         account, qos, eligible, features, licences, shares, reservation = cells[14:21]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from adminkit.config import Config
+from adminkit.errors import AdminkitError
 from adminkit.feedback.calendar import last_week
 from adminkit.feedback.compose import Composer, compose
 from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
@@ -61,12 +62,14 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A sacctmgr that prints what this file has."""
+    """A sacctmgr that prints the lines of this file that are of the account that it is asked for."""
     folder, said = tmp_path / "bin", tmp_path / "said"
     folder.mkdir()
     said.write_text("")
     program = folder / "sacctmgr"
-    program.write_text(f"#!/bin/sh\ncat {said}\n")
+    program.write_text(
+        f'#!/bin/sh\nfor word; do case "$word" in name=*) grep "^${{word#name=}}|" {said};; esac; done\nexit 0\n'
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     return said
@@ -242,12 +245,18 @@ def test_a_sample_has_them_where_a_month_was_closed(db: sqlite3.Connection, tmp_
 @pytest.mark.parametrize(
     ("text", "account", "expected", "why"),
     [
-        ("physics|ada,mei\nvision|bob\n", "physics", ["ada", "mei"], "two"),
+        ("physics|ada,mei\n", "physics", ["ada", "mei"], "two"),
         ("physics|\n", "physics", [], "none"),
         ("", "physics", [], "no such account"),
         ("physics|mei,ada,mei\n", "physics", ["ada", "mei"], "each once, in order"),
-        ("physics|ada\nphysics|eve\n", "physics", ["ada"], "the first line of that name"),
+        ("vision|bob\n", "physics", [], "another account"),
     ],
 )
 def test_who_coordinates_an_account(text: str, account: str, expected: list[str], why: str) -> None:
     assert parse_coordinators(text, account) == expected, why
+
+
+@pytest.mark.parametrize("name", ["x\nphysics|eve", "x\n", "\nphysics|eve,ada"])
+def test_a_coordinator_with_a_line_break_in_the_name_makes_nobody_one(name: str) -> None:
+    with pytest.raises(AdminkitError, match="more than one line"):
+        parse_coordinators(f"physics|ada,{name}\n", "physics")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from adminkit.errors import AdminkitError
 from adminkit.slurm.planning import next_start, parse_bounds, parse_jobs, parse_queues
 from adminkit.slurm.seal import Marks
 
@@ -60,6 +61,19 @@ def test_who_has_limits_on_minutes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("x\n    GrpTRESMins=cpu=N(0)", "its head ends too early"),
+        ("x UserName= Partition= Priority=0 ID=9\nClusterName=alpha Account=optics", "another's account a second time"),
+        ("x UserName= Partition= Priority=0 ID=9\nQOS=low(4)\nClusterName=alpha Account=y", "a QOS a second time"),
+    ],
+)
+def test_an_account_called_like_a_record_is_an_error(name: str, why: str) -> None:
+    with pytest.raises(AdminkitError, match="not whole, or is there twice"):
+        parse_bounds(ASSOC_MGR.replace("Account=physics UserName= ", f"Account={name} UserName= "))
+
+
+@pytest.mark.parametrize(
     ("start", "flags", "expected", "why"),
     [
         (NOW + 5, "MAINT", NOW + 5, "ahead"),
@@ -90,12 +104,13 @@ def test_queues() -> None:
 def test_open_jobs() -> None:
     marks = Marks("|", "S")
     lines = [
-        "7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|4|Resources|ak1:lim=3600,src=e,soft=300|",
-        f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|1|None|(null)|",
-        "11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|(null)|",
-        "12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|(null)|",
+        f"7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|4|Resources|{NOW}S|ak1:lim=3600,src=e,soft=300|",
+        f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|1|None|{NOW}S|(null)|",
+        f"11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|(null)|",
+        f"12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|(null)|",
         "what stands behind a newline of somebody's comment",
         "10|10|N/A|RUNNING|gq|UNLIMITED|N/A|0|1|1|5|a|b|more|fields|",
+        f"13|13|N/A|RUNNING|gq|1:00:00|0:00|0|N/A|N/A|5|a|b|1|None|{NOW}|by who read the delimiter, not the seal|",
     ]
     first, second, waits, cut_short = parse_jobs("\n".join(lines), marks)
     assert (waits.job_id, cut_short.job_id) == ("11_[4-6,9]", "12")

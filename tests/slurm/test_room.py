@@ -80,8 +80,11 @@ def test_a_job_s_part_of_each_node_is_even_and_lines_of_others_are_passed_over()
         "fluent:2",
         "NO",
         "(null)",
+        f"{NOW - 60}{MARKS.seal}",
     )
     line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in (*cells, *more))
+    forged = line.replace(MARKS.seal, "")
+    assert list(parse_jobs(forged, MARKS, OLDEST)) == [], "whoever read the delimiter does not know the seal"
     (one,) = parse_jobs(f"CLUSTER: alpha\nforged|line\n{line}\n", MARKS, OLDEST)
     assert (one.nodes, one.each, one.ends) == (("n1", "n2"), Vector(2, 500 * MIB, {"gpu": 8}), NOW + 3600)
     assert one.eligible_time == NOW - 60
@@ -115,7 +118,18 @@ def test_gpus_in_use_are_slurms_or_accountings(words: str, gpus: dict[str, int],
 )
 def test_whether_a_job_that_waits_asks_for_the_same_of_each_node(tres: str, many: str, even: bool, why: str) -> None:
     cells = ["7", "7", "PENDING", "gq", "", "(null)", tres, many, "1:00:00", f"0{MARKS.seal}", f"0{MARKS.seal}", "5"]
-    cells += ["Priority", "5", "physics", "normal", f"0{MARKS.seal}", "(null)", "(null)", "OK", "soon"]
+    cells += [
+        "Priority",
+        "5",
+        "physics",
+        "normal",
+        f"0{MARKS.seal}",
+        "(null)",
+        "(null)",
+        "OK",
+        "soon",
+        f"0{MARKS.seal}",
+    ]
     (one,) = parse_jobs("".join(f"{cell:<20}{MARKS.delimiter}" for cell in cells), MARKS, OLDEST)
     assert (one.even, one.reservation, one.exclusive) == (even, "soon", False), why
 
@@ -152,6 +166,7 @@ def test_whether_a_job_asks_for_whole_nodes_is_another_field_in_later_releases(
         "(null)",
         said,
         "",
+        f"0{MARKS.seal}",
     ]
     line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in cells)
     assert field in fields(release)

@@ -31,6 +31,7 @@ READERS: Final = {
         ("scontrol", "-o", "--all", "show", "partition"),
         ("scontrol", "-o", "--all", "show", "node"),
         ("scontrol", "-o", "--all", "show", "reservation"),
+        ("scontrol", "show", "assoc_mgr"),
     ),
     "plugstack": (("scontrol", "show", "config"),),
     "power_saving": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
