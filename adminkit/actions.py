@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import adminkit
 from adminkit.errors import AdminkitError, cause
-from adminkit.files import folder_to_write, replace_file
+from adminkit.files import folder_to_write, open_named, replace_file
 from adminkit.owner import as_caller
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
@@ -75,8 +75,8 @@ def check(path: Path) -> None:
 def read(path: Path) -> list[dict[str, Any]]:
     """Every act, oldest first, without lines that are not one. Empty where there is no log."""
     try:
-        with as_caller():
-            text = path.read_text("utf-8", "replace")
+        with as_caller(), open_named(path) as file:
+            text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -10,7 +10,6 @@ Trap: pydantic is imported only where there is something to check, so that `admi
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date
@@ -22,6 +21,7 @@ from annotated_types import Ge, Gt, Le, Lt, Predicate
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import is_there
 from adminkit.gres import GpuSettings
+from adminkit.toml import read_toml
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 _READABLE: Final = "make it readable, or name another with ADMINKIT_CONFIG"
@@ -243,22 +243,6 @@ def keys(section: Any = Config, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from keys(type(default), f"{prefix}{item.name}.")
         elif item.name != "file":
             yield prefix + item.name, default
-
-
-def read_toml(path: Path, hint: str) -> dict[str, Any]:
-    """The table in a TOML file. AdminkitError names the file and the line; `hint` is for a file that cannot be read."""
-    text = ""
-    try:
-        text = path.read_text("utf-8")
-        return tomllib.loads(text)
-    except OSError as error:
-        why = cause(error)
-        raise AdminkitError(f"couldn't read {path}: {why}", hint) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        why = str(error).replace("at end of document", f"at line {len(text.splitlines())}, where the file ends")
-        raise AdminkitError(
-            f"{path} is no TOML: {why}", 'text goes in quotes, lists in brackets: key = ["a", "b"]'
-        ) from error
 
 
 def _refuse_unknown(values: Mapping[str, Any], path: Path) -> None:

@@ -1,10 +1,12 @@
-"""Reads files in folders of other users: no links followed, no waiting on pipes, a bound on the size.
+"""Opens every file that somebody else may have put there: a plain one, no waiting on pipes, a bound on the size.
 
-And replaces files, in the one way: written aside, synced, renamed.
+`read_plain` is for what adminkit itself wrote, and follows no link; `read_named` and `open_named` are for what somebody
+named, on the command line or in the settings. And replaces files, in the one way: written aside, synced, renamed.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
@@ -12,14 +14,16 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.owner import as_owner
 
 #: How the name of a file begins that is not whole yet. One that a killed writer left counts for nothing.
 ASIDE: Final = ".aside-"
 
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NULL: Final = os.makedev(1, 3)
 _KINDS: Final = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
@@ -79,6 +83,49 @@ def read_plain(path: Path, most: int, *, links: bool = False, folder: int | None
             f"{path} is larger than {most} bytes", "it was not made by adminkit, or for another release"
         )
     return data
+
+
+def open_named(path: Path, most: int | None = None, *, links: bool = True) -> IO[bytes]:
+    """A plain file, open for reading, of at most `most` bytes; an empty one for /dev/null. OSErrors pass as they are.
+
+    Root opens what is in a folder of somebody else as that user, so a link there leads to what they may read.
+    """
+    with as_owner(path, itself=False):
+        link = path.is_symlink()
+        if link and not links:
+            raise NotPlain(f"{path} is a link, no plain file", f"look at it, then move {path} away")
+        try:
+            handle = os.open(path, _READ | (0 if link else os.O_NOFOLLOW))
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                raise NotPlain(f"{path} is a socket, no plain file", "name a plain file") from error
+            raise
+    try:
+        facts = os.fstat(handle)
+        if (words := kind(facts.st_mode)) and not (stat.S_ISCHR(facts.st_mode) and facts.st_rdev == _NULL):
+            raise NotPlain(f"{path} is {words}, no plain file", "write what it has into a file, and name that")
+        if most is not None and facts.st_size > most:
+            raise AdminkitError(f"{path} is larger than {_size(most)}", "name another file, or split it")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_named(path: Path, most: int, hint: str = "check the path", *, links: bool = True) -> bytes:
+    """The content of such a file. AdminkitError for all that is wrong; `hint` is for one that cannot be read."""
+    try:
+        with open_named(path, most, links=links) as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", hint) from error
+    if len(data) > most:
+        raise AdminkitError(f"{path} is larger than {_size(most)}", hint)
+    return data
+
+
+def _size(most: int) -> str:
+    return f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
 
 
 def open_folder(path: Path, links: bool = False) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
-from adminkit.files import ASIDE, read_plain
+from adminkit.files import ASIDE, open_named
 
 KEY_BYTES: Final = 32
 
@@ -47,12 +47,17 @@ def write_key(path: Path, key: bytes) -> None:
 
 
 def old_key(path: Path) -> bytes:
-    """The key in that file. AdminkitError for a file that is missing, that others may read, or that is no key."""
+    """The key in that file. AdminkitError where it is missing, is of another user, open to others, or no key."""
     try:
-        facts = path.stat()
-        text = read_plain(path, 4096).decode("ascii").strip()
+        with open_named(path, 4096, links=False) as file:
+            facts = os.fstat(file.fileno())
+            text = file.read(4096).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise AdminkitError(f"{path} cannot be read as a key", "name another file with --key") from error
+    if facts.st_uid != os.geteuid():
+        raise AdminkitError(
+            f"the key {path} belongs to uid {facts.st_uid}, who would know it", "name a file that is not there"
+        )
     if facts.st_mode & 0o077:
         raise AdminkitError(f"others may read the key {path}", f"chmod 600 {path}; if they did, take a new key")
     try:

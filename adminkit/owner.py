@@ -51,15 +51,17 @@ class Start(Ids, total=False):
     pass_fds: Sequence[int]
 
 
-def of_somebody_else(path: Path) -> os.stat_result | None:
+def of_somebody_else(path: Path, itself: bool = True) -> os.stat_result | None:
     """The stat(2) of whoever can change what a path means; None where only root can.
 
     That is the owner of the folder; else of the file; else of the nearest folder above, whose owner may rename what is
-    below. Of a link both its owner and where it leads to count.
+    below. Of a link both its owner and where it leads to count. Without `itself` the owner of a file does not count,
+    who can change what is in it and nothing else.
     """
     path = path.absolute()
     real = Path(os.path.realpath(path))
-    for place in (path.parent, real.parent, path, real, *path.parents, *real.parents):
+    files: tuple[Path, ...] = (path, real) if itself or path.is_symlink() else ()
+    for place in (path.parent, real.parent, *files, *path.parents, *real.parents):
         for follow in (False, True):
             with suppress(OSError):
                 facts = place.stat(follow_symlinks=follow)
@@ -69,9 +71,9 @@ def of_somebody_else(path: Path) -> os.stat_result | None:
 
 
 @contextmanager
-def as_owner(path: Path) -> Iterator[None]:
+def as_owner(path: Path, itself: bool = True) -> Iterator[None]:
     """As root, act as the owner of the folder of `path`. Does nothing for other users, and for folders of root."""
-    facts = of_somebody_else(path) if os.geteuid() == 0 else None
+    facts = of_somebody_else(path, itself) if os.geteuid() == 0 else None
     if facts is None:
         yield
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import adminkit
 from adminkit.deploy.files import put_file
 from adminkit.feedback import last_sent, prefs
 from adminkit.feedback.transport.maildir import Maildir
@@ -197,3 +199,41 @@ def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path: Path, w
     assert number >= 5
     assert seen == sorted(seen, key=lambda one: one == texts["new"]), "once it is new, it stays so"
     assert {len(one) for one in seen} <= {0, 1}
+
+
+#: Modules that open a file in another way than adminkit/files.py does, each with the reason.
+OTHERWISE = {
+    "deploy/program.py": "adminkit's own modules, as they are installed",
+    "files.py": "the one place",
+    "ingest/answer.py": "the answer of a program, in a file that this process made",
+    "ingest/own_questions.py": "the same",
+    "ingest/sources/sacct.py": "the same",
+    "jupyter/activity.py": "the kernel's, below /proc",
+    "jupyter/handlers.py": "adminkit's own pages",
+    "lua/runtime.py": "adminkit's own modules",
+    "simulate/answer.py": "adminkit's own program",
+    "slurm/controller.py": "slurm.conf, which is root's or SlurmUser's",
+    "slurm/plugstack.py": "plugstack.conf and plugins, which are root's",
+    "slurm/sacct.py": "writes the answer of a program",
+    "trace/location.py": "the kernel's, below /proc",
+    "doctor/ckpt.py": "the kernel's, below /proc",
+    "actions.py": "replaces the log, whose file is open and was looked at",
+}
+
+
+def test_files_are_opened_and_toml_is_parsed_in_one_place() -> None:
+    package = Path(adminkit.__file__).parent
+    found, parsers = set(), set()
+    for path in sorted(package.rglob("*.py")):
+        name = str(path.relative_to(package))
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                owner = ast.unparse(node.func.value)
+                if node.func.attr in ("read_text", "read_bytes") or (
+                    node.func.attr == "open" and owner not in ("os", "gzip", "bz2", "lzma", "webbrowser", "adminkit")
+                ):
+                    found.add(name)
+            if isinstance(node, ast.Import) and any(one.name == "tomllib" for one in node.names):
+                parsers.add(name)
+    assert found - {"__init__.py"} == set(OTHERWISE) - {"files.py"}, "use open_named or read_named, or write why not"
+    assert parsers == {"toml.py"}

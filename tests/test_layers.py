@@ -28,6 +28,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "config",
         "installed",
         "files",
+        "toml",
         "gres",
         "key_file",
         "owner",

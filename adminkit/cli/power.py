@@ -12,6 +12,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.files import open_named
 from adminkit.quote import clean
 from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
@@ -65,7 +66,7 @@ def import_(
 
     The same file again takes the place of what it said before.
     """
-    from adminkit.power.files import Given, Read, read
+    from adminkit.power.files import MOST_BYTES, Given, Read, read
     from adminkit.reports.power import import_report
     from adminkit.trace.power_curve import set_aside, store
 
@@ -74,10 +75,10 @@ def import_(
     found: list[tuple[str, Read]] = []
     for path in files:
         try:
-            with path.open("rb") as file:
+            with open_named(path, MOST_BYTES) as file:
                 found.append((source or path.name, read(file, path.name, Given(model, gpu, batch, iterations))))
         except OSError as error:
-            raise AdminkitError(f"can't read {path}: {cause(error)}") from error
+            raise AdminkitError(f"can't read {path}: {cause(error)}", "check the path") from error
     for name, its in found:
         if not its.rows:
             line, reason, _ = its.broken[0] if its.broken else (1, "it has no rows", "")

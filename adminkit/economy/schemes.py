@@ -12,7 +12,6 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Any, Final
 
-from adminkit.config import read_toml
 from adminkit.economy.budgets import Budget, read_budgets
 from adminkit.economy.formula import Formula, FormulaError, Number, parse, wrong_formula
 from adminkit.economy.months import Calendar, zone
@@ -20,6 +19,7 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.files import is_there
 from adminkit.installed import data_file
 from adminkit.quote import clean, quote
+from adminkit.toml import read_toml
 
 SYSTEM_SCHEMES: Final = Path("/etc/adminkit/charge.toml")
 _HINT: Final = "docs/charge.md has every key"

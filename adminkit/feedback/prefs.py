@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -21,6 +20,7 @@ from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.feedback.letter import LANGUAGES
 from adminkit.files import folder_to_write, replace_file
 from adminkit.quote import quote
+from adminkit.toml import NoToml, parse_toml
 from adminkit.trace.location import SYSTEM_TRACE
 
 FOLDER_MODE: Final = 0o1733
@@ -158,10 +158,10 @@ def _of_others(path: Path, uid: int, why: str) -> Read:
 def parse(text: bytes) -> Prefs:
     """The choices in the text of a file. UsageError names the wrong key and the nearest one."""
     try:
-        values = tomllib.loads(text.decode("utf-8"))
+        values = parse_toml(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise UsageError("this is not UTF-8", 'write key = "value"') from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except NoToml as error:
         what, at, place = str(error).rpartition(" (at ")  # what may quote the file, the place never does
         raise UsageError(
             f"this is no TOML: {quote(what or place)}{at if what else ''}{place if what else ''}", 'write key = "value"'

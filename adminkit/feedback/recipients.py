@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Final
 
 from adminkit.config import Feedback
-from adminkit.errors import AdminkitError, cause
+from adminkit.errors import AdminkitError
 from adminkit.feedback.prefs import Prefs, is_address
+from adminkit.files import read_named
 
+#: Bytes of the file of addresses.
+MOST_ADDRESSES: Final = 16 << 20
 #: The name of a uid on this host; None for an unknown uid.
 Names = Callable[[int], str | None]
 
@@ -79,11 +83,7 @@ def read_addresses(path: Path | None) -> dict[str, str]:
     """The file of addresses: lines of USER ADDRESS, comments after #. AdminkitError names the line of a mistake."""
     if path is None:
         return {}
-    try:
-        lines = path.read_text("utf-8", "replace").splitlines()
-    except OSError as error:
-        why = cause(error)
-        raise AdminkitError(f"couldn't read {path}: {why}", "correct [feedback] addresses") from error
+    lines = read_named(path, MOST_ADDRESSES, "correct [feedback] addresses").decode("utf-8", "replace").splitlines()
     addresses = {}
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].replace(":", " ", 1).split()

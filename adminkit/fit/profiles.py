@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from adminkit.config import read_toml
 from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.fit.place import Board, by_vectors
 from adminkit.fit.request import Request, parse_mem, request, show_mem
 from adminkit.quote import quote
 from adminkit.slurm.shares import matching
+from adminkit.toml import read_toml
 from adminkit.units import parse_duration
 
 SYSTEM_PROFILES: Final = Path("/etc/adminkit/profiles.toml")

@@ -15,9 +15,10 @@ from adminkit import actions
 from adminkit.errors import TooManyRejected, UsageError
 from adminkit.gres import GpuSettings
 from adminkit.ingest.gpus import refresh
-from adminkit.ingest.helper import Counts, OtherColumns, RunTwice, Statement, ingest, is_plain, open_source
+from adminkit.ingest.helper import Counts, OtherColumns, RunTwice, Statement, ingest, is_plain
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
 from adminkit.ingest.nameless import without_forgotten
+from adminkit.ingest.packed import open_source
 from adminkit.ingest.rollups import with_rollups
 from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers

@@ -7,14 +7,13 @@ import json
 import os
 import subprocess
 import threading
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
-from adminkit.errors import AdminkitError, UsageError
+from adminkit.errors import AdminkitError
 from adminkit.ingest.spec import Column, outputs
 from adminkit.installed import helper_path
 from adminkit.owner import of_own_child
@@ -298,53 +297,3 @@ def _failure(text: str, code: int) -> tuple[str, str]:
     elif "readonly" in said or "unable to open" in said:
         hint += "; writing needs the user who owns the trace"
     return said, hint
-
-
-#: How the name of a packed file ends.
-PACKED: Final = (".gz", ".bz2", ".xz")
-_WITH_OTHERS: Final = {".zst": "zstd -dc", ".lz4": "lz4 -dc", ".zip": "unzip -p", ".7z": "7z x -so"}
-
-
-@contextmanager
-def open_source(path: Path | None) -> Iterator[IO[bytes]]:
-    """A file, unpacked when its name ends in one of PACKED; standard input for None. Unbuffered where it can be."""
-    with open_packed(path) as (stream, _):
-        yield stream
-
-
-@contextmanager
-def open_packed(path: Path | None) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """As open_source; the second stream is of the bytes as they are on disk, where they tell how far it is."""
-    import bz2
-    import gzip
-    import lzma
-
-    suffix = path.suffix if path else ""
-    if suffix in _WITH_OTHERS:
-        raise UsageError(
-            f"{path} has a compression that adminkit does not read",
-            f"{_WITH_OTHERS[suffix]} {path} | adminkit import -",
-        )
-    try:
-        if path is None:
-            with os.fdopen(os.dup(0), "rb", buffering=0) as stdin:
-                yield stdin, stdin
-            return
-        with path.open("rb", buffering=0 if suffix not in PACKED else -1) as plain:
-            if suffix not in PACKED:
-                yield plain, plain
-                return
-            unpack: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}[suffix]
-            with unpack(plain, "rb") as packed:
-                yield packed, plain
-    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
-        raise AdminkitError(f"couldn't open {path}: {(error.strerror or '').lower()}", "check the path") from error
-    except (gzip.BadGzipFile, lzma.LZMAError) as error:
-        hint = f"get the file once more; rename it without {suffix} if it is plain text"
-        raise AdminkitError(f"{path} is damaged, or not packed: {error}", hint) from error
-    except (EOFError, zlib.error) as error:
-        raise AdminkitError(f"{path} is damaged: {error}", "nothing was written; fetch the file again") from error
-    except OSError as error:  # bz2 has no error of its own
-        if error.errno is not None:
-            raise
-        raise AdminkitError(f"{path} is damaged, or not packed: {error}", "get the file once more") from error

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from adminkit.errors import AdminkitError, UsageError
-from adminkit.files import open_folder
+from adminkit.errors import AdminkitError, UsageError, cause
+from adminkit.files import open_folder, open_named
 from adminkit.ingest.files import Import, remember
 from adminkit.ingest.helper import Counts
 from adminkit.ingest.sources.cells import Value
@@ -146,16 +146,27 @@ def _store_all(found: Exported, storing: _Storing) -> None:
         os.close(folder)
 
 
+_MOVE: Final = "look at it, then move {} away"
+
+
 def sidecar_of(path: Path | None) -> Path | None:
     """What lies beside an SWF trace that adminkit wrote: the names and GPUs of its runs."""
     beside = path.with_name(path.name + SIDECAR) if path else None
-    return beside if beside is not None and beside.is_file() else None
+    return beside if beside is not None and os.path.lexists(beside) else None
 
 
 def import_sidecar(wanted: Import, beside: Path, now: int) -> Counts:
     """Fill what an SWF trace could not say into the runs that were just read from it."""
-    with as_caller():
-        file = read_csv("job", beside.name, beside.open("rb"))
+    try:
+        with as_caller():
+            source = open_named(beside, links=False)
+            owners = {os.geteuid(), (wanted.path or beside).stat().st_uid}
+            if os.fstat(source.fileno()).st_uid not in owners:
+                source.close()
+                raise AdminkitError(f"{beside} is of another user than the trace beside it", _MOVE.format(beside))
+            file = read_csv("job", beside.name, source)
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {beside}: {cause(error)}", _MOVE.format(beside)) from error
     with connect.writer(wanted.db) as db, transaction(db):
         storing = _Storing(db, wanted, now, None, None)
         storing.store(file)

@@ -12,7 +12,8 @@ from typing import IO
 
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.files import Import, remember, remember_site, waits_from_submission
-from adminkit.ingest.helper import Counts, open_packed
+from adminkit.ingest.helper import Counts
+from adminkit.ingest.packed import open_packed
 from adminkit.ingest.shared_keys import Keys
 from adminkit.ingest.sources.cells import REVOKED, Bad, Value
 from adminkit.ingest.sources.csv_rows import CsvRows, Record

@@ -9,7 +9,6 @@ from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from adminkit.config import read_toml
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.files import is_there
 from adminkit.installed import data_file
@@ -18,6 +17,7 @@ from adminkit.policy.place import SYSTEM_POLICY
 from adminkit.policy.texts import LANGUAGES
 from adminkit.policy.validate import Problem, clashes, queue_clashes
 from adminkit.recommend.menu import Offer
+from adminkit.toml import read_toml
 
 _HINT: Final = "name a policy with --policy; docs/policy.md has every key"
 

@@ -19,6 +19,8 @@ from adminkit.trace.power_curve import Measurement
 
 #: What a file may have at most.
 MOST_ROWS: Final = 100_000
+#: Bytes of a file.
+MOST_BYTES: Final = 64 << 20
 MOST_GPUS: Final = 65_536
 #: A GPU that draws more than this is a mistake: of units, or of the counter.
 MOST_WATTS: Final = 5000.0

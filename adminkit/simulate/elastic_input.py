@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError, cause
+from adminkit.files import open_named
 from adminkit.power.curves import sizes_of
 from adminkit.quote import quote
 from adminkit.simulate.core import NONE
@@ -243,9 +245,10 @@ def _rows(
     aliases = aliases or {name: (name,) for name in columns}
     optional = optional or ("batch", "high")
     try:
-        if path.stat().st_size > LARGEST:
-            raise AdminkitError(f"{path} has more than {LARGEST >> 20} MiB", "split it, or name another file")
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+        with (
+            open_named(path, LARGEST) as plain,
+            io.TextIOWrapper(plain, "utf-8-sig", "surrogateescape", newline="") as file,
+        ):
             reader = csv.DictReader(file, strict=True, restval="")
             known = [one.strip() for one in reader.fieldnames or ()]
             reader.fieldnames = known
@@ -255,7 +258,7 @@ def _rows(
             for row in reader:
                 yield reader.line_num, {column: (row.get(name) or "").strip() for column, name in names.items()}
     except OSError as error:
-        raise AdminkitError(f"couldn't read {path}: {cause(error)}") from error
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", "check the path") from error
     except csv.Error as error:
         raise AdminkitError(f"{path}, line {reader.line_num}: {error}", "write it as CSV, with commas") from error
 

@@ -20,7 +20,7 @@ from typing import Final
 
 from adminkit import __version__
 from adminkit.errors import AdminkitError, cause
-from adminkit.files import ASIDE, folder_to_write, replace_file
+from adminkit.files import ASIDE, folder_to_write, read_named, replace_file
 from adminkit.owner import of_somebody_else
 from adminkit.simulate.case import Case
 from adminkit.simulate.change import Given
@@ -36,6 +36,8 @@ LEAST: Final = 20
 DAYS: Final = 30
 #: Raised when a summary has another form.
 FORM: Final = 2
+#: Bytes of a summary that is kept.
+MOST_KEPT: Final = 64 << 20
 #: Seconds between two looks at how far it is.
 _LOOK: Final = 0.2
 
@@ -155,9 +157,9 @@ def _name(plan: Plan, program: bytes, before: bytes, after: bytes) -> str:
 def _read(path: Path) -> Summary | None:
     """A summary that was kept; None where there is none, or none that can be read."""
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_named(path, MOST_KEPT, links=False))
         path.touch()
-    except (OSError, ValueError):
+    except (AdminkitError, OSError, ValueError):
         return None
     return found if isinstance(found, dict) and "parts" in found else None
 

@@ -9,14 +9,15 @@ from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from adminkit.config import read_toml
-from adminkit.errors import AdminkitError, cause, unknown_word
+from adminkit.errors import AdminkitError, unknown_word
+from adminkit.files import read_named
 from adminkit.quote import quote
 from adminkit.simulate.case import Case
 from adminkit.simulate.change import Change, Given, Kind, Sources
 from adminkit.simulate.kinds.catalogue import KINDS
 from adminkit.simulate.luck import Luck
 from adminkit.slurm.lines import Place, line_of
+from adminkit.toml import MOST_BYTES, table_of
 from adminkit.units import show_duration
 
 _HINT: Final = "docs/simulate-scenarios.md has every key"
@@ -67,12 +68,8 @@ def prepare(scenarios: Sequence[Scenario], sources: Sources) -> list[list[Given]
 
 def load_scenarios(path: Path) -> list[Scenario]:
     """The scenarios of this file. AdminkitError for the first thing that is wrong."""
-    raw = read_toml(path, "name a file of scenarios; etc/scenarios.toml is an example")
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise AdminkitError(f"couldn't read {path}: {cause(error)}", _HINT) from error
-    return scenarios_of(raw, str(path), text)
+    data = read_named(path, MOST_BYTES, "name a file of scenarios; etc/scenarios.toml is an example")
+    return scenarios_of(table_of(data, str(path)), str(path), data.decode("utf-8"))
 
 
 def scenarios_of(raw: Mapping[str, Any], file: str, text: str) -> list[Scenario]:

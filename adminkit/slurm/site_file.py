@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,10 +14,12 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from adminkit.errors import AdminkitError, cause, unknown_word
+from adminkit.errors import AdminkitError, unknown_word
+from adminkit.files import read_named
 from adminkit.quote import quote
 from adminkit.slurm.lines import Place, line_of
 from adminkit.slurm.site import Association, Site, SiteNode, SiteQos, SiteQueue, SiteScheduler, keys_of, sized, unsized
+from adminkit.toml import NoToml, parse_toml
 
 Form = Literal["toml", "json"]
 FORMS: Final = get_args(Form)
@@ -77,13 +78,7 @@ def site_text(site: Site, form: Form = "json") -> str:
 
 
 def _read(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise AdminkitError(f"couldn't read {path}: {cause(error)}", "name another with --site") from error
-    if len(data) > MOST_BYTES:
-        raise AdminkitError(f"{path} is larger than {MOST_BYTES >> 20} MiB", "a description of a cluster is not")
+    data = read_named(path, MOST_BYTES, "name another with --site")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -96,15 +91,15 @@ def _parse(path: Path, text: str, json_form: bool) -> Mapping[str, Any]:
     hint = 'text goes in quotes, lists in brackets: key = ["a", "b"]'
     try:
         if not json_form:
-            return tomllib.loads(text)
+            return parse_toml(text)
         table = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise AdminkitError(f"{path}:{error.lineno}: not JSON: {error.msg.lower()}", _HINT) from None
-    except tomllib.TOMLDecodeError as error:
-        position = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        line = int(position.group(1)) if position else len(text.splitlines())
-        why = str(error)[: position.start()] if position else str(error).replace(" (at end of document)", "")
-        raise AdminkitError(f"{path}:{line}: not TOML: {quote(why.lower())}", hint) from None
+    except NoToml as error:
+        position = re.search(r" \(at line (\d+), (?:column \d+|where the file ends)\)$", str(error))
+        where = f"{path}:{position[1]}" if position else str(path)
+        why = str(error)[: position.start()] if position else str(error)
+        raise AdminkitError(f"{where}: not TOML: {quote(why.lower())}", hint) from None
     except RecursionError:
         raise AdminkitError(f"{path}: brackets within brackets, far too many", _HINT) from None
     except ValueError as error:

@@ -53,15 +53,16 @@ def test_a_file_says_what_was_chosen(text: str, expected: Prefs) -> None:
         ("letters", "this is no TOML", "key"),
         ("letters = " + "[" * 4000, "this is no TOML", "key"),
         ("letters = " + "{a=" * 1300, "this is no TOML", "key"),
-        ("letters = " + "9" * 4000, "no such frequency", "each"),
+        ("letters = " + "9" * 1000, "no such frequency", "each"),
+        ("letters = " + "9" * 4000, "this is no TOML: a word has more than 1024 characters", "key"),
         ("\xff", "this is not UTF-8", "key"),
-        ("x" * 4000 + " = 1", f"no such choice: {'x' * 59}…", "known"),
+        (f'"{"x" * 4000}" = 1', f"no such choice: {'x' * 59}…", "known"),
         (f'"{chr(92)}n{chr(92)}u001b[2J{chr(92)}u202e" = 1', r"no such choice: \n\x1b[2J\u202e", "known"),
         (f'letters = "{"x" * 4000}"', f"no such frequency: {'x' * 59}…", "known"),
         (f'language = "{"x" * 4000}"', f"no such language: {'x' * 59}…", "known"),
         (f'hints = "{"x" * 4000}"', f"hints is true or false, not {'x' * 59}…", "hints = false"),
         (f"{'x' * 3000} = 1\n{'x' * 900}", "this is no TOML: ", "key"),
-        (f"a.{'x' * 3000} = 1\n[a.{'x' * 900}]\n[a]", "this is no TOML: Cannot declare ", "key"),
+        (f"a.{'x' * 1000} = 1\n[a.{'x' * 900}]\n[a]", "this is no TOML: Cannot declare ", "key"),
     ],
 )
 def test_a_slip_is_named(text: str, message: str, hint: str) -> None:
@@ -74,10 +75,9 @@ def test_a_slip_is_named(text: str, message: str, hint: str) -> None:
 
 
 def test_a_key_of_many_parts_is_a_slip() -> None:
-    """Newer Pythons read no key of more than a thousand."""
     with pytest.raises(AdminkitError) as caught:
         parse(("a." * 2000 + "b = 1").encode())
-    assert caught.value.message.startswith(("no such choice: a", "this is no TOML: TOML key has more than"))
+    assert caught.value.message.startswith("this is no TOML: a key has more than 16 parts")
 
 
 @settings(deadline=None)

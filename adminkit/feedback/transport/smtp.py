@@ -14,6 +14,7 @@ from typing import Final
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback.transport.base import Later, Refused, Stopped
+from adminkit.files import open_named
 
 #: After this many lost connections in a row no more letters are tried.
 MOST_LOST: Final = 3
@@ -117,15 +118,14 @@ def login(path: Path) -> tuple[str, str]:
     """(user, password) from a file of two lines, which only this user or root owns and can read."""
     hint = f"write user and password into it, a line each; then chmod 600 {path}"
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        with os.fdopen(handle, encoding="utf-8") as file:
-            facts = os.fstat(handle)
+        with open_named(path, 4096) as file:
+            facts = os.fstat(file.fileno())
             if facts.st_uid not in (0, os.geteuid()) or facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
                 mode = stat.S_IMODE(facts.st_mode)
                 raise AdminkitError(
                     f"{path} is not secret: it has mode {mode:04o} and belongs to uid {facts.st_uid}", hint
                 )
-            lines = file.read(4096).splitlines()
+            lines = file.read(4096).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise AdminkitError(f"couldn't read {path}: {why.lower()}", hint) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import zoneinfo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,10 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
+from adminkit.errors import AdminkitError, UsageError, unknown_word
+from adminkit.files import read_named
 from adminkit.ingest.sources import cells
 from adminkit.ingest.sources.table_row import followed
 from adminkit.installed import data_file
+from adminkit.toml import NoToml, parse_toml
 
 #: What a map may fill in, and the units of its cells, the usual one first.
 TEXTS: Final = ("cluster", "job_id", "user", "group", "account", "queue", "qos", "job_name", "reason", "flags",
@@ -125,15 +126,10 @@ def find_map(word: str) -> Path:
 
 def load_map(path: Path) -> TableMap:
     """Read and check a map. AdminkitError where it cannot be read, UsageError for the first thing wrong in it."""
+    text = read_named(path, MAX_BYTES, "name the map with --map, and the table without")
     try:
-        with path.open("rb") as file:
-            text = file.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise AdminkitError(f"{path} is too large for a map", "name the map with --map, and the table without")
-        raw = tomllib.loads(text.decode("utf-8"))
-    except OSError as error:
-        raise AdminkitError(f"couldn't read the map {path}: {cause(error)}", "check the path given to --map") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raw = parse_toml(text.decode("utf-8"))
+    except (NoToml, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no TOML: {error}", 'text goes in quotes: elapsed = "duration"') from error
     return _Reader(path.name).read(raw)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from adminkit.errors import AdminkitError
+from adminkit.files import read_named
 from adminkit.policy.load import load_policy
 from adminkit.quote import quote
 from adminkit.simulate.asked import Answer, Fate, answers
@@ -15,6 +16,7 @@ from adminkit.simulate.case import Case, Column, take, with_columns, with_facts
 from adminkit.simulate.change import Change, Given, Kind, Share, Sources
 from adminkit.simulate.core import NONE
 from adminkit.simulate.luck import Luck
+from adminkit.toml import MOST_BYTES
 
 
 class Refused(BaseModel):
@@ -70,7 +72,7 @@ def prepare(keys: PolicyRules, sources: Sources) -> Given:
         at = place.get(key)
         if at is not None:
             _write(ways, at, answer, queues)
-    return {"ways": ways, "digest": path.read_bytes()}
+    return {"ways": ways, "digest": read_named(path, MOST_BYTES)}
 
 
 def _write(ways: dict[str, dict[str, Column]], at: int, answer: Answer, queues: dict[str, int]) -> None:

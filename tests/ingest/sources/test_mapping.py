@@ -85,10 +85,10 @@ def test_a_map_that_is_not_there_or_no_map_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such map: phily") as error:
         find_map("phily")
     assert error.value.hint.startswith("did you mean philly?")
-    with pytest.raises(AdminkitError, match=r"couldn't read the map .*: no such file or directory"):
+    with pytest.raises(AdminkitError, match=r"couldn't read .*: no such file or directory"):
         load_map(find_map("./philly.toml"))
     big = written(tmp_path, "#" * (1 << 20))
-    with pytest.raises(AdminkitError, match="too large for a map"):
+    with pytest.raises(AdminkitError, match="is larger than 256 KiB"):
         load_map(big)
 
 
