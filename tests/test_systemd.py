@@ -116,7 +116,10 @@ FOR_ALL = ("adminkit-metrics.service", "adminkit-profiles.service")
 
 #: The one unit that serves until it is stopped: it reads the trace, writes nothing, and has no network.
 SERVER = "adminkit-serve.service"
-SERVES = {"Type": "exec", "RestrictAddressFamilies": "AF_UNIX", "PrivateNetwork": "yes"}
+SERVES = {
+    "Type": "exec", "RestrictAddressFamilies": "AF_UNIX", "PrivateNetwork": "yes", "Restart": "on-failure",
+    "RestartSec": "5s",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", SERVICES)
@@ -155,6 +158,8 @@ def test_the_server_writes_nothing_but_a_socket_for_its_group() -> None:
     assert {key: found.get(key) for key in wanted} == wanted
     assert not [key for key in found if key.endswith("Directory") and key != "RuntimeDirectory"]
     assert "ReadWritePaths" not in found
+    limits = {"StartLimitIntervalSec": "10min", "StartLimitBurst": "5"}
+    assert {key: dict(settings(SERVER, "Unit")).get(key) for key in limits} == limits, "it does not restart for ever"
     assert found["ExecStart"].endswith(f" --socket {SYSTEM_SOCKET}")
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
+from adminkit.quote import clean
 from adminkit.render.figure import need_matplotlib, panels
 from adminkit.render.report import Bar, Bars, Curves, Heat, Line, Panel, Pictures
 from adminkit.stats.saved import PARAMETERS, PARAMETERS_HELP, Saved, saved_queries
@@ -108,7 +109,9 @@ def _register() -> None:
     """Datasette has one list of plugins for a process; this one knows its Datasettes by an attribute."""
     from datasette import hookimpl
     from datasette.plugins import pm
+    from datasette.utils import is_url
     from datasette.utils.asgi import Response
+    from markupsafe import escape
 
     if pm.has_plugin(_PLUGIN):
         return
@@ -127,6 +130,12 @@ def _register() -> None:
         @hookimpl  # type: ignore[misc, untyped-decorator, unused-ignore]
         def register_output_renderer(self) -> dict[str, Any]:
             return {"extension": "svg", "render": draw, "can_render": can_draw}
+
+        @hookimpl  # type: ignore[misc, untyped-decorator, unused-ignore]
+        def render_cell(self, value: Any, datasette: Any) -> Any:
+            # Datasette makes a link of a text that looks like one, and a job may have any name.
+            ours = hasattr(datasette, "adminkit_charts") and isinstance(value, str)
+            return escape(clean(value)) if ours and is_url(value.strip()) else None
 
         @hookimpl  # type: ignore[misc, untyped-decorator, unused-ignore]
         def permission_allowed(self, datasette: Any, action: str, resource: Any) -> bool | None:

@@ -7,6 +7,7 @@ tunnel ends in the reader's own machine; so names that nobody gave are refused o
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -21,6 +22,8 @@ Send = Callable[[Message], Awaitable[None]]
 LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: The path of the form, below the base URL.
 LOGIN: Final = "-/adminkit-login"
+#: Datasette's name of the cookie. Here it has the port behind it: a browser sends a cookie to every port of a host, so
+#: without it two servers would take each other's away.
 COOKIE: Final = "ds_actor"
 #: Seconds that a login lasts.
 LASTS: Final = 12 * 3600
@@ -72,10 +75,10 @@ class Gate:
         elif self._token is None:
             await self._app(scope, receive, send)
         elif scope["method"] == "POST" and scope["path"] == f"/{LOGIN}":
-            await self._login(receive, send)
+            await self._login(_cookie_of(scope), receive, send)
         elif self._is_bearer(headers.get(b"authorization", b"")):
             await self._app({**scope, "actor": {"id": _ACTOR}}, receive, send)
-        elif self._has_cookie(scope, receive):
+        elif self._has_cookie(scope := _for_datasette(scope), receive):
             await self._app(scope, receive, send)
         else:
             await self._refused(send, "Type the token that `adminkit serve` printed, or the one in its file.")
@@ -102,7 +105,7 @@ class Gate:
 
         return actor_from_request(self._served, Request(scope, receive)) is not None
 
-    async def _login(self, receive: Receive, send: Send) -> None:
+    async def _login(self, name: str, receive: Receive, send: Send) -> None:
         from datasette.utils import baseconv
 
         form = b""
@@ -117,7 +120,7 @@ class Gate:
             return
         until = int(time.time()) + LASTS
         signed = self._served.sign({"a": {"id": _ACTOR}, "e": baseconv.base62.encode(until)}, "actor")
-        cookie = f"{COOKIE}={signed}; Path=/; Max-Age={LASTS}; HttpOnly; SameSite=Strict"
+        cookie = f"{name}={signed}; Path=/; Max-Age={LASTS}; HttpOnly; SameSite=Strict"
         headers = [(b"set-cookie", cookie.encode()), (b"location", self._base.encode())]
         await _answer(send, 303, "", b"text/plain", headers)
 
@@ -132,9 +135,31 @@ async def _answer(send: Send, status: int, text: str, kind: bytes, headers: Iter
     await send({"type": "http.response.body", "body": text.encode()})
 
 
+def _cookie_of(scope: Scope) -> str:
+    """The name of the cookie on the port that was asked."""
+    _, port = scope.get("server") or (None, None)
+    return COOKIE if port is None else f"{COOKIE}_{port}"
+
+
+def _for_datasette(scope: Scope) -> Scope:
+    """The same request, with the cookie of this port under the name that Datasette knows, and no other of that name."""
+    ours, kept = _cookie_of(scope), []
+    sent = b"; ".join(value for name, value in scope["headers"] if name.lower() == b"cookie").decode("latin-1")
+    for pair in filter(None, map(str.strip, sent.split(";"))):
+        name, _, value = pair.partition("=")
+        if name == ours:
+            kept.append(f"{COOKIE}={value}")
+        elif name != COOKIE:
+            kept.append(pair)
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() != b"cookie"]
+    return {**scope, "headers": [*headers, (b"cookie", "; ".join(kept).encode("latin-1"))]}
+
+
+#: A name, or an address of IPv6 in brackets, and a port.
+_HOST: Final = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.ASCII)
+
+
 def _host(header: bytes) -> str:
-    """The name of a Host header, without its port."""
-    name = header.decode("latin-1").strip().lower()
-    if name.startswith("["):
-        return name.partition("]")[0] + "]"
-    return name.partition(":")[0]
+    """The name of a Host header, without its port; "" for what is none."""
+    found = _HOST.fullmatch(header.decode("latin-1").strip().lower())
+    return found[1] if found else ""

@@ -19,6 +19,8 @@ from adminkit.errors import AdminkitError, cause
 
 #: Where the unit has it.
 SYSTEM_SOCKET: Final = Path("/run/adminkit-serve/adminkit.sock")
+#: Bytes that answers may take, all together: half of what the unit has.
+MORE_MEMORY: Final = 512 << 20
 _GROUP_READS: Final = 0o040
 _FEWEST: Final = 16  # characters of a token
 _MOST: Final = 4096
@@ -67,10 +69,24 @@ def tcp_socket(port: int) -> Iterator[socket.socket]:
         yield one
 
 
+def bound_memory(more: int = MORE_MEMORY) -> None:
+    """Let this process have so many bytes more than now. A SELECT that wants more is an error of its reader's, and the
+    others are answered on.
+    """
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[5])  # of data and stacks, which the limit counts
+    most = pages * resource.getpagesize() + more
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
 def run(application: Any, listening: socket.socket) -> None:
     """Answer until SIGINT or SIGTERM."""
     import uvicorn
 
+    bound_memory()
     config = uvicorn.Config(
         application, log_level="warning", access_log=False, lifespan="on", ws="none", server_header=False,
         proxy_headers=False, timeout_graceful_shutdown=5,

@@ -8,6 +8,7 @@ import re
 import socket
 import sqlite3
 import stat
+import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
@@ -191,6 +192,65 @@ def test_what_a_writer_commits_is_there_at_once(trace: Path, get: Get) -> None:
 )  # fmt: skip
 def test_a_name_that_nobody_gave_is_refused(served: Any, base: str, status: int) -> None:
     assert asked(Gate(served, ["Adminkit.example"]))("/", base=base).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("LocalHost:1", 200), ("[::1]", 200), ("[::1]:8001", 200), ("127.0.0.1", 200), ("[::1]evil", 403),
+        ("[::1]evil:80", 403), ("[::1]:80.evil", 403), ("localhost:80evil", 403), ("localhost:", 403),
+        ("localhost@evil", 403), ("localhost evil", 403), ("[::1", 403), ("", 403),
+    ],
+)  # fmt: skip
+def test_the_host_is_one_name_and_a_port_and_nothing_else(get: Get, host: str, status: int) -> None:
+    assert get("/", headers={"Host": host}).status_code == status
+
+
+def test_a_job_called_like_an_address_is_no_link(trace: Path) -> None:
+    page = asked(Gate(application(trace, Config(), time_limit=1)))
+    for name in ("https://evil.example/x", "http://evil.example", " https://evil.example/y"):
+        shown = page(f"/trace?sql={quote(f'select {name!r} as job_name')}").text
+        assert f'href="{name.strip()}"' not in shown and name.strip() in shown
+
+
+def test_the_cookie_of_another_port_is_nobodys(served: Any) -> None:
+    gate = asked(Gate(served, token=TOKEN))
+    first, second = "http://localhost:8001", "http://localhost:8002"
+    cookie = gate(f"/{LOGIN}", "POST", base=first, data={"token": TOKEN}).headers["set-cookie"].partition(";")[0]
+    assert cookie.startswith("ds_actor_8001=")
+    assert gate("/trace", base=first, headers={"Cookie": f"a=b; {cookie}"}).status_code == 200
+    assert gate("/trace", base=second, headers={"Cookie": cookie}).status_code == 401
+    renamed = cookie.replace("ds_actor_8001", "ds_actor")
+    assert gate("/trace", base=first, headers={"Cookie": renamed}).status_code == 401
+
+
+#: Asks for 7 GB with 64 MiB to spare, then for a page.
+_GREEDY = """
+import sys
+from pathlib import Path
+from urllib.parse import quote
+from adminkit.config import Config
+from adminkit.integrations.datasette import application
+from adminkit.integrations.datasette_gate import Gate
+from adminkit.integrations.datasette_sockets import bound_memory
+from tests.integrations.test_datasette import asked
+
+get = asked(Gate(application(Path(sys.argv[1]), Config(), time_limit=60)))
+assert get("/trace").status_code == 200
+bound_memory(64 << 20)
+rows = "with recursive n(i) as (select 1 union all select i + 1 from n limit 900)"
+sql = f"{rows} select hex(zeroblob(4000000 + i)) from n"
+answer = get(f"/trace.json?sql={quote(sql)}")
+peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+print(answer.status_code, get("/trace").status_code, int(peak.split()[1]) >> 10)
+"""
+
+
+def test_a_select_that_wants_all_memory_is_an_error_and_the_next_is_answered(trace: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _GREEDY, trace], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    greedy, after, peak = map(int, done.stdout.split()[-3:])
+    assert greedy in (400, 500) and after == 200 and peak < 700, done.stdout
 
 
 PATHS = ("/", "/trace", "/trace/accuracy.json", "/trace/accuracy.svg", "/-/static/app.css", "/favicon.ico",
