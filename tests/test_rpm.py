@@ -26,6 +26,7 @@ MACROS = {
     "systemd_requires": "Requires(post): systemd",
     "systemd_preun()": "systemctl --no-reload disable --now %*",
     "systemd_postun()": "systemctl daemon-reload",
+    "systemd_postun_with_restart()": "systemctl try-restart %*",
     "tmpfiles_create()": "systemd-tmpfiles --create %*",
     "python3": sys.executable,
 }

@@ -29,7 +29,7 @@ from adminkit.trace.forget import forget as take_out
 from adminkit.trace.forgotten import marks_of
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
-from adminkit.trace.prune import give_space_back
+from adminkit.trace.prune import give_space_back, still_in_file
 from adminkit.trace.snapshot import publish
 
 _FORGET: Final[Refusal] = ("only operators may forget a user", "adminkit my everything shows what is kept of you")
@@ -74,14 +74,17 @@ def forget(
         return
     with only_one(path, "adminkit trace forget"), connect.writer(path) as trace:
         whom = find(trace, user, uids)
-        found = _something(held(trace, whom), user)
+        found = held(trace, whom)
+        before = marks_of(trace)
+        if before is None or not before.person(user):  # else it is repeated, as it was cut short or the file was read
+            _something(found, user)
         runs = next(one.rows for one in found if one.table == "job")
         with progress("forgetting", "runs") as bar:
             person = take_out(trace, path, whom, now, lambda done: bar(done, runs, done))
         marks = marks_of(trace)
         assert marks
         record_actions(trace, [actions.act("trace forget", None, None, {}, person=person, runs=runs)])
-        give_space_back(trace)
+        whole = give_space_back(trace)
         _remove_leftovers(path)
         left = mentions(trace, whom)
     try:
@@ -92,7 +95,9 @@ def forget(
     for target in snapshot or ():
         with connect.reader(path) as reading:
             publish(reading, path, target)
-    _say(path, user, found, person, left, format)
+    _say(path, user, found, person, left, format, whole)
+    if not whole:
+        raise still_in_file(path)
 
 
 def _something(found: list[Held], user: str) -> list[Held]:
@@ -127,14 +132,24 @@ def _remove_choices(folder: Path, whom: Whom) -> None:
             print(f"note: {folder}/{uid}.toml stays: {cause(error)}; root can remove it", file=sys.stderr)
 
 
-def _say(path: Path, user: str, found: list[Held], person: str | None, left: list[Held], format: Counted) -> None:
+def _say(
+    path: Path, user: str, found: list[Held], person: str | None, left: list[Held], format: Counted, whole: bool = True
+) -> None:
     rows = {one.table: one.rows for one in found}
     if format is Counted.JSON:
         mentioned = {one.table: one.rows for one in left}
-        print(json.dumps({"applied": person is not None, "person": person, "rows": rows, "mentioned": mentioned}))
+        said = {
+            "applied": person is not None,
+            "person": person,
+            "rows": rows,
+            "mentioned": mentioned,
+            "gone": bool(person and whole),
+        }
+        print(json.dumps(said))
     else:
-        listed = ", ".join(f"{many:,} {_WORDS[table]}" for table, many in rows.items() if many)
-        what = f"forgotten, now {person}" if person else "would be forgotten"
+        listed = ", ".join(f"{many:,} {_WORDS[table]}" for table, many in rows.items() if many) or "nothing more"
+        done = "forgotten" if whole else "taken out of the rows, and still in the file"
+        what = f"{done}, now {person}" if person else "would be forgotten"
         print(f"{path}: {quote(user)} {what}: {listed}")
         for one in left:
             print(f"still a word of {one.table} in {plural(one.rows, 'row')}")

@@ -21,7 +21,7 @@ from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
-from adminkit.trace.prune import LEAST_AGE, Pruned, give_space_back, old_rows, take_names
+from adminkit.trace.prune import LEAST_AGE, Pruned, give_space_back, old_rows, still_in_file, take_names
 from adminkit.trace.prune import prune as delete
 from adminkit.trace.snapshot import publish
 from adminkit.units import parse_when, show_time
@@ -59,6 +59,7 @@ def prune(
         )
     path = find_trace(db, config.load().db)
     operators_only(path, _PRUNE)
+    whole = True
     if not apply:
         with connect.reader(path) as trace:
             found = old_rows(trace, before)
@@ -67,7 +68,7 @@ def prune(
             raise AdminkitError(f"no trace database at {path}", "name one with --db")
         with only_one(path, "adminkit trace prune"), connect.writer(path) as trace:
             found = old_rows(trace, before)
-            _do(trace, before, anonymise, found)
+            whole = _do(trace, before, anonymise, found)
     what = "nameless" if anonymise else "gone"
     if format is Counted.JSON:
         rows = {one.table: one.rows for one in found}
@@ -77,15 +78,18 @@ def prune(
         print(f"{path}: {'' if apply else 'would be '}{what}: {listed}, from before {show_time(before)}")
     if not apply:
         print("note: nothing was changed; --apply does it", file=sys.stderr)
+    if not whole:
+        raise still_in_file(path)
 
 
-def _do(trace: sqlite3.Connection, before: int, anonymise: bool, found: list[Pruned]) -> None:
+def _do(trace: sqlite3.Connection, before: int, anonymise: bool, found: list[Pruned]) -> bool:
+    """Whether what was pruned is gone from the file."""
     runs = next(one.rows for one in found if one.table == "job")
     with progress("pruning", "runs") as bar:
         (take_names if anonymise else delete)(trace, before, lambda done: bar(done, runs, done))
     said = {"older_than": show_time(before), "anonymise": anonymise, **{one.table: one.rows for one in found}}
     record_actions(trace, [actions.act("trace prune", None, None, {}, **said)])
-    give_space_back(trace)
+    return give_space_back(trace)
 
 
 def snapshot(

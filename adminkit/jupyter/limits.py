@@ -74,7 +74,7 @@ class Limits:
             "cluster": cluster,
             "sizes": {key: asdict(one) for key, one in sizes.items()},
         }
-        words = [sys.executable, "-m", "adminkit.jupyter.limits_of"]
+        words = [sys.executable, "-I", "-m", "adminkit.jupyter.limits_of"]
         try:
             async with self._turns:
                 answer = await self._run(words, given=json.dumps(given), timeout=TIMEOUT)

@@ -63,11 +63,11 @@ class Marks:
         return any(self.person(word) for word in _WORD.findall(text))
 
     def without_names(self, value: Any) -> Any:
-        """JSON's value with ids in the place of the texts that are forgotten names."""
+        """JSON's value with ids in the place of the texts that are forgotten names. Keys are adminkit's own words."""
         if isinstance(value, str):
             return self.person(value) or value
         if isinstance(value, Mapping):
-            return {self.without_names(name): self.without_names(one) for name, one in value.items()}
+            return {name: self.without_names(one) for name, one in value.items()}
         if isinstance(value, list | tuple):
             return [self.without_names(one) for one in value]
         return value

@@ -10,8 +10,10 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from adminkit.errors import AdminkitError
 from adminkit.trace import rollup
 from adminkit.trace.forgotten import OWN_STEPS, TELLING
 from adminkit.trace.person import PREFIX
@@ -110,11 +112,23 @@ def take_names(db: sqlite3.Connection, before: int, tick: Callable[[int], None] 
     db.execute(f"UPDATE node_event SET user = NULL, uid = NULL, reason = NULL WHERE {_OLD['node_event']}", values)
 
 
-def give_space_back(db: sqlite3.Connection) -> None:
-    """Make the file as small as its rows, without keys of rollups that no run has any more: what was deleted is then
-    gone from it. Needs the space twice meanwhile.
+#: Tries to have the log written into the file; each waits for readers as long as the connection waits for anything.
+TRIES: Final = 2
+
+
+def give_space_back(db: sqlite3.Connection) -> bool:
+    """Make the file as small as its rows, without keys of rollups that no run has any more. Whether what was deleted is
+    gone from it: not where a reader kept the file as it was all the time. Needs the space twice meanwhile.
     """
     rollup.forget_keys(db)
     db.execute("PRAGMA secure_delete = ON")
     db.execute("VACUUM")
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return any(db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0 for _ in range(TRIES))
+
+
+def still_in_file(path: Path) -> AdminkitError:
+    """What to say where it is not gone."""
+    return AdminkitError(
+        f"what was taken out is still in the file {path}: another program reads it",
+        "end what reads it (adminkit serve, a report, sqlite3), then run the same command again",
+    )

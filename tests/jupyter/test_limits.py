@@ -72,10 +72,20 @@ def test_a_trace_of_somebody_else_is_read_as_its_owner_and_the_hub_stays_who_it_
 def test_a_name_is_no_sql(trace: Path, user: str) -> None:
     sizes = {"one": {"queue": None, "cpus": 8, "gpus": 1, "most": 99999}}
     given = {"trace": str(trace), "user": user, "cluster": "", "sizes": sizes}
-    words = [sys.executable, "-m", "adminkit.jupyter.limits_of"]
+    words = [sys.executable, "-I", "-m", "adminkit.jupyter.limits_of"]
     done = subprocess.run(words, input=json.dumps(given), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) in ((0, "{}"), (1, "")), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_folder_that_the_hub_works_in_has_no_modules_of_its_own(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("adminkit", "json"):
+        (tmp_path / f"{name}.py").write_text("import pathlib\npathlib.Path('run').touch()\nraise SystemExit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    assert of(Limits(str(trace)), "nobody") == {"one": HOUR}
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_user_is_asked_for_once_and_forms_do_not_wait() -> None:

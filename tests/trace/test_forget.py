@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 import adminkit
+from adminkit import actions
 from adminkit.cli.main import main
 from adminkit.reports.catalogue import SPECS
-from adminkit.trace import ledger
+from adminkit.trace import connect, ledger
 from adminkit.trace.connect import writer
 from adminkit.trace.forget import find, forget
 from adminkit.trace.forgotten import Marks, key_path, marks_of
@@ -106,7 +108,7 @@ def test_a_preview_changes_nothing_and_counts(trace: Path, capsys: pytest.Captur
     assert main(["trace", "forget", NAME, "--db", str(trace), "--format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said == {
-        "applied": False, "person": None, "mentioned": {},
+        "applied": False, "person": None, "mentioned": {}, "gone": False,
         "rows": {"job": 6, "step": 6, "job_aside": 1, "step_aside": 1, "outbox": 1, "rejected": 1, "node_event": 1,
                  "action": 1, "load": 1, "person": 1},
     }  # fmt: skip
@@ -272,6 +274,54 @@ def test_a_uid_may_be_somebody_elses_by_now(tmp_path: Path) -> None:
     assert rows(path, "SELECT user, uid FROM job WHERE job_id_raw = 2") == [("new", 1001)]
 
 
+@contextmanager
+def read_meanwhile(trace: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Another program is in the middle of reading the trace, and nobody waits for it for long."""
+    monkeypatch.setattr(connect, "BUSY_SECONDS", 0.05)
+    with closing(sqlite3.connect(trace, isolation_level=None)) as reading:
+        reading.execute("PRAGMA journal_mode = WAL")
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM job").fetchone()
+        yield
+
+
+def test_where_the_file_is_read_it_is_not_said_to_be_forgotten_and_the_same_command_ends_it(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["trace", "forget", NAME, "--db", str(trace), "--apply"]
+    with read_meanwhile(trace, monkeypatch):
+        assert main(words) == 1
+        assert NAME.encode() in trace.read_bytes(), "the reader still sees it"
+    out, err = capsys.readouterr()
+    assert "still in the file" in out and "forgotten, now" not in out
+    assert "another program reads it" in err and "run the same command again" in err
+    assert main(words) == 0
+    assert "forgotten, now" in capsys.readouterr().out
+    assert NAME.encode() not in trace.read_bytes()
+
+
+def test_where_the_file_is_read_pruning_says_so(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["trace", "prune", "--older-than", "2030-01-01", "--db", str(trace), "--apply"]
+    monkeypatch.setattr("adminkit.cli.trace_prune.LEAST_AGE", -(1 << 40))
+    with read_meanwhile(trace, monkeypatch):
+        assert main(words) == 1
+    assert "another program reads it" in capsys.readouterr().err
+    assert main(words) == 0
+
+
+@pytest.mark.parametrize("name", ["what", "at", "who", "hosts", "release"])
+def test_a_user_called_like_a_key_of_acts_leaves_the_keys(trace: Path, tmp_path: Path, name: str) -> None:
+    log = tmp_path / "acts.jsonl"
+    actions.append(log, actions.act("policy install", "g2", "g1", {"head": "in use"}, user=name))
+    with writer(trace) as db:
+        db.execute("UPDATE job SET user = ? WHERE user = ?", (name, NAME))
+    assert main(["trace", "forget", name, "--db", str(trace), "--apply"]) == 0
+    (act,) = [one for one in actions.read(log) if one["what"] == "policy install"]
+    assert {"at", "who", "hosts", "release"} <= set(act) and act["user"].startswith(PREFIX)
+
+
 def test_of_nobody_it_says_so(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "forget", "nobody-here", "--db", str(trace), "--apply"]) == 2
     assert "the trace has nothing of nobody-here" in capsys.readouterr().err
@@ -307,7 +357,7 @@ def test_sql_and_python_make_the_same_mark(trace: Path) -> None:
     [
         (NAME, "person:1", "a text"),
         ({"users": [NAME, "mei"]}, {"users": ["person:1", "mei"]}, "in a list"),
-        ({NAME: 1}, {"person:1": 1}, "a key"),
+        ({NAME: 1, "what": {NAME: NAME}}, {NAME: 1, "what": {NAME: "person:1"}}, "keys are adminkit's own words"),
         (f"{NAME} and mei", f"{NAME} and mei", "a sentence is left alone"),
         ({"at": 5, "ok": None}, {"at": 5, "ok": None}, "no text"),
     ],
