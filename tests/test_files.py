@@ -208,6 +208,7 @@ OTHERWISE = {
     "ingest/answer.py": "the answer of a program, in a file that this process made",
     "ingest/own_questions.py": "the same",
     "ingest/sources/sacct.py": "the same",
+    "integrations/datasette_sockets.py": "the kernel's, below /proc",
     "jupyter/activity.py": "the kernel's, below /proc",
     "jupyter/handlers.py": "adminkit's own pages",
     "lua/runtime.py": "adminkit's own modules",

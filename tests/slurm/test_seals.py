@@ -78,7 +78,7 @@ QUESTIONS: Final = {
     "slurm.sacct.argv: sacct": f"{_OTHER}: fetch",
     "slurm.sacct.fetch: query.argv(marks.delimiter)": SEALED,
     "slurm.server_job.cancellation: scancel": _ACT,
-    "slurm.server_job.marked: squeue %i|%u|%k": "who acts on a line acts as the user whom it names",
+    "slurm.server_job.marked: squeue": "the hub runs it with the seal, and acts as the user whom a line names",
     "slurm.server_job.states: squeue all": "states, hosts, times and Slurm's own reasons",
     "slurm.server_job.submission: sbatch": "a number on a line of its own, to the job's own user",
     "slurm.show_config._ask: scontrol show config": _OPERATORS,
