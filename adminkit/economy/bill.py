@@ -161,13 +161,13 @@ def _add(
     found.jobs += 1
     found.running += any(not run.is_over and _began(run, found.until) for run in job.pieces)
     reasons, free, kept = set[str](), job.ended, False
-    for place, run in enumerate(job.pieces, start=1):
+    for place, run in enumerate(job.pieces):
         before = charged.get(run.submit_time, ())
         scheme = known(before[0].scheme) if before else found.scheme
         if not run.is_over:
             continue
         try:
-            owed = charge(run, scheme)
+            owed = charge(job, place, scheme)
         except NotChargeable as reason:
             free = False
             if before:
@@ -198,11 +198,11 @@ def _differences(
     of: tuple[WholeJob, int], owed: Charge, charged: Sequence[Entry], scheme: Scheme, span: tuple[str, str]
 ) -> Iterator[Due]:
     (job, place), (first, month) = of, span
-    run = job.pieces[place - 1]
+    run = job.pieces[place]
     person, account = (charged[0].person, charged[0].account) if charged else (None, run.account)
     if person is not None and account == person:
         account = run.user  # an account of the user's own name; close writes the id again
-    key = (run.cluster, run.job_id_raw, job.first_submit, run.submit_time, place)
+    key = (run.cluster, run.job_id_raw, job.first_submit, run.submit_time, place + 1)
     for share in _missing(owed, charged, scheme):
         if first <= share.month <= month and (share.amount or share.seconds):
             kind = "correction" if any(entry.period == share.month for entry in charged) else "charge"

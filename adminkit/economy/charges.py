@@ -11,7 +11,7 @@ from adminkit.economy.formula import NotChargeable, Number, Values
 from adminkit.economy.schemes import OTHERS, Scheme
 from adminkit.gres import UNREADABLE, parse_words
 from adminkit.quote import quote
-from adminkit.stats.charged_jobs import Piece
+from adminkit.stats.charged_jobs import Piece, WholeJob
 
 _HOUR: Final = 3600
 _GIB: Final = 1 << 30
@@ -43,8 +43,9 @@ class Charge:
 NOTHING: Final = Charge(0, ())
 
 
-def charge(run: Piece, scheme: Scheme) -> Charge:
-    """What a run that is over owes by `scheme`. NotChargeable where a number that is needed is unknown."""
+def charge(job: WholeJob, place: int, scheme: Scheme) -> Charge:
+    """What the run at that place, which is over, owes by `scheme`. NotChargeable where a number is unknown."""
+    run = job.run(place, scheme.free_states)
     if not run.acting:
         raise NotChargeable("its rows are from a file that nobody vouched for")
     if run.user is None:

@@ -106,7 +106,7 @@ def _amounts(job: WholeJob, schemes: Sequence[Scheme], found: Compared) -> Itera
     """For each scheme what each run owes; ends at the first scheme that cannot charge all of them."""
     for scheme in schemes:
         try:
-            yield [charge(run, scheme).amount for run in job.pieces]
+            yield [charge(job, place, scheme).amount for place in range(len(job.pieces))]
         except NotChargeable as reason:
             found.refused[scheme.name, str(reason)] += 1
             return

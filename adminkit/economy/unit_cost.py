@@ -24,10 +24,10 @@ def unit_costs(
     owed: dict[int, int] = {}
     units: dict[int, int] = {}
     for job in whole_jobs(db, sorted({cluster for cluster, _, _ in did}), since):
-        for run in job.pieces:
+        for place, run in enumerate(job.pieces):
             gpus, done = did.get((run.cluster, run.job_id_raw, run.submit_time), (0, 0))
             try:
-                amount = charge(run, scheme).amount if done else 0
+                amount = charge(job, place, scheme).amount if done else 0
             except NotChargeable:
                 continue
             owed[gpus] = owed.get(gpus, 0) + amount

@@ -7,7 +7,7 @@ job are jobs of their own.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, NamedTuple
@@ -35,10 +35,7 @@ _MANY: Final = "SELECT count(*) FROM run WHERE end_time >= :since"
 
 
 class Piece(NamedTuple):
-    """One run of a job. Where it has no end, `end_time` is its start and what it ran; where no start, likewise.
-
-    `req_limit` of a part of a resized run is what that part ran, unless it is the largest: the run asked once.
-    """
+    """One run of a job. Where it has no end, `end_time` is its start and what it ran; where no start, likewise."""
 
     cluster: str
     job_id_raw: int
@@ -86,6 +83,23 @@ class WholeJob:
     def first_submit(self) -> int:
         return self.pieces[0].submit_time
 
+    def run(self, place: int, free_states: Collection[str]) -> Piece:
+        """The run at that place. Parts of a resized run asked for the limit once: the largest that is not free has
+        it, and of the others `req_limit` is what they ran.
+        """
+        one, first, last = self.pieces[place], place, place
+        if one.req_limit is None:
+            return one
+        while first and self.pieces[first - 1].state == RESIZED:
+            first -= 1
+        while last + 1 < len(self.pieces) and self.pieces[last].state == RESIZED:
+            last += 1
+        for at in range(first, last + 1):
+            other = self.pieces[at]
+            if at != place and other.state not in free_states and _covers(other, one, at < place):
+                return one._replace(req_limit=min(one.req_limit, one.elapsed or 0))
+        return one
+
 
 def whole_jobs(db: sqlite3.Connection, clusters: Sequence[str], since: int) -> Iterator[WholeJob]:
     """The jobs with a run that is open or ended at or after `since`, in the order of cluster, number and submission."""
@@ -95,7 +109,7 @@ def whole_jobs(db: sqlite3.Connection, clusters: Sequence[str], since: int) -> I
     for _, runs in groupby(map(Piece._make, rows), key=lambda piece: piece[:2]):
         for job in _chains(runs):
             if any(not piece.is_over or piece.end_time is None or piece.end_time >= since for piece in job):
-                yield WholeJob(_asked_once(job))
+                yield WholeJob(job)
 
 
 def how_many(db: sqlite3.Connection, since: int) -> int:
@@ -115,32 +129,19 @@ def _chains(runs: Iterator[Piece]) -> Iterator[list[Piece]]:
         yield chain
 
 
-def _asked_once(job: list[Piece]) -> list[Piece]:
-    """The same runs. Of parts of a resized run only those keep the limit that are in nothing smaller than another."""
-    found, part = list[Piece](), list[Piece]()
-    for run in job:
-        part.append(run)
-        if run.state != RESIZED or run is job[-1]:
-            found += [
-                one._replace(req_limit=one.elapsed)
-                if any(_covers(other, one, place < at) for place, other in enumerate(part) if place != at)
-                else one
-                for at, one in enumerate(part)
-            ]
-            part = []
-    return found
-
-
 def _covers(other: Piece, one: Piece, is_before: bool) -> bool:
-    """Whether what `one` asked for is in what another part of its run asked for; of equal ones in the first."""
-    if not other.is_over or (other.qos, other.queue, other.gpu_parts) != (one.qos, one.queue, one.gpu_parts):
-        return False
-    if one.gpus and other.gpu_type != one.gpu_type:
+    """Whether another part of its run asked for as much as `one`, and is charged; of equal ones the first."""
+    if not (other.is_over and other.acting and other.elapsed) or _names(other) != _names(one):
         return False
     sizes = [*zip(_sizes(other), _sizes(one), strict=True)]
     if not all(of == own if of is None or own is None else of >= own for of, own in sizes):
         return False
     return is_before or any(of != own for of, own in sizes)
+
+
+def _names(run: Piece) -> tuple[str | bool | None, ...]:
+    """What a run is weighed by. Trap: a weight may make a GPU cheaper than none."""
+    return run.qos, run.queue, run.gpu_type, run.gpu_parts, bool(run.gpus)
 
 
 def _sizes(run: Piece) -> tuple[float | None, ...]:

@@ -239,7 +239,7 @@ def test_the_shares_of_a_charge_add_up_to_it(tmp_path: Path, seed: int, rounding
     jobs = [*whole_jobs(fresh(shuffled(seed)), (), 0)]
     assert len(jobs) == 40 and any(len(one.pieces) > 1 for one in jobs)
     for one in jobs:
-        owed = [charge(run, scheme) for run in one.pieces]
+        owed = [charge(one, place, scheme) for place in range(len(one.pieces))]
         shares = [share for of in owed for share in of.shares]
         assert sum(share.amount for share in shares) == sum(of.amount for of in owed) == whole(one, scheme)
         assert sum(share.seconds for share in shares) == sum(piece.elapsed or 0 for piece in one.pieces)

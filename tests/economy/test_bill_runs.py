@@ -85,12 +85,14 @@ def test_a_run_that_cannot_be_charged_frees_no_other(tmp_path: Path) -> None:
     assert closed(trace, file, "2026-02") == [("2026-02", "late", "2026-01", 1, "3000")]
 
 
-#: (parts of a resized run: nodes, seconds; amounts by nodes × requested, why); the limit is 4 hours
+#: (parts of a resized run: nodes, seconds; amounts by nodes × requested, why); the limit is 4 hours, 7 s are free
 RESIZED = [
     ([(4, 100), (2, 200)], [4 * 14400, 2 * 200], "one that shrinks asked for its limit once"),
     ([(1, 100), (4, 200)], [100, 4 * 14400], "one that grows, for its largest size"),
     ([(2, 100), (4, 200), (1, 300)], [200, 4 * 14400, 300], "the largest in the middle"),
     ([(2, 100), (2, 200)], [2 * 14400, 2 * 200], "of two alike the first"),
+    ([(2, 100), (4, 7)], [2 * 14400], "one that is free asked for nothing"),
+    ([(4, 0), (2, 200)], [2 * 14400], "nor did one that never ran"),
 ]  # fmt: skip
 
 
@@ -100,10 +102,10 @@ def test_a_resized_run_asked_for_its_limit_once(
 ) -> None:
     begin, jobs = at("2026-01-05T00:00"), []
     for nodes, seconds in parts:
-        state = "RESIZING" if len(jobs) + 1 < len(parts) else "COMPLETED"
+        state = "RESIZING" if len(jobs) + 1 < len(parts) else "NODE_FAIL" if seconds == 7 else "COMPLETED"
         times = {"submit_time": begin, "start_time": begin, "end_time": begin + seconds}
         jobs.append(job(1, elapsed=seconds, nodes=nodes, state=state, **times))
-        begin += seconds
+        begin += max(seconds, 1)
     found = [int(line[4]) for line in closed(fresh(jobs), schemes(tmp_path, "nodes * requested"), "2026-01")]
     assert found == amounts, why
 
