@@ -28,6 +28,12 @@ WHY = """
 ## Why nobody else's word is believed
 A user can type any of these words into a name, a comment or a command line. They are read in these fields alone:
 """
+BELIEVED = """
+## What a word is believed for
+A word was right for the job of the moment at which it was noted. Who reads it says what may have changed since, and
+what is asked again before anything is done on it:
+
+"""
 TAIL = """
 The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says of open jobs
 (`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), the checkpoint
@@ -49,7 +55,7 @@ def _words() -> str:
             f"`{word.prefix}:`",
             word.meaning + (f"; {word.claim}" if word.claim else ""),
             word.writer + (" (to come)" if word.reserved else ""),
-            ", ".join(word.readers) or "–",
+            ", ".join(dict.fromkeys(reader.name for reader in word.readers)) or "–",
             word.place,
             f"{word.longest}",
         )
@@ -71,6 +77,15 @@ def _keys(word: Word) -> str:
     return f"\n### {word.prefix}\n" + _table(("key", "value", "needed", "says"), rows)
 
 
+def _readers() -> str:
+    rows = (
+        (f"`{word.prefix}:`", reader.name, reader.does, reader.since, reader.so, f"`{reader.test}`")
+        for word in WORDS
+        for reader in word.readers
+    )
+    return _table(("word", "read by", "who", "what may have changed since", "so", "test"), rows)
+
+
 def _fields() -> str:
     rows = (
         (
@@ -86,4 +101,15 @@ def _fields() -> str:
 
 def markdown(note: str) -> str:
     keys = "".join(map(_keys, WORDS))
-    return HEAD.format(note=note, most=COMMENT_MAX) + "\n" + _words() + keys + WHY + "\n" + _fields() + TAIL
+    return (
+        HEAD.format(note=note, most=COMMENT_MAX)
+        + "\n"
+        + _words()
+        + keys
+        + WHY
+        + "\n"
+        + _fields()
+        + BELIEVED
+        + _readers()
+        + TAIL
+    )

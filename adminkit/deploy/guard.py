@@ -8,16 +8,19 @@ does. A file that it cannot read or write ends the lease, and never keeps it fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text, table_path
+from adminkit.deploy.guard_plan import ENDING, STARTED, Act, Plan, Records, Ruled, ours, plan, unread
 from adminkit.deploy.guard_state import State, read_state, write_state
-from adminkit.deploy.planning import Reason, lease, parameter, reasons, reserved_at, turns_on, unclear
+from adminkit.deploy.in_force import rules_of
+from adminkit.deploy.planning import Reason, lease, parameter, reasons, turns_on
 from adminkit.deploy.trial import Trial, read_trial, settle
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
@@ -33,21 +36,7 @@ PERIOD: Final = 30
 #: In the log of acts.
 WHAT: Final = "soft-limits guard"
 DAY_OFF: Final = "trial: a day off"
-_STARTED: Final = ("RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING")
-_ENDING: Final = ("COMPLETING", "STAGE_OUT")
 _COMMENT: Final = "Written by `adminkit soft-limits guard`, a few times a minute."
-
-
-@dataclass(frozen=True, slots=True)
-class Act:
-    """Something the guard does to one job. Limits in seconds."""
-
-    did: str  # cleared, raised
-    job: int
-    name: str  # what scontrol changes it by
-    why: str
-    was: int | None
-    becomes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +52,7 @@ class Round:
     left: Sequence[Act] = ()
     notes: Sequence[str] = ()
     trial: Trial | None = None  # that goes on or is to begin
+    odd: bool = False  # jobs were left alone, of which nobody knows what they have; `notes` names them
 
     @property
     def is_off(self) -> bool:
@@ -72,106 +62,7 @@ class Round:
     @property
     def ok(self) -> bool:
         waits = self.is_off and not self.reasons
-        return not self.left and (not self.enabled or waits or self.valid_until is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be done, and the jobs whose start needs no second look afterwards."""
-
-    acts: Sequence[Act] = ()
-    started: Mapping[int, int] = field(default_factory=dict)  # as in State
-
-
-class Records:
-    """The records of jobs, read by the script's own module."""
-
-    def __init__(self) -> None:
-        self._lua = Lua()
-        self._read = self._lua.module("record")[b"read"]
-
-    def limits(self, comment: str) -> tuple[int | None, int | None]:
-        """(the limit that was asked for, the soft limit) of a record that names both; (None, None) without.
-
-        A user's own --time-min that was kept is a soft limit like the policy's.
-        """
-        there = self._lua.call(self._read, comment)
-        record = self._lua.out(there) if there is not None else None
-        planned = str(record.get("soft", record.get("keep", ""))) if isinstance(record, dict) else ""
-        if not isinstance(record, dict) or not planned.isdigit():
-            return None, None
-        asked = str(record["lim"])
-        return (int(asked) if asked.isdigit() else None), int(planned)
-
-
-def ours(jobs: Iterable[PlannedJob], records: Records) -> list[tuple[PlannedJob, int | None]]:
-    """The open jobs that have a TimeMin and our word that backfill plans with it, with the limit that was asked for."""
-    found = []
-    for job in jobs:
-        if job.time_min is None or not any(key in job.comment for key in (",soft=", ",keep=")):
-            continue
-        asked, soft = records.limits(job.comment)
-        if soft is not None:
-            found.append((job, asked))
-    return found
-
-
-def plan(
-    jobs: Sequence[tuple[PlannedJob, int | None]],
-    started: Mapping[int, int] | None,
-    given: Mapping[str, Any] | None,
-    site: Planning,
-    now: int,
-    margin: int,
-    without: str = "no lease",
-) -> Plan:
-    """What a round does to `jobs`. `given` is the lease, None for none: then no pending job keeps a soft limit, and
-    `without` is the reason.
-
-    A job that has a TimeMin of ours had, while pending, the limit that its record says: the script gives none to a job
-    whose limit a rule changed, and takes it away in every update of a limit. So a lower limit is Slurm's doing where
-    the job is seen for the first time since its start, and an operator's or the owner's later. `started` are those that
-    were seen, as in State; None: nothing was kept, and of what started more than `margin` seconds ago only a limit that
-    is exactly TimeMin is Slurm's for sure.
-    """
-    acts: list[Act] = []
-    seen: dict[int, int] = {}
-    for job, asked in jobs:
-        if job.state in _ENDING:
-            continue
-        if job.state not in _STARTED:
-            is_low = asked is not None and job.time_limit is not None and job.time_limit < asked
-            why = without if given is None else unclear(job, given, now)
-            if why or is_low:
-                becomes = asked if is_low else None  # Slurm may leave what waits of an array with the limit of a task
-                acts.append(Act("cleared", job.job_id_raw, job.job_id, why or "lowered", job.time_min, becomes))
-        elif (
-            asked is None
-            or job.time_limit is None
-            or job.time_limit >= asked
-            or _is_later(job, asked, started, site, now, margin)
-        ):
-            seen[job.job_id_raw] = job.restarts
-        else:
-            acts.append(Act("raised", job.job_id_raw, job.job_id, "lowered at its start", job.time_limit, asked))
-    return Plan(acts, seen)
-
-
-def _is_later(
-    job: PlannedJob, asked: int, started: Mapping[int, int] | None, site: Planning, now: int, margin: int
-) -> bool:
-    """Whether a limit below `asked` may have been lowered after the start, by a person."""
-    if job.time_limit is None or job.time_limit < (job.time_min or 0):
-        return True  # Slurm never goes below TimeMin
-    if started is not None and started.get(job.job_id_raw) == job.restarts:
-        return True
-    start = now if job.start_time is None else job.start_time
-    if now - start <= margin:
-        return False
-    ahead = [at for queue in site.queues if queue.name in job.queues and (at := reserved_at(queue, site)) is not None]
-    if min(ahead, default=start + asked) < start + asked:
-        return True
-    return started is None and job.time_limit != job.time_min
+        return not self.left and not self.odd and (not self.enabled or waits or self.valid_until is not None)
 
 
 def once(folder: Path, now: int, period: int, log: Path, group: int | None = None, alone: bool = True) -> Round:
@@ -180,7 +71,7 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     `alone`: slurmctld has no other host, on which another guard may have been at work while this one was not.
     """
     found = _look(folder, now, period, alone, _unrecorded(log))
-    notes: list[str] = []
+    notes = [*found.unread]
     was_there, is_written = (folder / LEASE).exists(), False
     with _noted(notes), changing(folder, group):
         _write_lease(folder, found.given, group)
@@ -188,7 +79,9 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
         settle(folder, found.there, now, log, group)
     acts = found.plan.acts
     notes += _do(acts)
-    left = _held(acts) if acts else []
+    left: Sequence[Act] = acts  # as long as nobody has seen that they hold
+    with _noted(notes):
+        left = _held(acts) if acts else []
     with _noted(notes):
         if is_written and was_there != (found.given is not None):
             _record(log, {"did": "lease given" if found.given else "lease withdrawn", "why": found.why})
@@ -199,7 +92,9 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with _noted(notes), changing(folder, group):
         write_state(folder, State(now, {**found.plan.started, **seen}))
     until = int(found.given["valid_until"]) if found.given is not None and is_written else None
-    return Round(now, found.enabled, found.against, until, len(found.jobs), acts, left, notes, found.trial)
+    return Round(
+        now, found.enabled, found.against, until, len(found.jobs), acts, left, notes, found.trial, bool(found.unread)
+    )
 
 
 @contextmanager
@@ -226,8 +121,19 @@ def look(folder: Path, now: int, period: int = PERIOD, alone: bool = True) -> Ro
     there = read_lease(folder)
     until = int(there["valid_until"]) if there and int(there["valid_until"]) > now else None
     late = found.enabled and not found.against and (until is not None if found.is_off else until is None)
-    notes = ["the guard's timer did not run lately"] if late else []
-    return Round(now, found.enabled, found.against, until, len(found.jobs), found.plan.acts, (), notes, found.trial)
+    notes = [*found.unread, *(["the guard's timer did not run lately"] if late else [])]
+    return Round(
+        now,
+        found.enabled,
+        found.against,
+        until,
+        len(found.jobs),
+        found.plan.acts,
+        (),
+        notes,
+        found.trial,
+        bool(found.unread),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +146,7 @@ class _Found:
     there: Trial | None  # under way or ended
     trial: Trial | None  # under way
     is_off: bool
+    unread: Sequence[str]  # jobs that may have a soft limit of ours, and nobody knows
 
     @property
     def why(self) -> str:
@@ -267,8 +174,15 @@ def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason
     if state is not None and not alone and now - state.at > margin:
         state = None
     started = None if state is None else state.started
-    done = plan(mine, started, given, site, now, margin, DAY_OFF if is_off else "no lease")
-    return _Found(is_on, against, given, [job for job, _ in mine], done, there, trial, is_off)
+    without = DAY_OFF if is_off else "no lease"
+    done = plan(mine, started, given, site, now, margin, without, _asked_once(folder, now))
+    return _Found(is_on, against, given, [job for job, _ in mine], done, there, trial, is_off, unread(jobs))
+
+
+def _asked_once(folder: Path, now: int) -> Ruled:
+    """The rules in force, which are loaded where there is a job to ask them about."""
+    rules = cache(lambda: rules_of(folder, now))
+    return lambda job, limit: rules().of_limit(job, limit)
 
 
 def _trial(folder: Path) -> tuple[Trial | None, list[Reason]]:
@@ -338,7 +252,7 @@ def _held(acts: Sequence[Act]) -> list[Act]:
         job = there.get(act.job)
         if job is None:
             continue  # it has no TimeMin any more, or is gone
-        if (act.did == "cleared" and job.state not in (*_STARTED, *_ENDING)) or (
+        if (act.did == "cleared" and job.state not in (*STARTED, *ENDING)) or (
             act.did == "raised" and job.time_limit is not None and job.time_limit < (act.becomes or 0)
         ):
             left.append(act)

@@ -19,6 +19,7 @@ from adminkit.lua.runtime import Decider
 from adminkit.quote import quote
 from adminkit.slurm.associations import parse_tres
 from adminkit.slurm.elastic_jobs import OpenJob
+from adminkit.slurm.planning import PlannedJob
 
 #: Slurm's unlimited, in minutes.
 _INFINITE: Final = 4_294_967_295
@@ -39,8 +40,17 @@ def in_force(folder: Path) -> Decider:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """`why` not, "" where it may be. `refused`: a rule says so, and not that it cannot tell; `asked`: it was asked."""
+
+    why: str = ""
+    refused: bool = False
+    asked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
-    """`decider` None: the rules cannot be asked, as `why` says; then they refuse everything."""
+    """`decider` None: the rules cannot be asked, as `why` says; then they allow nothing."""
 
     decider: Decider | None
     now: int
@@ -50,21 +60,24 @@ class Rules:
         """Why the job may not go on with so many GPUs of its one node; "" where it may."""
         if job.gpus is None or job.uid is None:
             return "it is not known what it asks for"
-        wanted = {"tres_per_node": _gres(job.tres, gpus)}
-        return self._asked(wanted, _record(job), _known(job))
+        return self._asked({"tres_per_node": _gres(job.tres, gpus)}, _record(job), job.whole).why
 
-    def _asked(self, changes: Mapping[str, Any], record: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    def of_limit(self, job: PlannedJob, limit: int) -> Answer:
+        """Whether the job may have this limit, in seconds."""
+        if job.uid is None:
+            return Answer("its user is not known")
+        return self._asked({"time_limit": -(-limit // 60)}, _planned(job), job.whole)
+
+    def _asked(self, changes: Mapping[str, Any], record: Mapping[str, Any], whole: str) -> Answer:
         if self.decider is None:
-            return self.why
+            return Answer(self.why, asked=False)
         try:
-            made = self.decider.update(changes, record, known, self.now)
+            made = self.decider.update(changes, record, _known(whole), self.now)
         except AdminkitError as error:
-            return f"couldn't ask the rules: {error.message}"
-        if made.untold:
-            return f"the rules cannot tell what it takes: {quote(', '.join(made.untold), 100)}"
-        if made.verdict == "reject":
-            return f"the rules refuse it: {quote('; '.join(made.messages[:1]), 200)}"
-        return ""
+            return Answer(f"couldn't ask the rules: {error.message}")
+        if made.verdict != "accept":
+            return Answer(f"the rules refuse it: {quote('; '.join(made.messages[:1]), 200)}", refused=True)
+        return Answer(f"the rules cannot tell: {quote(', '.join(made.untold), 100)}") if made.untold else Answer()
 
 
 def rules_of(folder: Path, now: int) -> Rules:
@@ -105,7 +118,28 @@ def _record(job: OpenJob) -> dict[str, Any]:
     }
 
 
-def _known(job: OpenJob) -> dict[str, Any]:
-    """What follows from its range: the script notes one only for batch jobs that can go on from a checkpoint."""
+def _planned(job: PlannedJob) -> dict[str, Any]:
+    """The same of a job that the guard of soft limits sees."""
+    counted = parse_tres(job.whole)
+    return {
+        "user_id": job.uid,
+        "partition": ",".join(job.queues),
+        "account": job.account or None,
+        "qos": job.qos or None,
+        "time_limit": _INFINITE if job.time_limit is None else job.time_limit // 60,
+        "min_nodes": job.nodes,
+        "max_nodes": job.nodes,
+        "min_cpus": counted.get("cpu"),
+        "min_mem_per_node": -(-counted.get("mem", 0) // job.nodes // _MIB) or None,
+        "tres_fmt_req_str": job.whole,
+        "admin_comment": job.comment,
+        "job_state": _PENDING if job.state == "PENDING" else _RUNNING,
+    }
+
+
+def _known(whole: str) -> dict[str, Any]:
+    """What follows from its record: the script notes a range, and a soft limit, only for batch jobs whose limit the
+    rules took. A range is of a job that can go on from a checkpoint.
+    """
     known = {"restartable": True, "batch": True, "scripted": True}
-    return known if "mem" in parse_tres(job.whole) else {**known, "mem_unknown": True}
+    return known if "mem" in parse_tres(whole) else {**known, "mem_unknown": True}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
+from adminkit.quote import quote
 from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.process import NoSuchProgram, ask
 from adminkit.slurm.show_config import show_config
@@ -165,6 +166,14 @@ def parse_limit(text: str) -> int | None:
     if not text[:1].isdigit():
         return None
     return int(text) * 60 if text.isdigit() else parse_duration(text)
+
+
+def read_limit(text: str) -> tuple[int | None, str]:
+    """A limit of one job among many, as parse_limit; and why it cannot be read, "" where it can."""
+    try:
+        return parse_limit(text), ""
+    except (AdminkitError, ValueError):
+        return None, f"its limit is {quote(text, 20)}"
 
 
 def _epoch(text: str) -> int | None:

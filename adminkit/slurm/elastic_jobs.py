@@ -14,7 +14,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
-from adminkit.slurm.cluster import parse_limit
+from adminkit.slurm.cluster import read_limit
 from adminkit.slurm.hostlist import hosts
 from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import Refused, ask
@@ -110,7 +110,7 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
         submitted, nodes = marks.epoch(submit), number(many.partition("-")[0])
         if submitted is None:  # no line of slurmctld's
             continue
-        seconds, odd = _limit(limit)
+        seconds, odd = read_limit(limit)
         yield OpenJob(
             job_id=int(job),
             state=state,
@@ -130,21 +130,13 @@ def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
             job_name=name.removesuffix(marks.delimiter).strip(),
             restarts=number(restarts) or 0,
             uid=number(uid),
-            time_min=_limit(time_min)[0] or None,
-            odd=odd or _limit(time_min)[1] or ("" if nodes else f"its nodes are {quote(many, 20)}"),
+            time_min=read_limit(time_min)[0] or None,
+            odd=odd or read_limit(time_min)[1] or ("" if nodes else f"its nodes are {quote(many, 20)}"),
             whole=given(whole) or "",
             cpus_per_gpu=given(of_cpus) or "",
             mem_per_gpu=given(of_mem) or "",
             alone=given(task) is None and not number(het) and given(of_job) is None,
         )
-
-
-def _limit(text: str) -> tuple[int | None, str]:
-    """A limit in seconds, and why it cannot be read."""
-    try:
-        return parse_limit(text), ""
-    except AdminkitError as error:
-        return None, error.message
 
 
 def set_comment(job_id: int, comment: str) -> None:

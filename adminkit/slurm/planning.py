@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import assoc_limits, show_config
-from adminkit.slurm.cluster import parse_limit
+from adminkit.slurm.cluster import parse_limit, read_limit
 from adminkit.slurm.keyvalue import given, names, number, records, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
@@ -25,7 +25,8 @@ _AGAIN: Final = {"HOURLY": 3600, "DAILY": 86_400, "WEEKDAY": 86_400, "WEEKEND": 
 #: squeue's words for what a PlannedJob has.
 _FIELDS: Final = (
     "JobID", "ArrayJobID", "ArrayTaskID", "State", "Partition", "TimeLimit", "MinTime", "RestartCnt", "Deadline",
-    "StartTime", "UserID", "Account", "QOS", "NumNodes", "Reason", "SubmitTime", "admin_comment",
+    "StartTime", "UserID", "Account", "QOS", "NumNodes", "Reason", "SubmitTime", "tres-alloc",
+    "admin_comment",
 )  # fmt: skip
 #: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
 _TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
@@ -106,6 +107,8 @@ class PlannedJob:
     comment: str
     nodes: int = 1  # that it has, or asks for at least
     reason: str = ""  # why it waits: Priority, Resources …
+    whole: str = ""  # all that it has, or asks for while it waits: cpu=4,mem=8G,node=1,gres/gpu=2
+    odd: str = ""  # why what squeue says of it cannot be read; nothing is done to it then
 
 
 def planning(now: int) -> Planning:
@@ -221,23 +224,26 @@ def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
             continue
         if marks.epoch(cells[15]) is None:
             continue
+        (limit, odd), (least, also_odd) = read_limit(cells[5]), read_limit(cells[6])
         jobs.append(
             PlannedJob(
                 job_id_raw=int(cells[0]),
                 job_id=_name(*cells[:3]),
                 state=cells[3],
                 queues=tuple(filter(None, cells[4].split(","))),
-                time_limit=parse_limit(cells[5]),
-                time_min=parse_limit(cells[6]) or None,
+                time_limit=limit,
+                time_min=least or None,
                 restarts=number(cells[7]) or 0,
                 has_deadline=marks.epoch(cells[8]) is not None,
                 start_time=marks.epoch(cells[9]),
                 uid=number(cells[10]),
                 account=cells[11],
                 qos=cells[12],
-                comment=cells[16],
+                comment=cells[17],
                 nodes=number(cells[13]) or 1,
                 reason=cells[14],
+                whole=given(cells[16]) or "",
+                odd=odd or also_odd,
             )
         )
     return jobs

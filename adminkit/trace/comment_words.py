@@ -39,6 +39,21 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Who reads a word, and why it may be believed then: it was right for the job of the moment at which it was noted.
+
+    `files` are those that have it parsed; `test` shows `so`.
+    """
+
+    name: str
+    does: str  # with it
+    since: str  # what may have changed since it was noted
+    so: str  # what is asked again before anything is done on it, or why nothing has to be
+    files: tuple[str, ...]
+    test: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
     """`prefix:` and the keys in this order, joined by commas, up to a blank or the comment's end."""
 
@@ -48,7 +63,7 @@ class Word:
     fields: tuple[Field, ...]
     place: str  # where in the field a parser looks for it
     writer: str  # the only one who writes it
-    readers: tuple[str, ...]
+    readers: tuple[Reader, ...]
     longest: int  # bytes
     claim: str = ""  # what in it is the user's word all the same, and what follows from that
     reserved: bool = False  # to every parser somebody's word, and nobody writes it yet
@@ -71,8 +86,8 @@ FIELDS: Final = (ADMIN_COMMENT, COMMENT, EXTRA)
 
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
-_INGEST: Final = "sync and import"
 _ELASTIC: Final = "`adminkit elastic`"
+_NO_ACT: Final = "it is a fact of the past in the trace, shown and counted; nothing is done to a job on it"
 _FIRST_WHOLE: Final = "the first word that is whole"
 _NUMBER: Final = "[0-9]+"
 _TEXT: Final = "[A-Za-z0-9_.+-]+"
@@ -129,7 +144,64 @@ RECORD: Final = Word(
     fields=FIELDS,
     place="the first word",
     writer=_SCRIPT,
-    readers=(_SCRIPT, _INGEST, "incentives", _ELASTIC),
+    readers=(
+        Reader(
+            name=f"{_SCRIPT}, at a submission",
+            does="takes a record that came with the job for an earlier decision on it",
+            since="the job may be another: a record is copied with the options of a job",
+            so="its rules have to exist, its limit to be one that they can change, and what fires now to be in it",
+            files=("job_submit/adminkit/decide.lua",),
+            test="job_submit/test_record.py::test_a_typed_record_counts_only_where_the_policy_could_have_made_it",
+        ),
+        Reader(
+            name=f"{_SCRIPT}, at an update",
+            does="counts whole nodes where the record has `own=node`",
+            since="the job may take no whole nodes any more",
+            so="it counts as one that does all the same, which is the most that it may take",
+            files=("job_submit/adminkit/request.lua",),
+            test="job_submit/test_update_sizes.py::test_a_job_of_which_nobody_knows_whether_it_takes_whole_nodes",
+        ),
+        Reader(
+            name="sync and import",
+            does="keep the limit that was asked for, and who chose it",
+            since="the limit, by an update",
+            so=_NO_ACT,
+            files=("adminkit/trace/runs.py", "adminkit/trace/as_of.py"),
+            test="ingest/test_sync_records.py::test_what_the_policy_recorded_in_an_open_job_outlives_its_end",
+        ),
+        Reader(
+            name="the view run, `policy replay`",
+            does="show the soft limit and the user's own `--time-min`",
+            since="the limit, the queue and the size of the job",
+            so=_NO_ACT,
+            files=("adminkit/trace/run_view.py", "adminkit/stats/replay.py"),
+            test="trace/test_record.py::test_a_record_says_what_backfill_plans_with",
+        ),
+        Reader(
+            name="incentives",
+            does="compare the class that points were given for with the run's",
+            since="the size of the job, so that it is of another class",
+            so="the class is that of what the run had by its accounting; a run that was paid for another earns nothing",
+            files=("adminkit/stats/incentives.py",),
+            test="stats/test_incentives.py::test_points_for_a_class_are_compared_with_what_the_run_was_allocated",
+        ),
+        Reader(
+            name=_ELASTIC,
+            does="gives the job another number of GPUs within `el`",
+            since="the queue, account, QOS and size of the job, and the rules",
+            so="the rules in force are asked about the job as it is: before the order, before the change and after it",
+            files=("adminkit/elastic/words.py",),
+            test="deploy/test_in_force.py::test_the_rules_are_asked_of_the_job_as_it_is",
+        ),
+        Reader(
+            name="`adminkit soft-limits`",
+            does="gives the job back the limit `lim`, where Slurm lowered it to plan by `soft` or `keep`",
+            since="the limit, queue, account, QOS and size of the job, and the rules",
+            so="TimeMin has to be the record's own, and the rules in force to take that limit of the job as it is",
+            files=("adminkit/deploy/guard_plan.py",),
+            test="deploy/test_guard.py::test_a_limit_is_given_back_where_the_rules_of_now_take_it",
+        ),
+    ),
     longest=COMMENT_MAX,
 )
 NOTE: Final = Word(
@@ -149,7 +221,32 @@ NOTE: Final = Word(
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
     writer=_PLUGIN,
-    readers=(_PLUGIN, _INGEST),
+    readers=(
+        Reader(
+            name=_PLUGIN,
+            does="counts how often it put the job back",
+            since="the job may have been put back by others, or its note may not have been taken",
+            so="`rq` only grows; where a note is not kept, slurmctld's own count of restarts ends the chain",
+            files=("spank/ckpt/batch_end.c",),
+            test="cluster/test_ckpt.py::test_a_job_is_put_back_as_often_as_it_may_be",
+        ),
+        Reader(
+            name=_ELASTIC,
+            does="releases a job that the plugin put back held for an order",
+            since="the run and the order; somebody may have put the job back held",
+            so="the note has to say that the plugin put the job back, and to be younger than the order",
+            files=("adminkit/elastic/words.py",),
+            test="elastic/test_resize.py::test_a_job_that_its_order_did_not_put_back_stays_held",
+        ),
+        Reader(
+            name="sync and import",
+            does="keep what became of the run",
+            since="the run: a note stays in the job for the next one",
+            so="a note is of the run during which `at` is; " + _NO_ACT,
+            files=("adminkit/native/common/comment_words.c",),
+            test="native/test_comment_words.py::test_a_comment_says",
+        ),
+    ),
     longest=69,
 )
 PROGRESS: Final = Word(
@@ -159,7 +256,24 @@ PROGRESS: Final = Word(
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
     writer=_PLUGIN,
-    readers=(_PLUGIN, "the view run"),
+    readers=(
+        Reader(
+            name=_PLUGIN,
+            does="puts a run's number in the place of an earlier one's",
+            since="the run: the number of the one before may be larger",
+            so="it believes none: it writes the number of its own run",
+            files=("spank/ckpt/batch_end.c",),
+            test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
+        ),
+        Reader(
+            name="the view run",
+            does="shows it as a claim",
+            since="the program may have gone back to an earlier checkpoint",
+            so=_NO_ACT,
+            files=("adminkit/trace/run_view.py",),
+            test="test_progress.py::test_nothing_that_acts_on_people_reads_the_claim",
+        ),
+    ),
     longest=27,
     claim="the number comes from a file of the user's: it is shown as a claim; no points, price or rule depend on it",
 )
@@ -173,7 +287,24 @@ ORDER: Final = Word(
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
     writer=_ELASTIC,
-    readers=(_PLUGIN, _ELASTIC),
+    readers=(
+        Reader(
+            name=_PLUGIN,
+            does="signals the program, and puts the job back held",
+            since="the GPUs, restarts and age of the job",
+            so="the job has to have opted in to the number, to have another, and to be one that will be put back",
+            files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
+            test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
+        ),
+        Reader(
+            name=_ELASTIC,
+            does="gives the held job its GPUs, and releases it",
+            since="everything that its owner may change while it waits; who holds it",
+            so="the rules in force are asked again, and who put it back held is read in the note of the plugin",
+            files=("adminkit/elastic/words.py",),
+            test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
+        ),
+    ),
     longest=32,
 )
 STAGING: Final = Word(

@@ -12,13 +12,17 @@ import pytest
 from adminkit import actions
 from adminkit.deploy import guard
 from adminkit.deploy.files import changing, table_path
-from adminkit.deploy.guard import LEASE, Act, Plan, Records, look, once, ours, plan, read_lease
+from adminkit.deploy.guard import LEASE, look, once, read_lease
+from adminkit.deploy.guard_plan import Act, Plan, Records, ours, plan
 from adminkit.deploy.guard_state import STATE, State, read_state, write_state
 from adminkit.deploy.planning import is_fit, lease, parameter, reasons, turns_on, typed, unclear, warnings
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.slurm import planning
 from adminkit.slurm.planning import PARAMETER, Bounds, PlannedJob, Planning, PlanQueue, Reservation
+from adminkit.slurm.process import SlurmTimeout
+from tests.job_submit.policies import policy, rule
+from tests.job_submit.test_soft_limits import SETTINGS
 
 NOW = 1_800_000_000
 H = 3600
@@ -200,6 +204,8 @@ def test_without_a_lease_nobody_waits_with_one() -> None:
     [
         (RECORD, 1800, True),
         (RECORD, None, False),
+        (RECORD, 900, False),  # its owner's own: the word is not about it
+        ("ak1:lim=36000,src=e,soft=1790", 1800, True),  # Slurm keeps minutes
         ("ak1:lim=36000,src=e", 1800, False),
         ("mine ak1:lim=36000,src=e,soft=1800", 1800, False),
         ("ak1:lim=36000,src=e,soft=30m", 1800, False),
@@ -219,20 +225,43 @@ class FakeSlurm:
 
     def __init__(self) -> None:
         self.site, self.jobs, self.deaf = SITE, [JOB], False
+        self.faults: dict[tuple[str, str], Exception | None] = {}  # (call, job's name): None: it is not done
         self.said: list[Any] = []
         self.refused: set[str] = set()
+        self.looks = 0
 
     def clear(self, jobs: list[int]) -> None:
+        """As scontrol does it with a list: what is refused keeps no other one, and is said at the end."""
+        failed = [self.faults[fault] for job in jobs if (fault := ("clear", str(job))) in self.faults]
+        jobs = [job for job in jobs if ("clear", str(job)) not in self.faults]
         self.said += [("clear", job) for job in jobs]
         self._change(lambda job: job.job_id_raw in jobs, time_min=None)
+        for error in filter(None, failed):
+            raise error
 
     def set_limit(self, name: str, limit: int) -> None:
         if name in self.refused:
             raise AdminkitError(f"Slurm refuses {name}")
+        if self._fails("set_limit", name):
+            return
         self.said.append((name, limit))
         self._change(lambda job: job.job_id == name, time_limit=limit)
 
+    def _fails(self, call: str, name: str) -> bool:
+        if error := self.faults.get((call, name)):
+            raise error
+        return (call, name) in self.faults
+
+    def open_jobs(self) -> list[PlannedJob]:
+        """The second time, after the acts, it may not answer."""
+        self.looks += 1
+        if self.looks % 2 == 0:
+            self._fails("look", "")
+        return self.jobs
+
     def restore(self, name: str, limit: int) -> None:
+        if self._fails("restore", name):
+            return
         self.said.append((name, limit, "cleared"))
         self._change(lambda job: job.job_id == name, time_limit=limit, time_min=None)
 
@@ -245,7 +274,7 @@ class FakeSlurm:
 def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
     fake = FakeSlurm()
     monkeypatch.setattr(planning, "planning", lambda now: fake.site)
-    monkeypatch.setattr(planning, "open_jobs", lambda: fake.jobs)
+    monkeypatch.setattr(planning, "open_jobs", fake.open_jobs)
     monkeypatch.setattr(planning, "clear", fake.clear)
     monkeypatch.setattr(planning, "set_limit", fake.set_limit)
     monkeypatch.setattr(planning, "restore", fake.restore)
@@ -255,9 +284,13 @@ def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "adminkit").mkdir(mode=0o750)
-    table = {"format": 1, "generation": "p", "soft_limits": {"preemptible": False}}
-    table_path(tmp_path, "policy").write_text(module(table, "made for a test"))
+    put_rules(tmp_path)
     yield tmp_path
+
+
+def put_rules(folder: Path, *rules: dict[str, Any]) -> None:
+    table = policy(*rules, generation="p", soft_limits={**SETTINGS, "preemptible": False})
+    table_path(folder, "policy").write_text(module(table, "made for a test"))
 
 
 def test_a_round_gives_the_lease_and_takes_it_back(slurm: FakeSlurm, folder: Path) -> None:
@@ -374,6 +407,78 @@ def test_one_job_that_slurm_refuses_keeps_nobody_else_waiting(slurm: FakeSlurm, 
     assert [act.job for act in done.left] == [9] and done.notes == ["Slurm refuses 9"]
     assert slurm.said == [("8", 10 * H), ("clear", 7)], "who runs comes first"
     assert read_state(folder) == State(NOW, {8: 0}), "9 is tried again"
+
+
+FAULTS: dict[str, Exception | None] = {
+    "fails": AdminkitError("Slurm refuses it"),
+    "hangs": SlurmTimeout("couldn't run scontrol: no answer within 60 s"),
+    "empty": None,  # exit code 0, whatever is said: what it did is read back
+}
+LOWERED = replace(JOB, time_limit=1800)
+#: (a call for one job, that job, two others of the kind)
+CALLS = [("set_limit", CUT), ("restore", LOWERED), ("clear", replace(JOB, restarts=1))]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(("call", "job"), CALLS, ids=[call for call, _ in CALLS])
+def test_one_job_never_stops_the_rest(slurm: FakeSlurm, folder: Path, call: str, job: PlannedJob, fault: str) -> None:
+    slurm.jobs = [replace(job, job_id_raw=number, job_id=str(number)) for number in (1, 2, 3)]
+    slurm.jobs += [replace(LOWERED, job_id_raw=4, job_id="4"), replace(JOB, restarts=1, job_id_raw=5, job_id="5")]
+    slurm.faults = {(call, "2"): FAULTS[fault]}
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert [act.job for act in done.left] == [2] and not done.ok
+    assert {act.job for act in done.acts} == {1, 2, 3, 4, 5}
+    assert bool(done.notes) is (FAULTS[fault] is not None)
+    slurm.faults = {}
+    assert 2 in {act.job for act in once(folder, NOW + 30, 30, folder / "acts.jsonl").acts}, "the next round does it"
+
+
+@pytest.mark.parametrize("fault", ["fails", "hangs"])
+def test_what_nobody_saw_hold_is_named(slurm: FakeSlurm, folder: Path, fault: str) -> None:
+    """slurmctld does not answer after the acts: they are recorded all the same, and so is the round."""
+    slurm.jobs, slurm.faults = [CUT], {("look", ""): FAULTS[fault]}
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert [act.job for act in done.left] == [8] and not done.ok and len(done.notes) == 1
+    assert [one["held"] for one in actions.read(folder / "acts.jsonl") if one.get("job")] == [False]
+    assert read_state(folder) == State(NOW, {})
+
+
+def test_a_job_of_which_squeue_says_nonsense_is_named(slurm: FakeSlurm, folder: Path) -> None:
+    slurm.jobs = [replace(CUT, job_id_raw=9, job_id="9", odd="its limit is 1:xx"), CUT]
+    done = once(folder, NOW, 30, folder / "acts.jsonl")
+    assert slurm.said == [("8", 10 * H)] and not done.ok
+    assert done.notes == ["job 9 is left alone: couldn't read what squeue says of it: its limit is 1:xx"]
+
+
+#: (the job as it is now, the rules, what Slurm is told, why)
+RULED: list[tuple[PlannedJob, list[dict[str, Any]], list[Any], str]] = [
+    (LOWERED, [], [("7", 10 * H, "cleared")], "no rule"),
+    (LOWERED, [rule("max_limit", H, queues="gq")], [("clear", 7)], "it was moved: it waits on with the limit it has"),
+    (LOWERED, [rule("max_limit", H, queues="gq-short")], [("7", 10 * H, "cleared")], "a rule of another queue"),
+    (replace(LOWERED, uid=None), [], [("clear", 7)], "it cannot be told whose it is"),
+    (CUT, [rule("max_limit", H, queues="gq-short")], [("8", 10 * H)], "it runs, and a rule of another queue"),
+    (CUT, [rule("max_limit", H, queues="gq")], [], "it was moved before it started"),
+    (CUT, [rule("mem_per_gpu", 1)], [("8", 10 * H)], "it runs, and no rule refuses it"),
+    (replace(CUT, uid=None), [], [("8", 10 * H)], "nor is it ended for what nobody can tell"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "rules", "said", "why"), RULED, ids=[case[3] for case in RULED])
+def test_a_limit_is_given_back_where_the_rules_of_now_take_it(
+    slurm: FakeSlurm, folder: Path, job: PlannedJob, rules: list[dict[str, Any]], said: list[Any], why: str
+) -> None:
+    """The record has the limit of the job at its submission, and the guard is an operator, to whom no rule applies."""
+    put_rules(folder, *rules)
+    slurm.jobs = [job]
+    once(folder, NOW, 30, folder / "acts.jsonl")
+    assert slurm.said == said, why
+
+
+def test_rules_that_cannot_be_read_cost_no_job_its_limit(slurm: FakeSlurm, folder: Path) -> None:
+    table_path(folder, "policy").write_text("return {")
+    slurm.jobs = [LOWERED, CUT]
+    once(folder, NOW, 30, folder / "acts.jsonl")
+    assert slurm.said == [("8", 10 * H), ("7", 10 * H, "cleared")]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from adminkit.deploy.files import SUBFOLDER, table_path
 from adminkit.deploy.in_force import Rules, rules_of
 from adminkit.lua.literal import module
 from adminkit.slurm.elastic_jobs import OpenJob
+from adminkit.slurm.planning import PlannedJob
 from tests.elastic.jobs import open_job
 from tests.job_submit.policies import ALICE, HOUR, NOW, policy, rule
 
@@ -46,11 +47,18 @@ ASKED: list[tuple[dict[str, Any], dict[str, Any], int, str, str]] = [
     (rule("max_limit", HOUR, classes="multi-gpu"), {"time_limit": 2 * HOUR}, 4, "refuse", "its limit is too long then"),
     (rule("max_limit", HOUR, classes="multi-gpu"), {"time_limit": None}, 4, "refuse", "without a limit, too"),
     (rule("max_limit", HOUR, classes="multi-gpu"), {"time_limit": HOUR}, 4, "", "it is short enough"),
+    (
+        rule("max_limit", HOUR, "amend", classes="multi-gpu"),
+        {"time_limit": 9 * HOUR},
+        4,
+        "refuse",
+        "or lower its limit",
+    ),
     (rule("cpus_per_gpu", 4), {"tres": "gres:gpu:2", "whole": "cpu=8,mem=1G,node=1"}, 1, "refuse", "CPUs stay"),
     (rule("cpus_per_gpu", 4), {"whole": "cpu=4,mem=1G,node=1"}, 2, "", "fewer to each GPU"),
     (rule("cpus", {"max": 8}), {"cpus_per_gpu": "gres:gpu:4"}, 4, "refuse", "--cpus-per-gpu brings more"),
     (rule("mem_per_gpu", 8192), {"tres": "gres:gpu:2", "whole": "cpu=1,mem=16G,node=1"}, 1, "refuse", "memory stays"),
-    (rule("mem_per_gpu", 8192), {"whole": "cpu=1,node=1"}, 2, "cannot tell", "an unknown memory is not 0"),
+    (rule("mem_per_gpu", 8192), {"whole": "cpu=1,node=1"}, 2, "cannot tell: mem_per_gpu", "an unknown memory is not 0"),
     (rule("restartable_above", HOUR), {"time_limit": 9 * HOUR}, 4, "", "who opted in can go on from a checkpoint"),
     (rule("batch_only", True), {}, 4, "", "and is a batch job"),
     (rule("gpus", {"max": 1}, "warn"), {}, 4, "", "a rule that only warns"),
@@ -82,3 +90,33 @@ def test_without_rules_that_slurmctld_could_use_nothing_is_allowed(tmp_path: Pat
     put(tmp_path, rule("gpus", {"max": 2}), kind="good")
     assert "refuse" in asked(tmp_path, JOB, 4), "slurmctld falls back to the good copy, and so do we"
     assert Rules(None, NOW, "away").of_gpus(JOB, 4) == "away"
+
+
+PLANNED = PlannedJob(
+    7, "7", "PENDING", ("gq-short",), HOUR, 1800, 0, False, None, ALICE, "physics", "normal",
+    "ak1:lim=36000,src=e,soft=1800",
+    whole="cpu=4,mem=8G,node=1,gres/gpu=2",
+)  # fmt: skip
+#: (the rule, what the job is by now, hours, part of why not or "" where it may, whether a rule says so, why)
+LIMITS: list[tuple[dict[str, Any], dict[str, Any], int, str, bool, str]] = [
+    (rule("max_limit", 3 * HOUR, queues="gq-short"), {}, 10, "refuse", True, "it is in the stricter queue"),
+    (rule("max_limit", 3 * HOUR, queues="gq-short"), {}, 3, "", False, "that it may have"),
+    (rule("max_limit", 3 * HOUR, queues="gq-short"), {"queues": ("gq",)}, 10, "", False, "in another queue"),
+    (rule("max_limit", 3 * HOUR, "amend", queues="gq-short"), {}, 10, "refuse", True, "a rule would lower it"),
+    (rule("max_limit", 3 * HOUR, accounts="poor"), {"account": "poor"}, 10, "refuse", True, "by its account"),
+    (rule("max_limit", 3 * HOUR, qos="low"), {"qos": "low"}, 10, "refuse", True, "by its QOS"),
+    (rule("max_limit", 3 * HOUR, classes="multi-gpu"), {}, 10, "refuse", True, "by its size"),
+    (rule("max_limit", 3 * HOUR, classes="multi-node"), {"nodes": 2}, 10, "refuse", True, "by its nodes"),
+    (rule("max_limit", 3 * HOUR, classes="multi-node"), {}, 10, "", False, "it has one"),
+    (rule("restartable_above", HOUR), {}, 10, "", False, "the script noted it for a limit that the rules took"),
+    (rule("gpus", {"max": 1}), {}, 10, "", False, "a rule that the change does not touch"),
+    (rule("max_limit", 3 * HOUR), {"uid": None}, 10, "not known", False, "nobody's job"),
+]
+
+
+@pytest.mark.parametrize(("ruled", "now", "hours", "said", "refused", "why"), LIMITS, ids=[case[5] for case in LIMITS])
+def test_a_limit_is_asked_of_the_job_as_it_is(
+    ruled: dict[str, Any], now: dict[str, Any], hours: int, said: str, refused: bool, why: str, tmp_path: Path
+) -> None:
+    found = rules_of(put(tmp_path, ruled), NOW).of_limit(replace(PLANNED, **now), hours * HOUR)
+    assert ((said in found.why) if said else found.why == "") and found.refused is refused, (found, why)

@@ -104,15 +104,17 @@ def test_queues() -> None:
 def test_open_jobs() -> None:
     marks = Marks("|", "S")
     lines = [
-        f"7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|4|Resources|{NOW}S|ak1:lim=3600,src=e,soft=300|",
-        f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|1|None|{NOW}S|(null)|",
-        f"11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|(null)|",
-        f"12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|(null)|",
+        f"7|7|N/A|PENDING|gq,gq-short|1:00:00|5:00|0|N/A|N/A|5|physics|normal|4|Resources|{NOW}S|cpu=4,mem=1G,node=4|ak1:lim=3600,src=e,soft=300|",
+        f"9|8|3|RUNNING|gq|1-00:00:00|0:00|2|{NOW}S|{NOW}S|5|physics|normal|1|None|{NOW}S|cpu=1,node=1|(null)|",
+        f"11|11|4-6,9%2|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|N/A|(null)|",
+        f"12|12|1,3,5...|PENDING|gq|1:00:00|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|N/A|(null)|",
+        f"13|13|N/A|PENDING|gq|1:xx|5:00|0|N/A|N/A|5|a|b|1|Priority|{NOW}S|N/A|(null)|",
         "what stands behind a newline of somebody's comment",
         "10|10|N/A|RUNNING|gq|UNLIMITED|N/A|0|1|1|5|a|b|more|fields|",
-        f"13|13|N/A|RUNNING|gq|1:00:00|0:00|0|N/A|N/A|5|a|b|1|None|{NOW}|by who read the delimiter, not the seal|",
+        f"14|14|N/A|RUNNING|gq|1:00:00|0:00|0|N/A|N/A|5|a|b|1|None|{NOW}|N/A|by who read the delimiter, not the seal|",
     ]
-    first, second, waits, cut_short = parse_jobs("\n".join(lines), marks)
+    first, second, waits, cut_short, odd = parse_jobs("\n".join(lines), marks)
+    assert (odd.job_id, odd.odd) == ("13", "its limit is 1:xx") and not first.odd
     assert (waits.job_id, cut_short.job_id) == ("11_[4-6,9]", "12")
     assert (first.job_id_raw, first.job_id, first.queues, first.time_limit, first.time_min) == (
         7,

@@ -13,7 +13,8 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.deploy.bundle import Bundle
 from adminkit.deploy.files import Put
-from adminkit.deploy.guard import Act, Round
+from adminkit.deploy.guard import Round
+from adminkit.deploy.guard_plan import Act
 from adminkit.deploy.hosts import Host
 from adminkit.deploy.install import Change, Done, Target
 from adminkit.deploy.planning import Reason

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Final
 
 import pytest
 
 from adminkit.ingest.sources.sacct_fields import columns_for
 from adminkit.policy.model import Policy
 from adminkit.trace import comment_words
-from adminkit.trace.comment_words import ADMIN_COMMENT, COMMENT_MAX, FIELDS, WORDS, Word
+from adminkit.trace.comment_words import ADMIN_COMMENT, COMMENT_MAX, FIELDS, WORDS, Reader, Word
 from tests.support.comment_words import CASES, TABLE_CASES, VALUES
+
+ROOT: Final = Path(__file__).parents[2]
+#: What parses for others, and what only writes: it acts on no word.
+PARTS: Final = {
+    "adminkit/trace/decision_sql.py", "adminkit/demo/generate.py", "adminkit/demo/story.py",
+    "adminkit/demo/training.py", "spank/ckpt/note.c", "spank/ckpt/resize.c", "spank/ckpt/progress_word.c",
+    "job_submit/adminkit/record.lua",
+}  # fmt: skip
 
 
 def longest(word: Word) -> int:
@@ -58,6 +68,41 @@ def test_what_a_key_is_said_to_hold_is_what_the_cases_have() -> None:
 def test_a_word_that_is_to_come_has_an_owner_and_no_reader(word: Word) -> None:
     assert word.writer
     assert bool(word.readers) != word.reserved
+
+
+#: How each kind of source takes a word from a comment.
+PARSERS: Final[list[tuple[str, str]]] = [
+    ("adminkit/**/*.py", r"from adminkit\.trace\.(?:comment_words|decision_sql) import|module\(\"record\"\)"),
+    ("job_submit/adminkit/*.lua", r"\brecord\.read\("),
+    ("spank/**/*.c", r"\bck_(?:note|order)_find\(|\bck_progress_put\("),
+]
+
+
+def parsing() -> set[str]:
+    return {
+        str(path.relative_to(ROOT))
+        for files, pattern in PARSERS
+        for path in ROOT.glob(files)
+        if re.search(pattern, path.read_text())
+    }
+
+
+def test_whoever_reads_a_word_says_what_may_have_changed_since() -> None:
+    """A word was right when it was noted. What is done on it later is right only where somebody thought of the rest."""
+    named = {file for word in WORDS for reader in word.readers for file in reader.files}
+    assert parsing() - PARTS <= named
+    assert all((ROOT / file).exists() for file in named)
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [pytest.param(reader, id=f"{word.prefix} {reader.name}") for word in WORDS for reader in word.readers],
+)
+def test_a_reader_says_what_follows_from_it_and_has_a_test(reader: Reader) -> None:
+    for said in (reader.does, reader.since, reader.so):
+        assert len(said.split()) > 2, "a sentence"
+    file, _, test = reader.test.partition("::")
+    assert re.search(rf"^(?:async )?def {test}\(", (ROOT / "tests" / file).read_text(), re.MULTILINE), reader.test
 
 
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: word.prefix)
