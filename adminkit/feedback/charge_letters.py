@@ -17,7 +17,7 @@ from adminkit.feedback.letter import BudgetLetter, StatementLetter
 from adminkit.owner import uid_of
 from adminkit.quote import quote
 from adminkit.slurm.coordinators import coordinators
-from adminkit.stats.ledger import CloseOf, Group, Sum, closes, lines, sums, uids
+from adminkit.stats.ledger import CloseOf, Group, Line, Sum, closes, lines, sums, uids
 
 #: Seconds for which a close causes letters.
 RECENT: Final = 31 * 86_400
@@ -78,8 +78,9 @@ def due_statements(
         )  # fmt: skip
 
 
-#: (cluster, month) -> user -> what the bill charges.
-Bills = dict[tuple[str, str], dict[str, dict[Group, Sum]]]
+#: (cluster, month) -> user -> the lines of the bill. They are added up for each statement: a line that cannot be
+#: stops the statement of its user alone.
+Bills = dict[tuple[str, str], dict[str, list[Line]]]
 
 
 def bills(db: sqlite3.Connection, dues: Iterable[object]) -> Bills:
@@ -92,9 +93,9 @@ def bills(db: sqlite3.Connection, dues: Iterable[object]) -> Bills:
     for (cluster, month), users in wanted.items():
         only = [*users] if len(users) == 1 else ()
         its = found.setdefault((cluster, month), {})
-        for group, one in sums(lines(db, months=[month], users=only, clusters=[cluster])).items():
-            if group[3] in users:
-                its.setdefault(group[3], {})[group] = one
+        for line in lines(db, months=[month], users=only, clusters=[cluster]):
+            if line.user in users:
+                its.setdefault(line.user, []).append(line)
     return found
 
 
@@ -103,7 +104,13 @@ def statement(known: Bills, due: StatementLetter) -> dict[str, Any]:
     found = known.get((due.cluster, due.week), {}).get(due.user)
     if not found:
         raise AdminkitError(f"the ledger has no entry of {due.user} in {due.week}", "the user may have been forgotten")
-    return {"month": due.week, "closed": due.since, "charged": _charged(found), "totals": _totals(found)}
+    try:
+        added = sums(found)
+    except ArithmeticError as error:
+        raise AdminkitError(
+            f"the ledger has an amount of {due.user} in {due.week} that is no number", "adminkit charge verify names it"
+        ) from error
+    return {"month": due.week, "closed": due.since, "charged": _charged(added), "totals": _totals(added)}
 
 
 def _charged(found: dict[Group, Sum]) -> list[Charged]:
@@ -131,12 +138,22 @@ def due_budgets(
     coordinators, else to the operators; a sentence where nobody can be told.
     """
     feedback = settings.feedback
-    for one in spent_of(db, file.budgets, file.clusters, file.named(None).unit):
+    for each in file.budgets:
+        try:
+            (one,) = spent_of(db, [each], file.clusters, file.named(None).unit)
+        except (AdminkitError, ArithmeticError) as error:
+            why = error.message if isinstance(error, AdminkitError) else "an amount in the ledger is no number"
+            yield f"the budget of {quote(each.account)} is not looked at: {why}"
+            continue
         reached = [mark for mark in feedback.budget_at if one.share >= mark]
         if not reached:
             continue
         account, percent = one.budget.account, round(max(reached) * 100)
-        people: list[tuple[str | None, int | None, str, str]] = [*_coordinators(account, recipient)]
+        people: list[tuple[str | None, int | None, str, str]] = []
+        try:
+            people += _coordinators(account, recipient)
+        except AdminkitError as error:
+            yield f"couldn't ask who coordinates {quote(account)}: {error.message}"
         if not people and feedback.operators:
             people = [(None, None, feedback.language, ", ".join(feedback.operators))]
         if not people:
@@ -165,12 +182,8 @@ def budget(db: sqlite3.Connection, due: BudgetLetter, file: ChargeFile) -> dict[
 
 
 def _coordinators(account: str, recipient: Recipient) -> Iterator[tuple[str, int, str, str]]:
-    """(user, uid, language, address) of those who can be told."""
-    try:
-        names = coordinators(account)
-    except AdminkitError:
-        return
-    for name in names:
+    """(user, uid, language, address) of those who can be told. AdminkitError where slurmdbd does not say who."""
+    for name in coordinators(account):
         uid = uid_of(name)
         to = recipient(name, uid, None, "budget")
         if uid is not None and not isinstance(to, str):

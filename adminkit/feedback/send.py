@@ -22,7 +22,7 @@ from adminkit.feedback import last_sent as mark
 from adminkit.feedback.calendar import WEEK, is_quiet
 from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.mime import Envelope, build
-from adminkit.feedback.plan import Plan, due_of, plan, switched_on
+from adminkit.feedback.plan import MOST_NOTES, Plan, due_of, plan, switched_on
 from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.recipients import People
 from adminkit.feedback.sweep import sweep
@@ -136,9 +136,15 @@ def _deliver(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Se
             counts[_one(db, settings, tools, writing, entry, notes)] += 1
         except Stopped as error:
             outbox.later(db, entry, int(tools.clock.now()), str(error))
-            return Done(planned, counts, notes, str(error))
+            return Done(planned, counts, _first(notes), str(error))
         tools.tick(number + 1, len(entries), number + 1)
-    return Done(planned, counts, notes)
+    return Done(planned, counts, _first(notes))
+
+
+def _first(notes: Sequence[str]) -> list[str]:
+    more = len(notes) - MOST_NOTES
+    said = f"and {plural(more, 'letter')} more: adminkit feedback status --letters lists them"
+    return [*notes[:MOST_NOTES], *([said] if more > 0 else [])]
 
 
 def _writing(
@@ -180,8 +186,7 @@ def _one(
     except Exception as error:  # one broken letter must not stop the others
         why = error.message if isinstance(error, AdminkitError) else f"{type(error).__name__}: {error}"
         outbox.later(db, entry, now + wait_after(entry.attempts + 1), f"couldn't be written: {why}"[:500])
-        if not notes:
-            notes.append(f"the letter {' '.join(entry.key)} couldn't be written: {why}")
+        notes.append(f"the letter {' '.join(entry.key)} couldn't be written: {why}")
         return "broken"
     tools.at("composed")
     try:

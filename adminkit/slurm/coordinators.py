@@ -16,7 +16,7 @@ def coordinators(account: str) -> list[str]:
 
 
 def parse_coordinators(text: str, account: str) -> list[str]:
-    """`physics|ada,mei`, the one line of the answer. AdminkitError where there are more.
+    """`physics|ada,mei`, the one line of the answer. AdminkitError where it is not of this account, or has more.
 
     Traps: sacctmgr escapes nothing, and a coordinator may give a user a name with a line break. The accounts above an
     account coordinate it too, and are not listed here.
@@ -28,4 +28,6 @@ def parse_coordinators(text: str, account: str) -> list[str]:
             f"couldn't read who coordinates {quote(account)}: slurmdbd says more than one line",
             "look for a name with a line break: sacctmgr show account withcoord",
         )
-    return sorted({one.strip() for one in people.split(",") if one.strip()}) if bar and name == account else []
+    if not bar or name != account:
+        raise AdminkitError(f"slurmdbd does not list the account {quote(account)}", "sacctmgr show account lists them")
+    return sorted({one.strip() for one in people.split(",") if one.strip()})

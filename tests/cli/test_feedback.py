@@ -118,6 +118,23 @@ def test_a_server_that_is_away_is_an_error_and_the_letters_are_kept(
         assert len(outbox.find(db, ["due"])) == 2
 
 
+def test_a_letter_that_cannot_be_written_is_named_with_exit_code_1_and_the_others_go(
+    trace: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    templates = tmp_path / "templates"
+    templates.mkdir()
+    (templates / "end.txt.j2").write_text("{% if user == 'ada' %}{{ limt }}{% endif %}Subject: x\n\ny\n")
+    box = Postbox()
+    with mail_server(box) as port:
+        say(tmp_path, host="localhost", port=port, templates=str(templates))
+        out, _ = typed(capsys, "run", "--db", trace, "--send", "-f", "json", code=1)
+    said = json.loads(out)
+    assert [(row["sent"], row["broken"]) for row in said["rows"]] == [(1, 1)]
+    (note,) = [one for one in said["meta"]["notes"] if "couldn't be written" in one]
+    assert note.startswith(f"the letter aaic 1@{WHEN - 2 * HOUR - 60} end")
+    assert [to for to, _ in box.letters] == [["bob@example.org"]]
+
+
 def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with only_one(trace.with_name(f"{trace.name}-outbox"), "adminkit feedback"):
         _, err = typed(capsys, "run", "--db", trace, "--send", code=1)

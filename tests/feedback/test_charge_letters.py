@@ -21,6 +21,7 @@ from adminkit.feedback.recipients import People, system_name
 from adminkit.feedback.sample import sample
 from adminkit.recommend.menu import MENU, RISK, Offer
 from adminkit.slurm.coordinators import parse_coordinators
+from adminkit.slurm.process import ask
 from adminkit.trace import ledger, outbox
 from adminkit.trace.connect import writer
 from adminkit.trace.person import person_of
@@ -203,6 +204,38 @@ def test_what_they_say(db: sqlite3.Connection, tmp_path: Path, slurm: Path, lang
     assert "234.50" in over.text
 
 
+def test_a_line_of_the_ledger_that_is_no_number_stops_its_own_letters_only(
+    db: sqlite3.Connection, tmp_path: Path, slurm: Path
+) -> None:
+    """One of `vision`, which has a budget and a user; the others get their statements, and their budgets are told."""
+    close(db, "2026-01", [("ada", "vision", "many"), ("bob", "late", "90.00"), ("cyd", "late", "1.00")])
+    chosen = settings(tmp_path, budget() + budget(account="late"))
+    planned = plan(db, chosen, people(chosen), site.folder(tmp_path), NOW)
+    assert [(one.due.kind, one.due.run) for one in planned.letters] == [
+        ("statement", "2026-01/1001"), ("statement", "2026-01/1002"), ("statement", "2026-01/1003"),
+        ("budget", "2026-01/80/operators/late"),
+    ]  # fmt: skip
+    assert any("the budget of vision is not looked at" in note for note in planned.notes)
+    composer = Composer(db, chosen, OFFER, NOW, [one.due for one in planned.letters])
+    with pytest.raises(Exception, match="ada"):
+        composer.letter(planned.letters[0].due)
+    assert all(composer.letter(one.due).text for one in planned.letters[1:])
+
+
+@pytest.mark.parametrize("fault", ["echo broken >&2; exit 1", "printf 'x|\\001y'; exit 0", "exit 0", "sleep 600"])
+def test_an_account_whose_coordinators_cannot_be_asked_stops_no_other(
+    db: sqlite3.Connection, tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    program = slurm.with_name("bin") / "sacctmgr"
+    program.write_text(f'#!/bin/sh\nPATH=/usr/bin:/bin\ncase "$*" in *vision*) {fault};; esac\necho "late|"\n')
+    monkeypatch.setattr("adminkit.slurm.coordinators.ask", lambda words, _: ask(words, 1))
+    close(db, "2026-01", [("ada", "vision", "85.00"), ("bob", "late", "90.00")])
+    planned = plan(db, settings(tmp_path, budget() + budget(account="late")), people(), site.folder(tmp_path), NOW)
+    told = [one.due.run for one in planned.letters if one.due.kind == "budget"]
+    assert told == ["2026-01/80/operators/vision", "2026-01/80/operators/late"]
+    assert [note for note in planned.notes if note.startswith("couldn't ask who coordinates vision")], "it is named"
+
+
 def test_statements_of_a_month_read_the_ledger_once(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
     close(db, "2026-01", [("ada", "vision", "85.00"), ("ada", "late", "2.00"), ("bob", "vision", "3.00")])
     chosen = settings(tmp_path)
@@ -247,13 +280,17 @@ def test_a_sample_has_them_where_a_month_was_closed(db: sqlite3.Connection, tmp_
     [
         ("physics|ada,mei\n", "physics", ["ada", "mei"], "two"),
         ("physics|\n", "physics", [], "none"),
-        ("", "physics", [], "no such account"),
         ("physics|mei,ada,mei\n", "physics", ["ada", "mei"], "each once, in order"),
-        ("vision|bob\n", "physics", [], "another account"),
     ],
 )
 def test_who_coordinates_an_account(text: str, account: str, expected: list[str], why: str) -> None:
     assert parse_coordinators(text, account) == expected, why
+
+
+@pytest.mark.parametrize("text", ["", "vision|bob\n", "x\x01y"])
+def test_who_coordinates_an_account_that_is_not_listed_is_not_known(text: str) -> None:
+    with pytest.raises(AdminkitError, match="does not list the account physics"):
+        parse_coordinators(text, "physics")
 
 
 @pytest.mark.parametrize("name", ["x\nphysics|eve", "x\n", "\nphysics|eve,ada"])

@@ -124,7 +124,8 @@ def test_a_template_that_is_broken_holds_up_its_own_letters_only(tmp_path: Path)
 
     done = act(trace, replace(tools(place, kept), compose=compose))
     assert (done.counts["sent"], done.counts["broken"]) == (1, 2)
-    assert "couldn't be written: end.txt.j2, line 3" in " ".join(done.notes)
+    named = [note.split()[4] for note in done.notes]
+    assert "couldn't be written: end.txt.j2, line 3" in " ".join(done.notes) and len(named) == 2, "each is named"
     said = {one.user: one.said for one in rows(trace)}
     assert said["bob"] == "couldn't be written: ZeroDivisionError: a bug"
     assert act(trace, tools(place, kept, Hand(NOW + 400).clock)).counts["sent"] == 2
