@@ -57,12 +57,16 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "misfit": _ROUTE,
     "fit": ("fit",),
     "hint": ("queue", "asked", "expected", "safe", "risk", "runs"),
-    "array": (),
+    "points": (),
+    "part": (),
+    "gpu_type": (),
+    "whole": (),
     "time_min": (),
     "time_min_off": (),
     "power": ("gpus", "watts", "budget"),
     "power_unknown": (),
     "power_licences": (),
+    "power_more": (),
     "help": ("url",),
 }
 
@@ -155,10 +159,12 @@ EN: Final[Mapping[str, str]] = {
         "Your last {runs} jobs like this one needed about {expected}, and it asks for {asked}."
         " Shorter jobs start sooner: --time={safe} (risk of running out: {risk} %)"
     ),
-    "array": (
-        "This change takes away part of the job's priority, which cannot be done to an array."
-        " Cancel it and submit it again."
+    "points": (
+        "This change takes away part of the job's priority, which no update does. Cancel it and submit it again."
     ),
+    "part": "Slurm may take half of this change, and half of it breaks a rule. Change one thing at a time.",
+    "gpu_type": "Slurm would give this job the GPUs of both types. Cancel it and submit it again.",
+    "whole": "A job that ran on whole nodes keeps them in any queue. Cancel it and submit it again.",
     "time_min": "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays.",
     "time_min_off": "--time-min was left out: it cannot be used for this job now. Plans go by your limit.",
     "power": (
@@ -168,6 +174,7 @@ EN: Final[Mapping[str, str]] = {
         "How many GPUs this job takes cannot be told, which the power budget needs. Type: --nodes=N --gpus-per-node=N"
     ),
     "power_licences": "--licenses with | cannot be joined with the power budget. Join licences with commas.",
+    "power_more": "No change gives a job more watts than it has. Cancel it and submit it again.",
     "help": "More about limits and waiting: {url}",
 }
 
@@ -260,10 +267,10 @@ JA: Final[Mapping[str, str]] = {
         "このジョブに似た最近の {runs} 件は {expected} ほどで終わっています(今回の指定値 {asked})。"
         "短いジョブほど早く始まります: --time={safe}(時間切れの見込み {risk} %)"
     ),
-    "array": (
-        "この変更を行うとジョブの優先度が下がりますが、アレイジョブでは変更できません。"
-        "取り消してから、もう一度投入してください。"
-    ),
+    "points": "この変更を行うとジョブの優先度が下がるため、変更できません。取り消してから、もう一度投入してください。",
+    "part": "この変更は一部だけが適用されることがあり、その場合は規則に反します。一項目ずつ変更してください。",
+    "gpu_type": "この変更では両方の種類の GPU が割り当てられてしまいます。取り消してから、もう一度投入してください。",
+    "whole": "ノードを占有して動いたジョブは、どのキューでも占有します。取り消してから、もう一度投入してください。",
     "time_min": "--time-min は外しました。ジョブは過去の同様のジョブの所要時間で計画されます。制限時間は変わりません。",
     "time_min_off": "--time-min は外しました。今は使えないため、制限時間で計画されます。制限時間は変わりません。",
     "power": (
@@ -272,6 +279,7 @@ JA: Final[Mapping[str, str]] = {
     ),
     "power_unknown": "このジョブが使う GPU の数を確定できません(電力の上限に必要です)。例: --nodes=N --gpus-per-node=N",
     "power_licences": "--licenses の | は電力の上限と併用できません。ライセンスはコンマで区切ってください。",
+    "power_more": "ジョブの電力を後から増やすことはできません。取り消してから、もう一度投入してください。",
     "help": "制限時間と待ち時間について詳しくは: {url}",
 }
 

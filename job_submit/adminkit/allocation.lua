@@ -157,29 +157,36 @@ function parts_of.gpus_per_node(facts, request, whole)
     return fixed and min(fixed, most or fixed), 0
 end
 
+local OF_GPUS = { gpus = true, gpus_per_node = true, gpu_slices = true }
+
 -- Whether the job takes whole nodes in this queue: true, false or nil, or "unknown".
 local function is_whole(facts, request)
     return request.whole or (facts and facts.whole)
 end
 
+-- The most nodes on which these GPUs stay as many as the job names; nil where that does not depend on the nodes.
+function allocation.nodes_of_gpus(name, request)
+    return OF_GPUS[name] and (request.counts or request).gpus_nodes or nil
+end
+
 local function most_by(whole, name, job, facts, request)
     local fixed, each = parts_of[name](facts, request, whole)
-    if not fixed or each == 0 then
+    local bound = OF_GPUS[name] and (request.counts or request).gpus_nodes
+    if not fixed or (each == 0 and not bound) then
         return fixed
     end
-    local most = each * (job.most_nodes or request.most_nodes or request.max_nodes or job.nodes or 1)
+    local nodes = job.most_nodes or request.most_nodes or request.max_nodes or job.nodes or 1
+    if bound and nodes > bound and (request.older or not request.max_nodes) then
+        return huge -- of a submission Slurm takes no more nodes than GPUs where it says how many it takes
+    end
+    local most = each * nodes
     return most > fixed and most or fixed
 end
 
 -- The most nodes, gpus, cpus or gpus_per_node (`name`) that Slurm may give the job: `huge` where that is unknown, nil where the
 -- request does not show it.
 function allocation.most(name, job, facts, request)
-    local fixed, each = parts_of[name](facts, request, request.whole or (facts and facts.whole))
-    if not fixed or each == 0 then
-        return fixed
-    end
-    local most = each * (job.most_nodes or request.most_nodes or request.max_nodes or job.nodes or 1)
-    return most > fixed and most or fixed
+    return most_by(request.whole or (facts and facts.whole), name, job, facts, request)
 end
 
 -- The same, where "unknown" counts as no: of a job before and after an update it says nothing about the update.
@@ -229,9 +236,10 @@ function allocation.sure_class(job, request, ruleset)
         return nil -- parts of GPUs are not parallel, however many they are
     end
     if class == nil or class == "multi-node" then
-        -- 26.05 gave eight GPUs of one node for --gpus=9 with one task.
+        -- 26.05 gave eight GPUs of one node for --gpus=9 with one task; 22.05 eight CPUs of 32 after an update to nine tasks.
         local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class
-        return not by_gpus and class or nil
+        local by_cpus = class and request.older and (request.nodes or 0) < 2
+        return not by_gpus and not by_cpus and class or nil
     end
     if request.gpus_of_sockets then
         return nil -- 24.11 and 26.05 gave such jobs no GPU and ran them

@@ -8,7 +8,7 @@ local text = need("text")
 local counts = {}
 
 local find = string.find
-local floor, max = math.floor, math.max
+local floor, huge, max, min = math.floor, math.huge, math.max, math.min
 local most_of = allocation.most
 local NEAR = gres.NEAR
 
@@ -105,16 +105,20 @@ end
 -- where the job says itself how many it takes, and where Slurm would not be held to it.
 function counts.cap(name, job, range, facts, request)
     local least, named = number_of[name](job, request), request.node_list
-    if request.max_nodes or counts.is_loose(request) or not range.max or name == "gpus_per_node" or not job.nodes
+    if request.max_nodes or counts.is_loose(request) or not range.max or not job.nodes
         or not least or least > range.max or least < (range.min or 0)
         or (named and find(named, "{", 1, true)) then
         return nil
     end
     local fixed, each = allocation.parts(name, facts, request)
-    if not fixed or fixed > range.max or each == 0 then
+    local most = allocation.nodes_of_gpus(name, request) or huge
+    if not fixed or fixed > range.max or (each == 0 and most == huge) then
         return nil
     end
-    local most = floor(range.max / each)
+    most = each > 0 and min(most, floor(range.max / each)) or most
+    if request.older then -- it has no more tasks than CPUs, and more nodes might be more than it took
+        most = min(most, max(job.nodes, request.min_cpus or 1))
+    end
     return most >= max(job.nodes, 1) and most or nil
 end
 

@@ -6,6 +6,7 @@ local job_size = need("job_size")
 local gpu_size = {}
 
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
+local find = string.find
 
 local GPU_LISTS = { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task" }
 
@@ -52,10 +53,20 @@ local function gpus_by_parts(made, source, nodes, of_socket, read)
     return total, node, fixed, each, kind, doubtful
 end
 
+-- The most nodes on which GPUs that are the job's, and no node's, stay as many as they are: 22.05 gives every GPU of the nodes
+-- where there are more nodes than GPUs. It looks at each type by itself, of which there may be one. false where a node has a
+-- number, or there are none.
+local function nodes_of_job(least, fixed, each, kind)
+    if (fixed or 0) <= 0 or (each or 0) > 0 then
+        return false
+    end
+    return kind and find(kind, ",", 1, true) and 1 or (least or 0) > 0 and least or fixed
+end
+
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
--- larger of `gpus_fixed` and `gpus_each` times the nodes are taken. `counted` is Slurm's own count of an older job: one that
--- names no GPUs has that many, and one that names fewer has an unknown number. `read` is of gres.reader, or a view of it.
--- Returns true where a list names parts of GPUs.
+-- larger of `gpus_fixed` and `gpus_each` times the nodes are taken, on no more nodes than `gpus_nodes`. `counted` is Slurm's
+-- own count of an older job: one that names no GPUs has that many, and one that names fewer has an unknown number. `read` is
+-- of gres.reader, or a view of it. Returns true where a list names parts of GPUs.
 local function count(made, source, nodes, counted, read)
     local of_job, of_node, of_socket = source.tres_per_job, source.tres_per_node, source.tres_per_socket
     local total, node, fixed, each, kind, node_kind
@@ -88,6 +99,9 @@ local function count(made, source, nodes, counted, read)
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
         if counted and not fixed and not each then
             total, fixed = counted < huge and counted or 0, counted
+            if made.num_tasks then
+                fixed = huge -- of --ntasks-per-gpu, which the tasks of an update make more of in the next run
+            end
         end
     elseif fixed_by or each_by then
         total = total and total_by and min(total, total_by) or total -- 26.05 gives what the tasks ask for
@@ -99,6 +113,7 @@ local function count(made, source, nodes, counted, read)
     if doubtful then -- nor is it known what Slurm makes of the other lists
         total, node = total and 0, node and 0
     end
+    made.gpus_nodes = nodes_of_job(total, fixed, each, kind)
     if counted and counted > max(fixed or 0, (each or 0) * nodes) + gres.NEAR then
         each = huge
     end
@@ -110,8 +125,10 @@ local function count(made, source, nodes, counted, read)
     if not node and ((fixed or 0) == 0 or made.max_nodes == 1) then
         node = gpus
     end
-    if fixed and each and kind == node_kind and not doubtful then
+    if fixed and fixed > 0 and each and kind == node_kind and not doubtful then
         made.gpus_each = 0 -- --gpus says how many there are of all
+    elseif fixed and each and each > 0 and kind ~= node_kind then
+        made.gpus_each = each + fixed -- of other types, they come together
     else
         made.gpus_each = each or 0
     end
@@ -163,6 +180,27 @@ function gpu_size.is_named(job_desc, site)
     for i = 1, #GPU_LISTS do
         local list = job_desc[GPU_LISTS[i]]
         if list and (read[list].least or 0) > 0 then
+            return true
+        end
+    end
+    return false
+end
+
+-- The GPUs of a list, nil for none.
+local function gpus_in(list, site)
+    local gpus = list and list ~= "" and site.gpus_of[list]
+    return gpus and (gpus.most or 0) > 0 and gpus or nil
+end
+
+-- Whether an update names GPUs of another type than the job has: before 23.11 Slurm gives such a job both, and shows the new
+-- type alone.
+function gpu_size.leaves_type(job_desc, job_rec, site)
+    if site.gres_slash then
+        return false
+    end
+    for i = 1, #GPU_LISTS do
+        local now, before = gpus_in(job_desc[GPU_LISTS[i]], site), gpus_in(job_rec[GPU_LISTS[i]], site)
+        if now and before and now.types ~= before.types then
             return true
         end
     end

@@ -187,15 +187,14 @@ function job_size.cpus(made, source)
     return least, fixed, each
 end
 
--- MiB of each node that it asks for, `huge` for all that a node has: --mem=0; nil where it names none. Trap: job_rec has 0
--- where none was named, too, so of an update 0 counts where the update names it.
-function job_size.mem_per_node(made, source)
+-- MiB of each node that it asks for, `huge` for all that a node has: --mem=0; nil where it names none. An older job that named
+-- none has what the site gives, which is all of it where that is 0.
+function job_size.mem_per_node(_, source)
     local mem, of_cpu = source.min_mem_per_node, source.min_mem_per_cpu
     if mem and mem > 0 then
         return mem
     end
-    local all = mem == 0 or of_cpu == 0
-    return all and (not made.older or made.names_mem) and huge or nil
+    return (mem == 0 or of_cpu == 0) and huge or nil
 end
 
 -- MiB for each GPU, --mem-per-gpu, which Slurm gives for a slice as for a GPU.

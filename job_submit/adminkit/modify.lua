@@ -6,6 +6,7 @@ local decision = need("decision")
 local evaluate = need("evaluate")
 local points = need("points")
 local ratios = need("ratios")
+local resulting = need("resulting")
 local rules = need("rules")
 local text = need("text")
 
@@ -13,43 +14,21 @@ local min = math.min
 
 local modify = {}
 
-local ARRAY = decision.alone("incentives", "reject")
+local POINTS = decision.alone("incentives", "reject")
 
-local LAST_ARRAY = "adminkit: this change lowers the priority bonus, which cannot be done for a whole array;"
-    .. " cancel it and submit it again."
+local LAST_POINTS = "adminkit: this change lowers the priority bonus, which no update does; cancel it and submit it again."
 
--- What an update can change of a job. `usable` and the like describe the request, not the job.
-local FIELDS = { "limit", "limit_kind", "time_min", "account", "qos", "features", "reservation" }
-local SIZES = {
-    "nodes", "max_nodes", "num_tasks", "cpus", "gpus", "gpus_per_node", "gpu_type", "most_nodes", "gpus_fixed", "gpus_each",
-    "node_gpus_most", "gpu_slices", "gpu_slices_fixed", "gpu_slices_each", "cpus_fixed", "cpus_each", "whole", "node_list",
-    "min_cpus", "min_mem_per_cpu",
+local PART = decision.alone("part", "reject")
+
+local LAST_PART = "adminkit: Slurm may take half of this change, which the rules forbid; change one thing at a time."
+
+-- What a job keeps of before, whatever an update says.
+local KEEPS = { gpu_type = decision.alone("gpu_type", "reject"), whole = decision.alone("whole", "reject") }
+
+local LAST_KEEPS = {
+    gpu_type = "adminkit: Slurm would give this job the GPUs of both types; cancel it and submit it again.",
+    whole = "adminkit: a job that ran on whole nodes keeps them in any queue; cancel it and submit it again.",
 }
-local MEMORY = { "mem_per_node", "mem_per_gpu" }
-
-local function differs(fields, request, job, changed)
-    local any = false
-    for i = 1, #fields do
-        local field = fields[i]
-        if request[field] ~= job[field] then
-            changed[field], any = true, true
-        end
-    end
-    return any
-end
-
--- The fields that differ, with `size` where one of the job's size does; and whether there are any.
-local function changed_fields(request, job)
-    local changed = {}
-    changed.size = differs(SIZES, request, job, changed) or nil
-    changed.memory = differs(MEMORY, request, job, changed) or nil
-    local any = differs(FIELDS, request, job, changed) or changed.size or changed.memory or false
-    local now, before = request.queues or {}, job.queues or {}
-    if table.concat(now, ",") ~= table.concat(before, ",") then
-        changed.queues, any = true, true
-    end
-    return changed, any
-end
 
 local function no_longer(now, before)
     if now.kind == "unset" or before.kind == "unset" then
@@ -122,18 +101,8 @@ local function forgiving(changed, request, after, job, before)
     end
 end
 
--- Whether one of the queues gives whole nodes, which makes a job of any class one of all their GPUs.
-local function gives_whole_nodes(queues, ruleset)
-    for i = 1, #queues do
-        local facts = ruleset.facts[queues[i]]
-        if facts and facts.whole then
-            return true
-        end
-    end
-    return false
-end
-
--- What the bonus has to become: nil to leave it, a number, or false where the job is an array and would keep too much.
+-- What the bonus has to become: nil to leave it, a number, or false where the job would keep too much: Slurm sets it last,
+-- and not at all where another field of the update is wrong.
 local function new_points(request, after, job, before, ruleset, changed)
     if job.state ~= "PENDING" or not ruleset.points then
         return nil
@@ -143,7 +112,7 @@ local function new_points(request, after, job, before, ruleset, changed)
     local earned, earns = points.of(was, uid, packed), points.of(is, uid, packed)
     -- The class of an older job is often unknown. Its points are for its sure class at submission, and it may be of
     -- another class now that its size changed, or that it moves to whole nodes.
-    local grows = changed.size or (changed.queues and gives_whole_nodes(request.queues or {}, ruleset))
+    local grows = changed.size or (changed.queues and resulting.gives_whole_nodes(request.queues or {}, ruleset))
     if not was and not is and grows then
         earned = nil
         earns = min(earns, job.points or 0)
@@ -151,37 +120,72 @@ local function new_points(request, after, job, before, ruleset, changed)
     local has = job.points or 0
     if earns == earned or earns == has then
         return nil
-    end
-    if not job.array then
-        return earns
-    end
-    if has > earns then
+    elseif has > earns then
         return false
     end
-    return nil
+    return not job.array and earns or nil
+end
+
+-- The refusal of what no rule of the policy's forbids.
+local function refused(outcome, alone, name, last, request, ruleset)
+    decision.fire(outcome, alone)
+    outcome.misfit = true -- no other queue would help
+    text.say(decision.list(outcome, "refused"), ruleset.policy, name, "reject", {}, nil, last)
+    return decision.refuse(outcome, request, ruleset)
+end
+
+-- The rules over a request, which is the job after an update or a part of one: the outcome, the job as they leave it, and the
+-- new bonus.
+local function judged(request, job, before, ruleset)
+    local changed, any = resulting.changes(request, job)
+    local outcome, decided = decision.outcome(), allocation.job_of(request)
+    if not any then
+        return outcome, decided, nil
+    end
+    local after = sized(request, ruleset)
+    decided.nodes, decided.class = after.nodes, after.class
+    evaluate.rules(outcome, decided, request, ruleset, forgiving(changed, request, after, job, before))
+    return outcome, decided, new_points(request, after, job, before, ruleset, changed)
+end
+
+-- Whether each part of an update keeps the rules as it is: what a rule would change Slurm may not have come to.
+local function keeps_in_parts(request, job, before, ruleset)
+    local parts = request.parts and request.parts() or nil
+    if request.parts and not parts then
+        return false
+    end
+    for i = 1, parts and #parts or 0 do
+        local outcome, decided, bonus = judged(parts[i], job, before, ruleset)
+        if outcome.refused or bonus == false or decided.most_nodes or decided.limit ~= parts[i].limit
+            or decided.time_min ~= parts[i].time_min then
+            return false
+        end
+    end
+    return true
 end
 
 -- The decision on an update. `request` is the job as it would be (and `by`, who asks); `job` is the job as it is, with
 -- its state, points (site_factor) and whether it is part of an array. There is no record in it: Slurm would refuse the update.
 function modify.decide(request, job, ruleset)
-    local outcome, decided = decision.outcome(), allocation.job_of(request) -- which rules may change
-    local changed, any = changed_fields(request, job)
     local by, exempt = request.by or request.uid, ruleset.policy.exempt
+    local _, any = resulting.changes(request, job)
     if not any or (by ~= nil and exempt and exempt[by]) then
-        return decision.accept(outcome, decided, request, ruleset, false)
+        return decision.accept(decision.outcome(), allocation.job_of(request), request, ruleset, false)
     end
-    local before, after = sized(job, ruleset), sized(request, ruleset)
-    decided.nodes, decided.class = after.nodes, after.class
-    evaluate.rules(outcome, decided, request, ruleset, forgiving(changed, request, after, job, before))
+    local keeps = request.keeps
+    if keeps then
+        return refused(decision.outcome(), KEEPS[keeps], keeps, LAST_KEEPS[keeps], request, ruleset)
+    end
+    local before = sized(job, ruleset)
+    local outcome, decided, bonus = judged(request, job, before, ruleset)
     if outcome.refused then
         return decision.refuse(outcome, request, ruleset)
     end
-    local bonus = new_points(request, after, job, before, ruleset, changed)
     if bonus == false then
-        decision.fire(outcome, ARRAY)
-        outcome.misfit = true -- no other queue would help
-        text.say(decision.list(outcome, "refused"), ruleset.policy, "array", "reject", {}, nil, LAST_ARRAY)
-        return decision.refuse(outcome, request, ruleset)
+        return refused(outcome, POINTS, "points", LAST_POINTS, request, ruleset)
+    end
+    if job.state == "PENDING" and not keeps_in_parts(request, job, before, ruleset) then
+        return refused(outcome, PART, "part", LAST_PART, request, ruleset)
     end
     return decision.accept(outcome, decided, request, ruleset, false, bonus)
 end

@@ -2,7 +2,9 @@
 -- number of them is ours alone: what a user names of this licence is taken out.
 local need = ...
 local allocation = need("allocation")
+local counts = need("counts")
 local decision = need("decision")
+local resulting = need("resulting")
 local text = need("text")
 
 local power = {}
@@ -12,6 +14,7 @@ local gmatch, huge, match, max, min = string.gmatch, math.huge, string.match, ma
 
 local LAST_ABOVE = "adminkit: this job may get {gpus} GPUs, which count as {watts} W; all jobs together may draw {budget} W."
 local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them by --gpus=N."
+local LAST_MORE = "adminkit: an update gives a job no more watts than it has; cancel it and submit it again."
 local LAST_OR = "adminkit: --licenses with | cannot be joined with the power budget; use commas."
 
 -- The settings of a policy, nil where there is no budget.
@@ -39,8 +42,8 @@ local function most_of(name, job, request, ruleset)
         local queue = named[i] or ruleset.default
         local bodies = request.bodies or request -- what a part of a GPU draws is unknown: no more than its GPU
         local gpus = allocation.most_known(name, job, queue and ruleset.facts[queue] or nil, bodies)
-        if gpus == huge and request.older then -- on how many nodes an older job may be is not shown
-            gpus = max(bodies.gpus or huge, request.counted or 0)
+        if gpus == huge and request.counted and job.most_nodes == request.nodes then
+            gpus = max(bodies.gpus or huge, request.counted) -- Slurm's own count is for these nodes
         end
         if not gpus or gpus == huge then
             return nil
@@ -63,6 +66,20 @@ function power.watts(job, request, ruleset)
     told = min(told, gpus)
     local each = type(kind) == "string" and settings.gpu_w[kind] or settings.most
     return gpus * each, gpus, told * each
+end
+
+-- The same of a job that is held to as few nodes as make its GPUs known, where it says itself how many it takes it is not.
+local function held_watts(job, request, ruleset)
+    local watts, gpus, told = power.watts(job, request, ruleset)
+    if watts or request.max_nodes or counts.is_loose(request) or not job.nodes then
+        return watts, gpus, told
+    end
+    local most = allocation.nodes_of_gpus("gpus", request.bodies or request) or (request.older and job.nodes) or huge
+    if most < job.nodes or most == huge then
+        return nil
+    end
+    job.most_nodes = min(job.most_nodes or huge, most)
+    return power.watts(job, request, ruleset)
 end
 
 -- Whether an item of a list of licences, watts:500, is of that name.
@@ -116,13 +133,13 @@ local function refuse(outcome, ruleset, name, values, last)
     return false
 end
 
--- Sets the outcome's `licences` where the job's have to change. False where the job is refused. `job` has its size; `present`
--- are the watts that Slurm was told, where they stay.
+-- Sets the outcome's `licences` where the job's have to change, and the job's `most_nodes` where it has to be held to fewer.
+-- False where the job is refused. `job` has its size; `present` are the watts that Slurm was told, where they stay.
 function power.settle(outcome, job, request, ruleset, present)
     local settings, listed = ruleset.power, request.licenses or ""
     local watts, gpus, told = present, request.gpus, present
     if not watts then
-        watts, gpus, told = power.watts(job, request, ruleset)
+        watts, gpus, told = held_watts(job, request, ruleset)
     end
     if not watts then
         return refuse(outcome, ruleset, "power_unknown", {}, LAST_UNKNOWN)
@@ -141,7 +158,26 @@ function power.settle(outcome, job, request, ruleset, present)
     return true
 end
 
--- The same of an update, which `made` accepts: of a job that waits, and of any whose owner names licences.
+-- Whether an update leaves the job within the watts that it has, as it is or taken over in part: Slurm sets the licences last,
+-- and not at all where another field of the update is wrong.
+local function has_watts(request, job, ruleset)
+    local has, parts = number_in(job.licenses or nil, ruleset.power.licence) or 0, request.parts and request.parts() or {}
+    for i = 0, #parts do
+        local one = i == 0 and request or parts[i]
+        if not resulting.is_as_large(one, job, ruleset) then
+            local sized = allocation.job_of(one)
+            allocation.set_size(sized, one, ruleset)
+            local _, _, told = (i == 0 and held_watts or power.watts)(sized, one, ruleset)
+            if not told or told > has then
+                return false
+            end
+        end
+    end
+    return true
+end
+
+-- The same of an update, which `made` accepts: of a job that waits, and of any whose owner names licences. Where the job stays
+-- as large its watts stay, whatever its record shows of it.
 function power.keep(made, request, job, ruleset)
     local names = (request.licenses or false) ~= (job.licenses or false)
     if made.verdict == "reject" or (job.state ~= "PENDING" and not names) then
@@ -149,12 +185,18 @@ function power.keep(made, request, job, ruleset)
     end
     local after, outcome = allocation.job_of(request), decision.outcome()
     allocation.set_size(after, request, ruleset)
-    local same = (request.gpus or 0) > 0 and request.gpus == job.gpus and request.gpu_type == job.gpu_type
-    local present = same and number_in(job.licenses or nil, ruleset.power.licence)
+    after.most_nodes = made.max_nodes
+    local stays = (request.gpus or 0) > 0 and resulting.is_as_large(request, job, ruleset)
+    local present = stays and number_in(job.licenses or nil, ruleset.power.licence)
     if not power.settle(outcome, after, request, ruleset, present) then
         return decision.refuse(outcome, request, ruleset)
     end
-    made.licences = outcome.licences
+    local exempt = ruleset.policy.exempt
+    if not (exempt and exempt[request.by or request.uid]) and not has_watts(request, job, ruleset) then
+        refuse(outcome, ruleset, "power_more", {}, LAST_MORE)
+        return decision.refuse(outcome, request, ruleset)
+    end
+    made.licences, made.max_nodes = outcome.licences, after.most_nodes
     return made
 end
 

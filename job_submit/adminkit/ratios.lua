@@ -34,20 +34,25 @@ function ratio.cpus_per_gpu(job, facts, request, parts)
     return share(fixed, each, job, facts, request)
 end
 
--- A job that names no memory gets what the site has set.
+-- A job that names no memory gets what the site has set. Several kinds may be set, of which Slurm takes one: the largest
+-- counts.
 function ratio.mem_per_gpu(job, facts, request, parts)
     local of_gpu, of_node, of_cpu = request.mem_per_gpu, request.mem_per_node, request.min_mem_per_cpu
-    if of_gpu then
-        return of_gpu
-    elseif of_node then
-        return share(0, of_node, job, facts, request)
-    elseif of_cpu then
-        local cpus = ratio.cpus_per_gpu(job, facts, request, parts)
-        return cpus and (cpus < huge and cpus * of_cpu or huge)
-    elseif request.mem then
-        return share(request.mem, 0, job, facts, request)
+    if not (of_gpu or of_node or of_cpu) then
+        if request.mem then
+            return share(request.mem, 0, job, facts, request)
+        end
+        return not request.mem_unknown and 0 or nil
     end
-    return not request.mem_unknown and 0 or nil
+    local most = of_gpu or 0
+    if of_node then
+        most = max(most, share(0, of_node, job, facts, request) or huge)
+    end
+    if of_cpu then
+        local cpus = ratio.cpus_per_gpu(job, facts, request, parts)
+        most = max(most, cpus and cpus < huge and cpus * of_cpu or huge)
+    end
+    return most
 end
 
 ratios.measure = {}

@@ -5,9 +5,8 @@ local ckpt = need("ckpt")
 local gpu_size = need("gpu_size")
 local gres = need("gres")
 local job_size = need("job_size")
-local record = need("record")
+local resulting = need("resulting")
 local text = need("text")
-local update_view = need("update_view")
 
 local request = {}
 
@@ -17,10 +16,7 @@ local NONE, names = text.NONE, text.names
 
 local NO_VAL = 4294967294
 local INFINITE = 4294967295
-local NICE_OFFSET = 2147483648
 local PARTITION_UP = 3 -- state_up: jobs may be submitted and started
-
-local STATES = { [0] = "PENDING", "RUNNING", "SUSPENDED" }
 
 local function word(value)
     if value == "" then
@@ -248,40 +244,17 @@ local function read(made, source, uid, by, now, site, counted)
     return made
 end
 
--- Whether a job took whole nodes, which no field of job_rec shows: our record does, in the field that users cannot write.
-local function was_whole(job_rec, ruleset)
-    local there = ruleset.record == "admin_comment" and record.read(job_rec.admin_comment)
-    if not there then
-        return "unknown"
-    end
-    return there.own == "node"
-end
-
 -- The job as it would be after the update, and as it is. job_rec has no environment: restartable stays unknown.
 local function of_update(job_desc, job_rec, part_list, by, now, site)
-    local uid, counted = job_rec.user_id, gpu_size.counted(job_rec, site.shares)
-    local before = setmetatable({ older = true, _read = {} }, LATER)
-    local job = read(before, update_view.of_record(job_rec), uid, nil, now, site, counted)
-    local state = job_rec.job_state
-    job.state = state and STATES[state % 256] or "OTHER"
-    local array = job_rec.array_job_id
-    job.array = array ~= nil and array ~= 0 and array < NO_VAL
-    local points = job_rec.site_factor
-    if points and points ~= NO_VAL then
-        job.points = points >= NICE_OFFSET and points - NICE_OFFSET or points
-    end
-    job.whole = was_whole(job_rec, site.ruleset)
-    local wanted = setmetatable({ older = true, _read = {}, _parts = part_list or false }, LATER)
-    wanted.usable = part_list and usable_of(wanted) or false
-    if gpu_size.is_named(job_desc, site) then
-        counted = nil
-    end
-    read(wanted, update_view.after(job_desc, job_rec), uid, by, now, site, counted)
-    wanted.whole = wanted.whole or job.whole
-    wanted.counted = counted and gres.by("bodies", counted).most or false
-    wanted.account_given, job.account_given = word(job_desc.account) ~= nil, false
-    wanted.names_mem = (job_desc.min_mem_per_node or job_desc.min_mem_per_cpu) ~= nil
-    return wanted, job
+    local uid = job_rec.user_id
+    local after, job = resulting.of(job_desc, job_rec, site, function(source, counted)
+        local made = setmetatable({ older = true, _read = {} }, LATER)
+        return read(made, source, uid, nil, now, site, counted)
+    end)
+    after.by = by or false
+    after._parts = part_list or false
+    after.usable = part_list and usable_of(after) or false
+    return after, job
 end
 
 -- Two functions that read requests as these tables (of ruleset.lua) need them, in this Slurm (`gres_slash`: of gres.lua); `by`
@@ -296,7 +269,7 @@ function request.reader(ruleset, gres_slash)
     for _, name in ipairs({ "counts", "size", "pieces", "bodies" }) do
         views[name] = gres.view(gpus_of, name)
     end
-    local site = { ruleset = ruleset, shares = shares, gpus_of = gpus_of, views = views }
+    local site = { ruleset = ruleset, shares = shares, gpus_of = gpus_of, views = views, gres_slash = gres_slash }
     local plan = ruleset.soft and ruleset.soft.variable or false
     local ckpt_names = ruleset.policy.ckpt or false
     local elastic = ckpt_names and ruleset.record == "admin_comment" and ckpt_names.elastic or false

@@ -3,11 +3,11 @@
 local need = ...
 local decide = need("decide")
 local request = need("request")
+local resulting = need("resulting")
 local rules = need("rules")
 local ruleset_of = need("ruleset").of
 local soft = need("soft")
 local text = need("text")
-local update_view = need("update_view")
 
 local slurm_api = {}
 
@@ -167,7 +167,7 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
         if not policy then
             return slurm.SUCCESS
         end
-        local is_policed = update_view.is_policed(job_desc)
+        local is_policed = resulting.is_policed(job_desc)
         if ruleset.soft and (is_policed or job_desc.admin_comment) then -- without its record nobody would raise it
             drop_planned(slurm, job_desc, job_rec)
         end

@@ -138,11 +138,14 @@ def test_points_survive_hold_release_restart_and_requeue(ruled: Ruled, busy: int
 # what may be tried, one test each
 
 
-def test_shrinking_a_pending_job_takes_its_class_bonus(ruled: Ruled, busy: int) -> None:
+def test_a_pending_job_does_not_shrink_and_keep_its_class_bonus(ruled: Ruled, busy: int) -> None:
+    """Slurm takes a lower number over last, and not at all where another field is wrong."""
     job = submit(ruled, "-N2")
     assert factors(ruled, job)["SITE"] == 720
-    assert ruled.update(job, "NumNodes=1-1").code == 0
-    assert factors(ruled, job)["SITE"] == 500
+    for change in ("NumNodes=1-1", "NumNodes=1-1 CoreSpec=1", "NumNodes=1-1 Features=nonsense"):
+        assert ruled.update(job, *change.split()).code != 0, change
+        found = (ruled.job(job)["NumNodes"].split("-")[0], factors(ruled, job)["SITE"])
+        assert found == ("2", 720), change
 
 
 def test_raising_a_limit_or_moving_earns_nothing_and_costs_nothing(ruled: Ruled, busy: int) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +15,8 @@ import pytest
 from adminkit.lua.literal import module
 from tests.cluster.harness import machine
 from tests.cluster.harness.cluster import Cluster
-from tests.cluster.harness.machine import PREFIX
 from tests.cluster.harness.processes import until
+from tests.cluster.harness.raw_client import Client, built
 from tests.cluster.harness.ruled import Ruled
 from tests.cluster.harness.spelling import CLASS_POINTS, RULES, Case, Given, broken, cases, doubts, kinds
 
@@ -37,50 +35,6 @@ TOGETHER = 10
 COMPLETING = 0x8000
 #: What slurmctld answers to a job that could start, but not at once.
 BUSY = "error 2016"
-
-
-class Client:
-    """The raw client of spellings.c, as one user."""
-
-    def __init__(self, ruled: Ruled, program: Path, user: str) -> None:
-        who = pwd.getpwnam(user)
-        self.user = user
-        self._process = subprocess.Popen(
-            [program], env=ruled.cluster.env(), cwd="/tmp", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            stderr=subprocess.DEVNULL, user=who.pw_uid, group=who.pw_gid, extra_groups=[],
-        )  # fmt: skip
-
-    def ask(self, line: str) -> str:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline().rstrip("\n")
-        assert answer, f"the client ended: {line!r}"
-        return answer
-
-    def allocate(self, fields: Mapping[str, str], at_once: bool = True) -> tuple[int | None, str]:
-        answer = self.ask(("alloc " if at_once else "queue ") + "\t".join(f"{k}={v}" for k, v in fields.items()))
-        return (int(answer[4:]), "") if answer.startswith("job ") else (None, answer)
-
-    def given(self, job: int) -> tuple[int, Given | None]:
-        """The job's state, and what it was given where it started."""
-        state, queue, qos, minutes, nodes, points, tres = self.ask(f"show {job}").split("\t")
-        found = dict(word.split("=") for word in tres.split(",") if word)
-        if not found or int(nodes) < 1:
-            return int(state), None
-        return int(state), Given(
-            queue, qos, int(minutes), int(found.get("node", nodes)), int(found["cpu"]),
-            int(found.get("gres/gpu", 0)), int(points),
-        )  # fmt: skip
-
-    def end(self, job: int) -> None:
-        self.ask(f"kill {job}")
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(10)
 
 
 @dataclass
@@ -284,11 +238,7 @@ class Trial:
 
 @pytest.fixture(scope="module")
 def program(ruled_session: Ruled) -> Path:
-    library = next(Path(PREFIX, "lib").rglob("libslurmfull.so")).parent
-    made, source = ruled_session.cluster.work / "spellings", str(Path(__file__).with_name("harness") / "spellings.c")
-    command = ["cc", "-o", str(made), source, f"-I{PREFIX}/include", f"-L{library}", "-lslurmfull"]
-    subprocess.run([*command, f"-Wl,-rpath,{library}"], check=True, capture_output=True)
-    return made
+    return built(ruled_session)
 
 
 def create_whole(cluster: Cluster) -> None:

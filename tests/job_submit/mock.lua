@@ -117,10 +117,11 @@ function mock.job_desc(fields, said)
     })
 end
 
-local RECORD = set([[account admin_comment alloc_node array_job_id array_task_id batch_features burst_buffer comment extra features
-    gres_req job_id job_state licenses max_cpus max_nodes mem_per_tres min_cpus min_mem_per_cpu min_mem_per_node min_nodes name
-    nice partition pn_min_cpus priority qos resv_name script site_factor time_limit time_min total_cpus total_nodes tres_per_job
-    tres_fmt_req_str tres_per_node tres_per_socket tres_per_task user_id user_name work_dir]])
+local RECORD = set([[account admin_comment alloc_node array_job_id array_task_id batch_features burst_buffer comment
+    cpus_per_tres extra features gres_req job_id job_state licenses max_cpus max_nodes mem_per_tres min_cpus min_mem_per_cpu
+    min_mem_per_node min_nodes name nice partition pn_min_cpus priority qos restart_cnt resv_name script site_factor
+    time_limit time_min total_cpus total_nodes tres_per_job tres_fmt_req_str tres_per_node tres_per_socket tres_per_task
+    user_id user_name work_dir]])
 local RECORD_LARGE = set("array_task_id max_cpus priority time_limit")
 
 -- A job_rec. Fields it does not have (num_tasks, environment, reservation) are nil; what is written lands nowhere.

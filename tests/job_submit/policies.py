@@ -21,7 +21,7 @@ TEXTS = {
         "fit": "{fit} would take it: -p {fit}",
         "hint": "{runs} similar jobs needed {expected}: --time={safe} (risk {risk} %), you asked for {asked}.",
         "later": "From {from} on: {message}",
-        "array": "No update of an array here.",
+        "points": "No update of the points here.",
     },
     "ja": {"max_limit": "{queue} の上限は {max} です。"},
 }

@@ -51,7 +51,7 @@ def test_so_does_the_refusal_of_an_update(lua: Lua) -> None:
     assert lua.modify({**job, "limit": 2 * H}, job, with_page())["messages"] == []
     array = request(queues=["gq"], limit=H, nodes=2, gpus=16, state="PENDING", array=True, points=720)
     refused = lua.modify({**array, "nodes": 1, "gpus": 1}, array, with_page(rule("max_limit", 10 * H)), incentives())
-    assert refused["messages"] == ["No update of an array here.", HELP]
+    assert refused["messages"] == ["No update of the points here.", HELP]
 
 
 def test_a_job_that_is_routed_reads_it(lua: Lua) -> None:

@@ -78,7 +78,7 @@ def test_a_refusal_names_the_queue_that_fits(lua: Lua) -> None:
 @pytest.mark.parametrize(
     ("before", "change", "points", "verdict", "why"),
     [
-        ({"nodes": 2, "gpus": 16, "points": 720}, {"nodes": 1, "gpus": 8}, 520, "accept", "it shrinks"),
+        ({"nodes": 2, "gpus": 16, "points": 720}, {"nodes": 1, "gpus": 8}, None, "reject", "it shrinks"),
         ({"nodes": 2, "gpus": 16, "points": 720}, {"limit": 2 * H}, None, "accept", "its limit is raised"),
         ({"points": 420}, {"nodes": 2, "gpus": 16}, 720, "accept", "it grows"),
         ({"nodes": 2, "gpus": 16, "points": 720, "state": "RUNNING"}, {"nodes": 1}, None, "accept", "it runs"),

@@ -67,6 +67,24 @@ JOBS: list[tuple[dict[str, Any], dict[str, Any], str | None, str]] = [
     (POWER, {"tres_per_node": None, "licenses": "watts:2000"}, "", "no GPUs, all of the budget"),
     (POWER, {"tres_per_node": "gres:gpu:8"}, "watts:2000", "all there is"),
     (POWER, {"tres_per_node": "gres:gpu:9"}, None, "more than there is"),
+    (
+        POWER,
+        {"tres_per_node": "gres:gpu:2", "tres_per_job": "gres:gpu:a:0"},
+        "watts:500",
+        "none of the job, two of a node",
+    ),
+    (
+        POWER,
+        {"tres_per_node": None, "tres_per_job": "gres:gpu:1", "num_tasks": 4, "min_cpus": 4},
+        "watts:250",
+        "held to one node",
+    ),
+    (
+        POWER,
+        {"tres_per_node": None, "tres_per_job": "gres:gpu:1", "num_tasks": 99, "min_cpus": 99},
+        None,
+        "more nodes than GPUs, which then are all of theirs",
+    ),
     (POWER, {"tres_per_node": "gres:gpu:1", "licenses": "a|b"}, None, "alternatives"),
     (POWER, {"tres_per_node": "gres:gpu:nonsense:x"}, None, "a list that cannot be read"),
     (BY_TYPE, {"tres_per_node": "gres:gpu:v100:2"}, "watts:500", "by its type"),
@@ -87,6 +105,16 @@ def test_a_job_gets_the_licences_of_its_gpus(
         assert (answer["code"], answer["desc"].get("licenses") or "") == (0, expected), (why, answer)
 
 
+@pytest.mark.parametrize(("has", "code"), [("watts:400", True), ("watts:250", False)])
+def test_another_type_takes_the_watts_of_that(lua: Lua, tmp_path: Path, has: str, code: bool) -> None:
+    """From 23.11 on the first type goes."""
+    site.write(tmp_path, policy={**policy(), "power": BY_TYPE})
+    record = {"tres_per_node": "gres/gpu:v100:1", "licenses": has, "job_state": 0}
+    change = {"tres_per_node": "gres/gpu:a100:1"}
+    answer = site.run(lua, site.case(tmp_path, uid=1001, desc=change, rec=record, release=23.11))
+    assert ((answer["code"] == 0), answer["errors"]) == (code, []), answer
+
+
 def test_without_a_budget_nothing_is_touched(lua: Lua, tmp_path: Path) -> None:
     site.write(tmp_path, policy=policy())
     answer = site.run(lua, site.case(tmp_path, desc={"licenses": "watts:7"}))
@@ -100,9 +128,36 @@ UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
     ({"licenses": "matlab:1"}, RECORD, 1001, "matlab:1,watts:250", "or names another"),
     ({"licenses": "watts:1"}, RECORD, 1001, "watts:250", "or fewer"),
     ({"licenses": "a|b"}, RECORD, 1001, None, "or alternatives"),
-    ({"tres_per_node": "gres:gpu:v100:4"}, RECORD, 1001, "watts:1000", "more GPUs"),
+    ({"tres_per_node": "gres:gpu:v100:4"}, RECORD, 1001, None, "more GPUs"),
+    ({"tres_per_node": "gres:gpu:v100:4"}, {**RECORD, "licenses": "watts:1000"}, 1001, "(unset)", "as it has for four"),
+    ({"tres_per_node": "gres:gpu:v100:2"}, {**RECORD, "licenses": "watts:1000"}, 1001, "watts:500", "fewer"),
+    ({"max_nodes": 4}, {**RECORD, "max_nodes": 1}, 1001, None, "as many on up to four nodes"),
+    ({"min_nodes": 1, "max_nodes": 4}, RECORD, 0, "watts:1000", "by an operator"),
+    ({"tres_per_node": "gres:gpu:v100:1,gres:gpu:v100:8"}, RECORD, 1001, None, "one or eight"),
+    (
+        {"min_nodes": 1, "tres_per_node": "gres:gpu:v100:2"},
+        {**RECORD, "min_nodes": 2, "max_nodes": 2, "licenses": "watts:500"},
+        1001,
+        None,
+        "two on each of two nodes, where Slurm takes half of it",
+    ),
+    (
+        {"min_nodes": 1, "max_nodes": 1},
+        {**RECORD, "min_nodes": 2, "max_nodes": 2, "licenses": "watts:500"},
+        1001,
+        "watts:250",
+        "one node of two",
+    ),
+    ({"partition": "gq-long"}, RECORD, 1001, "(unset)", "another queue with shared nodes"),
+    (
+        {"tres_per_node": None, "tres_per_job": "gres:gpu:1", "min_nodes": 4},
+        {**RECORD, "tres_per_node": None, "tres_per_job": "gres:gpu:1"},
+        1001,
+        None,
+        "more nodes than GPUs",
+    ),
     ({"tres_per_node": "gres:gpu:9"}, RECORD, 1001, None, "more than there is"),
-    ({"tres_per_node": "gres:gpu:a100:1"}, RECORD, 1001, "watts:400", "another type"),
+    ({"tres_per_node": "gres:gpu:a100:1"}, {**RECORD, "licenses": "watts:400"}, 1001, None, "both types, on 22.05"),
     ({"time_limit": 10}, {**RECORD, "licenses": "watts:400"}, 1001, "(unset)", "what it has, for the same GPUs"),
     ({"tres_per_node": "gres:gpu:v100:4"}, RECORD, 0, "watts:1000", "an operator gives it more GPUs"),
     ({"licenses": ""}, RECORD, 0, "", "an operator takes them off"),

@@ -261,7 +261,7 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     (
         {"tres_per_job": "gres:gpu:a:1", "tres_per_node": "gres:gpu:b:2", "min_nodes": 1},
-        {"gpus_fixed": 1, "gpus_each": 2},
+        {"gpus_fixed": 1, "gpus_each": 3},
         "GPUs of two types, of the job and of its nodes",
     ),
     ({"num_tasks": 32, "min_cpus": 1}, {"cpus": 1, "cpus_fixed": 32}, "-n 32 --overcommit"),

@@ -56,6 +56,8 @@ class Given:
     cpus: int
     gpus: int
     points: int
+    mem: float = 0.0  # MiB
+    licences: str = ""
 
     @property
     def kind(self) -> str:
@@ -100,6 +102,7 @@ def broken(given: Given) -> list[str]:
     return found
 
 
+GPU_LISTS: Final = ("tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task")
 #: A list of GPUs that everybody reads alike: one entry, a number or a type and a number.
 _READABLE: Final = re.compile(r"(?:gres[:/])?gpu(?::[a-z]+)?:[1-9]\d*")
 _LISTS: Final = ("tres_per_job", "tres_per_node", "cpus_per_tres", "mem_per_tres")
@@ -207,7 +210,7 @@ def _nodes(random: Random) -> dict[str, str]:
     return fields if most is None else {**fields, "max_nodes": str(most)}
 
 
-def _raw(random: Random, *more: str) -> dict[str, str]:
+def raw_fields(random: Random, *more: str) -> dict[str, str]:
     """Any fields that say how large the job is, and those of `more` for sure."""
     numbers: dict[str, Callable[[], object]] = {
         "num_tasks": lambda: random.choice([1, 2, 3, 4, 8, 9, 16, 32]),
@@ -286,7 +289,7 @@ RAW: Final = {
 
 
 def raw(random: Random, queue: str, kind: str) -> Case:
-    fields = {"time_limit": str(_limit(random)), **_raw(random, *RAW[kind]), "partition": queue}
+    fields = {"time_limit": str(_limit(random)), **raw_fields(random, *RAW[kind]), "partition": queue}
     return Case(f"raw: {kind}", "raw", queue, fields)
 
 
@@ -361,7 +364,7 @@ def typed(random: Random, queue: str, option: str, by_variable: bool = False) ->
     program = random.choice(["salloc"] * 4 + ["sbatch", "srun"])
     others = random.sample(sorted(OPTIONS), random.choice([0, 1, 1, 2, 3]))
     if option == "--spread-job" or "--spread-job" in others:
-        others = [name for name in others if name != "--gpus"]  # as in _raw
+        others = [name for name in others if name != "--gpus"]  # as in raw_fields
     if option == "--gpus":
         others = [name for name in others if name != "--spread-job"]
     if "--ntasks-per-socket" in (option, *others) and option != "--ntasks":
@@ -403,7 +406,9 @@ def updated(random: Random, queue: str, kind: str) -> Case:
         fields |= random.choice([{}, {"shared": "0"}, {"tres_per_node": "gres:gpu:8"}, {"num_tasks": "8"}])
         fields["time_limit"] = "1"
     change = {
-        name: value for name, value in _raw(random, *UPDATES[kind]).items() if name not in ("bitflags", "overcommit")
+        name: value
+        for name, value in raw_fields(random, *UPDATES[kind]).items()
+        if name not in ("bitflags", "overcommit")
     }
     if first != queue:
         change["partition"] = queue

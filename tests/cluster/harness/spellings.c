@@ -1,11 +1,23 @@
 /* spellings: asks slurmctld for jobs that no client of Slurm's would ask for, one command a line of standard
- * input: alloc FIELD=VALUE\tFIELD=VALUE ...   an allocation that starts at once or not at all queue
- * FIELD=VALUE\tFIELD=VALUE ...   one that may wait update ID\tFIELD=VALUE ...           an update of a job
+ * input:
+ *
+ *   alloc FIELD=VALUE\tFIELD=VALUE ...   an allocation that starts at once or not at all
+ *
+ *   queue FIELD=VALUE\tFIELD=VALUE ...   one that may wait
+ *
+ *   batch FIELD=VALUE\tFIELD=VALUE ...   a batch job that may wait and be requeued
+ *
+ *   update ID\tFIELD=VALUE ...           an update of a job
+ *
  *   show ID                              what slurmctld knows of it
+ *
+ *   requeue ID                           to the queue again, where it is held
+ *
  *   kill ID                              its end
+ *
  * Answers with one line each: "job ID", "error NUMBER WORDS", or for show
- * "STATE\tPARTITION\tQOS\tMINUTES\tNODES\tPOINTS\tTRES". Numbers are as C reads them, with a sign and 0x.
- * Link with -lslurmfull. */
+ * "STATE\tPARTITION\tQOS\tMINUTES\tNODES\tPOINTS\tTRES\tLICENCES". Numbers are as C reads them, with a sign
+ * and 0x. Link with -lslurmfull. */
 #include <errno.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -78,6 +90,7 @@ static const struct field FIELDS[] = {
     TEXT(account),
     TEXT(features),
     TEXT(name),
+    TEXT(licenses),
 };
 
 /* Set one field from "NAME=VALUE", which is kept. False: there is no such field. */
@@ -113,25 +126,57 @@ static void failed(void) {
     printf("error %d %s\n", errno, slurm_strerror(errno));
 }
 
+/* A job of this user's with the fields of `words` in `job`; 0 where one is unknown, which has been said. */
+static int begin(job_desc_msg_t *job, char *words) {
+    slurm_init_job_desc_msg(job);
+    job->user_id = getuid();
+    job->group_id = getgid();
+    job->work_dir = "/tmp";
+    job->name = "spelt";
+    if (set_fields(job, words))
+        return 1;
+    printf("error -1 no such field\n");
+    return 0;
+}
+
 static void allocate(char *words, uint16_t at_once) {
     job_desc_msg_t job;
     resource_allocation_response_msg_t *answer = NULL;
-    slurm_init_job_desc_msg(&job);
-    job.user_id = getuid();
-    job.group_id = getgid();
-    job.work_dir = "/tmp";
-    job.name = "spelt";
-    job.immediate = at_once;
-    if (!set_fields(&job, words)) {
-        printf("error -1 no such field\n");
+    if (!begin(&job, words))
         return;
-    }
+    job.immediate = at_once;
     if (slurm_allocate_resources(&job, &answer) != SLURM_SUCCESS) {
         failed();
         return;
     }
     printf("job %u\n", ID_OF(answer));
     slurm_free_resource_allocation_response_msg(answer);
+}
+
+static void submit(char *words) {
+    job_desc_msg_t job;
+    submit_response_msg_t *answer = NULL;
+    char *environment[] = {"PATH=/usr/bin:/bin", NULL};
+    if (!begin(&job, words))
+        return;
+    job.script = "#!/bin/sh\nexec sleep 300\n";
+    job.std_out = "/dev/null";
+    job.environment = environment;
+    job.env_size = 1;
+    job.requeue = 1;
+    if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS) {
+        failed();
+        return;
+    }
+    printf("job %u\n", ID_OF(answer));
+    slurm_free_submit_response_response_msg(answer);
+}
+
+static void requeue(uint32_t id) {
+    if (slurm_requeue(NAMED(id), JOB_REQUEUE_HOLD) != SLURM_SUCCESS)
+        failed();
+    else
+        printf("job %u\n", id);
 }
 
 static void update(char *words) {
@@ -161,9 +206,9 @@ static void show(uint32_t id) {
         return;
     }
     const slurm_job_info_t *job = &found->job_array[0];
-    printf("%u\t%s\t%s\t%u\t%u\t%u\t%s\n", job->job_state, or_none(job->partition), or_none(job->qos),
+    printf("%u\t%s\t%s\t%u\t%u\t%u\t%s\t%s\n", job->job_state, or_none(job->partition), or_none(job->qos),
            job->time_limit, job->num_nodes, job->site_factor == NO_VAL ? 0 : job->site_factor - NICE_OFFSET,
-           or_none(job->tres_alloc_str));
+           or_none(job->tres_alloc_str), or_none(job->licenses));
     slurm_free_job_info_msg(found);
 }
 
@@ -190,6 +235,10 @@ int main(void) {
             allocate(words, 1);
         else if (strcmp(line, "queue") == 0)
             allocate(words, 0);
+        else if (strcmp(line, "batch") == 0)
+            submit(words);
+        else if (strcmp(line, "requeue") == 0)
+            requeue((uint32_t)strtoul(words, NULL, 10));
         else if (strcmp(line, "update") == 0)
             update(words);
         else if (strcmp(line, "show") == 0)

@@ -1,0 +1,181 @@
+"""No walk through the doors of job_submit ends outside the rules: jobs of walking.py on a real slurmctld, several at a
+time, judged by what each run of them was given."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from adminkit.lua.literal import module
+from tests.cluster.conftest import SLURM_USER, private_slurm
+from tests.cluster.harness import machine
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.raw_client import Client, built
+from tests.cluster.harness.ruled import Ruled, ruling
+from tests.cluster.harness.spelling import CLASS_POINTS, Given
+from tests.cluster.harness.walking import BUDGET, RULES, Step, walks, wrong
+
+pytestmark = pytest.mark.cluster
+
+SEED = int(os.environ.get("ADMINKIT_SEED", "20261127"))
+SHORT, LONG = 400, 20_000
+#: Jobs at a time: enough to wait for Slurm together, few enough to leave nodes free.
+TOGETHER = 16
+#: Seconds that a job may wait for its start, and for its end.
+PATIENCE = 6.0
+PENDING, RUNNING, COMPLETING, REQUEUED = 0, 1, 0x8000, 0x400
+POINTS = {
+    "format": 1, "generation": "points000003", "made_at": 1, "cap": 9, "users": {}, "class_points": CLASS_POINTS,
+}  # fmt: skip
+
+
+@dataclass
+class Tally:
+    steps: Counter[str] = field(default_factory=Counter)
+    taken: Counter[str] = field(default_factory=Counter)  # not refused, by whomever
+    escaped: list[tuple[list[Step], Given, list[str]]] = field(default_factory=list)
+    fatal: list[list[Step]] = field(default_factory=list)
+
+    def told(self) -> str:
+        return f"seed {SEED}: {self.steps.total()} steps {dict(self.steps)}, taken {dict(self.taken)}"
+
+
+class Walker:
+    """One job and what is still to be done to it."""
+
+    def __init__(self, client: Client, steps: list[Step], tally: Tally) -> None:
+        self.client, self.left, self.tally = client, steps, tally
+        self.trail: list[Step] = []  # Slurm may have taken over a part of what it refused
+        self.job: int | None = None
+        self.is_over = False
+        self._waits, self._until = "", 0.0
+
+    def go(self) -> None:
+        """The next step, or a look whether the last one is done."""
+        if self._waits == "run":
+            self._look()
+        elif self._waits:
+            state, _ = self.client.given(self._job)
+            if state & 0xFF == PENDING and not state & (COMPLETING | REQUEUED):
+                self._waits = ""
+            elif time.monotonic() > self._until:
+                self.end()
+        elif self.left:
+            self._step(self.left.pop(0))
+        else:
+            self.end()
+
+    @property
+    def _job(self) -> int:
+        assert self.job is not None
+        return self.job
+
+    def _step(self, step: Step) -> None:
+        self.tally.steps[step.what] += 1
+        if step.what == "submit":
+            self.job, _ = self.client.submit(step.fields)
+            is_taken = self.job is not None
+            self.is_over = not is_taken
+        elif step.what == "update":
+            is_taken = self.client.update(self._job, step.fields)
+        elif step.what == "run":
+            is_taken = self.client.update(self._job, {"priority": str(0xFFFFFFFF)})
+            self._wait("run")
+        else:
+            is_taken = self.client.requeue(self._job)
+            self._wait("requeue")
+        self.trail.append(step if is_taken else Step(f"{step.what}, refused:", step.fields))
+        self.tally.taken[step.what] += is_taken and step.what != "run"
+
+    def _wait(self, what: str) -> None:
+        self._waits, self._until = what, time.monotonic() + PATIENCE
+
+    def _look(self) -> None:
+        state, given = self.client.given(self._job)
+        if given is not None and state & 0xFF == RUNNING:
+            self.tally.taken["run"] += 1
+            found = wrong(given)
+            if found:
+                self.tally.escaped.append((self.trail.copy(), given, found))
+            self._waits = ""
+        elif state & 0xFF > RUNNING:
+            self.end()
+        elif time.monotonic() > self._until:  # it may have no nodes at all: held again, as before
+            self.client.update(self._job, {"priority": "0"})
+            self._waits = ""
+            self.left = [step for step in self.left if step.what != "requeue"]
+
+    def end(self) -> None:
+        if self.job is not None:
+            self.client.end(self.job)
+        self.is_over = True
+
+
+def walked(ruled: Ruled, count: int) -> Tally:
+    """So many steps."""
+    tally, client = Tally(), Client(ruled, built(ruled), "games")
+    coming, walkers = walks(SEED), list[Walker]()
+    while tally.steps.total() < count or walkers:
+        while len(walkers) < TOGETHER and tally.steps.total() < count:
+            walkers.append(Walker(client, next(coming), tally))
+        try:
+            for walker in walkers:
+                walker.go()
+        except Exception:
+            if ruled.cluster.ledger.find(f"{ruled.cluster.name}-slurmctld") is not None:
+                raise
+            tally.fatal += [walker.trail for walker in walkers]
+            ruled.cluster.start_ctld()
+            ruled.clear()
+            ruled.cluster.until_idle()
+            walkers.clear()
+        walkers = [walker for walker in walkers if not walker.is_over]
+        if walkers and all(walker._waits for walker in walkers):
+            time.sleep(0.02)
+    client.close()
+    print(tally.told())
+    for steps, given, found in tally.escaped:
+        print("escaped", found, given, *(f"\n    {step.what} {dict(step.fields)}" for step in steps))
+    return tally
+
+
+@pytest.fixture(scope="module")
+def ruled(outside: Listing) -> Iterator[Ruled]:
+    """The rules, a power budget, points for each class, a queue of whole nodes and a QOS."""
+    settings = {
+        "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,sched_min_interval=0,bf_interval=2,bf_licenses",
+        "Licenses": f"watts:{100 * BUDGET}",
+    }
+    with private_slurm(SlurmUser=SLURM_USER, **settings) as booted:
+        booted.run("sacctmgr", "-i", "add", "qos", "brief")
+        booted.run("sacctmgr", "-i", "modify", "user", "games", "set", "qos+=brief")
+        with ruling(booted, "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE MaxTime=1-0") as made:
+            (made.inner / "incentives.lua").write_text(module(POINTS, "a test"))
+            made.rules(RULES)
+            yield made
+
+
+def judged(ruled: Ruled, count: int) -> Tally:
+    tally = walked(ruled, count)
+    # Trap: any user ends 24.11.5's slurmctld by --spread-job with --ntasks-per-gpu; it was seen in eval_nodes_gres.
+    assert tally.fatal == [] or machine.release()[:2] == (24, 11), "slurmctld ended"
+    assert tally.escaped == [], "ran outside a rule, with another class's points or without its watts"
+    assert "adminkit: error" not in ruled.log(), re.findall(r".*adminkit: error.*", ruled.log())[:3]
+    return tally
+
+
+def test_no_walk_ends_outside_the_rules(ruled: Ruled) -> None:
+    tally = judged(ruled, int(os.environ.get("ADMINKIT_WALK", SHORT)))
+    assert tally.taken["run"] > SHORT // 20, tally.told()
+    assert tally.taken["update"] > SHORT // 20, tally.told()
+
+
+@pytest.mark.soak
+def test_no_walk_of_twenty_thousand_steps_ends_outside_the_rules(ruled: Ruled) -> None:
+    judged(ruled, LONG)
