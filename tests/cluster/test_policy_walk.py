@@ -170,6 +170,42 @@ def judged(ruled: Ruled, count: int) -> Tally:
     return tally
 
 
+#: What is typed at submission, and then in updates; the last of them is refused, why.
+DOORS = [
+    ("-p gq --gpus=1", "NumNodes=4", "every GPU of four nodes"),
+    ("-p gq --gpus=1", "NumNodes=1-4", "of up to four"),
+    ("-p gq --gpus=1", "NumCPUs=32", "of as many as these CPUs need"),
+    ("-p gq --gpus=1", "NumTasks=32", "or these tasks"),
+    ("-p gq --ntasks-per-gpu=1 -n1", "NumNodes=4", "GPUs by tasks"),
+    ("-p gq --gres=gpu:1 -N1", "NumNodes=1-4", "a GPU on each of four nodes, the watts of one"),
+    ("-p free --gres=gpu:1 -N1", "NumNodes=1-4", "without a rule, too"),
+    ("-p free --gres=gpu:1 -N1", "TresPerNode=gres:gpu:1,gres:gpu:8", "eight GPUs, the watts of one"),
+    ("-p gq-short --gres=gpu:1 -N1 --mem-per-gpu=900", "MinMemoryNode=60000", "Slurm takes the node's"),
+    ("-p gq-short --gres=gpu:1 -N1 --mem-per-gpu=900", "MinMemoryCPU=30000", "the CPU's"),
+    ("-p gq-short --gpus-per-node=1 --spread-job -n2 --mem-per-gpu=900", "MinMemoryCPU=0", "all of each node"),
+    ("-p free --gres=gpu:1 -N1 --mem=0", "Partition=gq-short", "it had all of a node"),
+    ("-p free -N4", "Partition=gq-short NumNodes=1-1 Features=nonsense", "the queue would come, the nodes would not"),
+    ("-p free -N4", "NumNodes=1-1 CoreSpec=1", "it would keep the points of several nodes"),
+]
+
+
+@pytest.mark.parametrize(("options", "change", "why"), DOORS, ids=[door[-1] for door in DOORS])
+def test_a_door_is_shut(ruled: Ruled, options: str, change: str, why: str) -> None:
+    job = ruled.sbatch("-t", "5", *options.split())
+    assert job.accepted, job
+    before = ruled.job(job.job)
+    assert not ruled.update(job.job, *change.split()).accepted, why
+    assert ruled.job(job.job) == before, f"nothing was taken over: {why}"
+    ruled.clear()
+
+
+def test_no_submission_takes_more_nodes_than_gpus(ruled: Ruled) -> None:
+    assert not ruled.sbatch("-t", "5", "-p", "gq", "--gpus=1", "-n32").accepted
+    few = ruled.sbatch("-t", "5", "-p", "gq", "--gpus=1", "-n4")
+    assert few.accepted and ruled.job(few.job)["NumNodes"] == "1-1", few
+    ruled.clear()
+
+
 def test_no_walk_ends_outside_the_rules(ruled: Ruled) -> None:
     tally = judged(ruled, int(os.environ.get("ADMINKIT_WALK", SHORT)))
     assert tally.taken["run"] > SHORT // 20, tally.told()
