@@ -236,9 +236,10 @@ function allocation.sure_class(job, request, ruleset)
         return nil -- parts of GPUs are not parallel, however many they are
     end
     if class == nil or class == "multi-node" then
-        -- 26.05 gave eight GPUs of one node for --gpus=9 with one task; 22.05 eight CPUs of 32 after an update to nine tasks.
+        -- 26.05 gave eight GPUs of one node for --gpus=9 with one task; 22.05 eight CPUs of 32 after an update to nine tasks;
+        -- 24.11 one node for two tasks of one a node, where the client had named no nodes.
         local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class
-        local by_cpus = class and request.older and (request.nodes or 0) < 2
+        local by_cpus = class and (request.nodes_by_tasks or (request.older and (request.nodes or 0) < 2))
         return not by_gpus and not by_cpus and class or nil
     end
     if request.gpus_of_sockets then

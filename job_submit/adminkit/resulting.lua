@@ -147,7 +147,7 @@ function resulting.gives_whole_nodes(queues, ruleset)
     return false
 end
 
--- Whether the job leaves a queue of whole nodes where it ran: Slurm gives it whole nodes in any queue then, and nothing shows it.
+-- Whether the job leaves a queue of whole nodes where it ran: Slurm gives it whole nodes in any queue then, unseen.
 local function keeps_whole(after, job, job_rec, ruleset)
     return (job_rec.restart_cnt or 0) > 0 and resulting.gives_whole_nodes(job.queues, ruleset)
         and not resulting.gives_whole_nodes(after.queues, ruleset)
@@ -174,7 +174,7 @@ end
 
 -- The job as the update would leave it, and as it is: two requests, which `as_request(source, counted)` makes, where `counted`
 -- are its GPUs by Slurm's own count. `site` is of request.reader. `parts()` of the first is a list of what the update may leave
--- where Slurm takes over a part of it; nil where these are too many. Its `keeps` names what the job would keep of before.
+-- where Slurm takes over a part of it, nil where these are too many; its `keeps` names what the job would keep of before.
 function resulting.of(job_desc, job_rec, site, as_request)
     local counted = gpu_size.counted(job_rec, site.shares)
     local job = as_request(of_record(job_rec), counted)
