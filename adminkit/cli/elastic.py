@@ -87,7 +87,12 @@ def run(
         return
     actions.check(log)
     acts = settle(open_jobs(), int(time.time()), settings.elastic, log, _ruled())
-    looks, cluster, notes = _looks(job, gpus, db)
+    try:
+        looks, cluster, notes = _looks(job, gpus, db)
+    except AdminkitError:  # what was carried on is said before it
+        if acts:
+            emit(run_report(acts, "this cluster", ["no new orders: the error says why"]), way)
+        raise
     ruled = _ruled()
     for look in looks:
         if look.to is not None:
@@ -175,10 +180,14 @@ def _planned(jobs: Sequence[OpenJob], cluster: str, db: Path | None, now: int) -
 
 def _ruled() -> Ruled:
     """The rules in force now. Where they cannot be asked, they refuse every job."""
-    from adminkit.deploy.in_force import rules_of
+    from adminkit.deploy.in_force import Rules, rules_of
     from adminkit.slurm.controller import controller, site_folder
 
-    return rules_of(site_folder(controller(), config.load().policy.folder), int(time.time())).of_gpus
+    now = int(time.time())
+    try:
+        return rules_of(site_folder(controller(), config.load().policy.folder), now).of_gpus
+    except AdminkitError as error:
+        return Rules(None, now, error.message).of_gpus
 
 
 def _open(job: int) -> OpenJob:

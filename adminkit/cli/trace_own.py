@@ -15,6 +15,7 @@ from adminkit.cli.operators import KEPT, operators_only
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.errors import AdminkitError
 from adminkit.owner import as_owner
+from adminkit.quote import quote
 from adminkit.render.format import plural
 from adminkit.trace import own_file
 from adminkit.trace.connect import reader
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 Folder = Annotated[
     Path | None, typer.Option("--folder", metavar="DIR", help="Where to, instead of `own` of the settings.")
 ]
+#: Users whose file could not be written who are named.
+_MOST = 20
 
 
 def own(
@@ -52,10 +55,18 @@ def own(
         if not apply:
             print(f"{plural(len(everybody), 'file')} would be written into {place}: --apply writes them")
             return
+        failed = []
         for uid, user in everybody:
-            own_file.write(place, uid, written(trace, uid, user, now, points))
+            try:
+                own_file.write(place, uid, written(trace, uid, user, now, points))
+            except AdminkitError as error:  # one user's file never stops the others'
+                failed.append(f"{quote(user)}: {error.message}")
         gone = own_file.keep_only(place, {uid for uid, _ in everybody})
-    print(f"wrote {plural(len(everybody), 'file')} into {place}, removed {gone}")
+    print(f"wrote {plural(len(everybody) - len(failed), 'file')} into {place}, removed {gone}")
+    if failed:
+        raise AdminkitError(
+            f"couldn't write {plural(len(failed), 'file')}: {'; '.join(failed[:_MOST])}", "theirs are as they were"
+        )
 
 
 def _points(

@@ -154,6 +154,18 @@ def test_who_has_nothing_any_more_has_no_file(here: Path, monkeypatch: pytest.Mo
     assert (code, said) == (0, f"wrote 2 files into {here}/own, removed 1\n")
 
 
+@gives_files_away
+def test_one_file_that_cannot_be_written_keeps_no_other_one_old(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(here, monkeypatch)
+    os.utime(here / "own" / f"{BOB}.json", (1, 1))
+    (here / "own" / f"{ADA}.json").unlink()
+    (here / "own" / f"{ADA}.json" / "in the way").mkdir(parents=True)
+    code, said = as_user(OWNER, GROUP, lambda: told("trace", "own", "--apply"))
+    assert code == 1 and f"wrote 1 file into {here}/own, removed 0\n" in said
+    assert "couldn't write 1 file: nobody: " in said
+    assert (here / "own" / f"{BOB}.json").stat().st_mtime > 1
+
+
 def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:
     for text in ("{", "[]", '{"version": 2, "uid": 5}', '{"version": 1, "uid": 6}'):
         (tmp_path / "5.json").write_text(text)
