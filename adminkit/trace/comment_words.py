@@ -158,7 +158,7 @@ RECORD: Final = Word(
             does="counts whole nodes where the record has `own=node`",
             since="the job may take no whole nodes any more",
             so="it counts as one that does all the same, which is the most that it may take",
-            files=("job_submit/adminkit/request.lua",),
+            files=("job_submit/adminkit/resulting.lua",),
             test="job_submit/test_update_sizes.py::test_a_job_of_which_nobody_knows_whether_it_takes_whole_nodes",
         ),
         Reader(
