@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -13,6 +12,7 @@ from adminkit.cli.options import Apply, Clusters, Database, Format, FormatOption
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.errors import UsageError, unknown_word
+from adminkit.render.say import say
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
 
@@ -71,7 +71,7 @@ def audit(
         done = run(
             options,
             cluster or (),
-            lambda text: print(f"note: {text}", file=sys.stderr),
+            lambda text: say(f"note: {text}"),
             tick,
             apply=apply,
             again=again,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.render.say import put, say
 from adminkit.trace.location import data_home
 
 if TYPE_CHECKING:
@@ -89,15 +89,15 @@ def demo(
     from adminkit.reports.spec import ReportOptions
 
     path = db or data_home() / ("story.db" if story else "demo.db")
-    print("This trace is synthetic: no job in it ever ran. docs/demo.md says how it was made.\n", flush=True)
+    put("This trace is synthetic: no job in it ever ran. docs/demo.md says how it was made.\n")
     make(path, text, story)
     options = ReportOptions(job_class=["single-gpu"])
     show(SPEC, options, path, Way(plot=plot))
     if page:
         show(SPEC, options, path, Way("html", page))
-    print("\nTry:", file=sys.stderr)
+    say("\nTry:")
     for words in _STORY if story else _STUDY:
-        print(f"  adminkit {words} --db {path}", file=sys.stderr)
+        say(f"  adminkit {words} --db {path}")
 
 
 def look_alike(trace: Path, path: Path, text: Path | None, how: tuple[int | None, int, bool, str | None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from adminkit.cli.options import Database, Format, FormatOption, Output
+from adminkit.render.say import put
 
 
 def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
@@ -16,7 +17,7 @@ def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Out
     path, checks = examine(db)
     rows = [(check.name, check.status, check.found, check.hint) for check in checks]
     if format is Format.TABLE and output is None:
-        print(checks_text(rows), end="")
+        put(checks_text(rows), end="")
     else:
         emit(checks_report(rows, str(path)), Way(format.value, output))
     if lacking(checks):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -25,6 +24,7 @@ from adminkit.export.swf import write_swf
 from adminkit.key_file import read_key
 from adminkit.quote import quote
 from adminkit.render.format import plural
+from adminkit.render.say import put, say
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
 from adminkit.stats.exported import Rare, chosen_runs, counted, rare
@@ -132,13 +132,12 @@ def _tell(target: Path, tables: dict[str, int], left: int, few: Rare | None, for
         print(json.dumps({"target": str(target), "rows": tables, "left_out": left, "rare": few and asdict(few)}))
     else:
         rows = ", ".join(f"{count:,} {_WORDS[table]}" for table, count in tables.items() if count)
-        print(f"wrote {quote(str(target), 200)}: {rows or 'no rows'}")
+        put(f"wrote {quote(str(target), 200)}: {rows or 'no rows'}")
     if left:
-        print(f"note: {plural(left, 'run')} without an end left out: SWF has no place for them", file=sys.stderr)
+        say(f"note: {plural(left, 'run')} without an end left out: SWF has no place for them")
     if few is not None and few.rare:
-        print(
+        say(
             f"note: {few.rare:,} of {few.shapes:,} combinations of cluster, queue, nodes, CPUs, GPUs and limit, with"
             f" {plural(few.runs, 'run')}, are of fewer than {few.k} users: who knows one of these jobs knows whose they"
-            " are",
-            file=sys.stderr,
+            " are"
         )

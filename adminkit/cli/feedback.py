@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean
+from adminkit.render.say import put, say
 from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import is_there, reader, writer
 from adminkit.trace.location import find_trace
@@ -113,7 +113,7 @@ def run(
         )
     if not send:
         preview(db, policy, as_of=as_of, format=format, output=output)
-        print("note: nothing was sent; --send does it", file=sys.stderr)
+        say("note: nothing was sent; --send does it")
         return
     from adminkit.feedback.send import run as act
 
@@ -193,10 +193,10 @@ def test(address: Address, send: Send = False) -> None:
     settings = config.load().feedback
     message = trial(settings, address)
     if not send:
-        print(message.decode("ascii").replace("\r\n", "\n"))
-        print(f"note: it would go to {described(settings)}; --send does it", file=sys.stderr)
+        put(message.decode("ascii").replace("\r\n", "\n"))
+        say(f"note: it would go to {described(settings)}; --send does it")
         return
-    print(f"{described(settings)}: {clean(send_trial(settings, address, message))}")
+    put(f"{described(settings)}: {clean(send_trial(settings, address, message))}")
 
 
 @contextmanager

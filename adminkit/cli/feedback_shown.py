@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.owner import as_caller, as_owner
 from adminkit.quote import clean
+from adminkit.render.say import put, say
 from adminkit.render.sink import Way, emit, write_aside
 from adminkit.units import show_time
 
@@ -42,7 +42,7 @@ def show_due(
 
     now = when.now
     if when.as_of is not None and text:
-        print(f"note: as of {show_time(when.as_of)}", file=sys.stderr)
+        say(f"note: as of {show_time(when.as_of)}")
     letters = [one for one in plan.letters if not users or user_of(one.due) in users]
     rows = []
     write = compose(trace, settings, now, [one.due for one in letters])
@@ -56,7 +56,7 @@ def show_due(
             if out is not None:
                 _write(out, one, letter, settings, now)
             if text:
-                print(f"To: {one.due.address}\nSubject: {clean(letter.subject)}\n\n{letter.text.rstrip()}\n")
+                put(f"To: {one.due.address}\nSubject: {clean(letter.subject)}\n\n{letter.text.rstrip()}\n")
             rows.append((one.entry(now), letter.subject))
             tick(number, len(letters), number)
     if not text:

@@ -24,6 +24,7 @@ from adminkit.ingest.sources import mapping
 from adminkit.ingest.sources.exported import is_export
 from adminkit.quote import clean, quote
 from adminkit.render.format import plural
+from adminkit.render.say import put, say
 from adminkit.slurm.site import Site
 from adminkit.slurm.site_file import load_site
 from adminkit.stats.sources import Held, held
@@ -151,11 +152,11 @@ def import_(
         meta = {"database": str(wanted.db), "source": wanted.source, **({"applied": apply} if trusted else {})}
         print(json.dumps({"meta": meta, "rows": [asdict(counts)]}))
     else:
-        print(summary(counts))
+        put(summary(counts))
     if seen is not None:
-        print(vouched(seen), file=sys.stderr)
+        say(vouched(seen))
     elif counts.rejected:
-        print(f"note: {plural(counts.rejected, 'row')} set aside; `adminkit trace rejected` shows why", file=sys.stderr)
+        say(f"note: {plural(counts.rejected, 'row')} set aside; `adminkit trace rejected` shows why")
     refuse_many_rejected(counts, max_rejected)
 
 
@@ -177,23 +178,20 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     counts, layout = import_file(wanted, now, tick)
     if layout.is_swf and (beside := sidecar_of(wanted.path)):
         named = import_sidecar(wanted, beside, now)
-        print(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}", file=sys.stderr)
+        say(f"note: {named.changed} of these runs have names from {quote(str(beside), 200)}")
     if layout.lacks_eligible:
         _note_waits("there is no column Eligible")
     if counts.rows == 0 and not layout.is_swf:
-        print("note: a header and no row; sacct -a asks for every user, -S for an earlier time", file=sys.stderr)
+        say("note: a header and no row; sacct -a asks for every user, -S for an earlier time")
     if counts.headers:
-        print(
-            f"note: headers with other columns stand between the rows, {counts.headers}: what follows is read by them",
-            file=sys.stderr,
-        )
+        say(f"note: headers with other columns stand between the rows, {counts.headers}: what follows is read by them")
     if layout.unknown:
-        print(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}", file=sys.stderr)
+        say(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}")
     return counts
 
 
 def _note_waits(why: str) -> None:
-    print(f"note: {why}: waits count from the submission, also of jobs that could not start yet", file=sys.stderr)
+    say(f"note: {why}: waits count from the submission, also of jobs that could not start yet")
 
 
 def _show_first_rows(wanted: Import, format: Counted) -> None:

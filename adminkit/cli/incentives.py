@@ -17,6 +17,7 @@ from adminkit.cli.own_file import made_note, no_points, own_of
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.policy_install import Fetch, Folder, Push, target_of
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.render.say import put
 from adminkit.render.sink import Way, emit
 from adminkit.stats.select import only_cluster
 from adminkit.stats.sources import refuse_demo
@@ -166,7 +167,7 @@ def install(
     notes = (*preview(max(one.largest for one in tables), worth), *sizes(tables))
     bundle, (target, _) = tables_only({one.name: one.text for one in tables}, notes), target_of(folder, push, fetch)
     if print_files:
-        print(*(target.folder / change.file for change in look(bundle, target)), sep="\n")
+        put("\n".join(str(target.folder / change.file) for change in look(bundle, target)))
     elif apply:
         emit_done(act(bundle, target, "incentives install"), target, notes, Way(format.value, output))
     else:

@@ -17,6 +17,7 @@ from adminkit import journal
 from adminkit.cli import contents
 from adminkit.errors import AdminkitError, cause
 from adminkit.quote import clean
+from adminkit.render.say import say
 from adminkit.slurm import show_config
 
 #: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
@@ -95,9 +96,9 @@ def _drop_stdout() -> None:
 
 def _complain(message: str, hint: str, code: int) -> int:
     """One line each, whatever the words are made of."""
-    print(f"error: {clean(' '.join(message.split()))}", file=sys.stderr)
+    say(f"error: {clean(' '.join(message.split()))}")
     if hint:
-        print(f"hint: {clean(' '.join(hint.split()))}", file=sys.stderr)
+        say(f"hint: {clean(' '.join(hint.split()))}")
     return code
 
 

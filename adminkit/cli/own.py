@@ -17,6 +17,7 @@ from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean, quote
 from adminkit.render.format import plural
+from adminkit.render.say import say
 from adminkit.slurm.process import NoSuchProgram
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
@@ -100,7 +101,7 @@ def opened(
 
 def note(text: str) -> None:
     """One line on stderr."""
-    print(f"note: {clean(' '.join(text.split()))}", file=sys.stderr)
+    say(f"note: {clean(' '.join(text.split()))}")
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from adminkit.cli.policy_input import PolicyFile, Tables
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError, unknown_word
 from adminkit.render.format import plural
+from adminkit.render.say import put, say
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
@@ -135,7 +135,7 @@ def try_(
     for name in typed.queues:
         if cluster.queue(name) is None:
             wrong = unknown_word("queue", name, [one.name for one in cluster.queues])
-            print(f"note: {wrong.message}; {wrong.hint}", file=sys.stderr)
+            say(f"note: {wrong.message}; {wrong.hint}")
     shares = shares_of_site(cluster.nodes, settings)
     request = typed_request(typed, cluster.uids.get(user or ""), now if at is None else parse_when(at, now), shares)
     table_of = policy_table(loaded, cluster, now, gpus=settings)
@@ -268,6 +268,6 @@ def diff(
 def _say(report: Report, lines: str, format: options.Format, output: Path | None) -> None:
     """Lines for people, the report for everything else."""
     if format is options.Format.TABLE and output is None:
-        print(lines, end="")
+        put(lines, end="")
     else:
         emit(report, Way(format.value, output))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from adminkit.errors import AdminkitError
+from adminkit.render.say import say
 
 if TYPE_CHECKING:
     from adminkit.lua.runtime import LuaVersion
@@ -69,7 +69,7 @@ def policy_path(named: Path | None) -> Path:
 
     path, shipped = find_policy(named)
     if shipped:
-        print(f"note: there is no {SYSTEM_POLICY}; this is the example that came with adminkit", file=sys.stderr)
+        say(f"note: there is no {SYSTEM_POLICY}; this is the example that came with adminkit")
     return path
 
 
@@ -84,10 +84,10 @@ def site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
     try:
         gathered = gather((*policy.users(), *also))
     except AdminkitError as error:
-        print(f"note: the queues are those that the policy names: {error.message}", file=sys.stderr)
+        say(f"note: the queues are those that the policy names: {error.message}")
         return made_up(policy.queues(), policy.users())
     for note in gathered.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     return gathered.site
 
 

@@ -14,6 +14,7 @@ from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.config import chosen
 from adminkit.errors import AdminkitError
+from adminkit.render.say import put
 from adminkit.render.sink import Way, emit
 
 if TYPE_CHECKING:
@@ -77,10 +78,10 @@ def install(
     bundle = replace(bundle, notes=(*bundle.notes, *refuse_unsafe(bundle.tables["policy"], int(time.time()))))
     if out is not None:
         for path in write_bundle(out, bundle):
-            print(path)
+            put(str(path))
     elif print_files:
         for change in preview(bundle, target):
-            print(target.folder / change.file)
+            put(str(target.folder / change.file))
     elif apply:
         emit_done(act(bundle, target, "policy install"), target, bundle.notes, way)
     else:

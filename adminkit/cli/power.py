@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from adminkit.cli import options
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.files import open_named
 from adminkit.quote import clean
+from adminkit.render.say import say
 from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
@@ -94,7 +94,7 @@ def import_(
                 set_aside(trace, f"power {name}", its.broken, now)
     for name, its in found:
         for line, reason, _ in its.broken[:3]:
-            print(f"note: {clean(name)}, line {line}: {clean(reason)}", file=sys.stderr)
+            say(f"note: {clean(name)}, line {line}: {clean(reason)}")
     stored = [(name, its, before) for (name, its), before in zip(found, replaced, strict=True)]
     emit(import_report(stored, dry_run), Way(format.value, output))
 

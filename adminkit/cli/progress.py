@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from adminkit.quote import clean
+from adminkit.render.say import say
+
 #: Seconds between two plain lines.
 PLAIN_EVERY: Final = 10.0
 
@@ -18,6 +21,7 @@ Tick = Callable[[float, float | None, int], None]
 @contextmanager
 def progress(what: str, things: str = "jobs") -> Iterator[Tick]:
     """A tick function for `what`, which counts `things`; writes to stderr only."""
+    what = clean(what)
     if sys.stderr.isatty():
         yield from _bar(what, things)
     else:
@@ -28,7 +32,12 @@ def _bar(what: str, things: str) -> Iterator[Tick]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[rate]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+    )
     started = time.monotonic()
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=None, rate="")
@@ -51,8 +60,8 @@ def _plain(what: str, things: str) -> Iterator[Tick]:
         ends = f"{what}: {jobs} {things}{share}"
         if time.monotonic() - last >= PLAIN_EVERY:
             last, said = time.monotonic(), ends
-            print(said, file=sys.stderr)
+            say(said)
 
     yield tick
     if said != ends and said:
-        print(ends, file=sys.stderr)
+        say(ends)

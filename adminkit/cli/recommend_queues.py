@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from enum import StrEnum
@@ -16,6 +15,7 @@ from adminkit.cli import options
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.recommend import Risk
 from adminkit.errors import UsageError
+from adminkit.render.say import say
 from adminkit.render.sink import Way, emit, write_aside
 from adminkit.reports.answer import answer
 from adminkit.reports.spec import ReportOptions
@@ -75,5 +75,5 @@ def queues(
     report = answer(SPEC, asked, path, settings, when.now, as_of=when.as_of, pictures=way.pictures)
     if rules:
         write_aside(rules, rules_text(report, offer).encode())
-        print(f"wrote {rules}", file=sys.stderr)
+        say(f"wrote {rules}")
     emit(report, way)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import traceback
 from enum import StrEnum
@@ -17,6 +16,7 @@ from adminkit.cli.operators import PAGE, operators_only
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.quote import clean
+from adminkit.render.say import say
 from adminkit.render.sink import write_aside
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
@@ -71,12 +71,12 @@ def report_all(
         many = len(made.document.sections)
         written = document_page(made.document, None, lambda done: tick(done, many, done))
     write_aside(target, written.encode(), MODE)
-    print(f"wrote {target}", file=sys.stderr)
+    say(f"wrote {target}")
     for one in made.failures:
-        print(f"error: report {one.name}: {clean(' '.join(one.message.split()))}", file=sys.stderr)
+        say(f"error: report {one.name}: {clean(' '.join(one.message.split()))}")
         if one.bug is not None:
             for text in traceback.format_exception(one.bug):
-                print("\n".join(clean(line) for line in text.splitlines()), file=sys.stderr)
+                say("\n".join(clean(line) for line in text.splitlines()))
     if made.failures:
         raise typer.Exit(1)
 

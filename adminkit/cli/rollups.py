@@ -13,6 +13,7 @@ from adminkit.cli.options import Database
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.rollups import rebuild as make_rollups
 from adminkit.render.format import plural
+from adminkit.render.say import put
 from adminkit.trace import connect, rollup
 from adminkit.trace.location import find_trace
 
@@ -40,7 +41,7 @@ def rollups(
     with connect.reader(path) as trace:
         trace.execute("BEGIN")
         if not rollup.is_kept(trace):
-            print(f"{path}: no rollups")
+            put(f"{path}: no rollups")
             return
         size, differ = rollup.size(trace), None if rebuild else rollup.check(trace)
     if differ is not None and any(differ):
@@ -48,7 +49,7 @@ def rollups(
             f"the rollups of {path} differ from its runs: {differ.wrong} rows wrong, {differ.missing} missing",
             "adminkit trace rollups --rebuild makes them from the runs",
         )
-    print(
+    put(
         f"{path}: {plural(size.runs, 'run')} that ended; {size.months} rows of ended_month, {size.users} of"
         f" ended_month_user, {size.hours} of occupied_hour, {size.starts} of started_month, {size.keys} keys"
     )

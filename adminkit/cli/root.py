@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import adminkit
+from adminkit.render.say import put
 from adminkit.trace.schema import SCHEMA_VERSION
 
 
@@ -26,7 +27,7 @@ def empty() -> typer.Typer:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"adminkit {adminkit.__version__} (trace schema {SCHEMA_VERSION})")
+        put(f"adminkit {adminkit.__version__} (trace schema {SCHEMA_VERSION})")
         raise typer.Exit
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from adminkit.cli import options
 from adminkit.cli.operators import SERVE, operators_only
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.owner import of_somebody_else
+from adminkit.render.say import say
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.units import parse_duration
@@ -85,4 +85,4 @@ def serve(
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    say(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from adminkit.cli import options
 from adminkit.render.format import plural
+from adminkit.render.say import put, say
 
 if TYPE_CHECKING:
     from adminkit.slurm.site import Site
@@ -46,15 +46,14 @@ def write_site(cluster: Site, notes: Sequence[str], format: Form | None, output:
     from adminkit.slurm.site_file import site_text
 
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     ending = Form.JSON if output is not None and output.suffix == ".json" else Form.TOML
     text = site_text(cluster, (format or ending).value)
     if output is None:
-        print(text, end="")
+        put(text, end="")
         return
     write_aside(output, text.encode())
-    print(
+    say(
         f"wrote {output}: {plural(len(cluster.queues), 'queue')}, {plural(len(cluster.nodes), 'node')}, "
-        f"{len(cluster.qos)} QOS, {plural(len(cluster.associations), 'association')}",
-        file=sys.stderr,
+        f"{len(cluster.qos)} QOS, {plural(len(cluster.associations), 'association')}"
     )

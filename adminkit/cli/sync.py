@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from dataclasses import asdict
 from typing import Annotated
@@ -17,6 +16,7 @@ from adminkit.cli.progress import progress
 from adminkit.config import chosen
 from adminkit.ingest.sync_run import Options, Summary
 from adminkit.render.format import plural
+from adminkit.render.say import put, say
 from adminkit.trace.location import find_trace
 
 
@@ -65,14 +65,14 @@ def sync(
         gpus=settings.gpus,
     )
     with progress("asking sacct") as tick:
-        done = run(options, cluster or usual.clusters, lambda text: print(f"note: {text}", file=sys.stderr), tick)
+        done = run(options, cluster or usual.clusters, lambda text: say(f"note: {text}"), tick)
     if format is Counted.JSON:
         print(json.dumps({"meta": {"database": str(options.db)}, "rows": [asdict(one) for one in done]}))
         return
     for one in done:
-        print(f"{one.cluster}: {counts_line(one.closed)}")
+        put(f"{one.cluster}: {counts_line(one.closed)}")
         for line in remarks(one):
-            print(f"{one.cluster}: {line}")
+            put(f"{one.cluster}: {line}")
 
 
 def remarks(one: Summary) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 from adminkit import config
 from adminkit.cli.operators import HISTORY, REJECTED, operators_only
 from adminkit.cli.options import Database, Format, FormatOption, Output
+from adminkit.render.say import put
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
 
@@ -86,4 +87,4 @@ def upgrade(db: Database = None) -> None:
     """Upgrade a trace of an older release to the schema of this one."""
     path = find_trace(db, config.load().db)
     before, after = connect.upgrade(path)
-    print(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")
+    put(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")

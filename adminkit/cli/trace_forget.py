@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -22,6 +21,7 @@ from adminkit.files import folder_to_write
 from adminkit.owner import uid_of
 from adminkit.quote import quote
 from adminkit.render.format import plural
+from adminkit.render.say import put, say
 from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
 from adminkit.trace.forget import Held, Whom, find, held, mentions
@@ -90,7 +90,7 @@ def forget(
     try:
         actions.rewrite(settings.acts, marks.without_names)
     except AdminkitError as error:
-        print(f"note: {error.message}; acts there may name {quote(user)}: {error.hint}", file=sys.stderr)
+        say(f"note: {error.message}; acts there may name {quote(user)}: {error.hint}")
     _remove_choices(prefs.folder_of(settings, path), whom)
     for target in snapshot or ():
         with connect.reader(path) as reading:
@@ -129,7 +129,7 @@ def _remove_choices(folder: Path, whom: Whom) -> None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            print(f"note: {folder}/{uid}.toml stays: {cause(error)}; root can remove it", file=sys.stderr)
+            say(f"note: {folder}/{uid}.toml stays: {cause(error)}; root can remove it")
 
 
 def _say(
@@ -150,7 +150,7 @@ def _say(
         listed = ", ".join(f"{many:,} {_WORDS[table]}" for table, many in rows.items() if many) or "nothing more"
         done = "forgotten" if whole else "taken out of the rows, and still in the file"
         what = f"{done}, now {person}" if person else "would be forgotten"
-        print(f"{path}: {quote(user)} {what}: {listed}")
+        put(f"{path}: {quote(user)} {what}: {listed}")
         for one in left:
-            print(f"still a word of {one.table} in {plural(one.rows, 'row')}")
-    print(f"note: {_KEPT}" if person else "note: nothing was changed; --apply does it", file=sys.stderr)
+            put(f"still a word of {one.table} in {plural(one.rows, 'row')}")
+    say(f"note: {_KEPT}" if person else "note: nothing was changed; --apply does it")

@@ -17,6 +17,7 @@ from adminkit.errors import AdminkitError
 from adminkit.owner import as_owner
 from adminkit.quote import quote
 from adminkit.render.format import plural
+from adminkit.render.say import put
 from adminkit.trace import own_file
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
@@ -53,7 +54,7 @@ def own(
         own_file.check_folder(place)
         everybody, points = people(trace), _points(trace, policy, cluster, path, now)
         if not apply:
-            print(f"{plural(len(everybody), 'file')} would be written into {place}: --apply writes them")
+            put(f"{plural(len(everybody), 'file')} would be written into {place}: --apply writes them")
             return
         failed = []
         for uid, user in everybody:
@@ -62,7 +63,7 @@ def own(
             except AdminkitError as error:  # one user's file never stops the others'
                 failed.append(f"{quote(user)}: {error.message}")
         gone = own_file.keep_only(place, {uid for uid, _ in everybody})
-    print(f"wrote {plural(len(everybody) - len(failed), 'file')} into {place}, removed {gone}")
+    put(f"wrote {plural(len(everybody) - len(failed), 'file')} into {place}, removed {gone}")
     if failed:
         raise AdminkitError(
             f"couldn't write {plural(len(failed), 'file')}: {'; '.join(failed[:_MOST])}", "theirs are as they were"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,6 +16,7 @@ from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import quote
+from adminkit.render.say import put, say
 from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
 from adminkit.trace.location import find_trace
@@ -75,9 +75,9 @@ def prune(
         print(json.dumps({"before": show_time(before), "anonymise": anonymise, "applied": apply, "rows": rows}))
     else:
         listed = ", ".join(f"{one.rows:,} {_WORDS[one.table]}" for one in found if one.rows) or "nothing"
-        print(f"{path}: {'' if apply else 'would be '}{what}: {listed}, from before {show_time(before)}")
+        put(f"{path}: {'' if apply else 'would be '}{what}: {listed}, from before {show_time(before)}")
     if not apply:
-        print("note: nothing was changed; --apply does it", file=sys.stderr)
+        say("note: nothing was changed; --apply does it")
     if not whole:
         raise still_in_file(path)
 
@@ -108,4 +108,4 @@ def snapshot(
     if format is Counted.JSON:
         print(json.dumps({"target": str(target), "bytes": size}))
     else:
-        print(f"wrote {quote(str(target), 200)}: {size:,} bytes")
+        put(f"wrote {quote(str(target), 200)}: {size:,} bytes")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
+from adminkit.quote import clean
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.backlog import backlog, ended, recent_waits
 from adminkit.stats.letters import outbox_states
@@ -125,7 +126,8 @@ def _counter(name: str, what: str, labels: tuple[str, ...], samples: Samples) ->
 
 def _filled(metric: Any, samples: Samples) -> Metric:
     """What is unknown has no sample. Trap: two samples of the same labels, and the collector drops the whole file."""
-    named = {tuple(label or UNKNOWN for label in labels): value for labels, value in samples if value is not None}
+    known = ((labels, value) for labels, value in samples if value is not None)
+    named = {tuple(clean(label or UNKNOWN) for label in labels): value for labels, value in known}
     for labels, value in named.items():
         metric.add_metric(labels, value)
     filled: Metric = metric

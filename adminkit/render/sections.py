@@ -17,6 +17,7 @@ from adminkit.quote import clean, quote
 from adminkit.render import text
 from adminkit.render.format import cells
 from adminkit.render.report import Cell, Report
+from adminkit.render.say import say
 from adminkit.render.sink import write_aside
 
 #: The colour of a cell, from its field's name and its value; None: the terminal's own.
@@ -38,7 +39,7 @@ def emit(sections: Mapping[str, Report], format: str, output: Path | None, tint:
         written = as_text(sections, None, width, colour=terminal and colours(), tint=tint)
     if output is not None:
         write_aside(output, written.encode())
-        print(f"wrote {output}", file=sys.stderr)
+        say(f"wrote {output}")
     else:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(written.encode(encoding, "backslashreplace").decode(encoding))

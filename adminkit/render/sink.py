@@ -15,6 +15,7 @@ from adminkit.files import folder_to_write, replace_file
 from adminkit.owner import as_caller, as_owner
 from adminkit.render import text
 from adminkit.render.report import Report
+from adminkit.render.say import say
 
 PICTURES: Final = (".png", ".svg")
 
@@ -65,13 +66,13 @@ def _emit(report: Report, way: Way) -> None:
         from adminkit.render.figure import picture
 
         write_aside(way.picture, picture(report, way.picture.suffix.lower().removeprefix(".")))
-        print(f"wrote {way.picture}", file=sys.stderr)
+        say(f"wrote {way.picture}")
     written = _written(report, way)
     if way.format == "csv":
-        print(text.header_lines(report.meta, way.tz), end="", file=sys.stderr)
+        say(text.header_lines(report.meta, way.tz).removesuffix("\n"))
     if way.output:
         write_aside(way.output, written.encode())
-        print(f"wrote {way.output}", file=sys.stderr)
+        say(f"wrote {way.output}")
     else:
         # Trap: where the terminal is not UTF-8, a job's name must not end the report.
         encoding = sys.stdout.encoding or "utf-8"

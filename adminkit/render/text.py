@@ -146,11 +146,14 @@ def _moment(meta: Meta) -> dict[str, str]:
 
 
 def as_csv(report: Report) -> str:
-    """A header line and the rows, the totals last; empty for unknown. The report's header is not in it."""
+    """A header line and the rows, the totals last; empty for unknown. The report's header is not in it. Texts are
+    clean: people look at it in terminals, too.
+    """
     out, report = io.StringIO(), report.plain()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(f.name for f in report.fields)
-    writer.writerows((*report.rows, *report.totals))
+    for row in (*report.rows, *report.totals):
+        writer.writerow(clean(cell) if isinstance(cell, str) else cell for cell in row)
     return out.getvalue()
 
 

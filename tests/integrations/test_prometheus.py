@@ -16,6 +16,7 @@ from adminkit.config import Config
 from adminkit.installed import data_file
 from adminkit.integrations.prometheus import exposition
 from adminkit.job import Job
+from adminkit.quote import clean
 from adminkit.trace import sight
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.rollup import is_kept, rebuild
@@ -25,6 +26,8 @@ from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_
 NOW = MONDAY + 24 * HOUR
 DAY = 24 * HOUR
 HOSTILE = 'a"b\\c\nd{} # x'
+#: As it is shown.
+SHOWN = clean(HOSTILE)
 JOBS = [
     job(1, eligible_time=MONDAY + 60, start_time=MONDAY + 160),  # one of four hours, one GPU, 8 CPUs
     job(2, eligible_time=MONDAY + 300, start_time=MONDAY + 120, elapsed=2 * HOUR),  # a clock was wrong
@@ -70,11 +73,11 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("name", "expected", "why"),
     [
         ("window_seconds", {(): DAY}, "a day"),
-        ("accuracy_runs", {("aaic", "gq"): 2, ("aaic", HOSTILE): 1}, "a failed run and one before the window are none"),
-        ("accuracy_ratio", {("aaic", "gq"): 0.375, ("aaic", HOSTILE): 0.25}, "a quarter and a half"),
-        ("unused_gpu_seconds", {("aaic", "gq"): 5 * HOUR, ("aaic", HOSTILE): 3 * HOUR}, "three hours and two"),
+        ("accuracy_runs", {("aaic", "gq"): 2, ("aaic", SHOWN): 1}, "a failed run and one before the window are none"),
+        ("accuracy_ratio", {("aaic", "gq"): 0.375, ("aaic", SHOWN): 0.25}, "a quarter and a half"),
+        ("unused_gpu_seconds", {("aaic", "gq"): 5 * HOUR, ("aaic", SHOWN): 3 * HOUR}, "three hours and two"),
         ("backlog_cut_arrays", {("aaic", "short"): 0}, "sync's sacct cuts no list of tasks"),
-        ("unused_cpu_seconds", {("aaic", "gq"): 40 * HOUR, ("aaic", HOSTILE): 24 * HOUR}, "of eight CPUs"),
+        ("unused_cpu_seconds", {("aaic", "gq"): 40 * HOUR, ("aaic", SHOWN): 24 * HOUR}, "of eight CPUs"),
         ("wait_runs", {("aaic", "gq"): 2}, "of the others nobody knows when they were eligible"),
         (
             "wait_seconds",
@@ -86,7 +89,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
         (
             "runs_total",
             {("aaic", "gq", "COMPLETED"): 2, ("aaic", "short", "FAILED"): 1, ("aaic", "", "COMPLETED"): 1,
-             ("aaic", HOSTILE, "COMPLETED"): 1},
+             ("aaic", SHOWN, "COMPLETED"): 1},
             "every end, whenever it was",
         ),
         ("letters_total", {("aaic", "end", "refused"): 1, ("aaic", "end", "sent"): 1}, "what became of them"),

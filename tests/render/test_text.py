@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.quote import clean
 from adminkit.render import text
 from adminkit.render.report import Cell, Field, Meta, Report, Style
 from adminkit.reports.catalogue import SPECS
@@ -149,11 +150,12 @@ def test_a_hostile_queue_name_stays_text(tmp_path: Path, suffix: str, shown: Cal
         accuracy_of(tmp_path, [job(1, queue=HOSTILE, cluster=HOSTILE)], Filter(queues=[HOSTILE], checkpoint_code=85))
     )
     if suffix == "csv":
-        assert next(csv.DictReader(io.StringIO(found)))["queue"] == HOSTILE
-        return
+        assert next(csv.DictReader(io.StringIO(found)))["queue"] == clean(HOSTILE)
     assert "\x1b" not in found
     assert "\u202e" not in found
-    if suffix == "json":
+    if suffix == "csv":
+        assert len(found.splitlines()) == len(list(csv.reader(io.StringIO(found)))), "a line for each row"
+    elif suffix == "json":
         assert json.loads(found)["rows"][0]["queue"] == HOSTILE
     elif suffix == "md":
         assert "<script>" not in found
