@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -100,12 +100,14 @@ def close(
         found = _bill(trace, file, name, now, preview=False)
         if not incomplete:
             refuse_incomplete(trace, name, file.named(None).calendar, now)
-    note = NOTHING_WRITTEN
+    notes = [NOTHING_WRITTEN]
     if apply:
         with writer(path) as trace:
-            head = write(trace, found, now).head
-        note = f"{name} is closed: {plural(head.n, 'entry', 'entries')}; keep this hash elsewhere, too: {head.hash}"
-    emit(bill_report(found, str(path), [note]), Way(format.value, output))
+            closed = write(trace, found, now)
+        head = closed.head
+        said = f"{name} is closed: {plural(head.n, 'entry', 'entries')}; keep this hash elsewhere, too: {head.hash}"
+        notes = [*_record(closed.act), said]
+    emit(bill_report(found, str(path), notes), Way(format.value, output))
 
 
 @app.command()
@@ -169,23 +171,16 @@ def verify(
     output: options.Output = None,
 ) -> None:
     """Check the ledger's chain, bills and amounts. Exit code 1 where it is not what was written."""
-    from adminkit.economy.bill import bill
-    from adminkit.economy.close import WHAT
-    from adminkit.economy.verify import check_chain, check_heads, check_word
+    from adminkit.economy.verify import check_word
+    from adminkit.economy.verify import verify as check
     from adminkit.reports.charge import verify_report
-    from adminkit.stats.ledger import acts, charged_runs, closes
 
     path = _operators(db)
     kept = [check_word(word) for word in head or ()]
-    with _snapshot(path) as trace:
-        checks = [*check_chain(trace), check_heads(trace, [*acts(trace, WHAT), *_log()], kept)]
-        done, again = closes(trace), None
-        if done and not any(one.wrong for one in checks):
-            with progress("computing charges") as tick:
-                again = bill(trace, load_file(schemes), done[-1].month, tick)
-        runs = charged_runs(trace)
-    emit(verify_report(checks, again, runs, str(path)), Way(format.value, output))
-    if any(one.wrong for one in checks):
+    with _snapshot(path) as trace, progress("computing charges") as tick:
+        found = check(trace, load_file(schemes), _log(), kept, tick)
+    emit(verify_report(found.checks, found.again, found.runs, str(path)), Way(format.value, output))
+    if any(one.wrong for one in found.checks):
         raise typer.Exit(1)
 
 
@@ -206,8 +201,11 @@ def load_file(named: Path | None) -> ChargeFile:
 def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
     from adminkit.stats.select import snapshot
 
-    with reader(path) as trace, snapshot(trace):
-        yield trace
+    try:
+        with reader(path) as trace, snapshot(trace):
+            yield trace
+    except UnicodeDecodeError as error:  # of a name in the schema, or of SQLite's message about it
+        raise AdminkitError(f"couldn't read {path}: it is damaged", "put back a backup; --debug has more") from error
 
 
 def _bill(trace: sqlite3.Connection, file: ChargeFile, month: str | None, now: int, *, preview: bool) -> Bill:
@@ -229,6 +227,15 @@ def _show_closed(trace: sqlite3.Connection, month: str, path: Path, way: Way) ->
     done = [one for one in closes(trace) if one.month == month]
     note = f"{month} is closed already: nothing was done"
     emit(statement_report(lines(trace, months=[month]), done, {"month": month}, str(path), [note]), way)
+
+
+def _record(act: Mapping[str, Any]) -> list[str]:
+    """Write a close into the log of this host, too, which is root's. Returns a note where that failed: it is done."""
+    try:
+        actions.append(config.load().acts, act)
+    except AdminkitError as error:
+        return [f"this host's log of acts has no line of it: {error.message}"]
+    return []
 
 
 def _log() -> list[dict[str, object]]:

@@ -21,7 +21,7 @@ _PARTS: Final = ("slices", "shards", "mps")
 #: In the smallest unit; more is a mistake of the formula's.
 _MOST: Final = 10**18
 #: Epoch seconds; a later start is nonsense.
-_LATEST: Final = 1 << 34
+LATEST: Final = 1 << 34
 
 
 class Share(NamedTuple):
@@ -56,7 +56,7 @@ def charge(job: WholeJob, place: int, scheme: Scheme) -> Charge:
         raise NotChargeable("elapsed is not known")
     if not run.elapsed:
         return NOTHING
-    if not all(at is not None and 0 <= at < _LATEST for at in (run.start_time, run.end_time)):
+    if not all(at is not None and 0 <= at < LATEST for at in (run.start_time, run.end_time)):
         raise NotChargeable("when it ran is not known")
     value = scheme.formula.value(values(run, scheme))
     if value < 0:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from adminkit import actions
 from adminkit.economy.bill import Bill, Due
@@ -24,10 +26,11 @@ WHAT = "charge close"
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A month that is closed: where the chain ended then."""
+    """A month that is closed: where the chain ended then, and the act, for the log of the host."""
 
     month: str
     head: Head
+    act: Mapping[str, Any]
 
 
 def close(db: sqlite3.Connection, bill: Bill, now: int) -> Closed:
@@ -36,8 +39,9 @@ def close(db: sqlite3.Connection, bill: Bill, now: int) -> Closed:
         if ledger.head(db) != bill.head:
             raise AdminkitError("the ledger has grown since the bill was computed", "run the same command again")
         head = ledger.append(db, _entries(db, bill, now))
-        record_actions(db, [actions.act(WHAT, head.hash, bill.head.hash, {}, month=bill.month, entries=head.n)])
-    return Closed(bill.month, head)
+        act = actions.act(WHAT, head.hash, bill.head.hash, {}, month=bill.month, entries=head.n)
+        record_actions(db, [act])
+    return Closed(bill.month, head, act)
 
 
 def refuse_incomplete(db: sqlite3.Connection, month: str, calendar: Calendar, now: int) -> None:

@@ -110,9 +110,13 @@ def load_schemes(named: Path | None, system: Path = SYSTEM_SCHEMES) -> ChargeFil
 
 
 def scheme_of(text: str) -> Scheme:
-    """The scheme whose canonical text was kept."""
-    kept = json.loads(text)
-    return _scheme(kept.pop("name"), kept, kept.pop("timezone"), "the ledger's scheme")
+    """The scheme whose canonical text was kept. AdminkitError for any other text."""
+    try:
+        kept = json.loads(text)
+        name, tz = kept.pop("name"), kept.pop("timezone")
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise AdminkitError("the ledger's scheme cannot be read", "adminkit charge verify names it") from error
+    return _scheme(name, kept, tz, "the ledger's scheme")
 
 
 def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
@@ -135,7 +139,7 @@ def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
     if type(digits) is not int or not 0 <= digits <= MOST_DIGITS:
         raise AdminkitError(f"{where}.digits: not 0 to {MOST_DIGITS}", "digits after the point of an amount")
     rounding = table.get("rounding", "up")
-    if rounding not in ROUNDINGS:
+    if not isinstance(rounding, str) or rounding not in ROUNDINGS:
         near = unknown_word("rounding", str(rounding), ROUNDINGS)
         raise AdminkitError(f"{where}.rounding: {near.message}", near.hint)
     free = sorted(set(_texts(table.get("free_states", []), f"{where}.free_states")))

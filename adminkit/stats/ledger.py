@@ -95,7 +95,7 @@ def acts(db: sqlite3.Connection, what: str) -> Iterator[dict[str, Any]]:
     for (line,) in db.execute(_ACTS, (what,)):
         try:
             act = json.loads(line)
-        except ValueError:
+        except (ValueError, TypeError, RecursionError):
             continue
         if isinstance(act, dict):
             yield act

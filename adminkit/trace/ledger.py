@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
@@ -44,6 +45,8 @@ WHEN new.n <> (SELECT coalesce(max(n), 0) + 1 FROM ledger)
     OR new.previous <> coalesce((SELECT hash FROM ledger ORDER BY n DESC LIMIT 1), '{zeros}')
 BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END
 """
+_MONTH: Final = re.compile(r"(?:19[7-9]|2[0-9]{2})[0-9]-(?:0[1-9]|1[0-2])", re.ASCII)
+_AMOUNT: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,6})?", re.ASCII)
 #: The hash before the first entry.
 ZEROS: Final = "0" * 64
 #: What makes the ledger in an empty trace.
@@ -158,7 +161,28 @@ def hash_of(row: Iterable[object]) -> str:
     return hashlib.sha256(json.dumps(list(row), ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def entries(db: sqlite3.Connection) -> Iterator[tuple[int, Entry, str, str]]:
-    """Every entry with its number, the hash before it and its own, in the order of the chain."""
+def entries(db: sqlite3.Connection) -> Iterator[tuple[object, Entry, object, object]]:
+    """Every row with its number, the hash before it and its own, in the order of the chain.
+
+    Whoever may write the file may have put anything there: well_formed() says whether a row is an entry.
+    """
     for n, *values, previous, own in db.execute(f"SELECT {_COLUMNS} FROM ledger ORDER BY n"):
         yield n, Entry(*values), previous, own
+
+
+def well_formed(entry: Entry) -> bool:
+    """Whether each value is of its kind, as `append` writes them."""
+    of_job = (entry.cluster, entry.job_id_raw, entry.submit_time, entry.last_submit, entry.person)
+    return (
+        all(isinstance(one, str) for one in (entry.billed, entry.period, entry.amount, entry.unit, entry.scheme))
+        and all(type(one) is int for one in (entry.runs, entry.seconds, entry.at))
+        and isinstance(entry.account, str | None)
+        and all(_MONTH.fullmatch(month) for month in (entry.billed, entry.period))
+        and _AMOUNT.fullmatch(entry.amount) is not None
+        and entry.kind in KINDS
+        and (
+            all(one is None for one in of_job)
+            if entry.kind == "close"
+            else [type(one) for one in of_job] == [str, int, int, int, str]
+        )
+    )

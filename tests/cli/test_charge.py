@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adminkit.cli.main import main
+from adminkit.trace import ledger
+from adminkit.trace.actions import record_actions
 from adminkit.trace.connect import writer
 from adminkit.trace.windows import RecordedWindow, record
 from tests.support.builders import HOUR, job, make_trace
@@ -67,6 +71,47 @@ def test_a_month_is_previewed_closed_once_and_told(run: Any) -> None:
     assert (code, found["rows"][3]["result"]) == (1, "wrong")
 
 
+def acts_of(tmp_path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (tmp_path / "acts.jsonl").read_text().splitlines()]
+
+
+def rewrite(path: Path) -> None:
+    """The ledger, whole, at a tenth of its amounts, with hashes and the acts of the trace that fit, by its owner."""
+    with writer(path) as db:
+        found = [entry for _, entry, _, _ in ledger.entries(db)]
+        triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'ledger%'"
+        for (name,) in db.execute(triggers).fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        (line,) = db.execute("SELECT line FROM action").fetchone()
+        db.execute("DELETE FROM ledger")
+        db.execute("DELETE FROM action")
+        cheap = [replace(entry, amount=str(Decimal(entry.amount) / 10)) for entry in found]
+        record_actions(db, [{**json.loads(line), "generation": ledger.append(db, cheap).hash}])
+
+
+def test_a_rewritten_ledger_is_told_by_the_log_of_the_host(run: Any, tmp_path: Path) -> None:
+    head = run("close 2026-01 --apply")[1]["meta"]["notes"][-1].rpartition(" ")[2]
+    (act,) = acts_of(tmp_path)
+    assert (act["what"], act["month"], act["entries"], act["generation"]) == ("charge close", "2026-01", 3, head)
+    assert [row["result"] for row in run("verify")[1]["rows"]] == ["ok"] * 5
+    run("close 2026-01 --apply")
+    assert len(acts_of(tmp_path)) == 1, "nothing was done, and nothing is written"
+    rewrite(tmp_path / "t.db")
+    code, found = run("verify")
+    results = {row["check"]: row["result"] for row in found["rows"]}
+    assert (code, results) == (1, {"chain": "ok", "bills": "ok", "schemes": "ok", "heads": "wrong"})
+    (tmp_path / "acts.jsonl").unlink()
+    assert run("verify")[0] == 0, "whoever writes the trace and the log writes what was charged"
+
+
+def test_a_close_is_done_where_no_log_can_be_written(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "acts.jsonl").mkdir()
+    notes = run("close 2026-01 --apply")[1]["meta"]["notes"]
+    assert "this host's log of acts has no line of it: couldn't record acts in" in notes[-2]
+    assert "is closed: 3 entries" in notes[-1]
+    assert run("verify")[0] == 0
+
+
 DAY = 24 * HOUR
 
 
@@ -120,6 +165,7 @@ WRONG = [
     ('scheme = "test"', 'scheme = "tset"', "no such scheme: tset"),
     ('scheme = "test"', 'schme = "test"', "no such key: schme"),
     ("digits = 2", "digits = 7", "schemes.test.digits: not 0 to 6"),
+    ("digits = 2", "rounding = [1]", "schemes.test.rounding: no such rounding: [1]"),
     ("digits = 2", 'rounding = "odd"', "schemes.test.rounding: no such rounding: odd"),
     ('"elapsed"', '"elapse"', "schemes.test.formula: elapse is no name of a formula"),
     ('"elapsed"', "\"__import__('os')\"", "schemes.test.formula: ' cannot stand in a formula"),
