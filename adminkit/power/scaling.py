@@ -27,6 +27,8 @@ LEAST_POINTS: Final = 3
 LEAST_COUNTS: Final = 2
 #: Turns after which an assignment that still changes is given up.
 _TURNS: Final = 20
+#: Sums of squares that differ by no more are equal: which is smaller is a question of the processor's rounding.
+_EQUAL: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def _fit(points: Sequence[Point]) -> Model:
             predicted = [term @ weights for term, weights in zip(terms, found, strict=True)]
             both = np.maximum(*predicted)
             off = float(np.sum((both / seconds - 1) ** 2))
-            if off < least and both.min() > 0:  # all arithmetic is always one
+            if off < least - _EQUAL and both.min() > 0:  # all arithmetic is always one, and the first
                 best, least = (found[0], found[1]), off
             again = predicted[0] >= predicted[1]
             if (again == computes).all():
@@ -155,7 +157,7 @@ def _not_negative(rows: NDArray[Any]) -> NDArray[Any]:
             weights = np.zeros(count)
             weights[list(chosen)] = np.linalg.lstsq(rows[:, chosen], np.ones(len(rows)), rcond=None)[0]
             off = float(np.sum((rows @ weights - 1) ** 2))
-            if (weights >= 0).all() and off < least - 1e-12:
+            if (weights >= 0).all() and off < least - _EQUAL:
                 best, least = weights, off
     return best
 
