@@ -109,7 +109,9 @@ local function count(made, source, nodes, counted, read)
         fixed = fixed_by and joined(fixed or 0, fixed_by, same) or fixed
         each = each_by and joined(each or 0, each_by, same) or each
     end
-    doubtful = doubtful or doubtful_by
+    -- More GPUs of each node than of the job is what Slurm refuses, but not in every update: it gave those of the job.
+    local crossed = total and node and total > 0 and node > total and kind == node_kind
+    doubtful = doubtful or doubtful_by or crossed
     if doubtful then -- nor is it known what Slurm makes of the other lists
         total, node = total and 0, node and 0
     end

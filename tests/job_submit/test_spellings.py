@@ -178,6 +178,12 @@ PAID: list[tuple[Desc, int | None, str | None, str]] = [
     ({"min_nodes": 2, "max_nodes": 2}, 300, "multi-node", "two nodes"),
     ({"num_tasks": 12, "min_cpus": 12}, 300, "multi-node", "more CPUs than a node has"),
     ({"min_nodes": None, "num_tasks": 2, "ntasks_per_node": 1}, None, None, "24.11 put both tasks on one node"),
+    (
+        {"min_nodes": 1, "max_nodes": 1, "tres_per_job": "gres:gpu:1", "tres_per_node": "gres:gpu:2"},
+        None,
+        None,
+        "one GPU of the job, two of each node",
+    ),
     ({"tres_per_node": "gres:gpu:2"}, 100, "multi-gpu", "two GPUs"),
     ({"tres_per_node": "gres:gpu:1,gres:gpu:1"}, None, None, "one GPU, said twice"),
     ({"tres_per_job": "gres:gpu:1,gres:gpu:1"}, None, None, "one GPU of the job, said twice"),
