@@ -53,6 +53,14 @@ local function gpus_by_parts(made, source, nodes, of_socket, read)
     return total, node, fixed, each, kind, doubtful
 end
 
+-- The types of two lists; nil for none.
+local function of_types(one, other)
+    if one and other and one ~= other then
+        return one .. "," .. other
+    end
+    return one or other
+end
+
 -- The most nodes on which GPUs that are the job's, and no node's, stay as many as they are: 22.05 gives every GPU of the nodes
 -- where there are more nodes than GPUs. It looks at each type by itself, of which there may be one. false where a node has a
 -- number, or there are none.
@@ -115,7 +123,7 @@ local function count(made, source, nodes, counted, read)
     if doubtful then -- nor is it known what Slurm makes of the other lists
         total, node = total and 0, node and 0
     end
-    made.gpus_nodes = nodes_of_job(total, fixed, each, kind)
+    made.gpus_nodes = nodes_of_job(total, fixed, kind == node_kind and each or 0, kind)
     if counted and counted > max(fixed or 0, (each or 0) * nodes) + gres.NEAR then
         each = huge
     end
@@ -134,7 +142,8 @@ local function count(made, source, nodes, counted, read)
     else
         made.gpus_each = each or 0
     end
-    made.nodes, made.gpus, made.gpus_per_node, made.gpu_type = nodes, gpus, node or false, kind or node_kind or false
+    made.nodes, made.gpus, made.gpus_per_node = nodes, gpus, node or false
+    made.gpu_type = of_types(of_types(kind, node_kind), kind_by) or false
     made.gpus_fixed, made.node_gpus_most = fixed or 0, each or false
     return parts
 end

@@ -88,6 +88,12 @@ JOBS: list[tuple[dict[str, Any], dict[str, Any], str | None, str]] = [
     (POWER, {"tres_per_node": "gres:gpu:1", "licenses": "a|b"}, None, "alternatives"),
     (POWER, {"tres_per_node": "gres:gpu:nonsense:x"}, None, "a list that cannot be read"),
     (BY_TYPE, {"tres_per_node": "gres:gpu:v100:2"}, "watts:500", "by its type"),
+    (
+        BY_TYPE,
+        {"tres_per_job": "gres:gpu:v100:2", "tres_per_node": "gres:gpu:a100:2", "max_nodes": 1},
+        "watts:1600",
+        "both come together: four, of which two draw more",
+    ),
     (BY_TYPE, {"tres_per_node": "gres:gpu:2"}, "watts:800", "of any type, which may be the larger"),
     (BY_TYPE, {"tres_per_node": "gres:gpu:h100:2"}, "watts:800", "of one that nobody listed"),
 ]
