@@ -242,8 +242,9 @@ function allocation.sure_class(job, request, ruleset)
         local by_cpus = class and (request.nodes_by_tasks or (request.older and (request.nodes or 0) < 2))
         return not by_gpus and not by_cpus and class or nil
     end
-    if request.gpus_of_sockets then
-        return nil -- 24.11 and 26.05 gave such jobs no GPU and ran them
+    local of_tasks = request.ntasks_per_tres or (request.older and request.tres_per_task)
+    if request.gpus_of_sockets or (of_tasks and class ~= "cpu") then
+        return nil -- 24.11 and 26.05 gave jobs of such GPUs none and ran them; 22.05 fewer after an update
     end
     for i = 1, #named > 1 and #named or 1 do
         local queue = named[i] or ruleset.default

@@ -47,8 +47,11 @@ local function gpus_by_parts(made, source, nodes, of_socket, read)
         end
     end
     local per_gpu = made.ntasks_per_tres
-    if per_gpu and not total and not node then -- Slurm works out how many tasks there are, where the job does not say
+    if per_gpu and (fixed or 0) == 0 and (each or 0) == 0 then
+        doubtful = doubtful or fixed ~= nil or each ~= nil -- beside a list of none 26.05 gives them
+        -- Slurm works out how many tasks there are, where the job does not say.
         total, fixed = counted and floor(counted / per_gpu) or 0, counted and ceil(counted / per_gpu) or huge
+        node, each = nil, nil
     end
     return total, node, fixed, each, kind, doubtful
 end

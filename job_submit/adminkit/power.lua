@@ -158,10 +158,10 @@ function power.settle(outcome, job, request, ruleset, present)
     return true
 end
 
--- Whether an update leaves the job within the watts that it has, as it is or taken over in part: Slurm sets the licences last,
--- and not at all where another field of the update is wrong.
-local function has_watts(request, job, ruleset)
-    local has, parts = number_in(job.licenses or nil, ruleset.power.licence) or 0, request.parts and request.parts() or {}
+-- Whether an update leaves the job within `has` watts, as it is or taken over in part: Slurm may set the licences last, or not
+-- at all where another field of the update is wrong.
+local function is_within(has, request, job, ruleset)
+    local parts = request.parts and request.parts() or {}
     for i = 0, #parts do
         local one = i == 0 and request or parts[i]
         if not resulting.is_as_large(one, job, ruleset) then
@@ -176,24 +176,35 @@ local function has_watts(request, job, ruleset)
     return true
 end
 
--- The same of an update, which `made` accepts: of a job that waits, and of any whose owner names licences. Where the job stays
--- as large its watts stay, whatever its record shows of it.
+-- The watts that the job keeps, nil for those of its GPUs as they will be. Where it changes in size its owner's update leaves it
+-- what it has, since Slurm may have set the licences when another field is wrong; it gives up watts by its licences alone.
+local function kept(after, request, job, ruleset, has, is_owner, names)
+    if not resulting.is_as_large(request, job, ruleset) then
+        return is_owner and (has or 0) or nil
+    elseif not has or (request.gpus or 0) <= 0 then
+        return nil
+    end
+    local _, _, told = power.watts(after, request, ruleset)
+    return is_owner and names and told and min(told, has) or has
+end
+
+-- The same of an update, which `made` accepts: of a job that waits, and of any whose owner names licences.
 function power.keep(made, request, job, ruleset)
     local names = (request.licenses or false) ~= (job.licenses or false)
     if made.verdict == "reject" or (job.state ~= "PENDING" and not names) then
         return made
     end
+    local exempt, has = ruleset.policy.exempt, number_in(job.licenses or nil, ruleset.power.licence)
+    local is_owner = not (exempt and exempt[request.by or request.uid])
     local after, outcome = allocation.job_of(request), decision.outcome()
     allocation.set_size(after, request, ruleset)
     after.most_nodes = made.max_nodes
-    local stays = (request.gpus or 0) > 0 and resulting.is_as_large(request, job, ruleset)
-    local present = stays and number_in(job.licenses or nil, ruleset.power.licence)
-    if not power.settle(outcome, after, request, ruleset, present) then
+    if is_owner and not is_within(has or 0, request, job, ruleset) then
+        refuse(outcome, ruleset, "power_more", {}, LAST_MORE)
         return decision.refuse(outcome, request, ruleset)
     end
-    local exempt = ruleset.policy.exempt
-    if not (exempt and exempt[request.by or request.uid]) and not has_watts(request, job, ruleset) then
-        refuse(outcome, ruleset, "power_more", {}, LAST_MORE)
+    local present = kept(after, request, job, ruleset, has, is_owner, names)
+    if not power.settle(outcome, after, request, ruleset, present) then
         return decision.refuse(outcome, request, ruleset)
     end
     made.licences, made.max_nodes = outcome.licences, after.most_nodes

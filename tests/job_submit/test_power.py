@@ -87,6 +87,18 @@ JOBS: list[tuple[dict[str, Any], dict[str, Any], str | None, str]] = [
     ),
     (POWER, {"tres_per_node": "gres:gpu:1", "licenses": "a|b"}, None, "alternatives"),
     (POWER, {"tres_per_node": "gres:gpu:nonsense:x"}, None, "a list that cannot be read"),
+    (
+        POWER,
+        {
+            "tres_per_node": None,
+            "tres_per_socket": "gres/gpu:0,gres/gpu:0",
+            "num_tasks": 4,
+            "ntasks_per_tres": 1,
+            "max_nodes": 1,
+        },
+        "watts:1000",
+        "a GPU for each task, beside a list of none",
+    ),
     (BY_TYPE, {"tres_per_node": "gres:gpu:v100:2"}, "watts:500", "by its type"),
     (
         BY_TYPE,
@@ -131,12 +143,19 @@ RECORD = {"tres_per_node": "gres:gpu:v100:1", "licenses": "watts:250", "job_stat
 #: (the update, the job as it is, who, its licences after that or None where it is refused, why)
 UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
     ({"licenses": ""}, RECORD, 1001, "watts:250", "its owner takes them off"),
+    ({"licenses": ""}, {**RECORD, "max_nodes": 1, "licenses": "watts:1000"}, 1001, "watts:250", "those of fewer GPUs"),
     ({"licenses": "matlab:1"}, RECORD, 1001, "matlab:1,watts:250", "or names another"),
     ({"licenses": "watts:1"}, RECORD, 1001, "watts:250", "or fewer"),
     ({"licenses": "a|b"}, RECORD, 1001, None, "or alternatives"),
     ({"tres_per_node": "gres:gpu:v100:4"}, RECORD, 1001, None, "more GPUs"),
     ({"tres_per_node": "gres:gpu:v100:4"}, {**RECORD, "licenses": "watts:1000"}, 1001, "(unset)", "as it has for four"),
-    ({"tres_per_node": "gres:gpu:v100:2"}, {**RECORD, "licenses": "watts:1000"}, 1001, "watts:500", "fewer"),
+    (
+        {"tres_per_node": "gres:gpu:v100:2"},
+        {**RECORD, "licenses": "watts:1000"},
+        1001,
+        "(unset)",
+        "fewer, with its watts",
+    ),
     ({"max_nodes": 4}, {**RECORD, "max_nodes": 1}, 1001, None, "as many on up to four nodes"),
     ({"min_nodes": 1, "max_nodes": 4}, RECORD, 0, "watts:1000", "by an operator"),
     ({"tres_per_node": "gres:gpu:v100:1,gres:gpu:v100:8"}, RECORD, 1001, None, "one or eight"),
@@ -151,7 +170,7 @@ UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
         {"min_nodes": 1, "max_nodes": 1},
         {**RECORD, "min_nodes": 2, "max_nodes": 2, "licenses": "watts:500"},
         1001,
-        "watts:250",
+        "(unset)",
         "one node of two",
     ),
     ({"partition": "gq-long"}, RECORD, 1001, "(unset)", "another queue with shared nodes"),

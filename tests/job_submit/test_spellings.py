@@ -179,6 +179,12 @@ PAID: list[tuple[Desc, int | None, str | None, str]] = [
     ({"num_tasks": 12, "min_cpus": 12}, 300, "multi-node", "more CPUs than a node has"),
     ({"min_nodes": None, "num_tasks": 2, "ntasks_per_node": 1}, None, None, "24.11 put both tasks on one node"),
     (
+        {"min_nodes": 1, "max_nodes": 1, "tres_per_node": None, "num_tasks": 3, "ntasks_per_tres": 1},
+        None,
+        None,
+        "26.05: none",
+    ),
+    (
         {"min_nodes": 1, "max_nodes": 1, "tres_per_job": "gres:gpu:1", "tres_per_node": "gres:gpu:2"},
         None,
         None,
