@@ -176,7 +176,7 @@ local function is_within(has, request, job, ruleset)
     return true
 end
 
--- The watts that the job keeps, nil for those of its GPUs as they will be. Where it changes in size its owner's update leaves it
+-- The watts that the job keeps, nil for those of its GPUs as they will be. Where it changes in size an owner's update leaves it
 -- what it has, since Slurm may have set the licences when another field is wrong; it gives up watts by its licences alone.
 local function kept(after, request, job, ruleset, has, is_owner, names)
     if not resulting.is_as_large(request, job, ruleset) then

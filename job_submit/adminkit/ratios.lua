@@ -77,7 +77,7 @@ end
 function ratios.no_worse(name, after, request, before, job, facts)
     local now = ratio[name](after, facts, request, allocation.parts_known)
     local was = ratio[name](before, facts, job, allocation.parts_known)
-    return now ~= nil and was ~= nil and now < huge and now <= was
+    return now ~= nil and was ~= nil and was < huge and now <= was
 end
 
 return ratios

@@ -56,6 +56,8 @@ DOORS: list[tuple[str, Any, Fields, Fields, bool, int | None, str]] = [
     ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900"}, {"min_mem_per_cpu": 9000}, False, None, "a CPU's"),
     ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900"}, {"min_mem_per_cpu": 0}, False, None, "all of it"),
     ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900"}, {"min_mem_per_node": 4000}, True, None, "enough"),
+    ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900", "min_mem_per_node": 0},
+     {"min_mem_per_node": 60_000}, False, None, "24.11 shows 0 of a job with memory by the GPU"),
     ("mem_per_gpu", 4096, {**NODE, "min_mem_per_node": 0, "partition": "free"}, {"partition": "gq"}, False, None,
      "it had all of a node"),
     ("mem_per_gpu", 4096, {**NODE, "min_mem_per_cpu": 500, "partition": "free"}, {"partition": "gq"}, True, None,
