@@ -25,7 +25,7 @@ from adminkit.slurm.reload import touch
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.checkpoint import watched as watching
 from tests.cluster.harness.processes import until
-from tests.cluster.harness.ruled import HEAD, Ruled, ruling
+from tests.cluster.harness.ruled import HEAD, Ruled, rule, ruling
 
 pytestmark = pytest.mark.cluster
 
@@ -425,6 +425,19 @@ def test_owners_lower_their_limits_and_requeued_jobs_lose_theirs(on: Ruled) -> N
     until("it to wait again", lambda: on.job(again)["JobState"] in ("PENDING", "REQUEUE_HOLD"), 60)
     assert ("cleared", again) in did(on)
     assert limits(on, again)[1] == "N/A"
+
+
+def test_who_moved_while_they_were_off_gets_no_longer_limit_back(on: Ruled) -> None:
+    """Its record has the limit of gq; in gq-short, with the record's TimeMin, the guard would give it back."""
+    job, stays = submit(on, "-H", "-t", "60"), submit(on, "-H", "-t", "60")
+    assert limits(on, job) == ("01:00:00", "00:05:00")
+    on.rules('record = "admin_comment"\n' + rule("short-max", "gq-short", max_limit="00:30:00"))
+    assert on.update(job, "TimeLimit=20", "TimeMin=5", "Partition=gq-short").accepted
+    assert on.update(stays, "TimeLimit=20", "TimeMin=5").accepted
+    assert (limits(on, job), limits(on, stays)) == (("00:20:00", "00:05:00"),) * 2
+    assert sorted(did(on)) == [("cleared", job), ("cleared", stays)]
+    assert limits(on, job) == ("00:20:00", "N/A")
+    assert limits(on, stays) == ("01:00:00", "N/A"), "in its own queue it may have it"
 
 
 def test_each_act_is_recorded(on: Ruled) -> None:
