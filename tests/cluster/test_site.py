@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.errors import AdminkitError
+from adminkit.slurm.planning import parse_bounds
+from adminkit.slurm.room import parse_nodes
 from adminkit.slurm.site import Association
 from adminkit.slurm.site_file import load_site
 from tests.cluster.harness.cluster import Cluster
@@ -104,6 +107,37 @@ def test_a_user_called_like_a_line_of_the_list_is_no_association(spare: Cluster,
         spare.sql(f"UPDATE {table} SET user = 'news' WHERE user = '{name}'")
         spare.stop_dbd()
         spare.start_dbd()
+
+
+def test_a_reason_full_of_slurms_words_makes_no_node_and_changes_none(spare: Cluster) -> None:
+    words = ("scontrol", "-o", "-d", "--all", "show", "node")
+    before = {one.name: one.has for one in parse_nodes(spare.ask(*words))}
+    reason = "job x\nNodeName=n9 CPUTot=1 Partitions=gq MemSpecLimit=99999 CPUEfctv=1 GresUsed=gpu:8"
+    spare.ask("scontrol", "update", "NodeName=n4", "State=DRAIN", f"Reason={reason}")
+    try:
+        assert "MemSpecLimit=99999" in (said := spare.ask(*words))
+        assert {one.name: one.has for one in parse_nodes(said)} == before
+    finally:
+        spare.ask("scontrol", "update", "NodeName=n4", "State=RESUME")
+
+
+def test_an_account_with_a_line_break_in_its_name_hides_no_limit(spare: Cluster) -> None:
+    """slurmdbd takes any name from a coordinator; here it is written into its database, as it would be then."""
+    table, name = f"{spare.name}_assoc_table", "x\n    GrpTRESMins=cpu=N(0)"
+    words = ("scontrol", "show", "assoc_mgr", "flags=assoc,qos")
+    parse_bounds(spare.ask(*words))
+    spare.sql(f"UPDATE {table} SET acct = '{name}' WHERE acct = 'chemistry'")
+    try:
+        spare.stop_dbd()
+        spare.start_dbd()
+        spare.restart_ctld()
+        with pytest.raises(AdminkitError, match="not whole, or is there twice"):
+            parse_bounds(spare.ask(*words))
+    finally:
+        spare.sql(f"UPDATE {table} SET acct = 'chemistry' WHERE acct = '{name}'")
+        spare.stop_dbd()
+        spare.start_dbd()
+        spare.restart_ctld()
 
 
 def test_a_node_that_is_drained_and_resumed_is_an_event(spare: Cluster, db: Path) -> None:
