@@ -45,6 +45,7 @@ def test_the_page_shows_what_the_command_says(
     write_curves(workload.parent, tmp_path / "a100.csv")
     (tmp_path / WORKLOAD).symlink_to(workload)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     page = (docs.DOCS / "simulate-elastic.md").read_text()
     found = re.search(r"^\$ (adminkit simulate elastic[^\n]*)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert found
