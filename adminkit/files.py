@@ -24,6 +24,8 @@ ASIDE: Final = ".aside-"
 
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NULL: Final = os.makedev(1, 3)
+#: Links that lead from one to the next, as the kernel has it.
+_MOST_LINKS: Final = 40
 _KINDS: Final = (
     (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
@@ -138,6 +140,32 @@ def open_folder(path: Path, links: bool = False) -> int:
             if path.is_symlink():
                 raise NotPlain(f"{path} is a link, no folder", f"look at it, then move {path} away") from error
         raise AdminkitError(f"couldn't use {path}: {cause(error)}", hint) from error
+
+
+def written_at(path: Path, caller: int) -> tuple[Path, os.stat_result | None]:
+    """Where a file that `caller` (a uid) named is to be written: what the links there lead to, and its stat(2).
+
+    AdminkitError for a link, or a file, of somebody else in a folder that is open to all, such as /tmp: whoever put it
+    there would choose what is written over, or get what is written. It is the kernel's rule (proc(5),
+    fs.protected_symlinks and _regular), which a link that is read and a file that is renamed would pass by.
+    """
+    path = path.absolute()
+    for _ in range(_MOST_LINKS):
+        facts = None
+        for place in (path, *path.parents):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                found, above = place.lstat(), place.parent.stat()
+                facts = found if place == path else facts
+                ours = found.st_uid in (caller, above.st_uid) or not above.st_mode & stat.S_IWOTH
+                if not ours and (place == path or stat.S_ISLNK(found.st_mode)):
+                    what = f"{kind(found.st_mode) or 'a file'} of uid {found.st_uid}"
+                    raise AdminkitError(f"{place} is {what} in a folder that is open to all", "name another place")
+        if facts is None or not stat.S_ISLNK(facts.st_mode):
+            return path, facts
+        if path.parts[1] == "proc":  # a file that is open already, such as that of /dev/stdout
+            return path.resolve() if path.is_file() else path, path.stat()
+        path = path.parent / path.readlink()
+    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
 @contextmanager

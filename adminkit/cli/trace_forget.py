@@ -18,7 +18,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.feedback import prefs
 from adminkit.files import folder_to_write
-from adminkit.owner import uid_of
+from adminkit.owner import as_owner, uid_of
 from adminkit.quote import quote
 from adminkit.render.format import plural
 from adminkit.render.say import put, say
@@ -91,7 +91,8 @@ def forget(
         actions.rewrite(settings.acts, marks.without_names)
     except AdminkitError as error:
         say(f"note: {error.message}; acts there may name {quote(user)}: {error.hint}")
-    _remove_choices(prefs.folder_of(settings, path), whom)
+    _remove_files(prefs.folder_of(settings, path), "toml", whom)
+    _remove_files(settings.own, "json", whom)
     for target in snapshot or ():
         with connect.reader(path) as reading:
             publish(reading, path, target)
@@ -120,16 +121,17 @@ def _remove_leftovers(path: Path) -> None:
                 left.unlink(missing_ok=True)
 
 
-def _remove_choices(folder: Path, whom: Whom) -> None:
-    """The user's file of choices for letters; one that cannot be removed is named."""
+def _remove_files(folder: Path, ending: str, whom: Whom) -> None:
+    """The user's file of choices for letters, or that of `trace own`; one that cannot be removed is named."""
     for uid in whom.uids:
+        name = f"{uid}.{ending}"
         try:
-            with folder_to_write(folder) as handle:
-                os.unlink(f"{uid}.toml", dir_fd=handle)
+            with as_owner(folder / name, itself=False), folder_to_write(folder) as handle:
+                os.unlink(name, dir_fd=handle)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            say(f"note: {folder}/{uid}.toml stays: {cause(error)}; root can remove it")
+            say(f"note: {folder}/{name} stays: {cause(error)}; root can remove it")
 
 
 def _say(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
-from adminkit.files import folder_to_write, replace_file
+from adminkit.files import folder_to_write, replace_file, written_at
 from adminkit.owner import as_caller, as_owner
 from adminkit.render import text
 from adminkit.render.report import Report
@@ -107,17 +108,19 @@ def write_aside(path: Path, data: bytes, mode: int | None = None) -> None:
 
     Not for devices and pipes such as /dev/stdout, which are written to directly.
     """
-    with as_caller(), as_owner(path):
-        _write_aside(path, data, mode)
+    with as_caller():
+        caller = os.geteuid()
+        with as_owner(path):
+            _write_aside(path, data, mode, caller)
 
 
-def _write_aside(path: Path, data: bytes, new: int | None) -> None:
+def _write_aside(path: Path, data: bytes, new: int | None, caller: int) -> None:
     try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
+        target, facts = written_at(path, caller)
+        if facts is not None and not stat.S_ISREG(facts.st_mode):
+            target.write_bytes(data)
             return
-        target = path.resolve()
-        mode = target.stat().st_mode & 0o777 if target.exists() else new
+        mode = new if facts is None else stat.S_IMODE(facts.st_mode) & 0o777
         with folder_to_write(target.parent) as folder:
             replace_file(folder, target.name, data, mode=mode)
     except OSError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError, cause
-from adminkit.files import kind
+from adminkit.files import kind, written_at
 from adminkit.owner import as_caller, as_owner
 
 #: The application id of a snapshot; a trace has none.
@@ -41,6 +41,8 @@ def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:
 
     AdminkitError where anything else stands there.
     """
+    with as_caller():
+        written_at(target, os.geteuid())
     with as_caller(), as_owner(target):
         if os.path.lexists(target) and (target.is_symlink() or not is_snapshot(target)):
             raise AdminkitError(f"{target} is there and no snapshot", "name another place, or move it away")

@@ -6,14 +6,17 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit, write_aside
 from tests.support.builders import job
+from tests.support.others import GROUP, OUTSIDE, OWNER, READER, Refused, as_user, gives_files_away
 from tests.support.reports import accuracy_of, some_jobs
 
 
@@ -119,3 +122,70 @@ def test_what_cannot_be_written_is_said(tmp_path: Path, place: str, reason: str)
     with pytest.raises(AdminkitError) as caught:
         write_aside(tmp_path / place, b"x")
     assert caught.value.message == f"couldn't write {tmp_path / place}: {reason}"
+
+
+def planted_link(path: Path, to: Path) -> None:
+    path.symlink_to(to)
+
+
+def planted_file(path: Path, _: Path) -> None:
+    path.touch()
+    path.chmod(0o666)
+
+
+def planted_pipe(path: Path, _: Path) -> None:
+    os.mkfifo(path, 0o666)
+
+
+def planted_folder(path: Path, to: Path) -> None:
+    path.symlink_to(to.parent)
+
+
+#: What stands at a name in a folder like /tmp; in the last row it stands for a folder on the way.
+PLANTED: Final = (planted_link, planted_file, planted_pipe, planted_folder)
+
+
+@gives_files_away
+@pytest.mark.parametrize("caller", [0, OWNER])
+@pytest.mark.parametrize("what", PLANTED)
+def test_what_another_user_put_into_a_folder_open_to_all_is_neither_written_nor_written_to(
+    what: Callable[[Path, Path], None], caller: int, open_folder: Path
+) -> None:
+    """Whatever fs.protected_symlinks says: a report, as root or not, over one's own file or into another's."""
+    (shared := open_folder / "shared").mkdir()
+    shared.chmod(0o1777)
+    (home := open_folder / "home").mkdir()
+    (precious := home / "precious").write_text("precious")
+    for one in (home, precious):
+        os.chown(one, caller, caller)
+    place = shared / "r.csv"
+    as_user(READER, OUTSIDE, lambda: what(place, precious))
+    named = place / "precious" if what is planted_folder else place
+    said = as_user(caller, caller, lambda: write_aside(named, b"report"))
+    assert isinstance(said, Refused) and f"of uid {READER} in a folder that is open to all" in said.message
+    assert precious.read_text() == "precious"
+    assert not place.is_file() or place.read_text() in ("", "precious")
+
+
+@gives_files_away
+def test_ones_own_file_and_link_in_such_a_folder_are_written(open_folder: Path) -> None:
+    open_folder.chmod(0o1777)
+    (open_folder / "a").mkdir()
+    os.chown(open_folder / "a", OWNER, OWNER)
+
+    def act() -> None:
+        (open_folder / "link").symlink_to(open_folder / "a" / "there")
+        for _ in range(2):
+            for name in ("link", "plain"):
+                write_aside(open_folder / name, b"report")
+
+    as_user(OWNER, GROUP, act)
+    assert (open_folder / "link").is_symlink() and (open_folder / "plain").read_text() == "report"
+    assert (open_folder / "a" / "there").read_text() == "report"
+
+
+def test_a_ring_of_links_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(AdminkitError, match="too many levels"):
+        write_aside(tmp_path / "a", b"x")

@@ -43,7 +43,7 @@ def line(number: int, user: str = NAME, uid: int = UID, **cells: str) -> str:
 @pytest.fixture
 def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Runs of two users, and the name in every table that can have it."""
-    (tmp_path / "adminkit.toml").write_text(f'acts = "{tmp_path}/acts.jsonl"\n')
+    (tmp_path / "adminkit.toml").write_text(f'acts = "{tmp_path}/acts.jsonl"\nown = "{tmp_path}/trace/own"\n')
     monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "adminkit.toml"))
     (tmp_path / "trace").mkdir()
     own = {"user": NAME, "uid": UID, "group": NAME, "account": NAME, "job_name": f"{NAME}-thesis", "program": "x.py"}
@@ -83,6 +83,9 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ledger.append(db, [ledger_entry("2026-01", person, account=person)])
         rebuild(db, 1)
     (tmp_path / "acts.jsonl").write_text(json.dumps(act) + "\nno act\n")
+    (path.parent / "own").mkdir(mode=0o711)
+    for uid, user in ((UID, NAME), (1002, "mei")):
+        (path.parent / "own" / f"{uid}.json").write_text(json.dumps({"uid": uid, "user": user}))
     (path.parent / "prefs").mkdir(mode=0o1733)
     (path.parent / "prefs" / f"{UID}.toml").write_text(f'address = "{NAME}@example.org"\n')
     return path
@@ -120,6 +123,7 @@ def test_nothing_of_the_name_is_left(trace: Path, tmp_path: Path, capsys: pytest
     assert main(["trace", "forget", NAME, "--db", str(trace), "--apply"]) == 0
     assert "still a word" not in capsys.readouterr().out
     assert files_with(tmp_path, NAME, str(UID)) == []
+    assert [one.name for one in (trace.parent / "own").iterdir()] == ["1002.json"]
     assert rows(trace, "SELECT count(*), sum(elapsed), sum(gpus) FROM job") == counted, "what ran has run"
     (person,) = {user for (user,) in rows(trace, "SELECT user FROM job") if user != "mei"}
     assert rows(trace, "SELECT DISTINCT person, account FROM ledger") == [(person, person)], "the id that bills have"

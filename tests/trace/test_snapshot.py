@@ -10,8 +10,9 @@ import pytest
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
 from adminkit.trace import connect
-from adminkit.trace.snapshot import is_snapshot
+from adminkit.trace.snapshot import is_snapshot, publish
 from tests.support.builders import job, make_trace
+from tests.support.others import READER, gives_files_away
 
 
 @pytest.fixture
@@ -125,3 +126,16 @@ def test_nothing_else_is_replaced(
     assert said in capsys.readouterr().err
     assert (target.read_bytes() if target.is_file() else b"") == before
     assert not list(tmp_path.glob(".*.part"))
+
+
+@gives_files_away
+def test_what_another_user_put_into_a_folder_open_to_all_is_no_older_snapshot(trace: Path, open_folder: Path) -> None:
+    """Root would write as its owner, who could read the whole trace then."""
+    open_folder.chmod(0o1777)
+    place = open_folder / "s.db"
+    with connect.reader(trace) as db:
+        publish(db, trace, place)
+        os.chown(place, READER, READER)
+        with pytest.raises(AdminkitError, match="open to all"):
+            publish(db, trace, place)
+    assert place.stat().st_uid == READER

@@ -23,6 +23,13 @@ from adminkit.trace.exchange import ABOUT, FORMAT, TABLES, Table
 
 #: Bytes of export.json, at most.
 _MOST_ABOUT: Final = 1 << 20
+#: DuckDB's types of a bounded size, and text.
+_FLAT: Final = re.compile(
+    r"VARCHAR|BOOLEAN|DATE|DECIMAL.*|DOUBLE|FLOAT|U?(?:TINY|SMALL|BIG|HUGE)INT|U?INTEGER|TIME.*[^]]"
+)
+#: Characters of a text in Parquet, of which DuckDB holds 2048 rows at least; rows that are taken over together.
+_LONGEST: Final = 1 << 17
+_AT_ONCE: Final = 200
 _FILE: Final = re.compile(r"([a-z_]{1,20})(-[0-9]{4}-[0-9]{2}|-open)?\.(csv|jsonl|parquet)", re.ASCII)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _STATE: Final = re.compile(r"[A-Z_]{1,40}", re.ASCII)
@@ -175,7 +182,7 @@ def _json_lines(file: IO[bytes], columns: Sequence[str]) -> Iterator[tuple[int, 
                 yield number, text, [row.get(column) for column in columns], ""
 
 
-def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str, Sequence[object], str]]]:
+def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str, Sequence[object] | None, str]]]:
     try:
         import duckdb
     except ImportError as error:
@@ -185,21 +192,34 @@ def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str,
     # Trap: by its path another file could be opened than the one that was looked at.
     duck = duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False})
     try:
-        answer = duck.execute("FROM read_parquet(?)", [f"/proc/self/fd/{file.fileno()}"])
+        found = duck.from_parquet(f"/proc/self/fd/{file.fileno()}")
+        kinds = dict(zip(map(str, found.columns), map(str, found.types), strict=True))
+        if nested := [name for name, kind in kinds.items() if not _FLAT.fullmatch(kind)]:
+            raise UsageError(f"column {shown(nested[0])} has neither texts nor numbers", "export it again")
+        # Trap: a text that a file of a few kB has thousands of times is as many GB, so it is cut while it is read.
+        cut = ", ".join(f"left(#{n}, {_LONGEST + 1})" if kinds[name] == "VARCHAR" else f"#{n}"
+                        for n, name in enumerate(kinds, 1))  # fmt: skip
+        found.project(cut).create_view("cut")
+        answer = duck.execute("FROM cut")
     except duckdb.Error as error:
         raise AdminkitError("a file is no Parquet that DuckDB reads", "export it again") from error
 
-    columns = tuple(str(one[0]) for one in answer.description or ())
+    def _batch() -> list[tuple[object, ...]]:
+        try:
+            return list(answer.fetchmany(_AT_ONCE))
+        except duckdb.Error as error:
+            raise AdminkitError("a Parquet file is damaged, or wants too much memory", "export it again") from error
 
-    def rows() -> Iterator[tuple[int, str, Sequence[object], str]]:
+    def rows() -> Iterator[tuple[int, str, Sequence[object] | None, str]]:
         number = 0
         with file, duck:
-            while batch := answer.fetchmany(10_000):
+            while batch := _batch():
                 for row in batch:
                     number += 1
-                    yield number, "", row, ""
+                    long = any(isinstance(cell, str) and len(cell) > _LONGEST for cell in row)
+                    yield number, "", None if long else row, "too long" if long else ""
 
-    return columns, rows()
+    return tuple(kinds), rows()
 
 
 def _converted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -141,3 +142,36 @@ def test_whatever_a_row_is_it_is_stored_or_set_aside(tmp_path_factory: Any, rows
     folder_of(folder / "x", rows)
     counts = import_export(Import(folder / "x", folder / "t.db"), 0)
     assert counts.rows == len(rows) == counts.new + counts.changed + counts.unchanged + counts.rejected
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("repeat('x', 1000000)", "too long"),
+        ("[1, 2]", "column 'job_name' has neither texts nor numbers"),
+        ("{'a': 1}", "column 'job_name' has neither texts nor numbers"),
+        ("'x'::BLOB", "column 'job_name' has neither texts nor numbers"),
+        ("'x'", ""),
+    ],
+)
+def test_a_parquet_of_a_few_kb_is_not_unpacked_into_memory(
+    cell: str, said: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """3000 texts of 1 MB are 3 GB: they want no more than the bound of this process, and are set aside."""
+    duckdb = pytest.importorskip("duckdb")
+    (place := tmp_path / "e").mkdir()
+    row = f"'alpha' AS cluster, range AS job_id_raw, 100 AS submit_time, {cell} AS job_name"
+    duckdb.execute(f"COPY (SELECT {row} FROM range(3000)) TO '{place}/job.parquet' (FORMAT parquet, COMPRESSION zstd)")
+    assert (place / "job.parquet").stat().st_size < 1 << 18
+    (place / ABOUT).write_text(json.dumps({"format": FORMAT, "tables": {"job": {"job.parquet": 3000}}}))
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (min(5 << 29, before[1]) if before[1] > 0 else 5 << 29, before[1]))
+    try:
+        code = main(["import", str(place), "--db", str(tmp_path / "t.db"), "--max-rejected", "1"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+    told = capfd.readouterr().err
+    if said == "too long":
+        assert set(reasons(tmp_path / "t.db")) == {said}, told
+    else:
+        assert (code == 0) is not bool(said) and said in told
