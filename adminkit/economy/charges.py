@@ -113,6 +113,12 @@ def _weighed(run: Piece, gpus: Number | None, scheme: Scheme) -> dict[str, Numbe
             return 1
         if word is not None and word in table:
             return table[word]
+        # Trap: of a run that was put back slurmdbd has the list of queues that its job asked for, not the one it had.
+        if kind == "queue" and word is not None and "," in word:
+            found = [table.get(one, table.get(OTHERS)) for one in word.split(",")]
+            known = [weight for weight in found if weight is not None]
+            if known:
+                return max(known)
         if OTHERS in table:
             return table[OTHERS]
         raise NotChargeable(f"{name} has no weight for {'an unknown one' if word is None else quote(word)}")

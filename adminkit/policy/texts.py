@@ -61,6 +61,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "part": (),
     "gpu_type": (),
     "whole": (),
+    "ending": (),
     "time_min": (),
     "time_min_off": (),
     "power": ("gpus", "watts", "budget"),
@@ -165,6 +166,7 @@ EN: Final[Mapping[str, str]] = {
     "part": "Slurm may take half of this change, and half of it breaks a rule. Change one thing at a time.",
     "gpu_type": "Slurm would give this job the GPUs of both types. Cancel it and submit it again.",
     "whole": "A job that ran on whole nodes keeps them in any queue. Cancel it and submit it again.",
+    "ending": "The last run of this job is still ending: nothing of it can be changed now. Try again in some seconds.",
     "time_min": "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays.",
     "time_min_off": "--time-min was left out: it cannot be used for this job now. Plans go by your limit.",
     "power": (
@@ -271,6 +273,7 @@ JA: Final[Mapping[str, str]] = {
     "part": "この変更は一部だけが適用されることがあり、その場合は規則に反します。一項目ずつ変更してください。",
     "gpu_type": "この変更では両方の種類の GPU が割り当てられてしまいます。取り消してから、もう一度投入してください。",
     "whole": "ノードを占有して動いたジョブは、どのキューでも占有します。取り消してから、もう一度投入してください。",
+    "ending": "前回の実行の終了処理中のため、このジョブはまだ変更できません。数秒後にもう一度実行してください。",
     "time_min": "--time-min は外しました。ジョブは過去の同様のジョブの所要時間で計画されます。制限時間は変わりません。",
     "time_min_off": "--time-min は外しました。今は使えないため、制限時間で計画されます。制限時間は変わりません。",
     "power": (

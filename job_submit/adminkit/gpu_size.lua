@@ -20,12 +20,23 @@ local function is_doubtful(gpus)
     return gpus.least == 0 and gpus.most > 0
 end
 
+-- The tasks that a submission of so many may get: one on each node that it has to take. false where it says none.
+local function tasks_placed(made, source, nodes)
+    local tasks, named = made.num_tasks, source.req_nodes
+    if not tasks or made.older then
+        return tasks
+    end
+    named = named and named ~= "" and min(job_size.nodes_named(named), made.max_nodes or huge) or 1
+    local _, counted = job_size.nodes_by_features(source)
+    return max(tasks, nodes, named, made.max_nodes and 1 or counted)
+end
+
 -- GPUs by tasks, by sockets and by --ntasks-per-gpu, where neither the job nor its nodes have a number: the least of the job
 -- and of each node, the most that does not depend on the nodes, the most of each node, their type, and whether a list is
 -- doubtful. Trap: 26.05 gave no GPU for a list by sockets without --sockets-per-node, which job_rec does not show, and none for
 -- gpu=4 on each of eight sockets.
 local function gpus_by_parts(made, source, nodes, of_socket, read)
-    local of_task, counted = made.tres_per_task, made.num_tasks
+    local of_task, counted = made.tres_per_task, tasks_placed(made, source, nodes)
     local total, node, fixed, each, kind
     local doubtful = false
     if of_task then
@@ -100,6 +111,7 @@ local function count(made, source, nodes, counted, read)
     if total and node and node > 0 and nodes < total / node and kind == node_kind then
         nodes = ceil(total / node)
     end
+    local is_of_job = (fixed or 0) > 0
     local total_by, node_by, fixed_by, each_by, kind_by, doubtful_by
     of_socket = of_socket ~= "" and of_socket
     if of_socket or made.tres_per_task or made.ntasks_per_tres then
@@ -138,7 +150,7 @@ local function count(made, source, nodes, counted, read)
     if not node and ((fixed or 0) == 0 or made.max_nodes == 1) then
         node = gpus
     end
-    if fixed and fixed > 0 and each and kind == node_kind and not doubtful then
+    if is_of_job and each and kind == node_kind and not doubtful then
         made.gpus_each = 0 -- --gpus says how many there are of all
     elseif fixed and each and each > 0 and kind ~= node_kind then
         made.gpus_each = each + fixed -- of other types, they come together

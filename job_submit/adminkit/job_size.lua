@@ -80,6 +80,30 @@ function job_size.nodes_by_tasks(made, source)
     return tasks and per_node and min(ceil(tasks / per_node), made.max_nodes or huge) or 1
 end
 
+-- The fewest and the most nodes of a list of features with counts, [odd*2&even*2]: Slurm gives no fewer, whatever else the job
+-- says of its nodes.
+local function nodes_counted(list)
+    if not list or not find(list, "*", 1, true) then
+        return 0, 0
+    end
+    local sum, largest = 0, 0
+    for count in gmatch(list, "%*([^%*&|%[%]%(%),]*)") do
+        local number = match(count, "^%d%d?%d?%d?%d?%d?$")
+        if not number then
+            return largest, huge -- Slurm may read a number there
+        end
+        sum, largest = sum + tonumber(number), max(largest, tonumber(number))
+    end
+    return find(list, "|", 1, true) and largest or sum, sum
+end
+
+-- The same of what the job needs and of what it prefers.
+function job_size.nodes_by_features(source)
+    local least, most = nodes_counted(source.features)
+    local _, preferred = nodes_counted(source.prefer)
+    return least, max(most, preferred)
+end
+
 local SPREAD_JOB, USE_MIN_NODES = 2 ^ 8, 2 ^ 9 -- bits of bitflags
 
 local function has_bit(flags, bit)
@@ -132,7 +156,8 @@ function job_size.most_nodes(made, source)
         tasks = tasks_of(made, source, nodes) or 1
     end
     local by_cpus = ceil((made.min_cpus or 1) / per_task)
-    most = max(nodes, tasks, by_cpus, (made.counts or made).gpus_fixed)
+    local _, counted = job_size.nodes_by_features(source)
+    most = max(nodes, tasks, by_cpus, (made.counts or made).gpus_fixed, counted)
     return named and max(most, job_size.nodes_named(named)) or most
 end
 

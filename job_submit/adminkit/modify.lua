@@ -23,12 +23,20 @@ local PART = decision.alone("part", "reject")
 local LAST_PART = "adminkit: Slurm may take half of this change, which the rules forbid; change one thing at a time."
 
 -- What a job keeps of before, whatever an update says.
-local KEEPS = { gpu_type = decision.alone("gpu_type", "reject"), whole = decision.alone("whole", "reject") }
+local KEEPS = {
+    gpu_type = decision.alone("gpu_type", "reject"),
+    whole = decision.alone("whole", "reject"),
+    ending = decision.alone("ending", "reject"),
+}
 
 local LAST_KEEPS = {
     gpu_type = "adminkit: Slurm would give this job the GPUs of both types; cancel it and submit it again.",
     whole = "adminkit: a job that ran on whole nodes keeps them in any queue; cancel it and submit it again.",
+    ending = "adminkit: the last run of this job is still ending, nothing of it can be changed now; try again in some seconds.",
 }
+
+-- scontrol of 22.05 shows the text of this error alone.
+local CODES = { ending = "ESLURM_TRANSITION_STATE_NO_UPDATE" }
 
 local function no_longer(now, before)
     if now.kind == "unset" or before.kind == "unset" then
@@ -174,7 +182,9 @@ function modify.decide(request, job, ruleset)
     end
     local keeps = request.keeps
     if keeps then
-        return refused(decision.outcome(), KEEPS[keeps], keeps, LAST_KEEPS[keeps], request, ruleset)
+        local outcome = decision.outcome()
+        outcome.code = CODES[keeps]
+        return refused(outcome, KEEPS[keeps], keeps, LAST_KEEPS[keeps], request, ruleset)
     end
     local before = sized(job, ruleset)
     local outcome, decided, bonus = judged(request, job, before, ruleset)

@@ -10,7 +10,7 @@ local text = need("text")
 
 local request = {}
 
-local huge = math.huge
+local huge, max = math.huge, math.max
 local lower = string.lower
 local NONE, names = text.NONE, text.names
 
@@ -242,6 +242,7 @@ local function read(made, source, uid, by, now, site, counted)
         nodes = job_size.nodes_by_tasks(made, source)
         made.nodes_by_tasks = nodes > 1
     end
+    nodes = max(nodes, (job_size.nodes_by_features(source)))
     gpu_size.read(made, source, nodes, counted, site)
     return made
 end

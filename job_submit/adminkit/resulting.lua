@@ -11,6 +11,7 @@ local NO_VAL16 = 65534
 local NO_VAL = 4294967294
 local NICE_OFFSET = 2147483648
 
+local COMPLETING = 0x8000
 local STATES = { [0] = "PENDING", "RUNNING", "SUSPENDED" }
 
 -- The fields of an update that rules look at, in the order in which Slurm takes them over: those of a group together. A hold, a
@@ -153,6 +154,12 @@ local function keeps_whole(after, job, job_rec, ruleset)
         and not resulting.gives_whole_nodes(after.queues, ruleset)
 end
 
+-- Whether a run of the job is over and its nodes are not free yet. Trap: slurmctld writes what changes then into the row of
+-- that run, by which it is charged.
+local function is_ending(job_rec)
+    return (job_rec.job_state or 0) % (2 * COMPLETING) >= COMPLETING
+end
+
 -- The most groups of fields in an update whose parts are looked at.
 local MOST_GROUPS = 4
 
@@ -184,7 +191,7 @@ function resulting.of(job_desc, job_rec, site, as_request)
     job.points = points_of(job_rec)
     job.whole, job.account_given = was_whole(job_rec, site.ruleset), false
     local after = after_of(job_desc, job_rec, job, counted, site, as_request)
-    after.keeps = gpu_size.leaves_type(job_desc, job_rec, site) and "gpu_type"
+    after.keeps = is_ending(job_rec) and "ending" or gpu_size.leaves_type(job_desc, job_rec, site) and "gpu_type"
         or keeps_whole(after, job, job_rec, site.ruleset) and "whole" or false
     function after.parts()
         local groups, found = groups_of(job_desc), {}

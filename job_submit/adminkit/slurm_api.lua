@@ -29,9 +29,12 @@ local function generations(format, more, tables)
     return tables.soft_limits and line .. more .. of("soft_limits") or line
 end
 
+-- An error that has no name in scripts, by its number in every release: "Job can not be altered now, try again later".
+local UNNAMED = { ESLURM_TRANSITION_STATE_NO_UPDATE = 2020 }
+
 -- Slurm's error of that name; where this release lacks it, that a policy is broken; the general one for no name.
 local function code_of(slurm, name)
-    local code = name and (slurm[name] or slurm[rules.POLICY])
+    local code = name and (slurm[name] or UNNAMED[name] or slurm[rules.POLICY])
     if type(code) == "number" and code ~= 0 then
         return code
     end

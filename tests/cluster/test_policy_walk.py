@@ -206,6 +206,39 @@ def test_no_submission_takes_more_nodes_than_gpus(ruled: Ruled) -> None:
     ruled.clear()
 
 
+#: More nodes than tasks, each of which Slurm gives a task and its GPUs; as no client of Slurm's asks for them.
+PLACED = [
+    ({"min_nodes": "2"}, True), ({"req_nodes": "n1,n2"}, True), ({"req_nodes": "n1,n2", "max_nodes": "1"}, None),
+    ({"min_nodes": "1", "max_nodes": "4"}, False),
+]  # fmt: skip
+
+
+def test_gpus_of_tasks_are_counted_on_each_node(ruled: Ruled) -> None:
+    client, prefix = Client(ruled, built(ruled), "games"), "gres:" if machine.release() < (23, 11) else "gres/"
+    plain = {"partition": "gq", "time_limit": "5", "num_tasks": "1", "min_cpus": "1", "priority": "0"}
+    for fields, is_refused in PLACED:
+        job, why = client.submit({**plain, "tres_per_task": f"{prefix}gpu:2", **fields})
+        assert is_refused is None or (job is None) == is_refused, (fields, why)
+    client.close()
+    ruled.clear()
+
+
+@pytest.mark.parametrize("options", ["--gres=gpu:2", "--gpus=2", "-n2 --gpus-per-task=1"])
+def test_nodes_by_counts_of_features_are_counted(ruled: Ruled, options: str) -> None:
+    for number in range(1, 5):
+        ruled.cluster.ask("scontrol", "update", f"NodeName=n{number}", f"Features={'odd' if number % 2 else 'even'}")
+    assert ruled.sbatch("-t", "5", "-p", "gq", *options.split(), "-C", "[odd|even]").accepted
+    said = ruled.sbatch("-t", "5", "-p", "gq", *options.split(), "-C", "[odd*2&even*2]")
+    assert not said.accepted and "jobs in gq" in said.text.replace("GPUs of a job in gq", "jobs in gq"), said
+    ruled.clear()
+
+
+def test_tasks_for_each_gpu_take_no_watts_away(ruled: Ruled) -> None:
+    job = ruled.sbatch("-t", "5", "-p", "free", "-N1", "-n1", "--gres=gpu:8", "--ntasks-per-gpu=1")
+    assert not job.accepted or ruled.job(job.job)["Licenses"] == "watts:2000", job
+    ruled.clear()
+
+
 def test_no_walk_ends_outside_the_rules(ruled: Ruled) -> None:
     tally = judged(ruled, int(os.environ.get("ADMINKIT_WALK", SHORT)))
     assert tally.taken["run"] > SHORT // 20, tally.told()

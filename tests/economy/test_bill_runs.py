@@ -110,6 +110,29 @@ def test_a_resized_run_asked_for_its_limit_once(
     assert found == amounts, why
 
 
+#: (queue of the row, weights of queues, amount of 1000 s, None where it cannot be charged, why)
+LISTS = [
+    ("dear,cheap", {"dear": 3, "cheap": 1}, "3000", "the dearest"),
+    ("cheap,dear", {"dear": 3, "cheap": 1}, "3000", "whichever comes first"),
+    ("cheap,dear", {"cheap": 1, "*": 3}, "3000", "one without a weight of its own"),
+    ("dear,cheap", {"dear": 3, "*": 1}, "3000", "the list is no other queue"),
+    ("dear,new", {"dear": 3}, "3000", "a queue without a weight frees no other"),
+    ("new,newer", {"dear": 3}, None, "none has a weight"),
+]
+
+
+@pytest.mark.parametrize(("queue", "weights", "amount", "why"), LISTS, ids=[case[-1] for case in LISTS])
+def test_a_run_with_a_list_of_queues_is_charged_by_the_dearest(
+    tmp_path: Path, queue: str, weights: dict[str, int], amount: str | None, why: str
+) -> None:
+    """slurmdbd has all of the list of a run that was put back, and not the queue it ran in."""
+    file = schemes(tmp_path, "elapsed * weight")
+    table = "".join(f'"{name}" = {weight}\n' for name, weight in weights.items())
+    file.write_text(f"{file.read_text()}\n[schemes.test.weights.queue]\n{table}")
+    found = billed(fresh([ran(1, "2026-01-05T00:00", 1000, state="REQUEUED", queue=queue)]), file, "2026-01")
+    assert [due.amount for due in found.dues] == ([amount] if amount else []), why
+
+
 OWN = [
     ({"qos": "low"}, "QOS"), ({"gpu_type": "old"}, "type of GPU"), ({"queue": "cheap"}, "queue"),
 ]  # fmt: skip

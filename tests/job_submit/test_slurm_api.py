@@ -370,6 +370,34 @@ def test_an_update_is_refused(lua: Lua, refusing: Path) -> None:
     assert answer["messages"] == ["gq takes at most 10:00:00, you asked for 11:40:00."]
 
 
+PUT_BACK = 0x8000  # pending, and the nodes of its last run are not free yet
+
+#: what is asked, of a job of which state, by whom; whether it is refused, why
+ENDING: list[tuple[dict[str, Any], int, int, bool, str]] = [
+    ({"qos": "brief"}, PUT_BACK, ALICE, True, "QOS"),
+    ({"account": "chemistry"}, PUT_BACK, ALICE, True, "account"),
+    ({"partition": "gq-long"}, PUT_BACK, ALICE, True, "queue"),
+    ({"time_limit": 5}, PUT_BACK | 0x400, ALICE, True, "limit, by its other flag too"),
+    ({"time_limit": 5}, PUT_BACK | 0x1000000 | 5, ALICE, True, "a run that failed, with a flag of later releases"),
+    ({"time_limit": 5}, PUT_BACK, 0, False, "root"),
+    ({"time_limit": 5}, PUT_BACK, OPERATOR, False, "an operator"),
+    ({"priority": 0}, PUT_BACK, ALICE, False, "a hold"),
+    ({"time_limit": 1200}, PUT_BACK, ALICE, False, "what it has already"),
+    ({"time_limit": 5}, 0, ALICE, False, "a job that waits"),
+    ({"time_limit": 5}, 0x4000, ALICE, False, "a job that gets its nodes"),
+]
+
+
+@pytest.mark.parametrize(("desc", "state", "uid", "is_refused", "why"), ENDING, ids=[case[4] for case in ENDING])
+def test_an_update_while_the_last_run_ends(
+    lua: Lua, refusing: Path, desc: dict[str, Any], state: int, uid: int, is_refused: bool, why: str
+) -> None:
+    rec = {"job_state": state, "partition": "gq-long"} if "partition" not in desc else {"job_state": state}
+    answer = site.run(lua, site.case(refusing, uid=uid, desc=desc, rec=rec))
+    assert answer["code"] == (2020 if is_refused else OK), why
+    assert ("try again in some seconds" in " ".join(answer["messages"])) == is_refused
+
+
 def test_an_update_never_writes_the_record(lua: Lua, amending: Path) -> None:
     rec = {"time_limit": 60, "admin_comment": "ak1:lim=3600,src=e"}
     answer = site.run(lua, site.case(amending, desc={"time_limit": 5000}, rec=rec))
