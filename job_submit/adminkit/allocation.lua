@@ -240,7 +240,8 @@ function allocation.sure_class(job, request, ruleset)
         -- 24.11 one node for two tasks of one a node, where the client had named no nodes.
         local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class
         local by_cpus = class and (request.nodes_by_tasks or (request.older and (request.nodes or 0) < 2))
-        return not by_gpus and not by_cpus and class or nil
+        local held = class and request.max_nodes and request.max_nodes < 2 -- 22.05 gave one node for GPUs of two
+        return not by_gpus and not by_cpus and not held and class or nil
     end
     local of_tasks = request.ntasks_per_tres or (request.older and request.tres_per_task)
     if request.gpus_of_sockets or (of_tasks and class ~= "cpu") then

@@ -199,6 +199,16 @@ function gpu_size.counted(job_rec, shares)
     return counted and gres.requested(counted, shares)
 end
 
+-- Whether the job's record has a list of what may be GPUs.
+function gpu_size.has_list(job_rec)
+    for i = 1, #GPU_LISTS do
+        if (job_rec[GPU_LISTS[i]] or "") ~= "" then
+            return true
+        end
+    end
+    return false
+end
+
 -- Whether an update surely sets how many GPUs the job has. Trap: a list without a number that Slurm knows, gres/gpu:0 on
 -- 22.05, takes the place of the words, not of the GPUs.
 function gpu_size.is_named(job_desc, site)

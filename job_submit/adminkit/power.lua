@@ -4,13 +4,14 @@ local need = ...
 local allocation = need("allocation")
 local counts = need("counts")
 local decision = need("decision")
+local licences = need("licences")
 local resulting = need("resulting")
 local text = need("text")
 
 local power = {}
 
 local concat, find, format = table.concat, string.find, string.format
-local gmatch, huge, match, max, min = string.gmatch, math.huge, string.match, math.max, math.min
+local gmatch, huge, max, min = string.gmatch, math.huge, math.max, math.min
 
 local LAST_ABOVE = "adminkit: this job may get {gpus} GPUs, which count as {watts} W; all jobs together may draw {budget} W."
 local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them by --gpus=N."
@@ -82,15 +83,10 @@ local function held_watts(job, request, ruleset)
     return power.watts(job, request, ruleset)
 end
 
--- Whether an item of a list of licences, watts:500, is of that name.
-local function is_of(item, name)
-    return match(item, "^([^:=]*)") == name
-end
-
 -- Whether a list with alternatives names it.
 local function names_one(listed, name)
     for item in gmatch(listed, "[^|,;]+") do
-        if is_of(item, name) then
+        if licences.is_of(item, name) then
             return true
         end
     end
@@ -106,7 +102,7 @@ function power.licences(listed, name, watts)
     end
     local kept = {}
     for item in gmatch(listed, "[^,;]+") do
-        if not is_of(item, name) then
+        if not licences.is_of(item, name) then
             kept[#kept + 1] = item
         end
     end
@@ -114,17 +110,6 @@ function power.licences(listed, name, watts)
         kept[#kept + 1] = format("%s:%d", name, watts)
     end
     return concat(kept, ",")
-end
-
--- The number of our licence in a list, nil where it is not there.
-local function number_in(listed, name)
-    for item in gmatch(listed or "", "[^,;]+") do
-        local number = is_of(item, name) and match(item, "[:=](%d+)$")
-        if number then
-            return tonumber(number)
-        end
-    end
-    return nil
 end
 
 local function refuse(outcome, ruleset, name, values, last)
@@ -148,12 +133,12 @@ function power.settle(outcome, job, request, ruleset, present)
         local values = { gpus = text.count[gpus], watts = text.count[watts], budget = text.count[settings.budget] }
         return refuse(outcome, ruleset, "power", values, LAST_ABOVE)
     end
-    local licences = power.licences(listed, settings.licence, told)
-    if not licences then
+    local joined = power.licences(listed, settings.licence, told)
+    if not joined then
         return refuse(outcome, ruleset, "power_licences", {}, LAST_OR)
     end
-    if licences ~= listed then
-        outcome.licences = licences
+    if joined ~= listed then
+        outcome.licences = joined
     end
     return true
 end
@@ -194,7 +179,7 @@ function power.keep(made, request, job, ruleset)
     if made.verdict == "reject" or (job.state ~= "PENDING" and not names) then
         return made
     end
-    local exempt, has = ruleset.policy.exempt, number_in(job.licenses or nil, ruleset.power.licence)
+    local exempt, has = ruleset.policy.exempt, licences.number(job.licenses or nil, ruleset.power.licence)
     local is_owner = not (exempt and exempt[request.by or request.uid])
     local after, outcome = allocation.job_of(request), decision.outcome()
     allocation.set_size(after, request, ruleset)

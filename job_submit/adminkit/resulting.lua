@@ -3,6 +3,7 @@
 local need = ...
 local gpu_size = need("gpu_size")
 local gres = need("gres")
+local licences = need("licences")
 local record = need("record")
 
 local resulting = {}
@@ -57,6 +58,20 @@ local function groups_of(job_desc)
         end
     end
     return found
+end
+
+-- The places of CPUs, nodes and tasks in GROUPS.
+local COUNTS = { [2] = true, [3] = true, [4] = true }
+
+-- Whether Slurm counts the job's TRES anew, because an update sets a number, though it were the one that is there.
+local function is_recounted(job_desc)
+    local groups = groups_of(job_desc)
+    for i = 1, #groups do
+        if COUNTS[groups[i]] then
+            return true
+        end
+    end
+    return false
 end
 
 function resulting.is_policed(job_desc)
@@ -119,7 +134,8 @@ local function after_of(job_desc, job_rec, job, counted, site, as_request)
     end
     local after = as_request(merged(job_desc, job_rec), counted)
     after.whole = after.whole or job.whole
-    after.counted = counted and gres.by("bodies", counted).most or false
+    after.recounted = is_recounted(job_desc)
+    after.counted = counted and not after.recounted and gres.by("bodies", counted).most or false
     after.account_given = (job_desc.account or "") ~= ""
     return after
 end
@@ -179,11 +195,24 @@ local function each_part(groups, fn)
     end
 end
 
+local UNKNOWN = { least = 0, most = math.huge }
+
+-- The job's GPUs by Slurm's own count, a reading, nil for none. A job of watts whose record names no GPUs has some by
+-- --ntasks-per-gpu, which job_rec lacks; 22.05 does not count them before the job runs.
+local function counted_of(job_rec, site)
+    local counted, power = gpu_size.counted(job_rec, site.shares), site.ruleset.power
+    if (counted and (counted.most or 0) > 0) or gpu_size.has_list(job_rec) then
+        return counted
+    end
+    local watts = power and licences.number(job_rec.licenses, power.licence) or 0
+    return watts > 0 and UNKNOWN or counted
+end
+
 -- The job as the update would leave it, and as it is: two requests, which `as_request(source, counted)` makes, where `counted`
 -- are its GPUs by Slurm's own count. `site` is of request.reader. `parts()` of the first is a list of what the update may leave
 -- where Slurm takes over a part of it, nil where these are too many; its `keeps` names what the job would keep of before.
 function resulting.of(job_desc, job_rec, site, as_request)
-    local counted = gpu_size.counted(job_rec, site.shares)
+    local counted = counted_of(job_rec, site)
     local job = as_request(of_record(job_rec), counted)
     local state, array = job_rec.job_state, job_rec.array_job_id
     job.state = state and STATES[state % 256] or "OTHER"
@@ -229,7 +258,7 @@ end
 -- The fields that differ, with `size` where one of the job's size does, and `memory`; and whether there are any.
 function resulting.changes(after, job)
     local changed = {}
-    changed.size = differs(SIZES, after, job, changed) or nil
+    changed.size = differs(SIZES, after, job, changed) or after.recounted or nil
     changed.memory = differs(MEMORIES, after, job, changed) or nil
     local any = differs(FIELDS, after, job, changed) or changed.size or changed.memory or false
     local now, before = after.queues or {}, job.queues or {}

@@ -117,13 +117,15 @@ class Walker:
         self.is_over = True
 
 
-def walked(ruled: Ruled, count: int) -> Tally:
-    """So many steps."""
+def followed(ruled: Ruled, coming: Iterator[list[Step]], count: int) -> Tally:
+    """So many steps of these walks, or all."""
     tally, client = Tally(), Client(ruled, built(ruled), "games")
-    coming, walkers = walks(SEED), list[Walker]()
-    while tally.steps.total() < count or walkers:
-        while len(walkers) < TOGETHER and tally.steps.total() < count:
-            walkers.append(Walker(client, next(coming), tally))
+    walkers, more = list[Walker](), True
+    while more or walkers:
+        while more and len(walkers) < TOGETHER:
+            steps = next(coming, None) if tally.steps.total() < count else None
+            more = steps is not None
+            walkers += [Walker(client, steps, tally)] if steps else []
         try:
             for walker in walkers:
                 walker.go()
@@ -162,7 +164,7 @@ def ruled(outside: Listing) -> Iterator[Ruled]:
 
 
 def judged(ruled: Ruled, count: int) -> Tally:
-    tally = walked(ruled, count)
+    tally = followed(ruled, walks(SEED), count)
     # Trap: any user ends 24.11.5's slurmctld by --spread-job with --ntasks-per-gpu; it was seen in eval_nodes_gres.
     assert tally.fatal == [] or machine.release()[:2] == (24, 11), "slurmctld ended"
     assert tally.escaped == [], "ran outside a rule, with another class's points or without its watts"
@@ -237,6 +239,46 @@ def test_tasks_for_each_gpu_take_no_watts_away(ruled: Ruled) -> None:
     job = ruled.sbatch("-t", "5", "-p", "free", "-N1", "-n1", "--gres=gpu:8", "--ntasks-per-gpu=1")
     assert not job.accepted or ruled.job(job.job)["Licenses"] == "watts:2000", job
     ruled.clear()
+
+
+#: Walks that once ended outside the rules, and why.
+ONCE = [
+    ("more GPUs than the nodes have", [
+        Step("submit", {"time_limit": "60", "partition": "free", "priority": "0", "num_tasks": "4",
+                        "tres_per_node": "gres:gpu:4", "min_cpus": "4"}),
+        Step("update", {"min_nodes": "1", "max_nodes": "4"}), Step("update", {"min_cpus": "8"}),
+        Step("update", {"pn_min_cpus": "1"}), Step("run"), Step("requeue"), Step("update"),
+        Step("update", {"min_nodes": "2", "max_nodes": "2", "max_cpus": "4294967294", "num_tasks": "32",
+                        "pn_min_memory": "9223372036854795808"}), Step("run"), Step("requeue"),
+        Step("update", {"tres_per_job": "gres:gpu:8"}),
+        Step("update", {"min_nodes": "1", "max_nodes": "1", "pn_min_cpus": "1"}), Step("run"),
+    ]),
+    ("GPUs of tasks, then of nodes", [
+        Step("submit", {"time_limit": "1", "partition": "free", "priority": "0", "num_tasks": "1",
+                        "tres_per_task": "gres:gpu:8", "mem_per_tres": "gres:gpu:900", "min_cpus": "1"}),
+        Step("run"), Step("requeue"), Step("update", {"qos": "brief"}), Step("run"), Step("requeue"),
+        Step("update", {"tres_per_task": "gres/gpu:2", "tres_per_node": "gres/gpu:8"}),
+        Step("update", {"min_nodes": "2"}), Step("run"),
+    ]),
+    ("tasks that have a GPU each become more", [
+        Step("submit", {"time_limit": "60", "partition": "gq-long", "priority": "0", "num_tasks": "2", "min_nodes": "0",
+                        "max_nodes": "2", "ntasks_per_tres": "1", "min_cpus": "2"}),
+        Step("update", {"min_nodes": "1", "max_nodes": "4"}), Step("run"), Step("requeue"),
+        Step("update", {"min_nodes": "4", "max_nodes": "4", "num_tasks": "32"}), Step("run"),
+    ]),
+    ("numbers that are named again", [
+        Step("submit", {"time_limit": "1", "partition": "free", "priority": "0", "num_tasks": "32", "min_cpus": "32"}),
+        Step("update", {"min_nodes": "1", "licenses": "nonsense:1"}), Step("run"), Step("requeue"), Step("run"),
+        Step("requeue"), Step("update", {"min_nodes": "4", "max_nodes": "4", "num_tasks": "0"}),
+        Step("update", {"min_nodes": "1", "pn_min_cpus": "1", "licenses": ""}), Step("run"),
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("why", "steps"), ONCE, ids=[why for why, _ in ONCE])
+def test_a_walk_that_once_escaped(ruled: Ruled, why: str, steps: list[Step]) -> None:
+    tally = followed(ruled, iter([list(steps)]), len(steps))
+    assert tally.escaped == [], why
 
 
 def test_no_walk_ends_outside_the_rules(ruled: Ruled) -> None:

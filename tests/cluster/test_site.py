@@ -138,6 +138,7 @@ def test_an_account_with_a_line_break_in_its_name_hides_no_limit(spare: Cluster)
         spare.stop_dbd()
         spare.start_dbd()
         spare.restart_ctld()
+        spare.until_idle()
 
 
 def test_a_node_that_is_drained_and_resumed_is_an_event(spare: Cluster, db: Path) -> None:

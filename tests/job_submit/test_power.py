@@ -229,8 +229,23 @@ UPDATES: list[tuple[dict[str, Any], dict[str, Any], int, str | None, str]] = [
     ({"licenses": ""}, {**RECORD, "job_state": 1}, 1001, "watts:250", "of a job that runs"),
     ({"time_limit": 10}, {**RECORD, "job_state": 1, "licenses": None}, 1001, "(unset)", "a running job of before"),
     ({"name": "x"}, {**RECORD, "licenses": None}, 1001, "(unset)", "a name"),
-    ({"licenses": ""}, {**RECORD, "tres_per_node": None}, 1001, "", "a job that has no GPUs any more"),
-    ({"licenses": "matlab:1"}, {**RECORD, "tres_per_node": None}, 1001, "matlab:1", "the same, for another"),
+    ({"licenses": ""}, {**RECORD, "tres_per_node": None}, 1001, None, "GPUs of --ntasks-per-gpu, which nothing shows"),
+    ({"num_tasks": 32}, {**RECORD, "tres_per_node": None}, 1001, None, "and more of them"),
+    (
+        {"min_nodes": 2},
+        {
+            "tres_per_task": "gres/gpu:2",
+            "tres_per_node": "gres/gpu:8",
+            "num_tasks": 1,
+            "min_nodes": 1,
+            "job_state": 0,
+            "licenses": "watts:2000",
+            "tres_fmt_req_str": "cpu=1,node=1,gres/gpu=8",
+        },
+        1001,
+        None,
+        "words that 22.05 passes over, on two nodes: its count is that of one",
+    ),
 ]
 
 

@@ -213,7 +213,7 @@ def test_a_walk_of_updates_is_a_submission_of_what_it_leaves(lua: Lua, first: Fi
                 assert less or more, "what is all told is refused for the points or the watts alone"
             continue
         assert fresh is not None, f"{job} by {change}: its result would be refused"
-        job = both(wanted, left)
+        job = both(job, left)  # without what the script took out
         assert watts(job) >= watts(fresh), f"{change} left {job}, of which a submission is told {watts(fresh)} W"
         assert job.get("site_factor", 0) <= fresh.get("site_factor", 0), f"{change} left points of {job}"
         most = fresh.get("max_nodes")

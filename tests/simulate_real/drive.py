@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from adminkit.slurm.keyvalue import records
 from tests.cluster.harness.cluster import FINISHED
 from tests.cluster.harness.processes import ClusterError
 from tests.simulate_real.cluster import Shaped
@@ -99,7 +98,8 @@ def until_ended(cluster: Shaped) -> None:
 def rows_of(told: str, ids: Mapping[int, Job], began: int, log: Log) -> list[Row]:
     """Those of `scontrol show jobs` in `ids`. ClusterError where one is missing, never ran or was restarted."""
     found: dict[int, Row] = {}
-    for one in records(told, "JobId"):
+    for line in told.splitlines():
+        one = dict(word.partition("=")[::2] for word in line.split())
         job = int(one["JobId"])
         if job not in ids:
             continue
