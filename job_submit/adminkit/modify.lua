@@ -36,7 +36,7 @@ local LAST_KEEPS = {
 }
 
 -- scontrol of 22.05 shows the text of this error alone.
-local CODES = { ending = "ESLURM_TRANSITION_STATE_NO_UPDATE" }
+local CODES = { ending = "TRANSITION_STATE_NO_UPDATE" }
 
 local function no_longer(now, before)
     if now.kind == "unset" or before.kind == "unset" then

@@ -30,7 +30,7 @@ local function generations(format, more, tables)
 end
 
 -- An error that has no name in scripts, by its number in every release: "Job can not be altered now, try again later".
-local UNNAMED = { ESLURM_TRANSITION_STATE_NO_UPDATE = 2020 }
+local UNNAMED = { TRANSITION_STATE_NO_UPDATE = 2020 }
 
 -- Slurm's error of that name; where this release lacks it, that a policy is broken; the general one for no name.
 local function code_of(slurm, name)
