@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,7 +63,15 @@ def application(path: Path, settings: Config, *, time_limit: float, base_url: st
     served.add_database(_database(served, path), name=NAME)
     served.remove_database("_memory")  # what it makes where it is given no file
     served.adminkit_charts = {one.name: one for one in queries}
+    _start_threads(served.executor, served.setting("num_sql_threads"))
     return served
+
+
+def _start_threads(pool: Executor, count: int) -> None:
+    """Trap: a pool starts a thread when the first task needs it, and a process at its bound of memory cannot."""
+    together = threading.Barrier(count)
+    for task in [pool.submit(together.wait) for _ in range(count)]:
+        task.result()
 
 
 def _quiet() -> None:
@@ -121,7 +130,8 @@ def _register() -> None:
 
     async def draw(datasette: Any, rows: Sequence[Any], query_name: str | None) -> Any:
         query = getattr(datasette, "adminkit_charts", {}).get(query_name)
-        svg = await asyncio.to_thread(drawn, query, rows) if query and rows else None
+        loop = asyncio.get_running_loop()
+        svg = await loop.run_in_executor(datasette.executor, drawn, query, rows) if query and rows else None
         return svg and Response(svg, content_type="image/svg+xml; charset=utf-8")
 
     class Plugin:

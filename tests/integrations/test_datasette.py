@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -251,6 +252,12 @@ def test_a_select_that_wants_all_memory_is_an_error_and_the_next_is_answered(tra
     assert done.returncode == 0, done.stderr
     greedy, after, peak = map(int, done.stdout.split()[-3:])
     assert greedy in (400, 500) and after == 200 and peak < 700, done.stdout
+
+
+def test_the_threads_that_answer_are_there_before_memory_is_short(trace: Path) -> None:
+    before = threading.active_count()
+    served = application(trace, Config(), time_limit=1)
+    assert threading.active_count() - before == served.setting("num_sql_threads") > 0
 
 
 PATHS = ("/", "/trace", "/trace/accuracy.json", "/trace/accuracy.svg", "/-/static/app.css", "/favicon.ico",
