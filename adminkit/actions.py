@@ -28,6 +28,8 @@ SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
 MODE: Final = 0o640
 #: Characters of a user's name that are kept.
 _LONGEST: Final = 200
+#: An act has no more objects and lists within each other.
+_DEEPEST: Final = 16
 
 
 def act(what: str, generation: str | None, before: str | None, hosts: Mapping[str, str], **more: Any) -> dict[str, Any]:
@@ -81,15 +83,8 @@ def read(path: Path) -> list[dict[str, Any]]:
         return []
     except OSError as error:
         raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
-    acts = []
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict) and isinstance(record.get("at"), int):
-            acts.append(record)
-    return acts
+    acts = (_act(line) for line in text.splitlines())
+    return [act for act in acts if act is not None and isinstance(act.get("at"), int)]
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
@@ -118,12 +113,27 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> i
 
 
 def _changed(line: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
+    before = _act(line)
+    after = None if before is None else change(before)
+    return line if after is None or after == before else _line(after)
+
+
+def _act(line: str | bytes) -> dict[str, Any] | None:
+    """The object of one line; None for what is no such line, or nested deeper than whoever reads it can follow."""
     try:
         record = json.loads(line)
-    except ValueError:
-        return line
-    after = change(record) if isinstance(record, dict) else record
-    return line if after == record else _line(after)
+    except (ValueError, RecursionError):
+        return None
+    level = [record]
+    for _ in range(_DEEPEST):
+        level = [inner for one in level for inner in _within(one)]
+    return record if isinstance(record, dict) and not level else None
+
+
+def _within(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

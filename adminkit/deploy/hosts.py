@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,13 +70,15 @@ def steps(hosts: Iterable[str], folder: Path, entry: bool) -> list[str]:
     """What to type for each host where no command is set; the entry goes last."""
     lines = []
     for host in hosts:
-        lines.append(f"rsync -a {folder}/{SUBFOLDER} root@{host}:{folder}/")
+        target = f"root@{host}"
+        lines.append(["rsync", "-as", f"{folder}/{SUBFOLDER}", f"{target}:{folder}/"])
+        script = shlex.quote(f"{folder}/job_submit.lua")  # Trap: a shell there reads it once more; -s spares rsync that
         if entry:
-            lines.append(f"rsync -a {folder}/job_submit.lua root@{host}:{folder}/")
+            lines.append(["rsync", "-as", f"{folder}/job_submit.lua", f"{target}:{folder}/"])
         else:
-            lines.append(f"ssh root@{host} touch {folder}/job_submit.lua")
-        lines.append(f"ssh root@{host} 'cd {folder} && sha256sum -c --quiet {SUMS}'")
-    return lines
+            lines.append(["ssh", target, f"touch {script}"])
+        lines.append(["ssh", target, f"cd {shlex.quote(str(folder))} && sha256sum -c --quiet {SUMS}"])
+    return [shlex.join(line) for line in lines]
 
 
 def all_alike(hosts: Iterable[Host]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import subprocess
 from pathlib import Path
@@ -23,6 +24,7 @@ from adminkit.deploy.files import (
     table_path,
     write_sums,
 )
+from adminkit.deploy.hosts import steps
 from adminkit.deploy.install import Done, Target, apply, confirm, installed, preview, roll_back, rule_changes
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.slurm.reload import Running
@@ -266,11 +268,19 @@ def test_a_host_that_differs_or_cannot_be_reached_is_an_error(
 def test_without_a_command_the_steps_are_printed_the_entry_last(folder: Path, slurm: Programs) -> None:
     done = put(folder, others=("second",))
     assert list(done.steps) == [
-        f"rsync -a {folder}/adminkit root@second:{folder}/",
-        f"rsync -a {folder}/job_submit.lua root@second:{folder}/",
+        f"rsync -as {folder}/adminkit root@second:{folder}/",
+        f"rsync -as {folder}/job_submit.lua root@second:{folder}/",
         f"ssh root@second 'cd {folder} && sha256sum -c --quiet adminkit/SHA256SUMS'",
     ]
     assert actions.read(folder.parent / "log" / "acts.jsonl")[0]["hosts"]["second"] == "by hand"
+
+
+def test_the_steps_may_be_pasted_whatever_the_folder_is_called() -> None:
+    folder = Path("/etc/slurm; true $(id) it's")
+    for entry in (True, False):
+        *_, compare = lines = [shlex.split(line) for line in steps(["b"], folder, entry)]
+        assert lines[0][-2:] == [f"{folder}/adminkit", f"root@b:{folder}/"]
+        assert shlex.split(compare[-1])[:3] == ["cd", str(folder), "&&"], "ssh's words go through a second shell"
 
 
 @pytest.mark.parametrize(
