@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from adminkit.doctor import step_cgroups
 from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError, cause
 from adminkit.render.format import plural, some
@@ -17,6 +17,8 @@ from adminkit.slurm import plugstack, release
 PLUGIN: Final = "adminkit_ckpt.so"
 #: The plugin is tested under these. proctrack/pgid loses a process that makes a process group of its own.
 TESTED: Final = ("proctrack/cgroup", "proctrack/linuxproc")
+#: CgroupPlugin -> the hierarchy that it needs.
+_WANTED: Final = {"cgroup/v1": "the freezer of cgroup v1", "cgroup/v2": "cgroup v2"}
 #: The plugin's exit code where its line has no code=, as in spank/ckpt/options.h.
 DEFAULT_CODE: Final = 85
 BUILD: Final = "build it with this release's headers and install it: make -C spank install"
@@ -144,21 +146,26 @@ def _kill(setup: plugstack.Setup) -> Check:
     found += f", {setup.cgroup or 'CgroupPlugin unknown'}"
     if setup.cgroup == "disabled":
         return Check("ckpt steps", "warn", found, "proctrack/cgroup needs cgroups: see CgroupPlugin in cgroup.conf")
-    if not _cgroups():
+    seen = step_cgroups.look(setup.cgroup)
+    if seen is None:
+        return Check("ckpt steps", "ok", f"{found}; what this host has mounted cannot be read")
+    if seen.version is None:
         return Check(
             "ckpt steps",
             "warn",
-            f"{found}; this host has mounted neither cgroup v2 nor the freezer of v1",
-            "on a node, mount one or set CgroupPlugin in cgroup.conf; a host without slurmd needs neither",
+            f"{found}; this host has not mounted {_WANTED.get(setup.cgroup or '', 'cgroup v2 or the freezer of v1')}",
+            "on a node, mount it or set CgroupPlugin in cgroup.conf; a host without slurmd needs neither",
         )
-    return Check("ckpt steps", "ok", f"{found}: processes are found in the step's cgroup")
-
-
-def _cgroups(mounts: Path = Path("/proc/self/mounts")) -> bool:
-    """Whether a hierarchy is mounted in which proctrack/cgroup puts steps."""
-    if not os.access(mounts, os.R_OK):
-        return True
-    rows = [line.split() for line in mounts.read_text("utf-8", "replace").splitlines()]
-    return any(
-        row[2] == "cgroup2" or (row[2] == "cgroup" and "freezer" in row[3].split(",")) for row in rows if row[3:]
-    )
+    found += f"; version {seen.version} is mounted here"
+    if seen.unknown:
+        return Check(
+            "ckpt steps",
+            "warn",
+            f"{found}, with folders of jobs that the plugin does not know by their names: {some(seen.unknown)}",
+            "processes are found by their parents there, and one whose parents have ended hears no signal: newer"
+            " releases of adminkit may know the name; CgroupJobIdPaths=yes in cgroup.conf (26.05) gives the old one",
+        )
+    if not seen.jobs:
+        return Check("ckpt steps", "ok", f"{found}; no job runs here, so the names of its folders were not seen")
+    many = plural(len(seen.jobs), "job")
+    return Check("ckpt steps", "ok", f"{found}, {many} by {seen.naming}: processes without a parent are found too")

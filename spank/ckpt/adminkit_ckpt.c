@@ -198,8 +198,14 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
     }
     ck.node = plan.terms.node;
     ck.nodes = plan.terms.nodes;
-    if (!ak_step_cgroup(task, plan.cgroup, sizeof plan.cgroup))
+    if (!ak_step_cgroup(task, plan.cgroup, sizeof plan.cgroup)) {
+        if (*plan.cgroup) /* to slurmd's log: an error would be in the user's output too */
+            slurm_info("adminkit_ckpt: job %" PRIu32
+                       ": the step's cgroup %s has a name or place that is not known: "
+                       "processes are found by their parents, and those without one are not signalled",
+                       ck.batch.job, plan.cgroup);
         *plan.cgroup = '\0';
+    }
     ck.watch = ck_watch_start(&plan);
     if (!ck.watch)
         ak_job_log("no signal will be sent: there is no thread to wait for its moment");

@@ -15,20 +15,27 @@
 #define MAX_DEPTH 16      /* levels below the step */
 #define MAX_FOLDERS 16384 /* a user with a delegated cgroup can make any number */
 
-bool ak_step_cgroup(pid_t task, char *folder, size_t size) {
-    char text[16384], name[32], kind[64], path[PATH_MAX], *line = NULL;
-    size_t capacity = 0, got = 0;
-    bool mounted = false;
+#define TEXT_SIZE 16384
 
-    snprintf(name, sizeof name, "/proc/%d/cgroup", (int)task);
-    FILE *file = fopen(name, "re");
-    if (file) {
-        got = fread(text, 1, sizeof text, file);
-        fclose(file);
-    }
-    if (!ak_parse_cgroup(text, got, kind, sizeof kind, path, sizeof path))
-        return false;
-    file = fopen("/proc/self/mountinfo", "re");
+/* Reads /proc/NAME/cgroup; its size, 0 where it cannot be read. */
+static size_t read_cgroup(const char *name, char *text) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%s/cgroup", name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    size_t got = fread(text, 1, TEXT_SIZE, file);
+    fclose(file);
+    return got;
+}
+
+/* Finds where the path of that kind is mounted. */
+static bool find_mount(const char *kind, const char *path, char *folder, size_t size) {
+    char *line = NULL;
+    size_t capacity = 0;
+    bool mounted = false;
+    FILE *file = fopen("/proc/self/mountinfo", "re");
+
     if (!file)
         return false;
     for (ssize_t n; !mounted && (n = getline(&line, &capacity, file)) > 0;) {
@@ -38,6 +45,19 @@ bool ak_step_cgroup(pid_t task, char *folder, size_t size) {
     free(line);
     fclose(file);
     return mounted;
+}
+
+bool ak_step_cgroup(pid_t task, char *folder, size_t size) {
+    char text[TEXT_SIZE], own[TEXT_SIZE], name[32], kind[64], path[PATH_MAX];
+
+    snprintf(name, sizeof name, "%d", (int)task);
+    size_t got = read_cgroup(name, text);
+    if (ak_parse_cgroup(text, got, kind, sizeof kind, path, sizeof path) &&
+        find_mount(kind, path, folder, size))
+        return true;
+    if (!ak_parse_apart(text, got, own, read_cgroup("self", own), folder, size))
+        *folder = '\0';
+    return false;
 }
 
 struct pids {

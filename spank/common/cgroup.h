@@ -8,7 +8,8 @@
 
 /* Writes to `folder` where the cgroup of the task's step is mounted: of /proc/TASK/cgroup the path up to
  * …/JOB/step_X (v2, or v1's freezer, as proctrack/cgroup makes them). False: the step has no cgroup of its
- * own. Trap: call it when the tasks are forked; later the task may have ended. */
+ * own, and `folder` is ""; or its name is unknown or nothing mounts it, and `folder` is its line of
+ * /proc/TASK/cgroup. Trap: call it when the tasks are forked; later the task may have ended. */
 bool ak_step_cgroup(pid_t task, char *folder, size_t size);
 
 /* The pids in cgroup.procs of the folder and of those below it (tasks' own, containers'), `max` at most; a

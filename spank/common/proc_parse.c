@@ -214,6 +214,32 @@ bool ak_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size
     return best > 0;
 }
 
+/* Whether the text has this line, which ends with its newline. */
+static bool has_line(const char *text, size_t size, const char *line, size_t length) {
+    for (const char *at = text, *stop = text + size, *end; at < stop; at = end + 1) {
+        end = memchr(at, '\n', (size_t)(stop - at));
+        if (!end)
+            return false;
+        if ((size_t)(end + 1 - at) == length && memcmp(at, line, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool ak_parse_apart(const char *text, size_t size, const char *other, size_t other_size, char *line,
+                    size_t line_size) {
+    for (const char *at = text, *stop = text + size, *end; at < stop; at = end + 1) {
+        end = memchr(at, '\n', (size_t)(stop - at));
+        if (!end)
+            return false;
+        if (!has_line(other, other_size, at, (size_t)(end + 1 - at))) {
+            copy_printable(line, line_size, at, (size_t)(end - at));
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The next word of a line, which a NUL ends from now on; the line is a copy. */
 static char *next_word(char **at) {
     char *word = *at, *blank = strchr(word, ' ');

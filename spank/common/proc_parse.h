@@ -45,6 +45,11 @@ bool ak_parse_variable(const char *text, size_t size, const char *name, uint64_t
 bool ak_parse_cgroup(const char *text, size_t size, char *kind, size_t kind_size, char *path,
                      size_t path_size);
 
+/* The first line of a task's /proc/PID/cgroup that another process's, `other`, does not have, as printable
+ * ASCII. False: they are in the same cgroups. */
+bool ak_parse_apart(const char *text, size_t size, const char *other, size_t other_size, char *line,
+                    size_t line_size);
+
 /* The folder in the file system where a line of /proc/self/mountinfo mounts that path of that kind. False:
  * the line mounts something else. */
 bool ak_parse_mount(const char *line, size_t size, const char *kind, const char *path, char *folder,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adminkit.doctor import ckpt
+from adminkit.doctor import ckpt, step_cgroups
 from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError
 from adminkit.slurm import plugstack
@@ -185,38 +185,51 @@ def test_the_nodes(site: Site, nodes: str, status: str, says: str) -> None:
     assert says in line.found
 
 
+V1, V2, NEITHER = step_cgroups.Seen(1), step_cgroups.Seen(2), step_cgroups.Seen(None)
+
+
 @pytest.mark.parametrize(
-    ("proctrack", "cgroup", "mounted", "status", "says"),
+    ("proctrack", "cgroup", "seen", "status", "says"),
     [
-        ("proctrack/linuxproc", "(null)", False, "ok", "by their parents"),
-        ("proctrack/cgroup", "cgroup/v1", True, "ok", "in the step's cgroup"),
-        ("proctrack/cgroup", "(null)", True, "ok", "CgroupPlugin unknown"),
-        ("proctrack/cgroup", "disabled", True, "warn", "disabled"),
-        ("proctrack/cgroup", "autodetect", False, "warn", "neither cgroup v2 nor the freezer"),
-        ("proctrack/pgid", "(null)", True, "warn", "proctrack/pgid"),
-        ("(null)", "(null)", True, "warn", "unknown"),
+        ("proctrack/linuxproc", "(null)", NEITHER, "ok", "by their parents"),
+        ("proctrack/cgroup", "cgroup/v1", V1, "ok", "version 1 is mounted here; no job runs here, so the names"),
+        ("proctrack/cgroup", "(null)", V2, "ok", "CgroupPlugin unknown; version 2 is mounted here"),
+        ("proctrack/cgroup", "cgroup/v2", step_cgroups.Seen(2, ("job_7",)), "ok", "1 job by job_N: processes without"),
+        (
+            "proctrack/cgroup",
+            "cgroup/v2",
+            step_cgroups.Seen(2, ("job_7", "sAJZT2QSC2MT00")),
+            "ok",
+            "2 jobs by job_N and SLUID: processes without a parent are found too",
+        ),
+        (
+            "proctrack/cgroup",
+            "cgroup/v2",
+            step_cgroups.Seen(2, ("job_7", "tAJZT2QSC2MT00")),
+            "warn",
+            "does not know by their names: tAJZT2QSC2MT00",
+        ),
+        ("proctrack/cgroup", "disabled", V2, "warn", "disabled"),
+        ("proctrack/cgroup", "autodetect", NEITHER, "warn", "not mounted cgroup v2 or the freezer of v1"),
+        ("proctrack/cgroup", "cgroup/v2", NEITHER, "warn", "not mounted cgroup v2"),
+        ("proctrack/cgroup", "cgroup/v2", None, "ok", "cannot be read"),
+        ("proctrack/pgid", "(null)", V2, "warn", "proctrack/pgid"),
+        ("(null)", "(null)", V2, "warn", "unknown"),
     ],
 )
 def test_how_processes_are_found(
-    site: Site, monkeypatch: pytest.MonkeyPatch, proctrack: str, cgroup: str, mounted: bool, status: str, says: str
+    site: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    proctrack: str,
+    cgroup: str,
+    seen: step_cgroups.Seen | None,
+    status: str,
+    says: str,
 ) -> None:
-    monkeypatch.setattr(ckpt, "_cgroups", lambda: mounted)
+    monkeypatch.setattr(step_cgroups, "look", lambda plugin: seen)
     site.settings(proctrack, cgroup)
     line = site.look()["ckpt steps"]
     assert (line.status, says in line.found, bool(line.hint)) == (status, True, status == "warn"), line
-
-
-@pytest.mark.parametrize(
-    ("mounts", "found"),
-    [
-        ("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n", True),
-        ("cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n", True),
-        ("cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\nproc /proc proc rw 0 0\nbroken\n", False),
-    ],
-)
-def test_where_steps_can_be_seen(tmp_path: Path, mounts: str, found: bool) -> None:
-    (tmp_path / "mounts").write_text(mounts)
-    assert ckpt._cgroups(tmp_path / "mounts") == found
 
 
 def test_a_plugstack_conf_that_may_not_be_read_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

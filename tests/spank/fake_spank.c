@@ -156,6 +156,13 @@ void slurm_error(const char *format, ...) {
     va_end(words);
 }
 
+void slurm_info(const char *format, ...) {
+    va_list words;
+    va_start(words, format);
+    log_line(format, words);
+    va_end(words);
+}
+
 void slurm_spank_log(const char *format, ...) {
     va_list words;
     va_start(words, format);

@@ -39,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ak_parse_variable(text, size, "A", &value);
     if (ak_parse_cgroup(text, size, kind, sizeof kind, path, sizeof path))
         assert(path[0] == '/' && strlen(path) > strlen("/job_1/step_") && strstr(path, "/step_"));
+    if (ak_parse_apart(text, size, text, size / 2, path, sizeof path))
+        assert(strlen(path) < size);
     if (ak_parse_mount(text, size, "", "/job_1/step_0", folder, sizeof folder))
         assert(strstr(folder, "/step_0")); /* a mount of /job_1 alone shows no more of it */
     free(text);

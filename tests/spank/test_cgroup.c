@@ -95,6 +95,13 @@ static void find_v2(char *point, size_t size) {
         fclose(mounts);
 }
 
+/* Neither this process nor the kernel's others are in a cgroup that Slurm made. */
+static void no_step(void) {
+    char folder[512] = "x";
+    CASE(!ak_step_cgroup(getpid(), folder, sizeof folder) && *folder == '\0',
+         "%s is not this process's own step", folder);
+}
+
 static bool wait_for(pid_t task, const char *step, bool suspended) {
     for (int i = 0; i < 2000 && ak_step_suspended(task, step) != suspended; i++)
         usleep(1000);
@@ -113,6 +120,10 @@ static void the_kernel(const char *top) {
     }
     pid_t task = fake_child(SIGTERM, 85);
     snprintf(pid, sizeof pid, "%d", (int)task);
+    CASE(put(path[0], "cgroup.procs", pid), "%s", strerror(errno));
+    CASE(!ak_step_cgroup(task, step, sizeof step) && strncmp(step, "0::/", 4) == 0 &&
+             strstr(step, "adminkit-test-"),
+         "a cgroup of its own whose name is not Slurm's is %s", step);
     CASE(put(path[4], "cgroup.procs", pid), "%s", strerror(errno));
     CASE(ak_step_cgroup(task, step, sizeof step) && strcmp(step, path[2]) == 0, "%s is not %s", step,
          path[2]);
@@ -143,6 +154,7 @@ int main(void) {
         make(FOLDERS[i]);
     signs();
     processes();
+    no_step();
     find_v2(point, sizeof point);
     snprintf(top, sizeof top, "%sadminkit-test-%d", point, (int)getpid()); /* point ends with a slash */
     if (*point && mkdir(top, 0755) == 0 && rmdir(top) == 0)

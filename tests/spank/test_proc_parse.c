@@ -98,6 +98,15 @@ static const struct {
      "/system.slice/slurmstepd.scope/sAJZT2QSC2MT00/step_0", "26.05 names jobs by SLUID"},
     {"0::/system.slice/n1_slurmstepd.scope/s0123456789ABC/step_batch/user/task_special\n", "",
      "/system.slice/n1_slurmstepd.scope/s0123456789ABC/step_batch", "the batch step, of one slurmd of many"},
+    {"0::/system.slice/slurmstepd.scope/job_5/step_extern/user/task_special\n", "",
+     "/system.slice/slurmstepd.scope/job_5/step_extern", "26.05 with CgroupJobIdPaths=yes, as before it"},
+    {"0::/system.slice/node-a.example_slurmstepd.scope/job_5/step_0/user/task_0\n", "",
+     "/system.slice/node-a.example_slurmstepd.scope/job_5/step_0", "a node's name with a dot and a dash"},
+    {"0::/kubepods.slice/pod1/cri-1.scope/system.slice/slurmstepd.scope/sAJZT2QSC2MT00/step_1/user/task_0\n",
+     "", "/kubepods.slice/pod1/cri-1.scope/system.slice/slurmstepd.scope/sAJZT2QSC2MT00/step_1",
+     "slurmd in a container, seen from its host"},
+    {"1:name=systemd:/init.scope\n0::/system.slice/slurmstepd.scope/job_5/step_interactive/user/task_0\n", "",
+     "/system.slice/slurmstepd.scope/job_5/step_interactive", "v2, with systemd's tree of v1 beside it"},
     {"0::/s/sAJZT2QSC2MT00/step_0/user/task_0/s/sAJZT2QSC2MT01/step_1/user\n", "",
      "/s/sAJZT2QSC2MT00/step_0/user/task_0/s/sAJZT2QSC2MT01/step_1", "a Slurm in a job, by SLUID"},
     {"0::/s/sAJZT2QSC2MT0/step_0\n", NULL, NULL, "too short for a SLUID"},
@@ -132,6 +141,33 @@ static void check_cgroups(void) {
     char small[8], kind[64];
     CASE(!ak_parse_cgroup("0::/a/job_1/step_0\n", 19, kind, sizeof kind, small, sizeof small),
          "no room for the path");
+}
+
+static const struct {
+    const char *text, *other, *line, *why;
+} aparts[] = {
+    {"0::/a\n", "0::/a\n", NULL, "the same"},
+    {"0::/slurmstepd.scope/t0001/s_1\n", "0::/slurmd.service\n", "0::/slurmstepd.scope/t0001/s_1",
+     "a name of a later Slurm"},
+    {"8:pids:/\n4:memory:/job\n0::/\n", "8:pids:/\n4:memory:/\n0::/\n", "4:memory:/job",
+     "one controller of v1"},
+    {"0::/a\n", "0::/ab\n", "0::/a", "the beginning of the other's"},
+    {"0::/ab\n", "0::/a\n", "0::/ab", "the other's is its beginning"},
+    {"0::/a\n", "", "0::/a", "the other's cannot be read"},
+    {"0::/a\033[2J\n", "0::/a\n", "0::/a?[2J", "a byte that a terminal would obey"},
+    {"0::/a", "0::/b\n", NULL, "cut"},
+    {"", "0::/a\n", NULL, "the task has ended"},
+};
+
+static void check_aparts(void) {
+    for (size_t i = 0; i < sizeof aparts / sizeof *aparts; i++) {
+        char line[64];
+        bool apart = ak_parse_apart(aparts[i].text, strlen(aparts[i].text), aparts[i].other,
+                                    strlen(aparts[i].other), line, sizeof line);
+        CASE(apart == (aparts[i].line != NULL), "%s", aparts[i].why);
+        if (apart && aparts[i].line)
+            CASE(strcmp(line, aparts[i].line) == 0, "%s: %s", aparts[i].why, line);
+    }
 }
 
 static const struct {
@@ -205,6 +241,7 @@ int main(void) {
     check_stats();
     check_statuses();
     check_cgroups();
+    check_aparts();
     check_mounts();
     return DONE();
 }
