@@ -19,6 +19,7 @@ from tests.cluster.harness import order
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ending import TEMPORARY, clear_abandoned
 from tests.cluster.harness.listing import Listing, listing
+from tests.cluster.harness.machine import PROCTRACK
 from tests.cluster.harness.requests import USER, emptied
 from tests.cluster.harness.ruled import Ruled, ruling
 from tests.cluster.harness.workload import Workload, submit
@@ -65,7 +66,7 @@ def _may_plan() -> bool:
 
 @contextmanager
 def private_slurm(
-    proctrack: str = "linuxproc", nodes: int = 4, kind: type[Cluster] = Cluster, **settings: str
+    proctrack: str = PROCTRACK, nodes: int = 4, kind: type[Cluster] = Cluster, **settings: str
 ) -> Iterator[Cluster]:
     """A booted cluster in a temporary private folder, stopped and removed at the end."""
     verdict = guard.check()

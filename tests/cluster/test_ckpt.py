@@ -22,6 +22,8 @@ srun -n1 --mem=30 --overlap sh -c 'sleep 42; exit 137' &
 wait
 echo over
 """
+#: A daemon of the job, and what waits for it to hear the signal without being above it.
+APART = "{train} apart=yes code=0; until grep -q heard {log}; do sleep 1; done"
 
 
 @dataclass
@@ -63,13 +65,17 @@ def submit(cases: Cases) -> None:
     cases.add("raised", "{train} code=0\n")
     cases.add("lowered", "{train} code=0\n", limit="30")
     cases.add("suspended", "{train} code=0\n")
+    cases.add("apart", f"{APART}\n")
+    cases.add("apart in a step", f"srun -n1 --mem=50 bash -c '{APART}'\n")
+    cases.add("apart, suspended", f"{APART}\n")
     time.sleep(12)
     ask = cases.watched.cluster.ask
     ask("scontrol", "update", f"JobId={cases.jobs['raised'].id}", "TimeLimit=+1")
     ask("scontrol", "update", f"JobId={cases.jobs['lowered'].id}", "TimeLimit=1")
-    ask("scontrol", "suspend", str(cases.jobs["suspended"].id))
-    time.sleep(38)
-    ask("scontrol", "resume", str(cases.jobs["suspended"].id))
+    for act in ("suspend", "resume"):
+        for name in ("suspended", "apart, suspended"):
+            ask("scontrol", act, str(cases.jobs[name].id))
+        time.sleep(38 if act == "suspend" else 0)
 
 
 @pytest.fixture(scope="module", params=["best", pytest.param("linuxproc", marks=pytest.mark.soak)])
@@ -124,10 +130,25 @@ def test_each_node_of_a_step_hears_it(watched: Watched, cases: Cases) -> None:
     assert len(job.said) == 1, "one line for the whole step"
 
 
+@pytest.mark.parametrize("name", ["apart", "apart in a step"])
+def test_a_process_that_left_its_parents_hears_it_as_all_others(watched: Watched, cases: Cases, name: str) -> None:
+    tracked(watched)
+    test_whoever_catches_the_signal_hears_it_once_and_on_time(watched, cases, name)
+
+
+def tracked(watched: Watched) -> None:
+    """By cgroups: without them such a process is init's, and of no job."""
+    if "proctrack/cgroup" not in watched.cluster.ask("scontrol", "show", "config"):
+        pytest.skip("not run: no cgroups to write to")
+
+
+@pytest.mark.parametrize("name", ["suspended", "apart, suspended"])
 def test_a_suspended_job_hears_it_when_it_goes_on_and_as_long_before_its_new_end(
-    watched: Watched, cases: Cases
+    watched: Watched, cases: Cases, name: str
 ) -> None:
-    job = cases.jobs["suspended"]
+    job = cases.jobs[name]
+    if name != "suspended":
+        tracked(watched)
     assert len(job.times("heard")) == 1
     moved = job.times("heard")[0] - (watched.limit_at(job) - LEAD)
     assert 36 <= moved <= 42, f"{moved} s later than without the suspension"

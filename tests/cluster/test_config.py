@@ -78,6 +78,8 @@ def test_settings_change_add_and_take_out_keys(settings: dict[str, str | None], 
             "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n",
             "asked for",
         ),
+        ({"proctrack": "cgroup", "has_v2": True}, "CgroupPlugin=cgroup/v2\n", "asked for where there is no other"),
+        ({"release": (23, 11), "has_v2": True}, "CgroupPlugin=disabled\n", "there, and not asked for"),
     ],
 )
 def test_cgroups_are_used_only_when_asked_for(changes: dict[str, object], text: str, why: str) -> None:

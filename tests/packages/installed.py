@@ -122,8 +122,7 @@ def restart_slurmd(cluster: Cluster, node: str = "n1") -> None:
     process = cluster.ledger.find(name)
     assert process is not None
     cluster.ledger.stop(process)
-    log = cluster.home / "log" / f"slurmd-{node}.out"
-    cluster.ledger.start(name, ["slurmd", "-D", "-N", node], cluster.env(), log)
+    cluster.start_node(node)
 
 
 # Before they are installed.

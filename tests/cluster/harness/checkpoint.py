@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.cluster.harness.cluster import Cluster, Word
+from tests.cluster.harness.config import CGROUPS
+from tests.cluster.harness.machine import has_cgroup_v2
 from tests.cluster.harness.processes import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,6 +34,12 @@ def heard(number, frame):
         time.sleep(float(options.get("takes", 0)))
         os._exit(int(options["code"]))
 
+if "apart" in options:  # a daemon: its parents have ended, and it has a session of its own
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
 if "runs" in options:  # done in the run of that number
     started = open(place).read().count("start") if os.path.exists(place) else 0
     if started + 1 >= int(options["runs"]):
@@ -167,8 +175,8 @@ class Watched:
 
 
 def proctrack() -> str:
-    """cgroup, where stock Slurm reaches least, on a host with version 1 of them to write to; containers have none."""
-    return "cgroup" if os.access("/sys/fs/cgroup/freezer", os.W_OK) else "linuxproc"
+    """cgroup, where stock Slurm reaches least, on a host whose cgroups can be written to; containers have none."""
+    return "cgroup" if has_cgroup_v2() or os.access(CGROUPS / "freezer", os.W_OK) else "linuxproc"
 
 
 def watched(cluster: Cluster) -> Watched:

@@ -23,7 +23,17 @@ from pathlib import Path
 
 from tests.cluster.harness import config
 from tests.cluster.harness.ending import stop
-from tests.cluster.harness.machine import MARK, check_place, give, make_folders, plain_env, release, tail
+from tests.cluster.harness.machine import (
+    MARK,
+    PROCTRACK,
+    check_place,
+    give,
+    has_cgroup_v2,
+    make_folders,
+    plain_env,
+    release,
+    tail,
+)
 from tests.cluster.harness.processes import ClusterError, Ledger, start_time, until
 
 Word = str | bytes | Path
@@ -76,7 +86,7 @@ class Cluster:
         nodes: int = 4,
         node_prefix: str = "n",
         gpu_type: str = "",
-        proctrack: str = "linuxproc",
+        proctrack: str = PROCTRACK,
         settings: Mapping[str, str | None] | None = None,
     ) -> None:
         self.folder = Path(folder).resolve()
@@ -339,6 +349,7 @@ class Cluster:
             node_prefix=prefix,
             gpu_type=gpu_type,
             proctrack=proctrack,
+            has_v2=has_cgroup_v2(),
             release=release(),
             settings=settings,
         )
@@ -398,9 +409,11 @@ class Cluster:
         self.until_idle()
 
     def start_node(self, node: str) -> None:
-        """Start the slurmd of a node."""
+        """Start the slurmd of a node; with cgroups of version 2 in a scope of its own, where it may make others."""
         env, log = {**self.env(), MARK: str(self.folder)}, self.home / "log" / f"slurmd-{node}.out"
-        self.ledger.start(f"{self.name}-slurmd-{node}", ["slurmd", "-D", "-N", node], env, log)
+        delegated = config.V2 in (self.home / "cgroup.conf").read_text()
+        scope = ["systemd-run", "-q", "--scope", "-p", "Delegate=yes"] if delegated else []
+        self.ledger.start(f"{self.name}-slurmd-{node}", [*scope, "slurmd", "-D", "-N", node], env, log)
 
     def until_idle(self) -> None:
         def idle() -> bool:

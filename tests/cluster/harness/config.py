@@ -11,6 +11,9 @@ from pathlib import Path
 GPUS_PER_NODE = 8
 CPUS_PER_NODE = 8
 
+CGROUPS = Path("/sys/fs/cgroup")
+V2 = "CgroupPlugin=cgroup/v2\n"
+
 #: Unix users that every Debian and Ubuntu has, with groups of their own; jobs run as them, none is made.
 USERS: dict[str, str] = {"games": "physics", "news": "chemistry", "backup": "learning", "www-data": "learning"}
 ACCOUNTS: tuple[str, ...] = ("physics", "chemistry", "learning")
@@ -40,6 +43,7 @@ class Plan:
     node_prefix: str = "n"
     gpu_type: str = ""
     proctrack: str = "linuxproc"
+    has_v2: bool = False  # cgroups of version 2, for proctrack="cgroup"
     release: tuple[int, int] = (22, 5)
     one_host: bool = True  # else each node is a host of its own name
     settings: Mapping[str, str | None] = field(default_factory=dict)
@@ -139,7 +143,7 @@ def slurm_conf(plan: Plan, loopback_only: bool) -> str:
         "MailProg": "/bin/true",
         "ProctrackType": f"proctrack/{plan.proctrack}",
         "TaskPlugin": "task/none",
-        "JobAcctGatherType": "jobacct_gather/linux",
+        "JobAcctGatherType": f"jobacct_gather/{'cgroup' if plan.has_v2 and plan.proctrack == 'cgroup' else 'linux'}",
         "JobAcctGatherFrequency": "1",
         "SelectType": "select/cons_tres",
         "SelectTypeParameters": "CR_Core_Memory",
@@ -193,7 +197,7 @@ def cgroup_conf(plan: Plan) -> str:
     systemd for a scope there; told version 1 at a place of ours they leave it alone.
     """
     if plan.proctrack == "cgroup":
-        return "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n"
+        return V2 if plan.has_v2 else f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={CGROUPS}\nCgroupAutomount=no\n"
     if plan.release >= (23, 11):
         return "CgroupPlugin=disabled\n"
     return f"CgroupPlugin=cgroup/v1\nCgroupMountpoint={plan.home}/cgroup\nCgroupAutomount=no\n"

@@ -10,16 +10,23 @@ import stat
 import subprocess
 from pathlib import Path
 
-from tests.cluster.harness.config import GPUS_PER_NODE
+from tests.cluster.harness.config import CGROUPS, GPUS_PER_NODE
 from tests.cluster.harness.processes import LEDGER, ClusterError
 
 #: In the environment of every process that is started for a cluster: the cluster's folder.
 MARK = "ADMINKIT_CLUSTER"
+#: What tracks the processes of a step unless a test says so.
+PROCTRACK = os.environ.get("ADMINKIT_PROCTRACK", "linuxproc")
 #: The prefix of Slurm; SLURM_PREFIX names another than Debian's.
 PREFIX = os.environ.get("SLURM_PREFIX", "/usr")
 SEARCH = (
     f"{PREFIX}/sbin:{PREFIX}/bin:" * (PREFIX != "/usr") + "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
+
+
+def has_cgroup_v2() -> bool:
+    """Whether this host has cgroups of version 2 and none of version 1, and systemd, which slurmd asks for a scope."""
+    return (CGROUPS / "cgroup.controllers").exists() and Path("/run/systemd/system").is_dir()
 
 
 def release() -> tuple[int, int]:
