@@ -42,7 +42,6 @@ static struct {
     struct ck_watch *watch;
     struct ck_batch batch; /* job and request in every step; the rest in the batch step only */
     bool is_batch, output_empty;
-    int script;           /* exit code of the batch script */
     uint32_t node, nodes; /* of the step */
     struct ak_async_call *note;
     bool codes[256]; /* exit codes that are recorded already */
@@ -320,9 +319,10 @@ int slurm_spank_task_exit(spank_t spank, int argc, char **argv) {
         spank_get_item(spank, S_TASK_EXIT_STATUS, &status) != ESPANK_SUCCESS)
         return 0;
     int code = ck_exit_code(status) & 255;
-    if (ck.is_batch)
-        ck.script = code;
-    else if (!ck.codes[code])
+    if (ck.is_batch) {
+        ck.batch.script = code;
+        ck.batch.exited = WIFEXITED(status);
+    } else if (!ck.codes[code])
         ck_step_records_add_code(ck.site.state, ck.batch.job, code);
     ck.codes[code] = true;
     return 0;
@@ -339,7 +339,6 @@ int slurm_spank_exit(spank_t spank, int argc, char **argv) {
     ck.watch = NULL;
     if (!ck.is_batch)
         return 0;
-    ck.batch.script = ck.script;
     ck_progress_read(&ck.batch.progress, ck.batch.iterations);
     ck_progress_remove(&ck.batch.progress);
     ck_batch_end(&ck.batch, ck.note, EXIT_SPAN);

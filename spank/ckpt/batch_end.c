@@ -62,10 +62,13 @@ static void fill(struct work *work) {
                                 .signalled = batch->at != 0 || work->steps.heard > 0,
                                 .heard = batch->heard + work->steps.heard,
                                 .script = batch->script,
+                                .exited = batch->exited,
                                 .steps = &work->steps,
                                 .derived = info->derived_exit,
                                 .state = info->state,
                                 .allowed = info->may_requeue,
+                                .expedited = info->expedited,
+                                .held = info->held,
                                 .ran = ak_now() / 1000 - info->start,
                                 .lead = batch->request.lead};
 }
@@ -148,9 +151,16 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
     return call;
 }
 
-/* Trap: a job that still runs takes a note before the requeue; one that has ended for slurmctld takes it only
- * after the requeue, when it is pending again. */
-static void requeue(struct work *work) {
+static void say_held(const struct ck_run *run) {
+    if (ck_ends_held(run))
+        ak_job_log("Slurm holds the job, which left with code %d and asked for --requeue=expedite: scontrol "
+                   "release continues it, scancel ends it",
+                   run->script);
+}
+
+/* Whether it is in the queue again. Trap: a job that still runs takes a note before the requeue; one that has
+ * ended for slurmctld takes it only after the requeue, when it is pending again. */
+static bool requeue(struct work *work) {
     const struct ck_run *run = &work->run;
     bool running = run->state == AK_JOB_RUNNING;
     struct ck_order order;
@@ -161,14 +171,16 @@ static void requeue(struct work *work) {
         ak_job_log("not requeued: that could not be counted, and the job was restarted %" PRIu32
                    " times already",
                    work->info.restarts);
-        return;
+        return false;
     }
     int error = ak_job_requeue(work->batch.job, held);
+    if (!error && work->info.held && !held)
+        error = ak_job_release(work->batch.job);
     if (error) {
         ak_job_log("not requeued: %s", slurm_strerror(error));
         if (running)
             leave_note(work, CK_NOTE_REFUSED, run->ours);
-        return;
+        return false;
     }
     if (held)
         ak_job_log("the job is held until it has %" PRIu32 " GPUs", order.gpus);
@@ -181,6 +193,7 @@ static void requeue(struct work *work) {
         leave_note(work, CK_NOTE_MORE, run->ours + 1);
     if (note_error)
         ak_job_log("this requeue could not be counted: %s", slurm_strerror(note_error));
+    return true;
 }
 
 static void end_run(void *arg) {
@@ -201,9 +214,12 @@ static void end_run(void *arg) {
     if (*line)
         ak_job_log("%s", line);
     enum ck_note_end end = ck_requeue_note(verdict);
-    if (verdict == CK_MORE || verdict == CK_LIMIT)
-        requeue(work);
-    else if (end != CK_NOTE_GOES_ON && work->run.state == AK_JOB_RUNNING)
+    bool more = verdict == CK_MORE || verdict == CK_LIMIT;
+    if (!more || !requeue(work))
+        say_held(&work->run);
+    if (more)
+        return;
+    if (end != CK_NOTE_GOES_ON && work->run.state == AK_JOB_RUNNING)
         leave_note(work, end, work->run.ours);
     else
         leave_progress(work);
@@ -227,6 +243,24 @@ static void end_early(struct work *work) {
         ak_job_log("%s", line);
 }
 
+/* Whether slurmctld has to say what Slurm does with a run that is not requeued. */
+static bool may_end_held(const struct ck_batch *batch) {
+    return AK_SLURM_EXPEDITES && batch->exited && batch->script != 0;
+}
+
+/* One question, after end_early. */
+static void look_whether_held(void *arg) {
+    struct work *work = arg;
+    wait_for_previous(work);
+    ak_job_load(work->batch.job, &work->info);
+    if (work->info.error)
+        return;
+    fill(work);
+    say_held(&work->run);
+    if (*work->batch.iterations)
+        leave_progress(work);
+}
+
 void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span) {
     bool says = *batch->iterations, requeue = batch->request.on && batch->request.requeue;
     struct work *work = requeue || says ? new_work(batch, previous) : NULL;
@@ -238,6 +272,8 @@ void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, 
         end_early(work);
     if (work && requeue && !early)
         call = ak_async_start(end_run, work);
+    else if (early && may_end_held(batch))
+        call = ak_async_start(look_whether_held, work);
     else if (work && says)
         call = ak_async_start(only_progress, work);
     if (!call) {
@@ -251,7 +287,7 @@ void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, 
         ak_async_release(call);
         return;
     }
-    if (requeue)
+    if (requeue && !early)
         ak_job_log("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
     ak_pin_plugin();
     late = call;

@@ -16,6 +16,7 @@ struct ck_batch {
     int64_t at;               /* when the signal's time came, epoch seconds; 0: not yet */
     uint32_t heard;           /* processes of the batch step itself that were sent the signal */
     int script;               /* its exit code, once it has ended */
+    bool exited;              /* by itself, not by a signal */
     struct ck_elastic elastic;
     struct ck_progress progress;
     char iterations[CK_PROGRESS_DIGITS + 1]; /* what it says now; "": nothing */

@@ -21,7 +21,7 @@ static enum ck_verdict by_end(const struct ck_run *run) {
 enum ck_verdict ck_requeue_decide(const struct ck_run *run) {
     if (!run->wanted)
         return CK_NOT_WANTED;
-    if (run->state == AK_JOB_PENDING)
+    if (run->state == AK_JOB_PENDING && !run->held)
         return CK_ALREADY;
     if (run->state == AK_JOB_CANCELLED || run->state == AK_JOB_ENDED)
         return CK_GIVEN_UP;
@@ -33,6 +33,11 @@ enum ck_verdict ck_requeue_decide(const struct ck_run *run) {
     if (run->ours >= run->most)
         return CK_MAX;
     return run->ran < 2 * run->lead ? CK_SHORT : verdict;
+}
+
+bool ck_ends_held(const struct ck_run *run) {
+    bool by_code = run->state == AK_JOB_RUNNING || run->state == AK_JOB_FINISHED || run->held;
+    return run->expedited && run->allowed && by_code && run->exited && run->script != 0;
 }
 
 void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *text, size_t size) {

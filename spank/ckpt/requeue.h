@@ -16,11 +16,13 @@ struct ck_run {
     bool signalled;      /* the signal's time has come */
     uint32_t heard;      /* processes on the batch host that were sent the signal */
     int script;          /* exit code of the batch script */
+    bool exited;         /* the script ended by itself, not by a signal */
     const struct ck_steps *steps;
     uint32_t derived; /* see struct ak_job_info */
     enum ak_job_state state;
-    bool allowed;      /* slurmctld may requeue it */
-    int64_t ran, lead; /* seconds */
+    bool allowed;         /* slurmctld may requeue it */
+    bool expedited, held; /* see struct ak_job_info */
+    int64_t ran, lead;    /* seconds */
 };
 
 enum ck_verdict {
@@ -34,7 +36,7 @@ enum ck_verdict {
     CK_UNSIGNALLED, /* it ended with the code, but before the signal */
     CK_UNHEARD,     /* it reached its limit, and no process was sent the signal */
     CK_GIVEN_UP,    /* it was cancelled, preempted or lost its node: Slurm decides */
-    CK_ALREADY,     /* it is pending already */
+    CK_ALREADY,     /* it is pending already, and not held for its exit code */
     CK_FORBIDDEN,   /* --no-requeue, or JobRequeue=0 */
     CK_MAX,         /* the plugin requeued it as often as it may */
     CK_SHORT,       /* it ran less than twice the lead, which is no progress */
@@ -45,6 +47,10 @@ enum ck_verdict ck_requeue_decide(const struct ck_run *run);
 
 /* One line for the job's stderr, or "". */
 void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *text, size_t size);
+
+/* Whether Slurm puts a run that is not requeued here back for its script's exit code, and holds it. Tried on
+ * 26.05: not where a signal or the limit ended the script, and not for a step's code. */
+bool ck_ends_held(const struct ck_run *run);
 
 /* The end for the job's note; CK_NOTE_GOES_ON: no note is left. */
 enum ck_note_end ck_requeue_note(enum ck_verdict verdict);

@@ -4,7 +4,8 @@
  * From 26.05 on slurm_load_job(), slurm_requeue() and others take a slurm_step_id_t. Slurm's header then has
  * macros that still take a job id; they are generic selections of inline functions, so the functions are
  * called by name here. slurm_kill_job_step() has flags from 23.11 on; nothing here calls it.
- * slurm_free_ctl_conf() is slurm_free_conf() from 26.05 on. */
+ * slurm_free_ctl_conf() is slurm_free_conf() from 26.05 on. A job may ask for an expedited requeue from 25.11
+ * on. */
 #ifndef ADMINKIT_SLURM_COMPAT_H
 #define ADMINKIT_SLURM_COMPAT_H
 
@@ -12,6 +13,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
+#include <stdbool.h>
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)
 #error "Slurm 22.05 or newer is needed"
@@ -24,6 +26,23 @@
 /* Whether sbatch has SLURM_OPEN_MODE in its own environment once its options are read. Tried: 22.05 has,
  * 24.11 and 26.05 have not; the releases between count as those that have not. */
 #define AK_SBATCH_HAS_OPEN_MODE (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0))
+
+/* Whether jobs may ask for --requeue=expedite, from 25.11 on. */
+#ifdef EXPEDITED_REQUEUE
+#define AK_SLURM_EXPEDITES true
+#else
+#define AK_SLURM_EXPEDITES false
+#endif
+
+/* Whether a job asked for --requeue=expedite. Slurm then puts it back when its script fails, and holds it. */
+static inline bool ak_slurm_is_expedited(const job_info_t *job) {
+#ifdef EXPEDITED_REQUEUE
+    return (job->bitflags & EXPEDITED_REQUEUE) != 0;
+#else
+    (void)job;
+    return false;
+#endif
+}
 
 /* 0 or Slurm's errno. Trap: without SHOW_LOCAL libslurm asks for the federation first, each time. */
 static inline int ak_slurm_load_job(job_info_msg_t **jobs, uint32_t job) {

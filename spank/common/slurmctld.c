@@ -32,6 +32,8 @@ static void fill(struct ak_job_info *info, const job_info_t *job) {
     info->start = job->start_time;
     info->end = job->end_time;
     info->may_requeue = job->requeue != 0;
+    info->expedited = ak_slurm_is_expedited(job);
+    info->held = info->expedited && info->state == AK_JOB_PENDING && (job->job_state & JOB_REQUEUE_HOLD);
     info->derived_exit = job->derived_ec == NO_VAL ? 0 : job->derived_ec;
     info->restarts = job->restart_cnt;
     const char *tres = job->tres_per_node ? job->tres_per_node : "";
@@ -60,6 +62,14 @@ void ak_job_load(uint32_t job, struct ak_job_info *info) {
 int ak_job_requeue(uint32_t job, bool held) {
     int error = ak_slurm_requeue(job, held ? JOB_REQUEUE_HOLD : 0);
     return error == ESLURM_JOB_PENDING ? 0 : error;
+}
+
+int ak_job_release(uint32_t job) {
+    job_desc_msg_t message;
+    slurm_init_job_desc_msg(&message);
+    ak_slurm_name_job(&message, job);
+    message.priority = INFINITE;
+    return slurm_update_job(&message) ? errno : 0;
 }
 
 int ak_job_set_comment(uint32_t job, char *comment) {

@@ -26,6 +26,8 @@ struct ak_job_info {
     enum ak_job_state state;
     int64_t start, end;    /* epoch seconds */
     bool may_requeue;      /* JobRequeue, --requeue, --no-requeue */
+    bool expedited;        /* --requeue=expedite: Slurm puts it back when its script fails, and holds it */
+    bool held;             /* it has done so */
     uint32_t derived_exit; /* the highest exit code of the steps on all nodes, a status of wait() */
     uint32_t restarts;
     char tres_per_node[64]; /* what it asks for on each node, such as gres:gpu:2; "": nothing, or a longer
@@ -40,6 +42,9 @@ void ak_job_load(uint32_t job, struct ak_job_info *info);
 /* Puts the job back into the queue, where `held` says so not to start before it is released. 0, also where it
  * is pending already, or Slurm's errno. Trap: --no-requeue is answered with ESLURM_DISABLED (2037). */
 int ak_job_requeue(uint32_t job, bool held);
+
+/* Lets a held job start. 0 or Slurm's errno. */
+int ak_job_release(uint32_t job);
 
 /* Makes `comment` the job's AdminComment, which root and SlurmUser may. 0 or Slurm's errno. */
 int ak_job_set_comment(uint32_t job, char *comment);

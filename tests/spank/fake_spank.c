@@ -215,6 +215,7 @@ int(slurm_load_job)(job_info_msg_t **found, named_t named, uint16_t flags) {
                                  .start_time = job->start,
                                  .end_time = job->end,
                                  .requeue = job->requeue,
+                                 .bitflags = job->bitflags,
                                  .restart_cnt = job->restarts,
                                  .tres_per_node = (char *)job->tres,
                                  .admin_comment = strdup(job->comment)};
@@ -255,7 +256,8 @@ int slurm_update_job(job_desc_msg_t *message) {
         usleep((useconds_t)late * 1000);
         fake_lock();
     }
-    if (!job->update_error)
+    job->releases += message->priority == INFINITE;
+    if (!job->update_error && message->admin_comment)
         snprintf(job->comment, sizeof job->comment, "%s", message->admin_comment);
     return answer(job->update_error, job->hangs);
 }

@@ -18,6 +18,7 @@ struct fake_job {
     uint32_t id, state, derived;
     int64_t start, end; /* epoch seconds */
     uint16_t requeue;
+    uint64_t bitflags;
     uint32_t restarts;
     const char *tres; /* what it asks for on each node; NULL: nothing */
     char comment[2048];
@@ -25,7 +26,7 @@ struct fake_job {
     int load_error, update_error, requeue_error; /* what slurmctld answers, 0: it does */
     int hangs;                                   /* real milliseconds until it answers */
     int first_update;                            /* and until it takes the first update */
-    unsigned questions, updates, requeues;
+    unsigned questions, updates, requeues, releases;
     bool held; /* by the requeue */
 };
 

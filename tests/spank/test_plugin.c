@@ -226,6 +226,55 @@ static void is_late(void) {
     fake_unlock();
 }
 
+#ifdef EXPEDITED_REQUEUE
+static bool is_said_to_be_held(void) {
+    return strstr(fake.log, "Slurm holds the job, which left with code 85") != NULL;
+}
+
+static void begins_expedited(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=1");
+    job()->bitflags = EXPEDITED_REQUEUE;
+    begin(SLURM_BATCH_SCRIPT, 240);
+}
+
+static void is_expedited(void) {
+    begins_expedited();
+    let_run(300);
+    end();
+    CASE(requeued("rq=1,end=more") == 1 && !is_said_to_be_held(), "%s", fake.log);
+    CASE(job()->releases == 0, "%u releases", job()->releases);
+}
+
+static void is_expedited_often_enough(void) {
+    strcpy(job()->comment, "ck1:at=5,heard=1,rq=1,end=more");
+    begins_expedited();
+    let_run(300);
+    end();
+    CASE(requeued("rq=1,end=max") == 0 && is_said_to_be_held(), "%s", fake.log);
+}
+
+static void is_expedited_and_ends_early(void) {
+    begins_expedited();
+    kill(fake.task, SIGTERM);
+    let_run(300);
+    unsigned before = job()->questions;
+    end();
+    CASE(requeued("") == 0 && is_said_to_be_held(), "%s", fake.log);
+    CASE(job()->questions == before + 1, "%u questions", job()->questions - before);
+}
+
+/* Slurm held it before slurmctld answered. */
+static void is_released(void) {
+    begins_expedited();
+    let_run(300);
+    job()->state = JOB_PENDING | JOB_REQUEUE_HOLD;
+    job()->requeue_error = ESLURM_JOB_PENDING;
+    end();
+    CASE(requeued("rq=1,end=more") == 1 && !is_said_to_be_held(), "%s", fake.log);
+    CASE(job()->releases == 1, "%u releases", job()->releases);
+}
+#endif
+
 static void hangs_at_the_end(void) {
     set("ADMINKIT_CKPT", "TERM@60,requeue");
     begin(SLURM_BATCH_SCRIPT, 240);
@@ -531,6 +580,12 @@ static void (*const SCENARIOS[])(void) = {says_how_far_it_came,
                                           is_pending_again,
                                           is_refused,
                                           is_late,
+#ifdef EXPEDITED_REQUEUE
+                                          is_expedited,
+                                          is_expedited_often_enough,
+                                          is_expedited_and_ends_early,
+                                          is_released,
+#endif
                                           reaches_its_limit,
                                           is_not_counted_yet,
                                           is_not_counted_any_more,

@@ -56,15 +56,58 @@ static const struct {
      "85"},
 };
 
+static const struct {
+    const char *why;
+    bool expedited, exited;
+    int script;
+    enum ak_job_state state;
+    bool allowed, held, ends_held;
+} HELD[] = {
+    {"the script left with a code", true, true, 85, AK_JOB_RUNNING, true, false, true},
+    {"any code", true, true, 1, AK_JOB_RUNNING, true, false, true},
+    {"its epilog runs", true, true, 85, AK_JOB_FINISHED, true, false, true},
+    {"it is held already", true, true, 85, AK_JOB_PENDING, true, true, true},
+    {"not asked for", false, true, 85, AK_JOB_RUNNING, true, false, false},
+    {"a step's code alone", true, true, 0, AK_JOB_RUNNING, true, false, false},
+    {"killed by a signal", true, false, 137, AK_JOB_RUNNING, true, false, false},
+    {"its limit", true, true, 85, AK_JOB_TIMEOUT, true, false, false},
+    {"scancel", true, true, 85, AK_JOB_CANCELLED, true, false, false},
+    {"put back by somebody else", true, true, 85, AK_JOB_PENDING, true, false, false},
+    {"--no-requeue", true, true, 85, AK_JOB_RUNNING, false, false, false},
+};
+
 int main(void) {
+    for (size_t i = 0; i < sizeof HELD / sizeof *HELD; i++) {
+        struct ck_steps steps = {0};
+        struct ck_run run = {.wanted = true,
+                             .steps = &steps,
+                             .script = HELD[i].script,
+                             .exited = HELD[i].exited,
+                             .state = HELD[i].state,
+                             .allowed = HELD[i].allowed,
+                             .expedited = HELD[i].expedited,
+                             .held = HELD[i].held};
+        CASE(ck_ends_held(&run) == HELD[i].ends_held, "%s", HELD[i].why);
+        bool is_left = ck_requeue_decide(&run) == CK_ALREADY;
+        CASE(is_left == (HELD[i].state == AK_JOB_PENDING && !HELD[i].held), "%s", HELD[i].why);
+    }
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct ck_steps steps = {0};
         steps.code[CASES[i].step] = steps.code[CASES[i].other] = true;
         steps.failed = CASES[i].step || CASES[i].other;
-        struct ck_run run = {CASES[i].wanted,    CASES[i].most,  CASES[i].ours,    85,
-                             CASES[i].signalled, CASES[i].heard, CASES[i].script,  &steps,
-                             CASES[i].derived,   CASES[i].state, CASES[i].allowed, CASES[i].ran,
-                             CASES[i].lead};
+        struct ck_run run = {.wanted = CASES[i].wanted,
+                             .most = CASES[i].most,
+                             .ours = CASES[i].ours,
+                             .code = 85,
+                             .signalled = CASES[i].signalled,
+                             .heard = CASES[i].heard,
+                             .script = CASES[i].script,
+                             .steps = &steps,
+                             .derived = CASES[i].derived,
+                             .state = CASES[i].state,
+                             .allowed = CASES[i].allowed,
+                             .ran = CASES[i].ran,
+                             .lead = CASES[i].lead};
         char line[256];
         enum ck_verdict verdict = ck_requeue_decide(&run);
         CASE(verdict == CASES[i].verdict, "%s: %d", CASES[i].why, verdict);
