@@ -16,6 +16,9 @@ from adminkit.slurm.release import Release, show_release
 
 #: The first releases of their series that hold what the guard relies on.
 FIT: Final[tuple[Release, ...]] = ((25, 5, 6), (25, 11, 1))
+#: The first release whose backfill leaves an update of a limit alone that is made while it yields; 25.05.8 and 25.11.7,
+#: the last of their series so far, do not have it.
+BEST: Final[Release] = (26, 5, 3)
 FORMAT: Final = 1
 #: The reasons of a job that waits for nodes, and for nothing else.
 _FOR_NODES: Final = ("Priority", "Resources")
@@ -40,6 +43,16 @@ def turns_on(policy: str) -> bool:
 def is_fit(release: Release) -> bool:
     """25.05.6 and later of 25.05, and everything from 25.11.1 on."""
     return release >= FIT[1] or FIT[0] <= release < (25, 11, 0)
+
+
+def undone(release: Release) -> str:
+    """What an older backfill does to the guard's work; "" for one that does not."""
+    if release >= BEST:
+        return ""
+    return (
+        f"slurmctld is {show_release(release)}: before {show_release(BEST)} backfill may undo an update of a limit that"
+        " is made in the middle of its pass, rarely"
+    )
 
 
 def reasons(site: Planning) -> list[Reason]:
@@ -95,6 +108,8 @@ def warnings(site: Planning) -> list[str]:
     ):
         if listed:
             found.append(f"no soft limits, as limits on minutes would not hold: {what} {', '.join(listed)}")
+    if older := undone(site.release):
+        found.append(older)
     if (missing := parameter(site)) is not None:
         found.append(f"no soft limits yet: {missing.why}; once the guard runs, {missing.hint}")
     return found

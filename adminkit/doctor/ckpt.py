@@ -13,6 +13,7 @@ from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError, cause
 from adminkit.render.format import plural, some
 from adminkit.slurm import plugstack, release
+from adminkit.slurm.requeue import requeue_delay
 
 PLUGIN: Final = "adminkit_ckpt.so"
 #: The plugin is tested under these. proctrack/pgid loses a process that makes a process group of its own.
@@ -21,6 +22,8 @@ TESTED: Final = ("proctrack/cgroup", "proctrack/linuxproc")
 _WANTED: Final = {"cgroup/v1": "the freezer of cgroup v1", "cgroup/v2": "cgroup v2"}
 #: The plugin's exit code where its line has no code=, as in spank/ckpt/options.h.
 DEFAULT_CODE: Final = 85
+#: Seconds. Slurm keeps a job that was put back from starting; what is longer is worth a setting.
+LONG_RESTART: Final = 30
 BUILD: Final = "build it with this release's headers and install it: make -C spank install"
 
 
@@ -42,6 +45,7 @@ def checkpoints(code: int) -> Iterator[Check]:
     yield _file(lines[0].path)
     yield _nodes()
     yield _kill(setup)
+    yield _restart()
 
 
 def _line(lines: Sequence[plugstack.Line]) -> Check:
@@ -169,3 +173,18 @@ def _kill(setup: plugstack.Setup) -> Check:
         return Check("ckpt steps", "ok", f"{found}; no job runs here, so the names of its folders were not seen")
     many = plural(len(seen.jobs), "job")
     return Check("ckpt steps", "ok", f"{found}, {many} by {seen.naming}: processes without a parent are found too")
+
+
+def _restart() -> Check:
+    delay = requeue_delay()
+    found = f"a restart costs {delay.seconds} s here, by {delay.by}"
+    if delay.seconds <= LONG_RESTART:
+        return Check("ckpt restart", "ok", found)
+    if not delay.settable:
+        return Check("ckpt restart", "ok", f"{found}; from Slurm 25.11 on requeue_delay makes it shorter")
+    return Check(
+        "ckpt restart",
+        "warn",
+        found,
+        "add requeue_delay=5 to SchedulerParameters in slurm.conf, then: scontrol reconfigure; it is 6 s then",
+    )

@@ -15,7 +15,7 @@ from adminkit.deploy.files import changing, table_path
 from adminkit.deploy.guard import LEASE, look, once, read_lease
 from adminkit.deploy.guard_plan import Act, Plan, Records, ours, plan
 from adminkit.deploy.guard_state import STATE, State, read_state, write_state
-from adminkit.deploy.planning import is_fit, lease, parameter, reasons, turns_on, typed, unclear, warnings
+from adminkit.deploy.planning import BEST, is_fit, lease, parameter, reasons, turns_on, typed, unclear, warnings
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.slurm import planning
@@ -72,7 +72,9 @@ def test_an_operator_is_told_who_gets_none() -> None:
     bounded = Bounds(frozenset({"low"}), frozenset({"physics"}), frozenset({1002}))
     lines = warnings(replace(SITE, bounds=bounded, parameters=frozenset()))
     assert ["QOS low" in lines[0], "accounts physics" in lines[1], "uids 1002" in lines[2]] == [True] * 3
-    assert "scontrol reconfigure" in lines[3]
+    assert "slurmctld is 25.11.1: before 26.05.3 backfill may undo" in lines[3]
+    assert "scontrol reconfigure" in lines[4]
+    assert warnings(replace(SITE, release=BEST)) == []
 
 
 def test_an_operator_is_told_who_types_time_min() -> None:

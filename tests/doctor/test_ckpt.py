@@ -44,11 +44,14 @@ class Site:
         self.settings("proctrack/linuxproc")
         programs.add("sacct", "echo slurm-wlm 22.05.8")
 
-    def settings(self, proctrack: str, cgroup: str = "(null)", conf: str | None = None) -> None:
+    def settings(
+        self, proctrack: str, cgroup: str = "(null)", conf: str | None = None, version: str = "22.05.8"
+    ) -> None:
         (self.folder / "config").write_text(
             f"PlugStackConfig         = {self.conf if conf is None else conf}\n"
             f"PluginDir               = {self.folder}/none:{self.plugins}\n"
-            f"ProctrackType           = {proctrack}\n\nCgroup Support Configuration:\n"
+            f"ProctrackType           = {proctrack}\n"
+            f"SLURM_VERSION           = {version}\n\nCgroup Support Configuration:\n"
             f"CgroupPlugin            = {cgroup}\n"
         )
         self.programs.add("scontrol", f"cat {self.folder}/config")
@@ -230,6 +233,20 @@ def test_how_processes_are_found(
     site.settings(proctrack, cgroup)
     line = site.look()["ckpt steps"]
     assert (line.status, says in line.found, bool(line.hint)) == (status, True, status == "warn"), line
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "says"),
+    [
+        ("22.05.8", "ok", "a restart costs 121 s here, by AuthInfo=cred_expire; from Slurm 25.11 on"),
+        ("25.11.7", "warn", "a restart costs 121 s here, by AuthInfo=cred_expire"),
+    ],
+)
+def test_what_a_restart_costs(site: Site, version: str, status: str, says: str) -> None:
+    site.settings("proctrack/linuxproc", version=version)
+    line = site.look()["ckpt restart"]
+    assert (line.status, "requeue_delay=5" in line.hint) == (status, status == "warn"), line
+    assert line.found.startswith(says)
 
 
 def test_a_plugstack_conf_that_may_not_be_read_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

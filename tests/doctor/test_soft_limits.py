@@ -12,6 +12,7 @@ import pytest
 
 from adminkit import config
 from adminkit.deploy.guard import once
+from adminkit.deploy.planning import BEST
 from adminkit.deploy.trial import begin
 from adminkit.doctor import soft_limits
 from adminkit.doctor.check import Check
@@ -24,6 +25,7 @@ def checked(slurm: FakeSlurm, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """`says(now)`: the checks at a moment."""
     monkeypatch.setattr(soft_limits, "controller_or_conf", lambda: None)
     monkeypatch.setattr(soft_limits, "site_folder", lambda *_: folder)
+    monkeypatch.setattr(soft_limits.release, "release", lambda: BEST)
 
     def says(now: int) -> list[Check]:
         monkeypatch.setattr(soft_limits.time, "time", lambda: now)
@@ -44,3 +46,12 @@ def test_a_day_off_of_a_trial_is_no_fault(checked: SimpleNamespace) -> None:
 
 def test_a_timer_that_does_not_run_is_one(checked: SimpleNamespace) -> None:
     assert [one.status for one in checked.says(NOW)] == ["missing"]
+
+
+@pytest.mark.parametrize("release", [(25, 5, 8), (25, 11, 7), (26, 5, 2)])
+def test_a_release_whose_backfill_may_undo_a_limit_is_said(
+    checked: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, release: tuple[int, int, int]
+) -> None:
+    monkeypatch.setattr(soft_limits.release, "release", lambda: release)
+    first = checked.says(NOW)[0]
+    assert (first.status, "before 26.05.3 backfill may undo" in first.found) == ("warn", True), first

@@ -52,6 +52,16 @@ DIFFERENCES: Final = (
         "adminkit/slurm/licences.py",
     ),
     Difference(
+        "25.11",
+        "a job of --requeue=expedite whose script fails is put back by Slurm, and held",
+        "spank/common/slurm_compat.h",
+    ),
+    Difference(
+        "25.11",
+        "SchedulerParameters=requeue_delay, not AuthInfo's cred_expire, keeps a requeued job from starting",
+        "adminkit/slurm/requeue.py",
+    ),
+    Difference(
         "26.05",
         "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t, no number",
         "spank/common/slurm_compat.h",
@@ -86,6 +96,11 @@ DIFFERENCES: Final = (
         "26.05",
         "squeue says in Exclusive whether a job has whole nodes; before, OverSubscribe did",
         "adminkit/slurm/room.py",
+    ),
+    Difference(
+        "26.05",
+        "backfill keeps an update of a limit that comes while it yields (26.05.3; neither 25.05.8 nor 25.11.7 does)",
+        "adminkit/deploy/planning.py",
     ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
 )

@@ -36,6 +36,7 @@ READERS: Final = {
     "plugstack": (("scontrol", "show", "config"),),
     "power_saving": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "priority": (("scontrol", "show", "config"),),
+    "requeue": (("scontrol", "show", "config"),),
     "queue_qos": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "room": (
         ("scontrol", "show", "config"),
