@@ -237,7 +237,7 @@ function allocation.sure_class(job, request, ruleset)
     end
     if class == nil or class == "multi-node" then
         -- 26.05 gave eight GPUs of one node for --gpus=9 with one task; 22.05 eight CPUs of 32 after an update to nine tasks;
-        -- 24.11 one node for two tasks of one a node, where the client had named no nodes.
+        -- 24.11 one node for two tasks of one a node, where the client had named no nodes, or one.
         local by_gpus = class and (request.gpus or 0) > 1 and class_of(least_nodes(job, request, ruleset), 0) ~= class
         local by_cpus = class and (request.nodes_by_tasks or (request.older and (request.nodes or 0) < 2))
         local held = class and request.max_nodes and request.max_nodes < 2 -- 22.05 gave one node for GPUs of two

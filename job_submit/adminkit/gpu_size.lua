@@ -87,8 +87,8 @@ end
 
 -- Nodes and GPUs as far as the source tells, into `made`: `nodes`, `gpus` and `gpus_per_node` are the least; no more than the
 -- larger of `gpus_fixed` and `gpus_each` times the nodes are taken, on no more nodes than `gpus_nodes`. `counted` is Slurm's
--- own count of an older job: one that names no GPUs has that many, and one that names fewer has an unknown number. `read` is
--- of gres.reader, or a view of it. Returns true where a list names parts of GPUs.
+-- own count of an older job: one that names no GPUs has no more than that, one that names fewer has an unknown number.
+-- `read` is of gres.reader, or a view of it. Returns true where a list names parts of GPUs.
 local function count(made, source, nodes, counted, read)
     local of_job, of_node, of_socket = source.tres_per_job, source.tres_per_node, source.tres_per_socket
     local total, node, fixed, each, kind, node_kind
@@ -121,7 +121,7 @@ local function count(made, source, nodes, counted, read)
     if not fixed and not each then
         total, node, fixed, each, kind = total_by, node_by, fixed_by, each_by, kind_by
         if counted and not fixed and not each then
-            total, fixed = counted < huge and counted or 0, counted
+            total, fixed = 0, counted -- Slurm counts those of a list that was taken away, too
             if made.num_tasks then
                 fixed = huge -- of --ntasks-per-gpu, which the tasks of an update make more of in the next run
             end

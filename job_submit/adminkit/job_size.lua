@@ -76,8 +76,9 @@ end
 
 -- The nodes that so many tasks of a node need; where the job says that it takes fewer, 26.05 puts more tasks on each.
 function job_size.nodes_by_tasks(made, source)
-    local tasks, per_node = made.num_tasks, u16(source.ntasks_per_node)
-    return tasks and per_node and min(ceil(tasks / per_node), made.max_nodes or huge) or 1
+    local tasks = made.num_tasks
+    local per_node = tasks and tasks > 1 and u16(source.ntasks_per_node)
+    return per_node and min(ceil(tasks / per_node), made.max_nodes or huge) or 1
 end
 
 -- The fewest and the most nodes of a list of features with counts, [odd*2&even*2]: Slurm gives no fewer, whatever else the job

@@ -144,8 +144,9 @@ function power.settle(outcome, job, request, ruleset, present)
 end
 
 -- Whether an update leaves the job within `has` watts, as it is or taken over in part: Slurm may set the licences last, or not
--- at all where another field of the update is wrong.
+-- at all where another field of the update is wrong. And the nodes that the job has to be held to for it, nil for any.
 local function is_within(has, request, job, ruleset)
+    local held
     local parts = request.parts and request.parts() or {}
     for i = 0, #parts do
         local one = i == 0 and request or parts[i]
@@ -156,9 +157,10 @@ local function is_within(has, request, job, ruleset)
             if not told or told > has then
                 return false
             end
+            held = i == 0 and sized.most_nodes or held
         end
     end
-    return true
+    return true, held
 end
 
 -- The watts that the job keeps, nil for those of its GPUs as they will be. Where it changes in size an owner's update leaves it
@@ -184,9 +186,13 @@ function power.keep(made, request, job, ruleset)
     local after, outcome = allocation.job_of(request), decision.outcome()
     allocation.set_size(after, request, ruleset)
     after.most_nodes = made.max_nodes
-    if is_owner and not is_within(has or 0, request, job, ruleset) then
-        refuse(outcome, ruleset, "power_more", {}, LAST_MORE)
-        return decision.refuse(outcome, request, ruleset)
+    if is_owner then
+        local within, held = is_within(has or 0, request, job, ruleset)
+        if not within then
+            refuse(outcome, ruleset, "power_more", {}, LAST_MORE)
+            return decision.refuse(outcome, request, ruleset)
+        end
+        after.most_nodes = held and min(held, after.most_nodes or huge) or after.most_nodes
     end
     local present = kept(after, request, job, ruleset, has, is_owner, names)
     if not power.settle(outcome, after, request, ruleset, present) then

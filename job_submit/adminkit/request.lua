@@ -236,11 +236,12 @@ local function read(made, source, uid, by, now, site, counted)
     local of_cpu = source.min_mem_per_cpu
     made.min_mem_per_cpu = of_cpu and of_cpu > 0 and of_cpu or false
     job_size.read_tasks(made, source)
-    made.nodes_by_tasks = false
+    local by_tasks = job_size.nodes_by_tasks(made, source)
     if not nodes or nodes >= NO_VAL or nodes <= 0 then
         -- 22.05 has set it to the nodes that are named; later ones choose among them
-        nodes = job_size.nodes_by_tasks(made, source)
-        made.nodes_by_tasks = nodes > 1
+        nodes, made.nodes_by_tasks = by_tasks, by_tasks > 1
+    else
+        made.nodes_by_tasks = by_tasks > nodes
     end
     nodes = max(nodes, (job_size.nodes_by_features(source)))
     gpu_size.read(made, source, nodes, counted, site)

@@ -60,14 +60,16 @@ local function groups_of(job_desc)
     return found
 end
 
--- The places of CPUs, nodes and tasks in GROUPS.
-local COUNTS = { [2] = true, [3] = true, [4] = true }
+-- The places in GROUPS of CPUs, nodes and tasks, for which Slurm counts the job's TRES anew, though an update set the number
+-- that is there; and of memory. Trap: after a run the record of a job with memory by the GPU has 0 of a node or of a CPU, as
+-- if it had asked for all of it; an update that sets that 0 gives it.
+local COUNTS, MEMORY_GROUP = { [2] = true, [3] = true, [4] = true }, { [6] = true }
 
--- Whether Slurm counts the job's TRES anew, because an update sets a number, though it were the one that is there.
-local function is_recounted(job_desc)
+-- Whether an update sets a field of these groups.
+local function sets(job_desc, places)
     local groups = groups_of(job_desc)
     for i = 1, #groups do
-        if COUNTS[groups[i]] then
+        if places[groups[i]] then
             return true
         end
     end
@@ -134,7 +136,7 @@ local function after_of(job_desc, job_rec, job, counted, site, as_request)
     end
     local after = as_request(merged(job_desc, job_rec), counted)
     after.whole = after.whole or job.whole
-    after.recounted = is_recounted(job_desc)
+    after.recounted, after.sets_memory = sets(job_desc, COUNTS), sets(job_desc, MEMORY_GROUP)
     after.counted = counted and not after.recounted and gres.by("bodies", counted).most or false
     after.account_given = (job_desc.account or "") ~= ""
     return after
@@ -259,7 +261,7 @@ end
 function resulting.changes(after, job)
     local changed = {}
     changed.size = differs(SIZES, after, job, changed) or after.recounted or nil
-    changed.memory = differs(MEMORIES, after, job, changed) or nil
+    changed.memory = differs(MEMORIES, after, job, changed) or after.sets_memory or nil
     local any = differs(FIELDS, after, job, changed) or changed.size or changed.memory or false
     local now, before = after.queues or {}, job.queues or {}
     if table.concat(now, ",") ~= table.concat(before, ",") then

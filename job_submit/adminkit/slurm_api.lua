@@ -44,6 +44,10 @@ end
 -- Writes what the decision changes. `field`: of the record, nil for none; `asked`: the request of a submission, nil for an
 -- update.
 local function write(job_desc, decision, field, asked)
+    -- Trap: of a job of 0 nodes, for which no client of Slurm's asks, job_rec never shows the GPUs of --ntasks-per-gpu.
+    if asked and asked.ntasks_per_tres and job_desc.min_nodes == 0 then
+        job_desc.min_nodes = 1
+    end
     if decision.queue then
         job_desc.partition = decision.queue
     end

@@ -19,7 +19,7 @@ from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.raw_client import Client, built
 from tests.cluster.harness.ruled import Ruled, ruling
 from tests.cluster.harness.spelling import CLASS_POINTS, Given
-from tests.cluster.harness.walking import BUDGET, RULES, Step, walks, wrong
+from tests.cluster.harness.walking import BUDGET, RULES, WITHOUT_BUDGET, Step, walks, wrong
 
 pytestmark = pytest.mark.cluster
 
@@ -272,6 +272,27 @@ ONCE = [
         Step("requeue"), Step("update", {"min_nodes": "4", "max_nodes": "4", "num_tasks": "0"}),
         Step("update", {"min_nodes": "1", "pn_min_cpus": "1", "licenses": ""}), Step("run"),
     ]),
+    ("GPUs of a list that was taken away", [
+        Step("submit", {"time_limit": "5", "partition": "whole", "priority": "0", "num_tasks": "1", "min_cpus": "1"}),
+        Step("update", {"tres_per_node": "gres:gpu:1,gres:gpu:0"}),
+        Step("update", {"tres_per_node": "", "time_limit": "1"}), Step("update", {"partition": "gq-short,free"}),
+        Step("run"),
+    ]),
+    ("more GPUs of a node, within the watts of one", [
+        Step("submit", {"time_limit": "1", "partition": "gq-middle", "priority": "0", "num_tasks": "2",
+                        "tres_per_node": "gres:gpu:4", "min_cpus": "2"}),
+        Step("run"), Step("requeue"), Step("update", {"tres_per_node": "gres:gpu:8"}), Step("run"),
+    ]),
+    ("all memory of a node, where the record has 0 after a run", [
+        Step("submit", {"time_limit": "60", "partition": "gq-short", "priority": "0", "num_tasks": "1",
+                        "tres_per_node": "gres:gpu:2", "mem_per_tres": "gres:gpu:900", "min_cpus": "1"}),
+        Step("run"), Step("requeue"), Step("update", {"pn_min_memory": "9223372036854775808"}), Step("run"),
+    ]),
+    ("fewer nodes than the tasks of each make", [
+        Step("submit", {"time_limit": "60", "partition": "free", "priority": "0", "num_tasks": "32", "min_nodes": "1",
+                        "ntasks_per_node": "2", "min_cpus": "32"}),
+        Step("run"),
+    ]),
 ]  # fmt: skip
 
 
@@ -279,6 +300,17 @@ ONCE = [
 def test_a_walk_that_once_escaped(ruled: Ruled, why: str, steps: list[Step]) -> None:
     tally = followed(ruled, iter([list(steps)]), len(steps))
     assert tally.escaped == [], why
+
+
+def test_gpus_of_tasks_are_counted_without_a_power_budget(ruled: Ruled) -> None:
+    """Without the licences of a budget Slurm's own count is all that shows the GPUs of --ntasks-per-gpu."""
+    ruled.rules(WITHOUT_BUDGET)
+    try:
+        for why, steps in ONCE:
+            tally = followed(ruled, iter([list(steps)]), len(steps))
+            assert [found for _, _, found in tally.escaped if found != ["watts"]] == [], why
+    finally:
+        ruled.rules(RULES)
 
 
 def test_no_walk_ends_outside_the_rules(ruled: Ruled) -> None:

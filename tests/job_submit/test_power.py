@@ -262,6 +262,14 @@ def test_an_update_keeps_them(
         assert (answer["code"], answer["desc"].get("licenses", "(unset)")) == (0, expected), (why, answer)
 
 
+def test_an_update_that_is_within_the_watts_on_fewer_nodes_is_held_to_them(lua: Lua, tmp_path: Path) -> None:
+    """job_rec of 22.05 shows neither how many tasks there are nor how many nodes they may take."""
+    site.write(tmp_path, policy={**policy(), "power": POWER})
+    record = {"tres_per_node": "gres:gpu:4", "licenses": "watts:2000", "job_state": 0, "num_tasks": None}
+    answer = site.run(lua, site.case(tmp_path, uid=1001, desc={"tres_per_node": "gres:gpu:8"}, rec=record))
+    assert (answer["code"], answer["desc"].get("max_nodes")) == (0, 1), answer
+
+
 #: As JOBS, where Slurm takes the number on each node of the job (mode 3 of resources.yaml).
 OF_NODES: list[tuple[dict[str, Any], str | None, str]] = [
     ({"tres_per_node": "gres:gpu:2"}, "watts:500", "one node"),

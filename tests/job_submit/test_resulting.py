@@ -58,6 +58,8 @@ DOORS: list[tuple[str, Any, Fields, Fields, bool, int | None, str]] = [
     ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900"}, {"min_mem_per_node": 4000}, True, None, "enough"),
     ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900", "min_mem_per_node": 0},
      {"min_mem_per_node": 60_000}, False, None, "24.11 shows 0 of a job with memory by the GPU"),
+    ("mem_per_gpu", 4096, {**NODE, "mem_per_tres": "gres:gpu:900", "min_mem_per_node": 0},
+     {"min_mem_per_cpu": 0}, False, None, "and 22.05 after a run, which is not all of a node until it is asked for"),
     ("mem_per_gpu", 4096, {**NODE, "min_mem_per_node": 0, "partition": "free"}, {"partition": "gq"}, False, None,
      "it had all of a node"),
     ("mem_per_gpu", 4096, {**NODE, "min_mem_per_cpu": 500, "partition": "free"}, {"partition": "gq"}, True, None,
@@ -91,6 +93,16 @@ def test_a_door(
     assert (answer["code"] == OK, answer["errors"]) == (taken, []), (why, answer["messages"])
     if most:
         assert answer["desc"].get("max_nodes") == most, why
+
+
+def test_gpus_of_a_list_that_was_taken_away_earn_no_points(lua: Lua, tmp_path: Path) -> None:
+    """Slurm still counts them, and gives none."""
+    queues = {**QUEUES, "whole": {**SMALL, "whole": True}}
+    table = policy(queues=queues, routing={"action": "off", "order": []})
+    rec = {**BARE, "partition": "whole", "max_nodes": 1, "tres_fmt_req_str": "cpu=1,node=1,gres/gpu=1"}
+    folder = site.write(tmp_path, policy=table, incentives=PAID)
+    answer = site.run(lua, site.case(folder, desc={"partition": "free"}, rec=rec))
+    assert (answer["code"], answer["desc"].get("site_factor"), answer["errors"]) == (OK, None, [])
 
 
 @pytest.mark.parametrize(

@@ -398,6 +398,15 @@ def test_an_update_while_the_last_run_ends(
     assert ("try again in some seconds" in " ".join(answer["messages"])) == is_refused
 
 
+@pytest.mark.parametrize(("more", "nodes"), [({"ntasks_per_tres": 1, "num_tasks": 2}, 1), ({}, 0)])
+def test_a_job_of_no_nodes_whose_gpus_follow_from_tasks_is_one_of_one(
+    lua: Lua, amending: Path, more: dict[str, Any], nodes: int
+) -> None:
+    """job_rec shows such GPUs by Slurm's own count alone, which is 0 on 0 nodes."""
+    answer = site.run(lua, site.case(amending, desc={"tres_per_node": None, "min_nodes": 0, **more}))
+    assert (answer["code"], answer["desc"]["min_nodes"], answer["errors"]) == (OK, nodes, [])
+
+
 def test_an_update_never_writes_the_record(lua: Lua, amending: Path) -> None:
     rec = {"time_limit": 60, "admin_comment": "ak1:lim=3600,src=e"}
     answer = site.run(lua, site.case(amending, desc={"time_limit": 5000}, rec=rec))

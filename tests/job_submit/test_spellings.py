@@ -178,6 +178,7 @@ PAID: list[tuple[Desc, int | None, str | None, str]] = [
     ({"min_nodes": 2, "max_nodes": 2}, 300, "multi-node", "two nodes"),
     ({"num_tasks": 12, "min_cpus": 12}, 300, "multi-node", "more CPUs than a node has"),
     ({"min_nodes": None, "num_tasks": 2, "ntasks_per_node": 1}, None, None, "24.11 put both tasks on one node"),
+    ({"num_tasks": 32, "ntasks_per_node": 2, "min_cpus": 32}, None, None, "and gave one of sixteen nodes"),
     (
         {"min_nodes": 1, "max_nodes": 1, "tres_per_node": None, "num_tasks": 3, "ntasks_per_tres": 1},
         None,

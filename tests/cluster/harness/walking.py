@@ -20,12 +20,12 @@ DEFAULT_MEM: Final = 500
 WATTS: Final = 250
 BUDGET: Final = WATTS * spelling.NODES * spelling.GPUS
 
-RULES: Final = (
+WITHOUT_BUDGET: Final = (
     spelling.RULES
-    + f"[power]\nbudget_w = {BUDGET}\ngpu_w = {WATTS}\n\n"
     + "".join(rule(f"{queue}-cpus-per-gpu", queue, cpus_per_gpu=most) for queue, most in CPUS_PER_GPU.items())
     + "".join(rule(f"{queue}-mem-per-gpu", queue, mem_per_gpu=most) for queue, most in MEM_PER_GPU.items())
 )
+RULES: Final = WITHOUT_BUDGET + f"[power]\nbudget_w = {BUDGET}\ngpu_w = {WATTS}\n"
 
 
 @dataclass(frozen=True, slots=True)
