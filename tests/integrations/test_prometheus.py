@@ -150,6 +150,17 @@ def test_the_page_has_every_metric(text: str) -> None:
         assert f"`{name}`" in page, name
 
 
+def slurm_metrics() -> dict[str, set[str]]:
+    """What the dashboard takes of slurmctld 26.05.5, with the labels that the page's scrape_configs make of its own."""
+    known: dict[str, set[str]] = {}
+    for path in (Path(__file__).parents[1] / "data/slurm_metrics").iterdir():
+        for family in text_string_to_metric_families(path.read_text()):
+            for sample in family.samples:
+                queue = {"queue"} if "partition" in sample.labels else set()
+                known.setdefault(sample.name, set()).update({"cluster"} | queue)
+    return known
+
+
 def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(text: str) -> None:
     known: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
@@ -157,11 +168,12 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(text: str) -> 
             known.setdefault(sample.name, set()).update(sample.labels)
     known |= {name: {"cluster", "pass"} for name in ("adminkit_sync_lag_seconds",)}
     known |= {"adminkit_rejected_rows": {"source"}}
+    known |= slurm_metrics()
     dashboard = json.loads(data_file("etc", "grafana", "adminkit.json").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(asked) >= len(dashboard["panels"]) > 0
     for expression in asked:
-        for name, labels in re.findall(r"(adminkit_\w+)(?:\{([^}]*)\})?", expression):
+        for name, labels in re.findall(r"((?:adminkit|slurm)_\w+)(?:\{([^}]*)\})?", expression):
             assert name in known, expression
             assert {one.split("=")[0] for one in labels.split(",") if one} <= known[name], expression
 

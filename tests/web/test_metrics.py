@@ -6,11 +6,14 @@ import json
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from tests.support.builders import make_trace
 
 pytestmark = pytest.mark.web
 
+ROOT = Path(__file__).parents[2]
 PROGRAMS = ("promtool", "prometheus", "prometheus-node-exporter")
 
 
@@ -39,6 +43,29 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_promtool_has_nothing_against_the_text(text: bytes) -> None:
     checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, timeout=30)
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
+
+
+def slurm_scrapes(port: int) -> str:
+    """The scrape_configs of the page."""
+    page = (ROOT / "docs/metrics.md").read_text()
+    return page.partition("```yaml\n")[2].partition("```")[0].replace("slurmctld.example.org:6817", f"127.0.0.1:{port}")
+
+
+class Captured(SimpleHTTPRequestHandler):
+    extensions_map = {"": "text/plain"}  # noqa: RUF012 - as the class above it has it
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@contextmanager
+def captures(port: int, folder: Path) -> Iterator[None]:
+    """What slurmctld 26.05.5 answered."""
+    shutil.copytree(ROOT / "tests/data/slurm_metrics", folder / "metrics")
+    with ThreadingHTTPServer(("127.0.0.1", port), partial(Captured, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield
+        server.shutdown()
 
 
 def free_port() -> int:
@@ -74,13 +101,14 @@ def until(ask: Callable[[], Any], log: Path) -> Any:
 def test_prometheus_scrapes_the_file_through_the_node_exporter(text: bytes, tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "adminkit.prom").write_bytes(text)
-    exporter, server = free_port(), free_port()
+    exporter, server, slurmctld = free_port(), free_port(), free_port()
     (tmp_path / "prometheus.yml").write_text(
-        f"scrape_configs:\n- job_name: node\n  scrape_interval: 1s\n"
-        f"  static_configs:\n  - targets: ['127.0.0.1:{exporter}']\n"
+        f"global: {{scrape_interval: 1s}}\n{slurm_scrapes(slurmctld)}"
+        f"- job_name: node\n  static_configs:\n  - targets: ['127.0.0.1:{exporter}']\n"
     )
     logs = tmp_path / "exporter.log", tmp_path / "prometheus.log"
     with (
+        captures(slurmctld, tmp_path / "slurmctld"),
         running(
             logs[0], "prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{exporter}",
             "--collector.disable-defaults", "--collector.textfile",
@@ -103,8 +131,13 @@ def test_prometheus_scrapes_the_file_through_the_node_exporter(text: bytes, tmp_
         queues = {one["metric"].get("queue", "") for one in ask("adminkit_runs_total")}
         assert clean(HOSTILE) in queues, "a hostile name arrives as its escapes"
         assert ask("adminkit_wait_seconds{percentile='90'}")[0]["value"][1] == "90"
-        dashboard = json.loads((Path(__file__).parents[2] / "etc/grafana/adminkit.json").read_text())
+        until(lambda: ask("slurm_bf_exit_end") and ask("slurm_partition_gpus"), logs[1])
+        held = 'slurm_partition_jobs_hold{cluster="aaic",queue="gq"}'
+        assert ask(held)[0]["value"][1] == "6", "of slurmctld, under adminkit's labels"
+        dashboard = json.loads((ROOT / "etc/grafana/adminkit.json").read_text())
         for panel in dashboard["panels"]:
             for target in panel["targets"]:
                 expression = target["expr"].replace("$cluster", ".*").replace("$queue", ".*")
-                ask(expression)  # an error of the query language is an HTTPError
+                found = ask(expression)  # an error of the query language is an HTTPError
+                if " on (" in expression:
+                    assert [one["metric"]["queue"] for one in found] == ["gq"], "what joins both"
