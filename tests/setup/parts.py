@@ -16,8 +16,8 @@ from tests.setup import guard
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TIERS: Final = ("check", "test", "web", "soak")
-#: The Slurm tests, by file, on two private clusters side by side.
-TWO_CLUSTERS: Final = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+#: The Slurm tests, by file, in processes with private clusters of their own: they wait for Slurm most of the time.
+CLUSTERS: Final = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 LIMIT: Final = 1800.0  # seconds
 
 Obstacle = Callable[[], guard.Verdict | None]
@@ -41,7 +41,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     if tier == "web":
         return [Part("the browser", (*_pytest("web"), "tests/web"), browser)]
     # It takes about as long as all others: it starts first, and they run while it waits.
-    slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *TWO_CLUSTERS, "tests/cluster"), slurm, gentle=False)
+    slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
     unit = Part("unit tests", (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile"))
     more = [*_sanitizers(root), slurm_part] if tier == "test" else []
     return [*(part for part in more if not part.gentle), unit, *_check(root), *(part for part in more if part.gentle)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -75,22 +76,34 @@ def test_parts_without_files_are_left_out(tmp_path: Path) -> None:
     assert "luacheck" in {part.name for part in parts.parts("check", tmp_path)}
 
 
-def collected(tier: str) -> set[str]:
-    """The tests on a real Slurm that a tier runs, asked of pytest: a marker may come from a file or a fixture."""
-    found = set()
-    for part in parts.parts(tier):
-        if "pytest" in part.command:
-            command = [*part.command, "-n0", "--collect-only", "-q", "tests/cluster"]
-            done = subprocess.run(command, cwd=parts.ROOT, capture_output=True, text=True, check=False)
-            found |= {line for line in done.stdout.splitlines() if "::" in line}
-    return found
+def takers(tier: str, marks: frozenset[str]) -> list[str]:
+    """The parts of a tier that run a test with these marks. What `-m` takes is an expression of Python too."""
+    asked = {part.name: part.command[part.command.index("-m", 3) + 1] for part in parts.parts(tier) if _runs(part)}
+    known = {name: name in marks for name in MARKS}
+    return [name for name, expression in asked.items() if eval(expression, {}, known)]
 
 
-def test_long_proofs_run_in_the_soak_tier_alone() -> None:
-    long, short = collected("soak"), collected("test")
-    assert {line for line in long | short if "test_soak.py" in line} <= long
-    assert len(long) > 2 and len(short) > 50
-    assert long & (short | collected("check")) == set()
+def _runs(part: parts.Part) -> bool:
+    return part.command[1:3] == ("-m", "pytest")
+
+
+MARKS = ("cluster", "hypothesis", "soak", "web")
+#: A browser's test is no other part's.
+MARKED = [frozenset(some) for n in range(3) for some in combinations(MARKS, n) if "web" not in some or n == 1]
+
+
+@pytest.mark.parametrize("marks", MARKED, ids=sorted)
+def test_a_test_is_run_by_one_part_and_a_long_proof_by_soak_only(marks: frozenset[str]) -> None:
+    runs = [*takers("test", marks), *takers("web", marks)]
+    assert len(runs) == (0 if "soak" in marks else 1)
+    assert takers("check", marks) == (runs if not marks & {"cluster", "web"} else [])
+    again = ["properties, on new examples"] if marks == {"hypothesis"} else []
+    assert takers("soak", marks) == (["soak"] if "soak" in marks else again)
+
+
+@pytest.mark.parametrize("path", sorted((parts.ROOT / "tests").rglob("test_*soak.py")), ids=lambda path: path.name)
+def test_a_file_of_long_proofs_is_marked_as_one(path: Path) -> None:
+    assert "pytest.mark.soak" in path.read_text()
 
 
 @pytest.mark.parametrize("kind", ["cluster", "web"])

@@ -1,14 +1,22 @@
-"""In which order the files of this folder run, so that two processes of pytest-xdist end at about the same time."""
+"""In which order the files of this folder run, so that the processes of pytest-xdist end at about the same time."""
 
 from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Final
 
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 #: They wait for the same mix of jobs, in this order.
-MIX = ("test_cluster.py", "test_sync.py", "test_sacct_json.py")
-#: What takes longest begins first; then the others.
-FIRST = (*MIX, "test_ckpt.py", "test_policy_points.py", "test_policy_traps.py", "test_feedback.py")
+MIX: Final = ("test_cluster.py", "test_sync.py", "test_sacct_json.py")
+#: How long each took, on each release.
+_MATRIX: Final = Path(__file__).resolve().parents[2] / "data/matrix.json"
+#: Seconds of a file that no matrix has run yet.
+_UNKNOWN: Final = 60
+_LONGEST: Final = 1 << 30
 
 
 class Files(LoadFileScheduling):  # type: ignore[misc]
@@ -20,11 +28,22 @@ class Files(LoadFileScheduling):  # type: ignore[misc]
 
 
 def sort(items: list[pytest.Item]) -> None:
-    """Put whole files in their order; tests of other folders stay in front."""
+    """Put whole files in their order, the longest first; tests of other folders stay in front."""
     items.sort(key=_place)
 
 
-def _place(item: pytest.Item) -> int:
+def _place(item: pytest.Item) -> tuple[int, str, int]:
+    name = item.path.name
     if item.path.parent.name != "cluster":
-        return -1
-    return FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST)
+        return -_LONGEST, "", 0
+    if name in MIX:
+        return -sum(map(seconds, MIX)), "", MIX.index(name)
+    return -seconds(name), name, 0
+
+
+@cache
+def seconds(name: str) -> int:
+    """What the file took where it was fastest, at least 1."""
+    cells = json.loads(_MATRIX.read_text())["cells"].get(name.removeprefix("test_").removesuffix(".py"), {})
+    took = [cell["seconds"] for cell in cells.values() if cell["state"] == "passed"]
+    return max(1, min(took)) if took else _UNKNOWN
