@@ -37,6 +37,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "journal",
         "programs",
         "progress",
+        "sqlite",
     ),
     ("render",),
     ("trace", "slurm"),

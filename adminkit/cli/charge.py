@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
+from adminkit.sqlite import sqlite3
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import own_name, whose

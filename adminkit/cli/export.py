@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -27,6 +26,7 @@ from adminkit.render.format import plural
 from adminkit.render.say import put, say
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
+from adminkit.sqlite import sqlite3
 from adminkit.stats.exported import Rare, chosen_runs, counted, rare
 from adminkit.stats.select import check_words, clusters, only_cluster, snapshot
 from adminkit.trace.connect import reader

@@ -25,13 +25,12 @@ from adminkit.trace.lock import only_one
 from adminkit.units import moment
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from adminkit.config import Config
     from adminkit.feedback.letter import Compose
     from adminkit.feedback.plan import Plan
     from adminkit.feedback.send import Done, Tools
     from adminkit.render.report import Report
+    from adminkit.sqlite import sqlite3
 
 app = typer.Typer(help="Letters to users.", invoke_without_command=True, rich_markup_mode=None)
 

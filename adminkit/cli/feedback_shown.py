@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from adminkit.owner import as_caller, as_owner
 from adminkit.quote import clean
 from adminkit.render.say import put, say
 from adminkit.render.sink import Way, emit, write_aside
+from adminkit.sqlite import sqlite3
 from adminkit.units import show_time
 
 if TYPE_CHECKING:

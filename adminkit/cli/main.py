@@ -7,7 +7,6 @@ import errno
 import os
 import re
 import signal
-import sqlite3
 import sys
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from adminkit.errors import AdminkitError, cause
 from adminkit.quote import clean
 from adminkit.render.say import say
 from adminkit.slurm import show_config
+from adminkit.sqlite import sqlite3
 
 #: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
 _Usage: Final[Any] = typer.BadParameter.__mro__[1]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from sqlite3 import Connection
 from time import sleep
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,6 +19,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.own import Fresh, own
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.sqlite import sqlite3
 
 if TYPE_CHECKING:
     from adminkit.recommend.menu import Offer
@@ -97,7 +97,7 @@ class _Look:
     `trace` None: sacct did not say, for the reason that `problem` has.
     """
 
-    trace: Callable[[], AbstractContextManager[Connection]] | None
+    trace: Callable[[], AbstractContextManager[sqlite3.Connection]] | None
     owner: Owner
     where: Callable[[int], str]
     days: int

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from sqlite3 import Connection
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -19,6 +18,7 @@ from adminkit.quote import clean, quote
 from adminkit.render.format import plural
 from adminkit.render.say import say
 from adminkit.slurm.process import NoSuchProgram
+from adminkit.sqlite import sqlite3
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.trace.sight import own_name, whose
@@ -76,7 +76,7 @@ def own(
 @contextmanager
 def opened(
     path: Path | None, cluster: str | None, user: str | None, fresh: bool, as_of: int | None
-) -> Iterator[tuple[Connection, str | None, str]]:
+) -> Iterator[tuple[sqlite3.Connection, str | None, str]]:
     """The trace, whose runs are meant (None: everybody's), and what the trace is called; without a `path` one's own.
 
     UsageError for the runs of somebody else, where those are not to be seen.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from dataclasses import replace
 from typing import Annotated
@@ -21,6 +20,7 @@ from adminkit.recommend.menu import LEAST_RISK, MOST_RISK
 from adminkit.recommend.predict import Rule
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend import History, advice_report, backtest_report
+from adminkit.sqlite import sqlite3
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source

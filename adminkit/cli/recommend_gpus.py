@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Mapping
 from typing import Annotated
@@ -21,6 +20,7 @@ from adminkit.recommend.gpus import Known, advise, known_of
 from adminkit.render.format import plural
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend_gpus import gpus_report
+from adminkit.sqlite import sqlite3
 from adminkit.stats.power_curve import Curve, curves, models
 from adminkit.stats.progress import DAYS, Ran, counted, habit, progress
 from adminkit.units import moment, parse_share

@@ -24,9 +24,8 @@ from adminkit.trace.location import find_trace
 from adminkit.units import moment
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from adminkit.render.report import Report
+    from adminkit.sqlite import sqlite3
 
 Folder = Annotated[
     Path | None, typer.Option("--folder", metavar="DIR", help="Where to, instead of `own` of the settings.")

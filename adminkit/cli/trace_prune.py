@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,6 +16,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import quote
 from adminkit.render.say import put, say
+from adminkit.sqlite import sqlite3
 from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
 from adminkit.trace.location import find_trace

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import platform
 import shutil
-import sqlite3
 import stat
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import adminkit
-from adminkit import config
+from adminkit import config, sqlite
 from adminkit.doctor import audit, ckpt, clocks, letters, power, rules, sees, soft_limits
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.doctor.gpus import gpus
@@ -59,13 +58,9 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
 def _ours() -> Iterator[Check]:
     yield Check("adminkit", "ok", f"{adminkit.__version__}, Python {platform.python_version()}")
     yield guarded("helper", _helper)
-    old = sqlite3.sqlite_version_info < connect.OLDEST_SQLITE
-    wanted = ".".join(map(str, connect.OLDEST_SQLITE))
+    old, source = sqlite.is_too_old(), "" if sqlite.sqlite3.__name__ == "sqlite3" else ", of pysqlite3"
     yield Check(
-        "sqlite",
-        "missing" if old else "ok",
-        sqlite3.sqlite_version,
-        f"use a Python that is linked with SQLite {wanted} or newer" if old else "",
+        "sqlite", "missing" if old else "ok", sqlite.sqlite3.sqlite_version + source, sqlite.hint() if old else ""
     )
 
 

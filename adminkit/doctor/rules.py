@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
 from adminkit.slurm import release
 from adminkit.slurm.controller import Controller, controller_or_conf, site_folder
+from adminkit.sqlite import sqlite3
 from adminkit.stats import status
 from adminkit.trace import connect
 

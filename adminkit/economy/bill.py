@@ -6,7 +6,6 @@ differences. docs/adr/0016-charges-are-entries-of-a-chain.md.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from adminkit.economy.formula import NotChargeable
 from adminkit.economy.months import following, preceding
 from adminkit.economy.schemes import ChargeFile, Scheme, scheme_of
 from adminkit.errors import AdminkitError
+from adminkit.sqlite import sqlite3
 from adminkit.stats.charged_jobs import Piece, WholeJob, how_many, whole_jobs
 from adminkit.stats.ledger import closes
 from adminkit.stats.select import span

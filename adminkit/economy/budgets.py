@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,6 +10,7 @@ from typing import Any, Final
 from adminkit.economy.months import parse_month
 from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.quote import clean, quote
+from adminkit.sqlite import sqlite3
 from adminkit.stats.ledger import EXACT, Line, closes, lines
 
 _KEYS: Final = ("account", "amount", "from", "until")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from adminkit.recommend.control import trace_control
 from adminkit.recommend.hints import learn
 from adminkit.recommend.needs import Need
 from adminkit.slurm import priority
+from adminkit.sqlite import sqlite3
 from adminkit.stats import incentives
 from adminkit.stats.runs import runs as ended_runs
 from adminkit.stats.select import snapshot, span

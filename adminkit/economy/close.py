@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from adminkit.economy.bill import Bill, Due
 from adminkit.economy.months import Calendar, following
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
+from adminkit.sqlite import sqlite3
 from adminkit.stats.reach import lacking
 from adminkit.trace import ledger
 from adminkit.trace.actions import record_actions

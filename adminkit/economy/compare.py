@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Final
 from adminkit.economy.charges import charge
 from adminkit.economy.formula import NotChargeable
 from adminkit.economy.schemes import Scheme
+from adminkit.sqlite import sqlite3
 from adminkit.stats.charged_jobs import Piece, WholeJob, how_many, whole_jobs
 
 #: Called with what is done, the total and the jobs so far.

@@ -5,12 +5,12 @@ What they did may be a claim of their program's, so what comes of it is advice, 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping
 
 from adminkit.economy.charges import charge
 from adminkit.economy.formula import NotChargeable
 from adminkit.economy.schemes import Scheme
+from adminkit.sqlite import sqlite3
 from adminkit.stats.charged_jobs import whole_jobs
 
 #: The key of a run: cluster, job_id_raw, submit_time.

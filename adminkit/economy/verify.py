@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from decimal import Decimal
@@ -15,6 +14,7 @@ from adminkit.economy.close import WHAT
 from adminkit.economy.schemes import ChargeFile, scheme_of
 from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
+from adminkit.sqlite import sqlite3
 from adminkit.stats.ledger import EXACT, acts, charged_runs, closes
 from adminkit.trace import ledger
 from adminkit.trace.ledger import ZEROS, Entry, hash_of

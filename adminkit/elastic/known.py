@@ -5,7 +5,6 @@ it is.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +14,7 @@ from adminkit.elastic.words import range_of
 from adminkit.power.scaling import Point, model
 from adminkit.render.format import plural
 from adminkit.slurm.elastic_jobs import OpenJob
+from adminkit.sqlite import sqlite3
 from adminkit.stats.iterations import done_before, least_whole
 from adminkit.stats.power_curve import curves
 from adminkit.stats.progress import Ran, progress

@@ -9,7 +9,6 @@ import json
 import os
 import secrets
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ import adminkit
 from adminkit.errors import AdminkitError, cause
 from adminkit.export.pseudonyms import Pseudonyms
 from adminkit.owner import as_caller, as_owner
+from adminkit.sqlite import sqlite3
 from adminkit.stats.exported import chosen_runs, counted, rows
 from adminkit.stats.select import Filter, Selection
 from adminkit.trace.exchange import ABOUT, ENDINGS, FORMAT, OPEN, TABLES, Columns

@@ -5,7 +5,6 @@ unknown, times counted from UnixStartTime. What it has no place for is in a CSV 
 from __future__ import annotations
 
 import csv
-import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Final
 from adminkit.export.folder import BATCH, whole_file
 from adminkit.export.pseudonyms import Pseudonyms
 from adminkit.job import KEY
+from adminkit.sqlite import sqlite3
 from adminkit.stats.exported import chosen_runs, counted, machine_size, names, submitted
 from adminkit.stats.select import Filter, Selection
 from adminkit.trace.exchange import SIDECAR, TABLES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,6 +16,7 @@ from adminkit.feedback.letter import BudgetLetter, StatementLetter
 from adminkit.owner import uid_of
 from adminkit.quote import quote
 from adminkit.slurm.coordinators import coordinators
+from adminkit.sqlite import sqlite3
 from adminkit.stats.ledger import CloseOf, Group, Line, Sum, closes, lines, sums, uids
 
 #: Seconds for which a close causes letters.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable
 from datetime import tzinfo
 from functools import cached_property
@@ -17,6 +16,7 @@ from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter,
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.templates import Templates
 from adminkit.recommend.menu import Offer
+from adminkit.sqlite import sqlite3
 
 if TYPE_CHECKING:
     from adminkit.config import Config

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, Final
@@ -16,6 +15,7 @@ from adminkit.feedback.template_values import OUTCOMES, Chart, LostWeekly, Misse
 from adminkit.findings import week as judgement
 from adminkit.findings.finding import Finding
 from adminkit.quote import clean
+from adminkit.sqlite import sqlite3
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
 from adminkit.stats.runs import Kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any, Final
@@ -15,6 +14,7 @@ from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
 from adminkit.findings.finding import Subject
+from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import cpu_share, gpu_share
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.lost import LostRun

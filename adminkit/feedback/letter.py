@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from adminkit.sqlite import sqlite3
 
 if TYPE_CHECKING:
     from adminkit.config import Config

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -17,6 +16,7 @@ from adminkit.recommend.control import Control, trace_control
 from adminkit.recommend.gpus import GpuAdvice, advise, known_of
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.recent import Recent
+from adminkit.sqlite import sqlite3
 from adminkit.stats.due import Ended, ended_one
 from adminkit.stats.lost import LostWeek, lost_week
 from adminkit.stats.progress import Ran, progress

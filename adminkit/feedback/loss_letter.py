@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -16,6 +15,7 @@ from adminkit.findings.estimate import LETTERS
 from adminkit.recommend.again import next_limit, next_memory, show_memory
 from adminkit.recommend.menu import round_up
 from adminkit.slurm.hostlist import hosts
+from adminkit.sqlite import sqlite3
 from adminkit.stats.due import Ended
 from adminkit.stats.lost import LostRun, lost_run, lost_tasks, memory_had, put_back
 from adminkit.stats.memory import memory, steps_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -32,6 +31,7 @@ from adminkit.feedback.recipients import People
 from adminkit.findings.overestimate import REASONS, Measure, why_not
 from adminkit.quote import quote
 from adminkit.render.format import plural
+from adminkit.sqlite import sqlite3
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters

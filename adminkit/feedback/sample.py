@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from itertools import islice
@@ -18,6 +17,7 @@ from adminkit.feedback.letter_data import counted, lost_enough
 from adminkit.feedback.loss_letter import is_lost, lost_runs
 from adminkit.feedback.plan import HABIT, Plan, PlannedLetter, job_letter, stake
 from adminkit.feedback.prefs import is_address
+from adminkit.sqlite import sqlite3
 from adminkit.stats import due
 from adminkit.stats.ledger import closes
 from adminkit.stats.lost import STATES

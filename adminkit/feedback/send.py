@@ -7,7 +7,6 @@ interrupted may arrive twice, with the same Message-ID.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from adminkit.feedback.recipients import People
 from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport.base import Later, Refused, Stopped, Transport
 from adminkit.render.format import plural
+from adminkit.sqlite import sqlite3
 from adminkit.stats.sources import refuse_demo
 from adminkit.trace import outbox
 from adminkit.trace.actions import record_actions

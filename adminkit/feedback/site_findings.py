@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
@@ -24,6 +23,7 @@ from adminkit.findings import (
 )
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
+from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import bundlers
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods, runs

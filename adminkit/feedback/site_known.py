@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adminkit.slurm.site import SiteQueue
+from adminkit.sqlite import sqlite3
 from adminkit.stats.lost import node_failures, plugin_seen
 from adminkit.stats.machine import known_site
 from adminkit.stats.runs import Kind, Run

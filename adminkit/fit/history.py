@@ -6,13 +6,13 @@ those that started at once would make the time too early.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from adminkit.fit.verdict import CLOSE, Start
 from adminkit.slurm.room import READY
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS, Given, wait_given_limit
 from adminkit.units import show_short

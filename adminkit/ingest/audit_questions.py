@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from sqlite3 import Connection
 
 from adminkit.ingest import horizon
 from adminkit.ingest.answer import take_in
@@ -14,6 +13,7 @@ from adminkit.ingest.sync_open import IDS_PER_QUERY
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.windows import HOUR, Window, covered
+from adminkit.sqlite import sqlite3
 from adminkit.trace import answers, runs
 from adminkit.trace.audit import AuditScope, StoredRun
 
@@ -22,7 +22,7 @@ from adminkit.trace.audit import AuditScope, StoredRun
 class Work:
     """One audit of one cluster: the trace, and a sync's run on the scratch trace."""
 
-    db: Connection
+    db: sqlite3.Connection
     run: SyncRun
     scope: AuditScope
     apply: bool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +30,7 @@ from adminkit.ingest.sources.text import PEEK_BYTES, Layout, detect, named_colum
 from adminkit.ingest.spec import outputs
 from adminkit.owner import as_owner
 from adminkit.slurm.site import Site
+from adminkit.sqlite import sqlite3
 from adminkit.trace import bulk_load, connect, runs
 from adminkit.trace.actions import record_actions
 from adminkit.trace.forgotten import drop_rejected

@@ -6,11 +6,11 @@ Made whole after each load, from the runs, the nodes, slurm.conf as sync saw it,
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.gres import UNREADABLE, UNTYPED, GpuSettings, Shares, equivalents, is_slice, kind, parse_words
+from adminkit.sqlite import sqlite3
 from adminkit.trace import gpu_words
 from adminkit.trace.gpu_words import Node, Queue, Untracked, Words
 from adminkit.trace.windows import fact, set_fact

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from adminkit.ingest.helper import Counts
 from adminkit.ingest.sources.cells import Value
 from adminkit.ingest.sources.exported import Exported, TableFile, look, open_table, read_csv
 from adminkit.owner import as_caller, as_owner
+from adminkit.sqlite import sqlite3
 from adminkit.trace import bulk_load, connect
 from adminkit.trace.exchange import SIDECAR, TABLES
 from adminkit.trace.load import BATCH, JobLoad, StepLoad

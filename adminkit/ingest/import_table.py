@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from adminkit.ingest.sources.csv_rows import CsvRows, Record
 from adminkit.ingest.sources.mapping import TableMap
 from adminkit.ingest.sources.table import DELIMITERS, RowReader, row_reader
 from adminkit.job import KEY
+from adminkit.sqlite import sqlite3
 from adminkit.trace import bulk_load, connect, runs
 from adminkit.trace.load import BATCH, JobLoad
 from adminkit.trace.transaction import transaction

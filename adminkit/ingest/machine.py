@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
 from adminkit.slurm.events import NodeEvent
 from adminkit.slurm.site import Site, SiteNode, SiteQueue
 from adminkit.slurm.site_file import site_text, writable
+from adminkit.sqlite import sqlite3
 from adminkit.trace.machine import record_events, record_gone, record_node, record_queue
 from adminkit.trace.windows import SITE, fact, set_fact
 

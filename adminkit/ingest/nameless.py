@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 
 from adminkit.ingest.helper import Statement
+from adminkit.sqlite import sqlite3
 from adminkit.trace.forgotten import marks_of
 
 

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Final, Literal
 
 from adminkit.errors import AdminkitError
@@ -18,6 +17,7 @@ from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sources.sacct import open_own
 from adminkit.ingest.sync_run import Options, SyncRun
 from adminkit.ingest.windows import DAY, HOUR, Window
+from adminkit.sqlite import sqlite3
 from adminkit.trace import private_copy, windows
 from adminkit.trace.runs import fill_from_steps
 from adminkit.trace.transaction import transaction
@@ -135,7 +135,7 @@ def _ask_steps(work: Work, run: SyncRun) -> None:
     windows.record(run.db, run.cluster, windows.STEPS, asked)
 
 
-def _note_queues(work: Work, db: Connection, cluster: str) -> None:
+def _note_queues(work: Work, db: sqlite3.Connection, cluster: str) -> None:
     """Their maxima, which no recommendation exceeds. slurmctld may be away."""
     from adminkit.ingest.machine import store_queues  # what these load takes longer than all else here
     from adminkit.slurm import partitions

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from sqlite3 import Connection
 from typing import TYPE_CHECKING, Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import cluster as slurm
+from adminkit.sqlite import sqlite3
 from adminkit.trace import private_copy, windows
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _cluster_in(data: bytes | None, wanted: str | None) -> str | None:
 
 
 @contextmanager
-def runs_of(own: Own, as_of: int | None = None) -> Iterator[Connection]:
+def runs_of(own: Own, as_of: int | None = None) -> Iterator[sqlite3.Connection]:
     """A connection to the copy, for readers."""
     with private_copy.opened(own.data, as_of) as db:
         yield db

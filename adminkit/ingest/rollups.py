@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 from adminkit.ingest.helper import Statement, ingest
 from adminkit.ingest.spec import Column
+from adminkit.sqlite import sqlite3
 from adminkit.trace.rollup import is_kept
 from adminkit.trace.rollup_load import loading, rebuilding
 

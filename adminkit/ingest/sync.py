@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Final
 
 from adminkit import actions
@@ -27,6 +26,7 @@ from adminkit.slurm import cluster, gather, partitions
 from adminkit.slurm.events import node_events
 from adminkit.slurm.site import Site
 from adminkit.slurm.tracked import lacking, tracked_tres
+from adminkit.sqlite import sqlite3
 from adminkit.trace import altered, connect, runs, windows
 from adminkit.trace.actions import record_actions
 from adminkit.trace.load_log import record_load
@@ -70,7 +70,7 @@ def sync(
         return summaries
 
 
-def _collect_acts(db: Connection, log: Path | None, talk: Callable[[str], None]) -> None:
+def _collect_acts(db: sqlite3.Connection, log: Path | None, talk: Callable[[str], None]) -> None:
     """Copy this host's log of actions. A log that cannot be read is reported, and the run goes on."""
     try:
         record_actions(db, actions.read(log) if log else ())
@@ -208,7 +208,7 @@ def _tell_altered(run: SyncRun) -> None:
         run.talk(f"and {len(changes) - TOLD:,} more that were changed after their end")
 
 
-def _first(db: Connection, options: Options, name: str, now: int) -> int:
+def _first(db: sqlite3.Connection, options: Options, name: str, now: int) -> int:
     """Where this cluster's trace begins: the first window's begin, or --since where that is earlier. Epoch seconds."""
     known = windows.recorded(db, name, windows.JOBS)
     if known and known[0].since >= now:

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from sqlite3 import Connection
 
 from adminkit.gres import GpuSettings
 from adminkit.ingest.helper import Counts
 from adminkit.ingest.sources.base import Source
 from adminkit.ingest.windows import HOUR
+from adminkit.sqlite import sqlite3
 
 #: (seconds of time asked for so far, seconds in all or None, jobs read)
 Tick = Callable[[float, float | None, int], None]
@@ -55,7 +55,7 @@ class Summary:
 class SyncRun:
     """One run for one cluster: the trace's connection, the source, the summary."""
 
-    db: Connection
+    db: sqlite3.Connection
     source: Source
     options: Options
     talk: Callable[[str], None]

@@ -6,13 +6,13 @@ the last `window` seconds; counters are about the whole trace, and fall where ro
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.quote import clean
+from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.backlog import backlog, ended, recent_waits
 from adminkit.stats.letters import outbox_states

@@ -5,7 +5,6 @@ Jobs that ask for the same are one request, which Lua decides once.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +14,7 @@ from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
 from adminkit.policy.request import trace_request, with_lease
 from adminkit.slurm.site import Site, made_up
+from adminkit.sqlite import sqlite3
 from adminkit.stats.replay import (
     Row,
     Submission,

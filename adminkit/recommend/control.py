@@ -16,12 +16,12 @@ The state is a function of the runs that it was fed with, and is kept nowhere.
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adminkit.recommend.online import online
 from adminkit.recommend.predict import LEVELS, Predictor, Recommendation, Rule, needed, was_cut
+from adminkit.sqlite import sqlite3
 from adminkit.stats.runs import Kind, Run, latest
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.progress import Habit
 from adminkit.stats.select import Filter
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS, Expected, wait_given_limit

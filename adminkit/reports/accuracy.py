@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final
@@ -12,6 +11,7 @@ from adminkit.render.format import number, percent, plural, some
 from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report, Within
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats import from_rollups
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accuracy
 from adminkit.units import parse_duration, show_short

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from adminkit.render.format import plural
 from adminkit.render.report import Report
 from adminkit.reports.header import outside
 from adminkit.reports.spec import Query, ReportOptions, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter, check_words, only_cluster
 from adminkit.stats.unknown_gpus import UnknownGpus, unknown_gpus

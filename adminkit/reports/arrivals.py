@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Trend
 from adminkit.reports.header import header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.arrivals import PARTS, Arrivals, Row, arrivals
 
 FIELDS: Final = (

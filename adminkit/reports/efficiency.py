@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Box, Boxes, Cell, Field, Panel, Pictures, Report
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiencies import IDLE, PARTS, RESOURCES, Efficiencies, Group
 
 FIELDS: Final = (

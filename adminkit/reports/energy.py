@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.config import Energy as Settings
@@ -10,6 +9,7 @@ from adminkit.render.format import percent, plural, show
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiencies import IDLE
 from adminkit.stats.energy import PARTS, Energy, Group, energy
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.feedback.holdout import is_held_out
@@ -10,6 +9,7 @@ from adminkit.findings.effect import REPORT, Measure, check
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.effect import Change, Design, Effect, effect
 from adminkit.stats.select import Filter
 from adminkit.units import show_time

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from adminkit.findings.registry import KINDS
 from adminkit.render.format import number, percent, plural, show
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.reports.header import outside
+from adminkit.sqlite import sqlite3
 from adminkit.stats import due
 from adminkit.stats.effect import Design
 from adminkit.stats.effect import effect as measure_effect

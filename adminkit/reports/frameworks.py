@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.programs import PARTS, Group, Programs, programs
 
 FIELDS: Final = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +13,7 @@ from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.slurm.own_queue import Queued
 from adminkit.slurm.reasons import meaning
+from adminkit.sqlite import sqlite3
 from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, lost, names
 from adminkit.stats.runs import Kind, runs
 from adminkit.stats.select import clusters

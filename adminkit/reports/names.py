@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.render.format import number, plural
@@ -10,6 +9,7 @@ from adminkit.render.report import Cell, Field, Report
 from adminkit.reports.frameworks import ALL, gpu_share, hours, limits_notes, pictures
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.programs import Group, Programs, programs
 
 FIELDS: Final = (

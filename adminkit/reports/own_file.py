@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.render.report import Meta, Report
 from adminkit.reports.incentives import ONE
+from adminkit.sqlite import sqlite3
 from adminkit.stats.kept import Kept, kept
 from adminkit.stats.ledger import CloseOf, Line, closes, lines
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from adminkit.reports.page_notes import PICTURED
 from adminkit.reports.page_said import said_in, titled, translated
 from adminkit.reports.page_words import WORDS
 from adminkit.reports.spec import ReportOptions, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,6 +18,7 @@ from adminkit.render.document import Remark
 from adminkit.render.format import number
 from adminkit.reports.findings import Scope, gather, jobs_of
 from adminkit.reports.page_words import WORDS
+from adminkit.sqlite import sqlite3
 from adminkit.stats.unsized import unsized
 from adminkit.units import show_time
 

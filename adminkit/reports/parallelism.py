@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -11,6 +10,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.parallelism import CORE_CLASSES, Containers, Parallelism, containers, parallelism
 
 FIELDS: Final = (

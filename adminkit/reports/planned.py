@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Curves, Field, Line, Panel, Pictures, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import Curve, curve
 from adminkit.stats.planned import PARTS, SOON, Group, Planned, planned
 from adminkit.units import show_short

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -16,6 +15,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Curves, Field, Line, Pictures, Report
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import curve
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.select import clusters, left_out, select, snapshot, span

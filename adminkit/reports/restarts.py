@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
@@ -11,6 +10,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.restarts import PARTS, Group, Piece, Restarts, pieces, restarts
 
 ALL: Final = "(all)"

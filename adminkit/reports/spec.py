@@ -5,13 +5,13 @@ The command line, the Python API, docs/reports.md and the golden tests go throug
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from adminkit.config import Config
 from adminkit.render.report import Field, Report
+from adminkit.sqlite import sqlite3
 from adminkit.stats.measures import Measures
 from adminkit.stats.select import Filter
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -10,6 +9,7 @@ from adminkit.render.format import number, percent, plural, some
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats import from_rollups
 from adminkit.stats.states import ENDS, PARTS, STUDY, Group, Hours, States, states
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import Final
 
@@ -10,6 +9,7 @@ from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Within
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Users
 
 FIELDS: Final = (

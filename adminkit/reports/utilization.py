@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
 from adminkit.render.format import number, percent, plural
 from adminkit.render.report import Cell, Field, Pictures, Report, Trend
 from adminkit.reports.header import ends_early, header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
+from adminkit.sqlite import sqlite3
 from adminkit.stats import occupied
 from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.utilization import PARTS, Part, Utilization, utilization

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,6 +12,7 @@ from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report, W
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.reports.wait_given_limit import given_report
+from adminkit.sqlite import sqlite3
 from adminkit.stats import waits_rolled
 from adminkit.stats.wait import PARTS, Group, Wait, Waits, wait
 from adminkit.stats.wait_given_limit import GivenLimit, wait_given_limit

@@ -6,7 +6,6 @@ and what they decide stay the same.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +18,7 @@ from adminkit.policy.model import Policy
 from adminkit.policy.replay import judge
 from adminkit.policy.texts import EN
 from adminkit.slurm.site import Site, made_up
+from adminkit.sqlite import sqlite3
 from adminkit.stats.replay import Submission, queue_limits, submissions
 from adminkit.stats.select import Filter, snapshot
 from adminkit.units import parse_duration

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from adminkit.recommend.menu import Offer
 from adminkit.simulate.case import Case, Column
 from adminkit.simulate.luck import Luck
 from adminkit.slurm.site import Site
+from adminkit.sqlite import sqlite3
 
 #: Characters of a scenario's name: it is a word of the answer, and of a picture.
 MOST_NAME: Final = 40

@@ -5,7 +5,6 @@ The history is the trace's, whatever a scenario would have changed of it.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from adminkit.recommend.online import online
 from adminkit.recommend.predict import Predictor, Rule
 from adminkit.simulate.case import Column
 from adminkit.simulate.core import NONE
+from adminkit.sqlite import sqlite3
 from adminkit.stats.runs import Kind, Run, runs
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from adminkit.simulate.core import Model, Schedule
 from adminkit.simulate.jobs import NAMED, Arrival, Jobs, Missing, Unit, jobs_of, usual_limits
 from adminkit.simulate.machine import Machine, machine_of, placed, pool
 from adminkit.slurm.site import Site
+from adminkit.sqlite import sqlite3
 from adminkit.stats.machine import Outage, known_site, stated_procs
 from adminkit.stats.select import Filter
 from adminkit.stats.workload import Runs, read_runs

@@ -3,11 +3,11 @@ are kept."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, blocks, grouped, taken
 

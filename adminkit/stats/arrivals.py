@@ -6,12 +6,12 @@ A submission is one call of sbatch: the tasks of an array came together, and so 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import blocks, split, taken

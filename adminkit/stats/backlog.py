@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.rollup import sums
 from adminkit.stats.select import Filter, snapshot
 from adminkit.stats.window import SEEN

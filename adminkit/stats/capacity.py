@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.gres import is_slice, slice_share
+from adminkit.sqlite import sqlite3
 from adminkit.stats.clip import Runs, overlap, use
 from adminkit.stats.machine import stated_procs
 

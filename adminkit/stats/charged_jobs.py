@@ -6,12 +6,12 @@ job are jobs of their own.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
 from adminkit.stats.select import ENDED_STATES
 from adminkit.trace.pieces_sql import RESIZED

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.lost import LOST, UNSAVED
 from adminkit.stats.select import CARRIED_ON, Filter, select
 from adminkit.stats.weeks import Reserved

@@ -18,13 +18,13 @@ about as badly in the same weeks. Days are counted from 1970, in UTC.
 from __future__ import annotations
 
 import math
-import sqlite3
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select, span
 
 DAY: Final = 86_400

@@ -6,11 +6,11 @@ spread over runs, each once. A run of which a use is unknown is left out of that
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import (
     GPU_SECONDS,
     JOBSTATS,

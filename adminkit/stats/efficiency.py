@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import binascii
 import json
-import sqlite3
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.memory import Step, memory, memory_functions
 from adminkit.stats.sources import STEP_OF_RUN
 

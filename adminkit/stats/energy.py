@@ -6,12 +6,12 @@ ConsumedEnergy). 0 is what slurmdbd keeps where nothing measures, so it is unkno
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.slurm.hostlist import hosts
+from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiencies import IDLE
 from adminkit.stats.efficiency import GPU_SECONDS, JOBSTATS, sql_functions
 from adminkit.stats.select import Filter, clusters, select, snapshot, span

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import CARRIED_ON, Filter, select
 
 #: Runs whose limit is unknown, or the queue's, are left out: nobody knows what their user asked for.

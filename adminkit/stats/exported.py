@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, Selection, select
 from adminkit.stats.states import ENDED_ONCE
 from adminkit.trace.exchange import TABLES

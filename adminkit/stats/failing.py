@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import blocks, grouped, numbered, split
 from adminkit.stats.weeks import Reserved

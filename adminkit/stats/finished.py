@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.runs import KIND, Kind
 from adminkit.trace.run_view import TOO_LONG
 

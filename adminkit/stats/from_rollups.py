@@ -7,13 +7,13 @@ half of whose width is the error.
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import QUANTILES, QUEUE_LIMITS, Accuracy, Curve, QueueAccuracy, Spread, Wanted
 from adminkit.stats.rollup import ACCURACY_UNIT, binned, by_bin, month_around, sums
 from adminkit.stats.select import Filter, clusters, snapshot, span

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from adminkit.sqlite import sqlite3
 
 Kind = Literal["load", "action"]
 

@@ -8,11 +8,11 @@ GPUs has its CPUs over `cpus_per_gpu`. Milli-GPU-seconds are called *work*.
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
 from adminkit.stats.efficiency import CPU_SHARE
 from adminkit.stats.select import CARRIED_ON

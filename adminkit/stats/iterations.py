@@ -6,9 +6,9 @@ wish, within what it opted in to.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.progress import DAYS
 
 #: Finished jobs of a name without which its next one's length is not known.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
 from adminkit.errors import unknown_word
 from adminkit.job import KEY, Job
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
 from adminkit.trace.run_view import DERIVED
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 _OF: Final = "(uid = :uid OR uid IS NULL AND user = :user)"
 _KEYS: Final = "(cluster, job_id_raw, submit_time)"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any, Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.person import names
 
 #: Digits in which sums are exact: 10^18 entries of 10^18.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from adminkit.sqlite import sqlite3
 
 _COUNTS: Final = """
 SELECT kind, state, count(*), count(DISTINCT uid) FROM outbox

@@ -6,12 +6,12 @@ the signal of the checkpoint plugin, it probably had: of such a run nothing coun
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from adminkit.slurm.hostlist import hosts
+from adminkit.sqlite import sqlite3
 from adminkit.stats.memory import memory, steps_of
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG

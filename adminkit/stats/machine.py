@@ -6,13 +6,13 @@ past. A node that has gone, or came later, is of the site, and down where it was
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, sized
 from adminkit.slurm.site_file import parse_site
+from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import MAX_PROCS, SITE, fact
 
 #: The newest row of each; SQLite shows the one that has the maximum.

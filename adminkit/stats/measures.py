@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats import from_rollups
 from adminkit.stats.efficiencies import Efficiencies, efficiencies
 from adminkit.stats.select import Filter, clusters

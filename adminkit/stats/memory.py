@@ -15,12 +15,12 @@ in: it counts where it says something, and says nothing of the other nodes' prog
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.sources import STEP_OF_RUN
 
 #: The step of processes that no step started.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from adminkit.sqlite import sqlite3
 
 #: What became of it: rules were installed or put back, points were installed, a trial of soft limits; a queue has other
 #: limits; the first letter left.

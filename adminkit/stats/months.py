@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import label
 from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span

@@ -7,7 +7,6 @@ job are read of runs without an end, and of those that no row of the rollup has 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from datetime import tzinfo
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.select import Filter, LeftOut, Selection, snapshot
 from adminkit.stats.utilization import COLUMNS, HOUR, Frame, Tally, Utilization, framed, running, summed

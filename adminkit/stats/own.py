@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import Efficiency, efficiency
 from adminkit.stats.lost import UNSAVED
 from adminkit.stats.memory import steps_of

@@ -5,7 +5,6 @@ Beside that, what the steps of multi-GPU and multi-node runs tell of whether the
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 from adminkit.gres import KINDS
 from adminkit.job import CLASSES
+from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import LOOK, LOOKS, MIN_CPU_USE
 from adminkit.stats.select import Filter, Selection, clusters, left_out, select, snapshot, span
 from adminkit.stats.taken import counted, taken

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 #: The name of a number is that of its last submission.
 _PEOPLE: Final = """

@@ -7,7 +7,6 @@ has what each number may have too much or too little of.
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from adminkit.slurm.hostlist import hosts
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
 from adminkit.trace.run_view import STUDY_STATES
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 _ROWS: Final = """
 SELECT model, gpu, cap, iterations IS NOT NULL, gpus, batch, count(*),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, as_they_come, blocks, grouped, split, taken
 

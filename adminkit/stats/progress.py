@@ -5,11 +5,11 @@ The iterations are a claim of the program's (docs/progress.md); nothing but advi
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.energy import cpus_of_nodes
 
 #: Days of runs that are looked at, and runs of a name, the last ones.

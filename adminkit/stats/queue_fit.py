@@ -6,11 +6,11 @@ jobs of one user are alike, so a queue of ten thousand jobs and three users says
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import as_they_come, grouped, split

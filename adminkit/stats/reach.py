@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.ingest.windows import gaps
+from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import JOBS
 
 #: Seconds before the end of a stretch at which the last job of a file may have ended, though the file is whole.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
 from adminkit.trace.comment_words import RECORD
 from adminkit.trace.decision_sql import seconds_of

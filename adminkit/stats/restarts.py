@@ -6,13 +6,13 @@ lost its node (trace/pieces_sql.py). A job id that is used again begins a new ch
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.trace.pieces_sql import IN_PIECES, RESIZED
 

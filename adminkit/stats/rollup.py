@@ -9,13 +9,13 @@ an end, and the few that another run's row makes checkpoint runs.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, select
 from adminkit.trace.pieces_sql import IN_PIECES
 from adminkit.trace.rollup import may_read

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import CARRIED_ON
 from adminkit.trace.run_view import TOO_LONG

@@ -5,7 +5,6 @@ Nothing that came from a person or a job stands in SQL text; every value is boun
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
+from adminkit.sqlite import sqlite3
 from adminkit.trace.run_view import STUDY_MIN_ELAPSED, STUDY_STATES, TOO_LONG
 
 #: Slurm's states of a finished job. "all" among the states a person names stands for these.

@@ -7,12 +7,12 @@ pass too, so that a preview has something to show: whatever installs or sends ca
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.sqlite import sqlite3
 from adminkit.trace.run_view import step_of
 
 #: Answered from an index that has such rows alone.

@@ -6,12 +6,12 @@ and exit codes tell, and what they do not.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, blocks, grouped, taken
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG

@@ -5,11 +5,11 @@ Counts are taken from the trace's own tables (`main.`): they are shown to everyb
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.slurm.cluster import SKEW
+from adminkit.sqlite import sqlite3
 from adminkit.stats.sources import SYNCED
 
 #: A window never ends after its run, and a run that asked in time to come had a fast clock: it counts for nothing.

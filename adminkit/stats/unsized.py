@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
 
 _COUNTS: Final = """

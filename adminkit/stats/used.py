@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Final, NamedTuple
+
+from adminkit.sqlite import sqlite3
 
 _RUNS: Final = """
 SELECT queue, start_time, end_time, size_nodes, size_cpus, size_gpus, coalesce(mem, req_mem), gpu_type, node_list,

@@ -7,13 +7,13 @@ compared: the last one with what a further month is expected to be like, by the 
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
 from adminkit.stats.taken import Taken, add, blocks, grouped, months, taken

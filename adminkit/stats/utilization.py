@@ -5,7 +5,6 @@ Hours are kept as seconds, to the millisecond: what adds up many rates is not ex
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
@@ -13,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.gres import KINDS
+from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use

@@ -7,11 +7,11 @@ queue alone. docs/reports/wait.md has which of these moments Slurm takes out of 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import grouped, numbered, split, taken

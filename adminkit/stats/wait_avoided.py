@@ -7,11 +7,11 @@ interval is a circular block bootstrap of days, as in wait_given_limit.py: jobs 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import CARRIED_ON, Filter
 from adminkit.stats.taken import grouped, split

@@ -8,12 +8,12 @@ waits + 1 s. The length of the blocks is that of bootstrap.block_length() for th
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
 from adminkit.stats.select import Filter, LeftOut, clusters, snapshot, span
 from adminkit.stats.wait import Waits, buckets, limit_bucket, size_bucket, started, waits_of

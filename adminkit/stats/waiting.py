@@ -6,7 +6,6 @@ those that wait for another job are not eligible and do not count.
 
 from __future__ import annotations
 
-import sqlite3
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.clip import overlap
 
 #: Two rows, joining and leaving, for each job that waited in a queue at some time in [since, until).

@@ -6,7 +6,6 @@ waits counts with its wait until now; one that was cancelled before its start ha
 
 from __future__ import annotations
 
-import sqlite3
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
@@ -14,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.switchback import Day
 
 #: Sums are kept by quarters of an hour: every time zone's midnight is one.

@@ -7,12 +7,12 @@ The rows of job are read of runs without an end, and of the few after a window t
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.rollup import EVERYTHING, Histogram, between, binned, few_after, month_around
 from adminkit.stats.select import Filter, Selection, clusters, snapshot, span
 from adminkit.stats.wait import QUANTILES, UNITS, Group, Wait, Waits, from_submission, ordered, started, still_waiting

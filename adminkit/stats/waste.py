@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import add, blocks, grouped, numbered, taken
 from adminkit.stats.waste_gaps import Given, gaps, waiting

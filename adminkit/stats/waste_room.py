@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.waste_runs import Held
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.slurm.hostlist import hosts
+from adminkit.sqlite import sqlite3
 from adminkit.stats.window import END
 from adminkit.trace.columns import Texts, columns
 from adminkit.trace.wait_sql import CAUSES

@@ -5,12 +5,12 @@ Reservations are counted in GPU-seconds for runs with GPUs, in CPU-seconds for r
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
 from adminkit.stats.waiting import Line
 

@@ -5,11 +5,11 @@ Every row is a run: a job that was put back twice has three. Unknown is -1, in n
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, LeftOut, select, snapshot, span
 from adminkit.trace.run_view import TOO_LONG
 

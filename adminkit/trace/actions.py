@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.forgotten import marks_of
 
 _ACTION: Final = """

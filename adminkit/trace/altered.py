@@ -5,10 +5,10 @@ The new value is stored, as slurmdbd has it, and nothing is decided by it. sync 
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.transaction import transaction
 
 _KEY: Final = "altered derived_exit_code "

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.transaction import transaction
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 #: Replaces the delimiter of sacct's answer in a text that was set aside (adminkit/native/ingest/aside.h).
 ASIDE: Final = "\x1f"

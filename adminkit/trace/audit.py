@@ -6,13 +6,13 @@ The answers are a scratch trace, attached as `theirs`. A row that leaves `job` g
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
 from adminkit import actions
 from adminkit.job import Job, Step
+from adminkit.sqlite import sqlite3
 from adminkit.trace.actions import record_actions
 from adminkit.trace.audit_verdict import CONFIRMED, CONTRADICTED, DIFFERS, KEYS, KNOWN, LASTING, VERDICT
 from adminkit.trace.transaction import transaction

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from adminkit.errors import AdminkitError
 from adminkit.owner import as_owner
+from adminkit.sqlite import open_database, sqlite3
 from adminkit.trace import connect
 
 
@@ -41,7 +41,7 @@ def made(path: Path) -> Iterator[Path]:
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a trace under construction, which no other process uses: no WAL, no holder."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+    with closing(open_database(path)) as db:
         db.execute("PRAGMA synchronous = OFF")
         yield db
 
@@ -66,7 +66,7 @@ def install(built: Path, path: Path) -> None:
 
     Raises AdminkitError where another run has made a trace of that name meanwhile: that one stays.
     """
-    with closing(sqlite3.connect(built, isolation_level=None)) as db:
+    with closing(open_database(built)) as db:
         db.execute("PRAGMA journal_mode = WAL")
     _sync(built)
     # Trap: SQLite would replay the log that a removed trace has left beside it onto the new one.

@@ -6,7 +6,6 @@ answer with a blob for each column; its form is said in native/columns/columns.c
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from adminkit.errors import AdminkitError
 from adminkit.installed import columns_library
 from adminkit.owner import as_caller
+from adminkit.sqlite import library as library_of_sqlite
+from adminkit.sqlite import sqlite3
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,11 +60,10 @@ def register() -> bool:
     Python itself uses, so its name is looked up from there, and the library is linked with none.
     """
     try:
-        import _sqlite3
         import ctypes
 
         give_back()
-        known_to = ctypes.CDLL(_sqlite3.__file__)
+        known_to = ctypes.CDLL(library_of_sqlite())
         library = ctypes.CDLL(str(columns_library()))
         return bool(known_to.sqlite3_auto_extension(library.adminkit_columns_init) == 0)
     except (OSError, AttributeError, ImportError):  # not installed or not to be read; or SQLite is a part of Python

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from adminkit import files
 from adminkit.errors import AdminkitError, cause
 from adminkit.installed import helper_path
 from adminkit.owner import as_owner, of_its_owner, of_own_child
+from adminkit.sqlite import open_database, sqlite3
 from adminkit.trace.columns import register
 from adminkit.trace.location import refuse_network_mount
 from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
@@ -30,8 +30,6 @@ from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import sees_others, shadow
 from adminkit.trace.snapshot import is_snapshot
 
-#: The first one with STRICT tables.
-OLDEST_SQLITE: Final = (3, 37, 0)
 #: Bytes. A row of the trace is wide: an upsert touches fewer of the larger pages.
 PAGE_SIZE: Final = 8192
 BUSY_SECONDS: Final = 30.0
@@ -242,7 +240,7 @@ def _open(path: Path, mode: str, immutable: bool = False) -> sqlite3.Connection:
         refuse_strange_files(path)
     how = f"mode={mode}&immutable=1" if immutable else f"mode={mode}"
     with _explained(path):
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+        db = open_database(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=BUSY_SECONDS)
     if mode == "rw":
         db.execute("PRAGMA synchronous = NORMAL")
     else:
@@ -305,13 +303,7 @@ def _hint(path: Path, text: str) -> str:
 
 
 def _newer_sqlite() -> str:
-    """What to do where SQLite cannot read the schema. An old SQLite says that a good trace is malformed."""
-    wanted = ".".join(map(str, OLDEST_SQLITE[:2]))
-    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        return (
-            f"this Python has SQLite {sqlite3.sqlite_version}, and a trace needs {wanted}:"
-            " use a Python with a newer one; the trace is as it was"
-        )
+    """What to do where SQLite cannot read the schema: a newer one says what an older one calls malformed."""
     return (
         f"a newer SQLite than this Python's {sqlite3.sqlite_version} may have made it:"
         " keep the file, and look at it with that one (PRAGMA integrity_check)"

@@ -7,10 +7,10 @@ The connection is read-only besides: for the file, and for the session.
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Final
 
+from adminkit.sqlite import open_database, sqlite3
 from adminkit.trace import gpu_words, rollup
 from adminkit.trace.connect import BUSY_SECONDS
 from adminkit.trace.permissions import refuse_strange_files
@@ -36,16 +36,11 @@ LONGEST: Final = 1 << 24
 def exposed(path: Path) -> sqlite3.Connection:
     """A connection to an existing trace for one thread at a time. connect.reader() has looked at the file before."""
     refuse_strange_files(path)
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro",
-        uri=True,
-        timeout=BUSY_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    db = open_database(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
     db.execute("PRAGMA query_only = 1")
-    db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    if hasattr(db, "setlimit"):  # pysqlite3 has none; the bound of memory of `serve` holds there too
+        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     db.set_authorizer(_judged)
     return db
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.key_file import read_key
+from adminkit.sqlite import sqlite3
 from adminkit.trace.forgotten import NAME, OWN_STEPS, TELLING, UID, Marks, key_path, marks_of
 from adminkit.trace.person import PREFIX
 from adminkit.trace.run_batches import IN_BATCH, run_batches

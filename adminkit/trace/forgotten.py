@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,7 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.files import is_there
 from adminkit.key_file import old_key, write_key
+from adminkit.sqlite import sqlite3
 from adminkit.trace.person import PREFIX
 
 #: A mark is 64 hexadecimal digits.

@@ -5,9 +5,10 @@ The view `run` looks both up. ingest/gpus.py fills them after each load, as they
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from typing import Final, NamedTuple
+
+from adminkit.sqlite import sqlite3
 
 #: What `words` (gpu_parts of a run) are: kind, one of gres.KINDS; how many of each; and the GPUs that they make, NULL
 #: where that is not known.

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, fields
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 #: What an entry is: of a month in its own bill, of a closed month, of what was charged before, or the end of a bill.
 KINDS: Final = ("charge", "late", "correction", "close")

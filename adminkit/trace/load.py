@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.job import KEY
+from adminkit.sqlite import sqlite3
 from adminkit.trace.forgotten import marks_of, nameless_runs, nameless_steps
 from adminkit.trace.upsert import (
     LOAD_BEGINS,

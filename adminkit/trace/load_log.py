@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 _LOAD: Final = """
 INSERT INTO load (kind, source, cluster, started_at, seconds, rows, new, changed, rejected, skipped)

@@ -9,13 +9,13 @@ A row that is claimed while no process holds the lock of the outbox was left by 
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
 from typing import Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.transaction import transaction
 
 STATES: Final = ("due", "claimed", "sent", "refused", "expired")

@@ -7,8 +7,9 @@ away, by deleting one row, while sums and chains stay as they are. docs/trace.md
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 _KNOWN: Final = "SELECT person FROM person WHERE cluster = ? AND user = ?"
 _NEW: Final = "INSERT INTO person (person, cluster, user, uid, since) VALUES (?, ?, ?, ?, ?)"

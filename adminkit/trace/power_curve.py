@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.load import MAX_RAW
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT

@@ -7,7 +7,6 @@ read whole into memory and replaced whole, and it has no log beside it.
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import NotPlain, open_folder, read_plain, replace_file
 from adminkit.owner import of_somebody_else
+from adminkit.sqlite import open_database, sqlite3
 from adminkit.trace.location import home
 from adminkit.trace.schema import lay_out
 from adminkit.trace.sight import shadow
@@ -87,12 +87,14 @@ def keep(folder: Path, data: bytes) -> Path:
 @contextmanager
 def opened(data: bytes, as_of: int | None = None) -> Iterator[sqlite3.Connection]:
     """A connection to a copy in memory, for readers. With `as_of`, epoch seconds, it is the trace of then."""
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        db.deserialize(data)
-        db.execute("PRAGMA query_only = 1")
-        if as_of is not None:
-            shadow(db, own=False, as_of=as_of)
-        yield db
+    with os.fdopen(os.memfd_create(NAME, os.MFD_CLOEXEC), "wb") as file:
+        file.write(data)
+        file.flush()
+        with closing(open_database(f"file:/proc/self/fd/{file.fileno()}?mode=ro&immutable=1", uri=True)) as db:
+            db.execute("PRAGMA query_only = 1")
+            if as_of is not None:
+                shadow(db, own=False, as_of=as_of)
+            yield db
 
 
 @contextmanager
@@ -101,7 +103,7 @@ def changed(path: Path, data: bytes | None) -> Iterator[sqlite3.Connection]:
     path.touch(0o600, exist_ok=False)
     if data is not None:
         path.write_bytes(data)
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+    with closing(open_database(path)) as db:
         db.execute("PRAGMA synchronous = OFF")
         if data is None:
             with transaction(db):
@@ -175,7 +177,7 @@ def _is_of_this_release(data: bytes) -> bool:
     size, pages = int.from_bytes(data[16:18], "big"), int.from_bytes(data[28:32], "big")
     if not data or len(data) != pages * (65_536 if size == 1 else size):
         return False
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
+    with closing(open_database(":memory:")) as ours:
         lay_out(ours)
         expected = ours.execute(_SCHEMA).fetchall()
     try:

@@ -7,13 +7,13 @@ rollups are corrected by their triggers: they tell of the runs that the trace ha
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.sqlite import sqlite3
 from adminkit.trace import rollup
 from adminkit.trace.forgotten import OWN_STEPS, TELLING
 from adminkit.trace.person import PREFIX

@@ -9,10 +9,10 @@ account, `occupied_hour` (rollup_hours.py) for each hour in which a run of a key
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.gpu_words import is_cut_or_untracked
 from adminkit.trace.rollup_hours import CREATE_ODD, DROP_ODD, HOURS
 from adminkit.trace.rollup_row import COUNTED, FROM, KEYS, MAY_BE_NULL, TABLES, WHOSE, image

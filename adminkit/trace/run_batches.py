@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Final
+
+from adminkit.sqlite import sqlite3
 
 #: Runs of a batch.
 BATCH: Final = 20_000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from adminkit.job import KEY, SOURCES
+from adminkit.sqlite import sqlite3
 from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.person import PREFIX
 from adminkit.trace.step_sums import FROM_STEPS, step_functions

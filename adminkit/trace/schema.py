@@ -7,10 +7,10 @@ loading sqlite_utils.
 from __future__ import annotations
 
 import importlib
-import sqlite3
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER

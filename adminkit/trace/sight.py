@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ from typing import Final
 from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner, uid_of
 from adminkit.quote import quote
+from adminkit.sqlite import sqlite3
 from adminkit.trace import gpu_words, rollup
 from adminkit.trace.as_of import select_of
 from adminkit.trace.schema import VIEWS

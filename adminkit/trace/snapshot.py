@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import kind, written_at
 from adminkit.owner import as_caller, as_owner
+from adminkit.sqlite import open_database, sqlite3
 
 #: The application id of a snapshot; a trace has none.
 _SNAPSHOT: Final = 0x616B736E  # aksn
@@ -30,7 +30,7 @@ def is_snapshot(path: Path) -> bool:
     try:
         if kind(path.stat().st_mode):
             return False
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+        with closing(open_database(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
             return bool(db.execute("PRAGMA application_id").fetchone() == (_SNAPSHOT,))
     except (OSError, sqlite3.Error):
         return False
@@ -66,7 +66,7 @@ def _copy(db: sqlite3.Connection, target: Path, aside: Path, mode: int) -> None:
         db.execute("PRAGMA query_only = 0")
         db.execute("VACUUM main INTO ?", (str(aside),))
         db.execute("PRAGMA query_only = 1")
-        with closing(sqlite3.connect(aside, isolation_level=None)) as copy:
+        with closing(open_database(aside)) as copy:
             copy.execute(f"PRAGMA application_id = {_SNAPSHOT}")
         os.fchmod(handle, mode)
         os.fsync(handle)

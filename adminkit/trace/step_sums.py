@@ -6,9 +6,10 @@ extern and step 0 of one node each have the same joules, and their sum has them 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
+
+from adminkit.sqlite import sqlite3
 
 #: SQL: how many steps of a group do not say `column`; the step extern has nothing to say where nobody came by ssh.
 _SILENT: Final = "count(*) FILTER (WHERE step.{column} IS NULL AND step.step <> 'extern')"

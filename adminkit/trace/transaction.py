@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from adminkit.sqlite import sqlite3
 
 
 @contextmanager

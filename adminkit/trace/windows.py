@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.sqlite import sqlite3
 from adminkit.trace.transaction import transaction
 
 JOBS: Final = "job"

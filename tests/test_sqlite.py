@@ -1,0 +1,72 @@
+"""Which SQLite a process has: one copy for all of it, and a clear word where it is too old."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from adminkit import sqlite
+from adminkit.cli.main import main
+from adminkit.trace import columns
+from tests.support.builders import make_trace
+
+PACKAGE = Path(sqlite.__file__).parent
+
+
+def test_the_module_and_every_connection_come_from_one_place() -> None:
+    found = [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line in path.read_text().splitlines()
+        if re.search(r"^\s*(import|from) (sqlite3|_sqlite3|pysqlite3)\b|\bsqlite3\.connect\(", line)
+    ]
+    assert {line.partition(":")[0] for line in found} == {"sqlite.py"}, found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "report accuracy", "report wait --format json", "report all --html page.html", "trace status",
+        "trace rejected", "trace history", "trace upgrade", "trace rollups", "trace forget nobody",
+        "trace snapshot copy.db", "trace prune --older-than 1000d", "findings", "recommend queues",
+        "export out --to csv", "simulate replay", "demo",
+    ],
+)  # fmt: skip
+def test_an_old_sqlite_is_named_with_what_to_do_and_a_good_trace_is_never_blamed(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = make_trace(tmp_path / "trace.db", [])
+    before = trace.read_bytes()
+    monkeypatch.setattr(sqlite.sqlite3, "sqlite_version_info", (3, 34, 1))
+    monkeypatch.setattr(sqlite.sqlite3, "sqlite_version", "3.34.1")
+    code = main([*command.split(), "--db", str(trace)])
+    said = capsys.readouterr().err
+    assert code != 0 and "a trace needs SQLite 3.37, and this Python has 3.34.1" in said, said
+    assert "pip install 'adminkit[sqlite]'" in said
+    assert trace.read_bytes() == before
+
+
+#: A process whose pysqlite3 is what it finds first on its path.
+_CHOSEN = "import sys; sys.path.insert(0, sys.argv[1]); from adminkit.sqlite import sqlite3; print(sqlite3.__name__)"
+
+
+@pytest.mark.parametrize(("package", "chosen"), [("pysqlite3", "pysqlite3"), ("other", "sqlite3")])
+def test_pysqlite3_is_taken_where_it_is_installed_as_sqlite_utils_does(
+    package: str, chosen: str, tmp_path: Path
+) -> None:
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("from sqlite3 import *\n")
+    done = subprocess.run([sys.executable, "-c", _CHOSEN, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [chosen]
+
+
+def test_columns_are_read_through_the_same_copy() -> None:
+    assert columns.register(), "the library of C has the copy that connections have"
+    with closing(sqlite.open_database(":memory:")) as db:
+        assert columns.columns(db, (), ("1",), "")[1][0].tolist() == [1]
