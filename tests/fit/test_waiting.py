@@ -97,3 +97,18 @@ def test_its_request_is_its_own() -> None:
     assert request_of(more) == replace(
         request_of(one), nodes=size.nodes, exclusive=True, features=size.features, licences=size.licences
     )
+
+
+@pytest.mark.parametrize("named", ["gq,spare", "spare,gq"])
+def test_of_several_queues_the_soonest_counts_in_whatever_order_they_are_named(named: str) -> None:
+    """From 26.11 on Slurm names those of a job that waits by their tiers, and no longer as its owner did."""
+    busy = job(1, "n1", gpus=8)
+    nodes = [node("n1", taken(busy)), node("n2", queues=frozenset({"spare"}))]
+    waits = wait(queue=named)
+    room = make(nodes, busy, waits)
+    room = replace(room, queues=(*room.queues, replace(room.queues[0], name="spare", is_default=False)))
+    found = explain(room, waits, lambda _: FREE).answer
+    assert (found.request.queue, found.start.verdict, found.start.at) == ("spare", "room", NOW)
+    full = replace(nodes[1], taken=Vector(8, 0, {"gpu": 8}), state="DOWN")
+    found = explain(replace(room, nodes=(nodes[0], full)), waits, lambda _: FREE).answer
+    assert (found.request.queue, found.start.at) == ("gq", NOW + HOUR)
