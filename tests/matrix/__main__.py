@@ -37,7 +37,7 @@ def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
     for row in ROWS:
         if rows and row.name not in rows:
             continue
-        chosen = [suite for suite in suites() if not wanted or suite.name in wanted]
+        chosen = [suite for suite in suites() if row.takes(suite.name) and suite.name in (wanted or [suite.name])]
         print(f"== {row.name}: image", file=sys.stderr, flush=True)
         try:
             engine.image(row)
@@ -47,7 +47,10 @@ def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
                 _keep(results.load().with_cell(results.not_run(row.name, suite.name, results.commit(), str(why))))
             continue
         for suite in chosen:
-            cell = engine.run(row, suite, results.commit())
+            try:
+                cell = engine.run(row, suite, results.commit())
+            except engine.NotRun as why:
+                cell = results.not_run(row.name, suite.name, results.commit(), str(why))
             print(
                 f"== {row.name}: {suite.name}: {page.cell_text(cell)} ({cell.seconds} s)", file=sys.stderr, flush=True
             )

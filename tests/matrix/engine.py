@@ -1,4 +1,4 @@
-"""podman (or ENGINE): a row's image, its copy of the repository, one container for each suite.
+"""podman (or ENGINE): a row's image, its copy of the repository, one container for each suite, or one guest.
 
 A row's folder is build/matrix/ROW/: the files that git knows, with an environment of the container's own Python, which
 stays for the next run.
@@ -6,24 +6,30 @@ stays for the next run.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from tests.matrix import guest
 from tests.matrix.results import Cell, Ground, from_junit, not_run
-from tests.matrix.rows import BUILD, ROOT, Row, Suite
+from tests.matrix.rows import BUILD, KERNEL_OF, ROOT, Row, Suite
 from tests.setup.guard import CONTAINER
 
 ENGINE: Final = os.environ.get("ENGINE", "podman")
 #: Seconds for one suite; rows that run side by side slow each other down.
 LIMIT: Final = 2700.0
 COMPOSE: Final = ROOT / "tests/cluster/compose"
+UML: Final = ROOT / "tests/matrix/uml"
+GUESTS: Final = ROOT / "build/matrix/guests"
 _MADE_OF: Final = (COMPOSE / "Dockerfile", COMPOSE / "base.sh", ROOT / "tests/setup/install.sh")
 
 #: slurmstepd reads other users' processes and raises limits, as root of a host may; a test mounts a disk to fill.
@@ -62,6 +68,8 @@ def needed(row: Row | None = None, site: bool = False) -> None:
             missing["catatonit"] = "catatonit"
     if row and shutil.which("mmdebstrap") is None and not any(map(_there, (name_of(row), base_of(row)))):
         missing["mmdebstrap, which makes an image where none can be pulled"] = "mmdebstrap debian-archive-keyring"
+    if row and row.is_guest and shutil.which("mkfs.ext4") is None:
+        missing["mkfs.ext4, which makes the disk of a guest"] = "e2fsprogs"
     if site:
         if composer() is None:
             missing["podman-compose"] = "podman-compose"
@@ -87,25 +95,82 @@ def _there(image: str) -> bool:
 def image(row: Row) -> str:
     """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
     needed(row)
-    name = name_of(row)
+    _make(name_of(row), row.target, row.debian)
+    if row.is_guest:
+        kernel()
+        disk(row)
+    return name_of(row)
+
+
+def _make(name: str, target: str, debian: str) -> None:
+    """Build a stage of the Dockerfile, unless there is an image of that name."""
     if _there(name):
-        return name
-    _must([str(COMPOSE / "base.sh"), row.debian], f"no base image of {row.debian}")
-    words = ["build", "-q", "-t", name, "--target", row.target, "--build-arg", f"RELEASE={row.debian}"]
-    words += ["--build-arg", f"BASE={base_of(row)}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
+        return
+    _must([str(COMPOSE / "base.sh"), debian], f"no base image of {debian}")
+    words = ["build", "-q", "-t", name, "--target", target, "--build-arg", f"RELEASE={debian}"]
+    words += ["--build-arg", f"BASE={_base(debian)}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
     _must([ENGINE, *words], f"{name} cannot be built")
-    return name
 
 
 def name_of(row: Row) -> str:
     """A row's image, named for what it is made of: another checkout of the repository never takes its place."""
-    made_of = hashlib.sha256(b"".join(path.read_bytes() for path in _MADE_OF)).hexdigest()
-    return f"localhost/adminkit-slurm:{row.name}-{made_of[:8]}"
+    more = (UML / "boot.sh", UML / "guest.service") if row.is_guest else ()
+    return f"localhost/adminkit-slurm:{row.name}-{_digest(*_MADE_OF, *more)}"
 
 
 def base_of(row: Row) -> str:
     """The bare Debian that a row's image is made from."""
-    return f"localhost/adminkit-base:{row.debian}"
+    return _base(row.debian)
+
+
+def _base(debian: str) -> str:
+    return f"localhost/adminkit-base:{debian}"
+
+
+def _digest(*paths: Path) -> str:
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:8]
+
+
+def kernel() -> Path:
+    """The kernel of guests, which takes many minutes to build, once for all checkouts."""
+    made_of = _digest(UML / "kernel.sh", UML / "kernel.config")
+    path = GUESTS / f"linux-{made_of}"
+    if not path.exists():
+        _make(name := f"localhost/adminkit-kernel:{made_of}", "kernel", KERNEL_OF)
+        with _files(name, "uml/linux") as tree:
+            shutil.move(tree / "uml/linux", path)
+    return path
+
+
+def disk(row: Row) -> Path:
+    """A row's image as a disk of ext4."""
+    path = GUESTS / f"{name_of(row).rpartition(':')[2]}.ext4"
+    if not path.exists():
+        for old in path.parent.glob(f"{row.name}-*.ext4"):
+            old.unlink()
+        with _files(name_of(row)) as tree:
+            guest.disk(tree, path)
+    return path
+
+
+@contextlib.contextmanager
+def _files(image: str, *names: str) -> Iterator[Path]:
+    """An image's files, or those of `names`, in a folder that is removed. NotRun where they cannot be had or used."""
+    GUESTS.mkdir(parents=True, exist_ok=True)
+    folder, archive = Path(tempfile.mkdtemp(prefix="files-", dir=GUESTS)), GUESTS / f"export-{os.getpid()}.tar"
+    container = f"adminkit-export-{os.getpid()}"
+    try:
+        _must([ENGINE, "create", "--name", container, image, "true"], f"no container of {image}")
+        _must([ENGINE, "export", "-o", str(archive), container], f"{image} cannot be exported")
+        _must(["tar", "-xpf", str(archive), "--numeric-owner", "-C", str(folder), *names], f"{image} cannot be read")
+        archive.unlink()
+        yield folder
+    except subprocess.CalledProcessError as error:
+        raise NotRun(f"{image} cannot be used: {(error.stderr or '').strip()[-200:]}") from error
+    finally:
+        subprocess.run([ENGINE, "rm", "-f", "-i", container], capture_output=True, check=False)
+        archive.unlink(missing_ok=True)
+        shutil.rmtree(folder)
 
 
 def folder_of(row: Row) -> Path:
@@ -142,15 +207,15 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     if suite.target not in ("", row.target):
         return not_run(row.name, suite.name, commit, f"Debian's packages go with Debian's own Slurm, not {row.about}")
     folder = copy(row)
-    if suite.clean and not (folder / ".venv/.built").exists():
-        build(row)
+    if row.is_guest or (suite.clean and not (folder / ".venv/.built").exists()):
+        build(row)  # in a container: a guest has no network
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     script = _CLEAN if suite.clean else _PYTEST
     if suite.wheels:
         script = f"make -s .venv/.built; .venv/bin/pip -q install {shlex.join(suite.wheels)}\n{script}"
-    if suite.packages:
+    if suite.packages and not row.is_guest:
         script = f"{_APT} {' '.join(suite.packages)}\n{script}"
     words = ["bash", "-ec", script, "pytest", *suite.command] if suite.pytest else list(suite.command)
     log = folder.parent / f"{row.name}-{suite.name}.log"
@@ -178,10 +243,13 @@ def _by_code(code: int, log: Path, row: Row, suite: Suite, commit: str, seconds:
 
 def ground(row: Row) -> Ground:
     """What the row's programs say they are."""
-    said = subprocess.run(_command(row, ["sh", "-ec", _GROUND]), capture_output=True, text=True, check=False)
-    lines = said.stdout.splitlines()
-    if len(lines) != 5:
-        raise NotRun(f"the image of {row.name} lacks a Slurm: {(said.stdout + said.stderr).strip()[-200:]}")
+    with tempfile.TemporaryFile() as out:
+        _inside(row, ["sh", "-ec", _GROUND], out.fileno(), False)
+        out.seek(0)
+        said = out.read().decode(errors="replace")
+    lines = said.splitlines()[-5:]
+    if len(lines) != 5 or not lines[0].startswith("slurm"):
+        raise NotRun(f"the image of {row.name} lacks a Slurm: {said.strip()[-200:]}")
     return Ground(row.name, lines[0].split()[-1], lines[1], lines[2].split()[-1], lines[3], lines[4])
 
 
@@ -205,6 +273,8 @@ def alone(row: Row, words: list[str], log: Path, limit: float = LIMIT) -> int | 
 
 def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = "", limit: float = LIMIT) -> int | None:
     """The exit code; None when it had to be ended."""
+    if row.is_guest:
+        return _in_guest(row, words, output, limit)
     name = name or f"adminkit-matrix-{row.name}-{os.getpid()}"
     try:
         command = _command(row, words, name, clean)
@@ -214,6 +284,15 @@ def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = ""
         return None
     finally:
         subprocess.run([ENGINE, "rm", "-f", "-i", name], capture_output=True, check=False)
+
+
+def _in_guest(row: Row, words: list[str], output: int, limit: float) -> int | None:
+    folder = folder_of(row)
+    lines = [f"export {key}={shlex.quote(value)}" for key, value in ((CONTAINER, row.name), *row.env)]
+    with os.fdopen(os.dup(output), "wb") as out:
+        return guest.run(
+            kernel(), disk(row), {folder: "/adminkit"}, "\n".join([*lines, shlex.join(words), ""]), out, limit
+        )
 
 
 def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from tests.matrix.differences import DIFFERENCES
 from tests.matrix.results import Cell, Table
-from tests.matrix.rows import ROOT, ROWS
+from tests.matrix.rows import ROOT, ROWS, Row
 
 PAGE: Final = ROOT / "docs/releases.md"
 _FIRST: Final = ("build", "c", "packages", "installed", "unit")
@@ -18,13 +18,15 @@ _HEAD: Final = """# Releases of Slurm
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
 `make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: every
-suite in a container of its own, with plugins built against that Slurm's headers. A number counts tests. The reason
-for "not run" is below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had other
-work too.
+suite in a container or guest of its own, with plugins built against that Slurm's headers. A number counts tests. The
+reason for "not run" is below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had
+other work too.
 """
 
-_NO_V2: Final = """cgroup v2: not run. The host of this run has its controllers in version 1; version 2 is mounted
-beside them, and slurmd refuses that (22.05.8 with CgroupPlugin=cgroup/v2: "Hybrid mode is not supported").
+_GUESTS: Final = """In the containers above cgroups are those of their host; only ckpt and ckpt_examples track steps
+by them. The rows below are guests: the same Debian and Slurm on a Linux of their own (User-Mode Linux), in which
+systemd is init and cgroups are of version 2. There every step is tracked by proctrack/cgroup and measured by
+jobacct_gather/cgroup, and each slurmd has a scope of systemd's. Guests run the suites in which that matters.
 """
 _DIFFERENCES: Final = """## Differences
 
@@ -49,7 +51,7 @@ run; adminkit reads them as the source of 25.11.2 defines them.
 
 def text(table: Table) -> str:
     """A line for each suite, a column for each row; then each reason."""
-    lines = [_head(table), *_lines(table)]
+    lines = [_head(table, ROWS), *_lines(table, ROWS)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     drawn = ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([*drawn, "", *_reasons(table)])
@@ -63,9 +65,14 @@ def cell_text(cell: Cell) -> str:
 
 def markdown(table: Table) -> str:
     """docs/releases.md."""
-    parts = [_HEAD, "## What was run\n", _grounds(table), _drawn(_head(table), _lines(table))]
-    if not any(one.cgroups == "v2" for one in table.grounds):
-        parts.append(_NO_V2)
+    parts = [
+        _HEAD,
+        "## What was run\n",
+        _grounds(table),
+        _part(table, guests=False),
+        _GUESTS,
+        _part(table, guests=True),
+    ]
     parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
     parts.append(_listed("On which commit, where a `+` had changes not yet in it:", _commits(table)))
     parts.append(_DIFFERENCES)
@@ -77,19 +84,27 @@ def write(table: Table, path: Path = PAGE) -> None:
     path.write_text(markdown(table))
 
 
-def _head(table: Table) -> list[str]:
+def _part(table: Table, guests: bool) -> str:
+    rows = [row for row in ROWS if row.is_guest == guests]
+    return _drawn(_head(table, rows), _lines(table, rows))
+
+
+def _head(table: Table, rows: Sequence[Row]) -> list[str]:
     grounds = {one.row: one.slurm for one in table.grounds}
-    return ["suite", *(f"{row.name} {grounds.get(row.name, row.slurm)}" for row in ROWS), "minutes"]
+    return ["suite", *(f"{row.name} {grounds.get(row.name, row.slurm)}" for row in rows), "minutes"]
 
 
-def _lines(table: Table) -> list[list[str]]:
+def _lines(table: Table, rows: Sequence[Row]) -> list[list[str]]:
+    """The suites that were run on one of these rows."""
     found = []
     for suite in _suites(table):
-        cells = [table.cell(row.name, suite) for row in ROWS]
+        cells = [table.cell(row.name, suite) for row in rows]
+        if not any(cells):
+            continue
         ran = sorted(_minutes([cell]) for cell in cells if cell is not None and cell.state != "not run")
         minutes = " to ".join(dict.fromkeys(f"{one:.1f}" for one in (ran[:1] + ran[-1:])))
         found.append([suite, *("-" if cell is None else cell_text(cell) for cell in cells), minutes or "-"])
-    sums = [_minutes(cell for cell in table.cells if cell.row == row.name) for row in ROWS]
+    sums = [_minutes(cell for cell in table.cells if cell.row == row.name) for row in rows]
     return [*found, ["minutes", *(f"{one:.0f}" for one in sums), f"{sum(sums):.0f}"]]
 
 
@@ -124,7 +139,7 @@ def _reasons(table: Table) -> list[str]:
             cell = table.cell(row.name, suite)
             for said in () if cell is None else _few(cell.reasons):
                 found.setdefault((suite, said), []).append(row.name)
-    return [f"{suite}, {_rows(names)}: {said}" for (suite, said), names in found.items()]
+    return [f"{suite}, {_rows(suite, names)}: {said}" for (suite, said), names in found.items()]
 
 
 def _few(reasons: tuple[str, ...]) -> list[str]:
@@ -147,11 +162,11 @@ def _commits(table: Table) -> list[str]:
 
 
 def _cells(suites: dict[str, list[str]]) -> str:
-    return "; ".join(f"{suite} ({_rows(rows)})" for suite, rows in suites.items())
+    return "; ".join(f"{suite} ({_rows(suite, rows)})" for suite, rows in suites.items())
 
 
-def _rows(names: list[str]) -> str:
-    return "every row" if len(names) == len(ROWS) else ", ".join(names)
+def _rows(suite: str, names: list[str]) -> str:
+    return "every row" if names == [row.name for row in ROWS if row.takes(suite)] else ", ".join(names)
 
 
 def _listed(title: str, lines: list[str]) -> str:

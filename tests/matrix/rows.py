@@ -11,9 +11,17 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 
+GUEST: Final = "guest"
+#: The Debian whose Linux guests run. User-Mode Linux has cpusets since 6.19.
+KERNEL_OF: Final = "forky"
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One Slurm. `target` is the stage of the Dockerfile it comes from, `env` what its suites are told besides."""
+    """One Slurm. `target` is the stage of the Dockerfile it comes from, `env` what its suites are told besides.
+
+    `only`: the suites that it is for; none names all.
+    """
 
     name: str
     debian: str
@@ -21,6 +29,16 @@ class Row:
     target: str = "debian"
     env: tuple[tuple[str, str], ...] = ()
     about: str = ""
+    only: tuple[str, ...] = ()
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether its suites run in a guest (guest.py), with cgroup v2 and systemd, else in a container."""
+        return self.target == GUEST
+
+    def takes(self, suite: str) -> bool:
+        """Whether it is for that suite."""
+        return not self.only or suite in self.only
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +58,21 @@ class Suite:
     wheels: tuple[str, ...] = ()
 
 
+def _guest(debian: str, slurm: str) -> Row:
+    """The suites in which it matters how Slurm keeps a job's processes together, but for those that need a network."""
+    only = ("ckpt", "ckpt_examples", "cluster", "elastic", "progress", "soft_limits")
+    about = f"{debian}'s image under systemd, steps in cgroups"
+    return Row(f"{debian}-v2", debian, slurm, GUEST, (("ADMINKIT_PROCTRACK", "cgroup"),), about, only)
+
+
 ROWS: Final = (
     Row("bookworm", "bookworm", "22.05", about="Debian 12's own packages"),
     Row("trixie", "trixie", "24.11", about="Debian 13's own packages"),
     Row("forky", "forky", "26.05", about="Debian testing's own packages"),
     Row("prefix", "trixie", "24.11", target="prefix", about="the source, under /opt/slurm, with Lua 5.4"),
+    _guest("bookworm", "22.05"),
+    _guest("trixie", "24.11"),
+    _guest("forky", "26.05"),
 )
 
 

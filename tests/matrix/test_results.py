@@ -50,14 +50,17 @@ def test_a_table_is_kept_whole_and_a_new_run_takes_the_place_of_the_old(tmp_path
 
 def test_the_table_has_every_cell_and_every_reason() -> None:
     table = Table(cells=(Cell("forky", "sync", "abc", "failed", 8, 1, 2, 30, ("failed: x", "2 skipped: y")),))
+    table = table.with_cell(Cell("forky-v2", "ckpt", "abc", "passed", 5, 0, 0, 60))
     said = page.text(table)
     assert "1 FAILED, 8 passed, 2 skipped" in said
     assert said.endswith("sync, forky: failed: x\nsync, forky: 2 skipped: y")
-    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped | - | 0.5 |" in page.markdown(table)
+    assert "| sync | - | - | 1 FAILED, 8 passed, 2 skipped | - | 0.5 |\n| minutes" in page.markdown(table)
+    assert "| ckpt | - | - | 5 passed | 1.0 |\n| minutes" in page.markdown(table), "guests have a table of their own"
 
 
 def test_a_reason_of_several_rows_is_told_once_and_a_commit_of_most_cells_without_them() -> None:
-    left = [Cell(row.name, "unit", "abc", "passed", 9, 0, 1, 30, ("1 skipped: no zsh",)) for row in ROWS]
+    rows = [row.name for row in ROWS if row.takes("unit")]
+    left = [Cell(row, "unit", "abc", "passed", 9, 0, 1, 30, ("1 skipped: no zsh",)) for row in rows]
     old = [Cell(row, "sync", "abd+", "passed", 9, 0, 1, 90, ("1 skipped: no zsh",)) for row in ("trixie", "forky")]
     said = page.markdown(Table(cells=(*left, *old)))
     assert "- unit, every row: 1 skipped: no zsh\n- sync, trixie, forky: 1 skipped: no zsh\n\n" in said
@@ -123,6 +126,10 @@ def _code(path: Path) -> str:
     """Without texts that are no code, and without the oldest release there is."""
     text = re.sub(r'""".*?"""|/\*.*?\*/', "", path.read_text(), flags=re.DOTALL)
     return re.sub(r"OLDEST: Final.*|release: tuple.*|.*NUM\(22, 5, 0\).*", "", text)
+
+
+def test_a_row_is_only_for_suites_that_there_are() -> None:
+    assert {name for row in ROWS for name in row.only} <= {suite.name for suite in suites()}
 
 
 def test_rows_are_named_once() -> None:
