@@ -16,8 +16,8 @@ from typing import Final
 #: As `job_length` of spank/common/proc_parse.c has them.
 BY_ID: Final = re.compile(r"job_[0-9]+", re.ASCII)
 BY_SLUID: Final = re.compile(r"s[0-9A-Z]{13}", re.ASCII)
-#: Where slurmd puts steps below the mount. slurmd makes a scope for each node's name where a host has several; a
-#: host without systemd has the scope at the top.
+#: Where slurmd puts steps below the mount: its scope is in a slice of systemd's (CgroupSlice), or at the top. A host
+#: of several slurmds has one for each. Trap: no deeper, where users may make folders of any name.
 _STEPS: Final = {
     1: ("slurm*/uid_*/*/step_*",),
     2: ("*slurmstepd.scope/*/step_*", "*/*slurmstepd.scope/*/step_*", "*/*/*slurmstepd.scope/*/step_*"),

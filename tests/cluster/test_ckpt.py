@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from adminkit.doctor.check import Check
+from adminkit.doctor.ckpt import checkpoints
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.checkpoint import Job, Watched, proctrack
 from tests.cluster.harness.checkpoint import watched as watching
 from tests.cluster.harness.listing import Listing
-from tests.cluster.harness.machine import release
+from tests.cluster.harness.machine import has_cgroup_v2, release
 
 LEAD = 20  # seconds: TERM@20 of a limit of one minute
 RUN = 15  # of runs that are put back, which have to take twice as long
@@ -217,6 +219,24 @@ def test_a_run_without_progress_ends_the_chain(watched: Watched, cases: Cases) -
     assert len(job.times("start")) == 1
     assert "which is no progress" in job.said[-1]
     assert watched.shown(job)["Restarts"] == "0"
+
+
+def test_doctor_sees_how_the_cgroups_of_this_hosts_jobs_are_named(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracked(watched)
+    monkeypatch.setenv("SLURM_CONF", str(watched.cluster.home / "slurm.conf"))
+    job = watched.submit("sleep 600", "-t", "5")
+
+    def steps() -> Check:
+        return {one.name: one for one in checkpoints(85)}["ckpt steps"]
+
+    watched.until("doctor to see the job", lambda: "processes without a parent are found too" in steps().found)
+    found = steps()
+    watched.cluster.run("scancel", str(job.id))
+    assert found.status == "ok"
+    if has_cgroup_v2():
+        assert ("SLUID" in found.found) == (release() >= (26, 5)), found
 
 
 def test_no_record_is_left_behind(watched: Watched, cases: Cases) -> None:

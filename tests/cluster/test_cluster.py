@@ -16,7 +16,7 @@ from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.config import ACCOUNTS, PARTITIONS, USERS
 from tests.cluster.harness.ending import clear_abandoned, stop
 from tests.cluster.harness.listing import Listing, listing
-from tests.cluster.harness.machine import release
+from tests.cluster.harness.machine import PROCTRACK, has_cgroup_v2, release
 from tests.cluster.harness.processes import environment, pids, start_time, until
 from tests.cluster.harness.workload import KINDS, NAMES, Workload
 
@@ -239,6 +239,20 @@ def test_steps_have_rows_of_their_own(workload: Workload) -> None:
 def test_a_job_name_comes_back_byte_for_byte(workload: Workload, kind: str) -> None:
     done = workload.cluster.run("sacct", "-a", "-X", "-n", "-P", "-j", str(workload.ids[kind]), "-o", "JobName")
     assert done.out == NAMES[kind] + b"\n"
+
+
+@pytest.mark.skipif(
+    not has_cgroup_v2() or PROCTRACK != "cgroup" or release() < (24, 11),
+    reason="without cgroup v2, and before 24.11, MaxRSS is sampled",
+)
+def test_in_cgroup_v2_the_peak_of_memory_is_the_kernels_own_with_the_cache_of_files(cluster: Cluster) -> None:
+    """docs/trace.md: a job that holds nothing, but writes 200 MiB and ends before it is sampled often."""
+    script = "dd if=/dev/zero of=$(mktemp -p /var/tmp) bs=1M count=200 status=none"
+    job = cluster.submit(script, "--mem=1000", user="games")
+    assert cluster.wait(job) == ["COMPLETED"]
+    cluster.settle()
+    (batch,) = [row for row in rows(cluster, job, "JobID", "MaxRSS", options=("-D", "--units=M")) if "batch" in row[0]]
+    assert 190 <= float(batch[1].removesuffix("M")) <= 400, batch
 
 
 def test_nothing_outside_the_private_folder_was_touched(workload: Workload, outside: Listing) -> None:

@@ -71,6 +71,11 @@ DIFFERENCES: Final = (
         "slurmd cancels a job with --export=NAMES whose user has no login shell; before, it ran",
         "tests/cluster/test_hub.py",
     ),
+    Difference(
+        "26.05",
+        "cgroups of jobs are named by SLUID, unless CgroupJobIdPaths=yes; before, job_N",
+        "spank/common/proc_parse.c",
+    ),
     Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/common/slurm_compat.h"),
     Difference(
         "26.05",
