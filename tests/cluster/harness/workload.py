@@ -102,7 +102,7 @@ def _long(jobs: Workload) -> None:
     add("requeued", 'test "$SLURM_RESTART_COUNT" && sleep 1 || sleep 600', "-t", "10", "--requeue", "-w", "n1")
     add("cancelled during", "sleep 600", "-t", "2:00:00", "--gres=gpu:2", "-w", "n1", user="games")
     add("cancelled by root", "srun sleep 600", "-p", "gq-long", "-w", "n2", user="www-data")
-    add("suspended", "sleep 5", "-w", "n2", "-t", "30", user="news")
+    add("suspended", "sleep 40", "-w", "n2", "-t", "30", user="news")
     add("cancelled before", "true", "--begin=now+3hours", "-t", "5", "--gres=gpu:4", user="news")
     add("array cancelled", "true", "--hold", "--array=1-2", "-t", "5", user="games")
 
