@@ -19,7 +19,7 @@ help:
 	@echo 'make web           install a browser (root, Debian or Ubuntu) and open reports, letters and a JupyterHub in it, 12 min at most'
 	@echo 'make demo-jupyter  a JupyterHub on a private Slurm to click through, until Ctrl-C (root, Debian or Ubuntu)'
 	@echo 'make soak          long proofs and kill loops'
-	@echo 'make matrix        every suite on every release of Slurm, in containers (podman, root), 30 min a release'
+	@echo 'make matrix        every suite on every release of Slurm, in containers and guests (podman, root), 30 min a release'
 	@echo 'make faults        break a site in containers (RELEASE=trixie) and count what is lost, 25 min'
 	@echo 'make bench         speed and memory against other tools; with AGAINST=REV, against an older revision'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
