@@ -53,8 +53,11 @@ def stop(folder: Path, ledger: Ledger | None = None) -> None:
             ledger.signal(process, signal.SIGTERM)
         for process in chosen:
             ledger.stop(process)
-    for process in steps | steps_of(folder):
+    killed = steps | steps_of(folder)
+    for process in killed:
         ledger.signal(process, signal.SIGKILL)
+    with contextlib.suppress(ClusterError):
+        until("what was killed to be gone", lambda: all(start_time(one.pid) != one.started for one in killed), 8.0)
     if running:
         _remove_cgroups(folder)
 
