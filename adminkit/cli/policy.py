@@ -143,6 +143,11 @@ def try_(
     points, hints, needs = policy_input.tables(tables)
     decider = Decider(table.encode(), points, hints, policy_input.LUAS[lua], soft_limits=needs)
     decision = decider.decide(with_lease(request, table_of, now))
+    if gpus and not nodes and decision.verdict != "reject":
+        say(
+            "note: where a rule or the power budget counts its GPUs, slurmctld holds this job to"
+            f" {plural(gpus, 'node')} at most, and refuses it if its CPUs need more; say how many it takes: -N"
+        )
     _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
 
 

@@ -20,7 +20,7 @@ from adminkit.slurm.keyvalue import given, number
 from adminkit.slurm.process import Refused, ask
 from adminkit.slurm.seal import Marks, draw
 from adminkit.slurm.server_job import no_such_job
-from adminkit.slurm.squeue import shape
+from adminkit.slurm.squeue import read, shape
 
 #: Why a job waits that was put back held.
 HELD: Final = "job_requeued_in_held_state"
@@ -91,7 +91,7 @@ def open_jobs(only: Collection[int] = ()) -> list[OpenJob]:
         if only and no_such_job(error.output):
             return []
         raise
-    return [job for job in parse(answer, marks) if not only or job.job_id in only]
+    return [job for job in read(answer, marks, parse) if not only or job.job_id in only]
 
 
 def open_job(job_id: int) -> OpenJob | None:

@@ -95,6 +95,11 @@ def privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
     if not answer.strip():
         raise AdminkitError("slurmdbd names no user at all", "look whether it answers: sacctmgr show user")
     listed = [line.partition("|")[::2] for line in answer.splitlines()]
+    if not any(level in OPERATORS for _, level in listed):
+        raise AdminkitError(
+            "slurmdbd names no operator or administrator at all, and it always has one: its answer cannot be read",
+            "look what it answers: sacctmgr show user",
+        )
     known, unknown = _uids(name for name, level in listed if level in OPERATORS)
     operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}
     return _always(slurmctld) | operators, [f"operator {name} is no user of this host" for name in unknown]

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from adminkit.errors import AdminkitError
+
 #: What Slurm prints where there is no value.
 NOTHING: Final = ("", "(null)", "N/A")
 #: Words whose value is what people wrote.
@@ -35,6 +37,19 @@ def records(text: str, key: str) -> Iterator[dict[str, str]]:
             if name in _TEXTS:
                 break
         yield words
+
+
+def all_records(text: str, key: str) -> list[dict[str, str]]:
+    """As records(), for who acts on there being none: AdminkitError where no line is one and Slurm does not say so.
+
+    `No reservations in the system` is how it says so.
+    """
+    found = list(records(text, key))
+    if not found and not text.lstrip().startswith("No "):
+        raise AdminkitError(
+            f"couldn't read what scontrol shows by {key}: no line begins with it", "look what scontrol prints here"
+        )
+    return found
 
 
 def settings(text: str) -> dict[str, str]:

@@ -13,11 +13,11 @@ from typing import Final
 from adminkit.errors import AdminkitError
 from adminkit.slurm import assoc_limits, show_config
 from adminkit.slurm.cluster import parse_limit, read_limit
-from adminkit.slurm.keyvalue import given, names, number, records, settings
+from adminkit.slurm.keyvalue import all_records, given, names, number, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.seal import Marks, draw
-from adminkit.slurm.squeue import shape
+from adminkit.slurm.squeue import read, shape
 
 PARAMETER: Final = "time_min_as_soft_limit"
 #: Seconds after which a reservation with this flag begins again.
@@ -124,16 +124,22 @@ def planning(now: int) -> Planning:
         scheduler=words.get("SchedulerType", ""),
         enforce=words.get("EnforcePartLimits", ""),
         preempt=words.get("PreemptType", ""),
-        federated="Federation:" in ask(["scontrol", "show", "federation"]),
+        federated=_is_federated(ask(["scontrol", "show", "federation"])),
         queues=tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)),
         reservations=tuple(_reservations(now)),
         bounds=parse_bounds(ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos"])),
     )
 
 
+def _is_federated(text: str) -> bool:
+    if "ederation" not in text:  # There are no federations.
+        raise AdminkitError("couldn't read the answer of scontrol show federation", "run it by hand")
+    return "Federation:" in text
+
+
 def parse_queues(text: str, nodes: Mapping[str, frozenset[str]]) -> Iterator[PlanQueue]:
     """`scontrol -o show partition`; `nodes` are those of each queue."""
-    for words in records(text, "PartitionName"):
+    for words in all_records(text, "PartitionName"):
         name = words["PartitionName"]
         yield PlanQueue(
             name=name,
@@ -149,14 +155,14 @@ def parse_queues(text: str, nodes: Mapping[str, frozenset[str]]) -> Iterator[Pla
 def _nodes(text: str) -> dict[str, frozenset[str]]:
     """The nodes of each queue."""
     found: dict[str, set[str]] = {}
-    for words in records(text, "NodeName"):
+    for words in all_records(text, "NodeName"):
         for queue in names(words.get("Partitions")) or ():
             found.setdefault(queue, set()).add(words["NodeName"])
     return {queue: frozenset(inside) for queue, inside in found.items()}
 
 
 def _reservations(now: int) -> Iterator[Reservation]:
-    for words in records(ask(["scontrol", "-o", "--all", "show", "reservation"]), "ReservationName"):
+    for words in all_records(ask(["scontrol", "-o", "--all", "show", "reservation"]), "ReservationName"):
         listed = given(words.get("Nodes"))
         if listed is not None:
             nodes = frozenset(ask(["scontrol", "show", "hostnames", listed]).split())
@@ -175,13 +181,18 @@ def next_start(words: Mapping[str, str], now: int) -> int | None:
 
 
 def parse_bounds(text: str) -> Bounds:
-    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to. AdminkitError as records()."""
+    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to. AdminkitError as records(), and
+    where there is no record at all.
+    """
     qos: set[str] = set()
     accounts: set[str] = set()
     uids: set[int] = set()
     preempted: set[str] = set()
     parents: dict[str, str] = {}
-    for one in assoc_limits.records(text):
+    found = list(assoc_limits.records(text))
+    if not found:
+        raise AdminkitError("couldn't read the answer of scontrol show assoc_mgr: no QOS is in it", "run it by hand")
+    for one in found:
         bounded = any(_is_set(one.words.get(name, "")) for name in _MINUTES)
         if one.head.startswith("QOS="):
             qos |= {one.head.removeprefix("QOS=").rpartition("(")[0]} if bounded else set()
@@ -212,7 +223,7 @@ def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> fr
 def open_jobs() -> list[PlannedJob]:
     """Every open job, of every state. AdminkitError when slurmctld is away."""
     marks = draw()
-    return parse_jobs(ask(["squeue", "-a", "-h", "-O", shape(_FIELDS, marks)], seal=marks.seal), marks)
+    return read(ask(["squeue", "-a", "-h", "-O", shape(_FIELDS, marks)], seal=marks.seal), marks, parse_jobs)
 
 
 def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:

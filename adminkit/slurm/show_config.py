@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.slurm.keyvalue import settings
 from adminkit.slurm.process import ask, find
 
 #: Seconds for which an answer counts. No command that shows something once takes longer over its parts.
@@ -55,6 +56,9 @@ def forget() -> None:
 
 def _ask() -> str | AdminkitError:
     try:
-        return ask(["scontrol", "show", "config"])
+        answer = ask(["scontrol", "show", "config"])
     except AdminkitError as error:
         return error
+    if settings(answer):
+        return answer
+    return AdminkitError("couldn't read the answer of scontrol show config: no setting is in it", "run it by hand")

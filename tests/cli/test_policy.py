@@ -96,6 +96,22 @@ def test_try_needs_no_slurm(strict: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "the queues are those that the policy names: scontrol is not on PATH" in caught.err
 
 
+@pytest.mark.parametrize(
+    ("more", "is_said", "why"),
+    [
+        (("-G", "2"), True, "Slurm gives every GPU of more nodes than that"),
+        (("-G", "2", "-N", "2"), False, "it says how many it takes"),
+        (("--gres", "gpu:2"), False, "GPUs of a node"),
+        ((), False, "no GPUs"),
+    ],
+)
+def test_try_says_that_a_job_is_held_to_as_many_nodes_as_gpus(
+    strict: str, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], is_said: bool, why: str
+) -> None:
+    assert main(["policy", "try", "--policy", strict, "-p", "gq", "-t", "60", *more]) == 0
+    assert ("holds this job to 2 nodes at most" in capsys.readouterr().err) == is_said, why
+
+
 def test_try_says_which_queue_there_is_none_of(strict: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["policy", "try", "--policy", strict, "-p", "gq-shrot", "-t", "60"]) == 0
     assert "note: no such queue: gq-shrot; did you mean gq-short?" in capsys.readouterr().err
@@ -105,7 +121,7 @@ def test_try_takes_the_cluster_from_a_file(strict: str, site: str, capsys: pytes
     words = ["try", "--policy", strict, "--site", site, "-t", "60", "-G", "2", "--format", "json"]
     assert main(["policy", *words]) == 0
     caught = capsys.readouterr()
-    assert caught.err == ""
+    assert caught.err.startswith("note: where a rule") and caught.err.count("\n") == 1
     (row,) = json.loads(caught.out)["rows"]
     assert (row["verdict"], row["queue"], row["rules"]) == ("amend", "gq-short", "routing=amend")
 
