@@ -2,6 +2,7 @@
 PYTHON ?= python3
 DIR ?= /tmp/adminkit-try
 FUZZ_SECONDS ?= 600
+IMAGE ?= localhost/adminkit
 
 BIN := .venv/bin
 STAMP := .venv/.built
@@ -10,7 +11,7 @@ MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | c
 BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -25,6 +26,7 @@ help:
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
 	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm'
+	@echo 'make image         the container image $(IMAGE), with podman (docs/container.md)'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/'
@@ -84,6 +86,12 @@ rpm: $(STAMP)
 	rm -rf build/rpm
 	$(BIN)/python -c 'import scikit_build_core.build as backend; backend.build_sdist("build/rpm")'
 	rpmbuild -ta --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
+
+# Where Debian's image cannot be pulled, BASE is made of its packages.
+image:
+	@$(if $(BASE),:,tests/cluster/compose/base.sh trixie)
+	podman build --format docker -t '$(IMAGE)' --build-arg BASE='$(or $(BASE),localhost/adminkit-base:trixie)' $(IMAGE_FLAGS) \
+	    -f etc/container/Containerfile .
 
 deb:
 	@command -v dh >/dev/null || { echo 'error: no debhelper; hint: apt-get install build-essential debhelper' >&2; exit 1; }
