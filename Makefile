@@ -8,7 +8,7 @@ BIN := .venv/bin
 STAMP := .venv/.built
 # An editable install knows the modules by name: it is made again when one comes, goes or moves.
 MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | cksum | cut -d' ' -f1)
-BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/*)
+BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/* adminkit/locale/*)
 
 .DEFAULT_GOAL := help
 .PHONY: help docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean

@@ -23,6 +23,7 @@ PACKAGE = Path(__file__).parent.parent / "adminkit"
 STAGES: tuple[tuple[str, ...], ...] = (
     (
         "errors",
+        "messages",
         "units",
         "job",
         "config",

@@ -218,3 +218,8 @@ def test_a_clean_environment_gets_all_it_needs_from_the_index(
     site = Site(tmp_path / "prefix", tmp_path / "work", lent="")
     for command in ("doctor --help", "demo --db demo.db --no-plot", "report accuracy --db demo.db", "policy check"):
         site.run("adminkit", *command.split())
+
+
+def test_the_catalogues_are_built_and_found_in_an_isolated_python(site: Site) -> None:
+    code = "from adminkit.messages import *; print(translated(message('nodes have room'), 'ja'))"
+    assert site.run("python", "-I", "-c", code) == "ノードに空きがあります"

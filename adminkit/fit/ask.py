@@ -16,6 +16,7 @@ from adminkit.fit.place import Board, Said, board, by_vectors, free_for
 from adminkit.fit.profiles import Profile, smaller_profiles
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import OFFERED, Answer, Start, verdict
+from adminkit.messages import message
 from adminkit.slurm.assoc_limits import Held, held
 from adminkit.slurm.licences import Licences, licences
 from adminkit.slurm.process import User
@@ -207,7 +208,7 @@ def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:
         try:
             return held(who.name, who.uid, request.account, request.qos, queue_qos)
         except AdminkitError as error:
-            return Held(problem=f"limits are not known: {error.message}")
+            return Held(problem=message("limits are not known: {why}", why=error.message))
 
     return _once(("held", who.uid, request.account, request.qos, queue_qos), ask)
 
@@ -215,9 +216,9 @@ def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:
 def _tested(request: Request, who: User, test: bool) -> Said:
     """What sbatch --test-only says as the user."""
     if not test:
-        return Said("unknown", None, "", "sbatch --test-only was not asked")
+        return Said("unknown", None, "", message("sbatch --test-only was not asked"))
     if refused := why_not(who):
-        return Said("unknown", None, "", f"by node vectors alone: {refused}")
+        return Said("unknown", None, "", message("by node vectors alone: {why}", why=refused))
 
     def ask() -> Said:
         try:
@@ -228,7 +229,8 @@ def _tested(request: Request, who: User, test: bool) -> Said:
             return Said("never", None, "rule", said.refusal)
         if said.start <= time.time() + 1:
             return Said("now", said.start, "", "", tuple(said.nodes.split()))
-        return Said("later", said.start, "busy", "sbatch --test-only expects it later", tuple(said.nodes.split()))
+        later = message("sbatch --test-only expects it later")
+        return Said("later", said.start, "busy", later, tuple(said.nodes.split()))
 
     return _once(("test", who.uid, request), ask)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from adminkit.fit.line import line_of
+from adminkit.messages import Message, counted
 from adminkit.slurm.fair_share import Share, Shares
 from adminkit.slurm.room import Room, RoomJob
 
@@ -22,11 +23,14 @@ class Behind:
     accounts: int
 
     @property
-    def text(self) -> str:
-        jobs = "1 job" if self.jobs == 1 else f"{self.jobs} jobs"
-        accounts = "1 account" if self.accounts == 1 else f"{self.accounts} accounts"
-        verb, whose = ("is", "its") if self.jobs == 1 else ("are", "their")
-        return f"fair share {self.factor:.2f}: {jobs} of {accounts} {verb} before it for {whose} fair share alone"
+    def text(self) -> Message:
+        return counted(
+            "fair share {share:.2f}: {number} job of {accounts} is before it for its fair share alone",
+            "fair share {share:.2f}: {number} jobs of {accounts} are before it for their fair share alone",
+            self.jobs,
+            share=self.factor,
+            accounts=counted("{number} account", "{number} accounts", self.accounts),
+        )
 
 
 def behind(room: Room, job: RoomJob, shares: Shares) -> Behind | None:

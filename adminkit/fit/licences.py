@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adminkit.fit.place import Said
+from adminkit.messages import message
 from adminkit.quote import quote
 from adminkit.slurm.licences import Licences, parse_asked
 from adminkit.slurm.room import Room
@@ -13,18 +14,20 @@ def by_licences(text: str, room: Room, known: Licences | None) -> Said:
     asked = parse_asked(text)
     # Of a resource of resources.yaml each layer has its own count, and which one counts depends on the node.
     if asked is None or known is None or asked.keys() & known.mode.keys():
-        return Said("unknown", None, "licence", f"what {quote(text)} asks of licences is not known here")
+        unsure = message("what {text} asks of licences is not known here", text=quote(text))
+        return Said("unknown", None, "licence", unsure)
     for name, many in asked.items():
         if name not in known.total:
-            return Said("never", None, "licence", f"there is no licence {name} here")
+            return Said("never", None, "licence", message("there is no licence {name} here", name=name))
         if many > known.total[name]:
-            return Said("never", None, "licence", f"there are {known.total[name]} licences of {name}")
+            few = message("there are {many} licences of {name}", many=known.total[name], name=name)
+            return Said("never", None, "licence", few)
     for name, many in asked.items():
         if many > known.free[name]:
-            return Said(
-                "later", None, "licence", f"of {known.total[name]} licences of {name} {known.free[name]} are free"
-            )
+            total, free = known.total[name], known.free[name]
+            taken = message("of {many} licences of {name} {free} are free", many=total, name=name, free=free)
+            return Said("later", None, "licence", taken)
     before = (one for one in room.jobs if one.state == "PENDING" and one.reason == "Licenses")
     if known.planned and any(asked.keys() & (parse_asked(one.licences or "") or asked).keys() for one in before):
-        return Said("unknown", None, "licence", "jobs that wait for the same licences come before it")
-    return Said("now", None, "", "its licences are free")
+        return Said("unknown", None, "licence", message("jobs that wait for the same licences come before it"))
+    return Said("now", None, "", message("its licences are free"))

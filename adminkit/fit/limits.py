@@ -8,15 +8,16 @@ from typing import Final
 from adminkit.fit.needs import Total
 from adminkit.fit.place import Said
 from adminkit.fit.timeline import Need
+from adminkit.messages import Message, message
 from adminkit.slurm.assoc_limits import Bound, Held, Holder
 from adminkit.slurm.room import Vector
 from adminkit.slurm.site import UNTYPED
 
-#: A limit's name -> what it counts: amounts at once, of one job; running jobs; minutes of them.
-_TOGETHER: Final = {"GrpTRES": "", "MaxTRESPU": " a user", "MaxTRESPA": " an account"}
-_JOBS: Final = {"GrpJobs": "", "MaxJobs": "", "MaxJobsPU": " a user", "MaxJobsPA": " an account"}
-_SUBMIT: Final = {"GrpSubmitJobs": "", "MaxSubmitJobs": "", "MaxSubmitJobsPU": "", "MaxSubmitJobsPA": ""}
-_ALONE: Final = {"MaxTRESPJ": " a job", "MaxTRESPN": " a node"}
+#: Names of limits by what they count: amounts at once, of one job or node; running jobs; jobs in the queue.
+_TOGETHER: Final = ("GrpTRES", "MaxTRESPU", "MaxTRESPA")
+_ALONE: Final = ("MaxTRESPJ", "MaxTRESPN")
+_JOBS: Final = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
+_SUBMIT: Final = ("GrpSubmitJobs", "MaxSubmitJobs", "MaxSubmitJobsPU", "MaxSubmitJobsPA")
 _NODE: Final = "MaxTRESPN"
 #: Of a QOS and of an association, the same limit by two names.
 _SAME: Final = {"MaxJobsPU": "MaxJobs", "MaxSubmitJobsPU": "MaxSubmitJobs"}
@@ -28,14 +29,14 @@ def by_limits(held: Held, asked: Need | Total, waits: bool = False) -> Said:
     `asked`: a job, or a part of one node. `waits`: of a job that is in the queue already, and counts there.
     """
     if not held.enforced:
-        return Said("now", None, "", "limits of QOS and associations are not enforced here")
+        return Said("now", None, "", message("limits of QOS and associations are not enforced here"))
     hits = list(_hits(held, total_of_node(asked) if isinstance(asked, Need) else asked, waits))
     for word in ("never", "later", "unknown"):
         if found := next((hit for hit in hits if hit.word == word), None):
             return found
     if held.problem:
         return Said("unknown", None, "limits", held.problem)
-    return Said("now", None, "", "no limit of QOS and associations holds it")
+    return Said("now", None, "", message("no limit of QOS and associations holds it"))
 
 
 def _hits(held: Held, need: Total, waits: bool) -> Iterator[Said]:
@@ -88,33 +89,53 @@ def _hit(
     most, minutes = bound.most, need.seconds // 60
     if most is None or holder is None:
         return None
-    why, amount = holder.kind, amounts.get(what)
+    why, amount, of = holder.kind, amounts.get(what), holder.name
     if what and amount is None:
-        known = what != "billing"
-        return None if known else Said("unknown", None, why, f"{holder.name} limits what is billed, which is not known")
+        billed = message("{of} limits what is billed, which is not known", of=of)
+        return Said("unknown", None, why, billed) if what == "billing" else None
     many = amount or 0
-    unit = f"{what} " if what else ""
+    limit = f"{what} {most}" if what else str(most)
     if (name in _ALONE or name in _TOGETHER) and many > most:
-        return Said("never", None, why, f"{holder.name} allows {unit}{most}{(_TOGETHER | _ALONE)[name]}")
+        return Said("never", None, why, message("{of} allows {limit}", of=of, limit=_per(name, limit)))
     if name == "MinTRESPJ" and many < most and what not in need.least:
-        return Said("never", None, why, f"{holder.name} takes {unit}{most} as the least")
+        return Said("never", None, why, message("{of} takes {limit} as the least", of=of, limit=limit))
     if name == "MaxWallPJ" and minutes > most:
-        return Said("never", None, why, f"{holder.name} allows {most} minutes")
+        return Said("never", None, why, message("{of} allows {minutes} minutes", of=of, minutes=most))
+    times = {"of": of, "what": what, "most": most}
     if name == "MaxTRESMinsPJ" and many * minutes > most:
-        return Said("never", None, why, f"{holder.name} allows {unit}times minutes {most} a job")
+        return Said("never", None, why, message("{of} allows {what} times minutes {most} a job", **times))
+    counts = {"of": of, "most": most, "used": bound.used}
     if name in _TOGETHER and many and bound.used + many > most:
-        return Said("later", None, why, f"{holder.name} allows {unit}{most}{_TOGETHER[name]}; {bound.used} are in use")
-    if name in (*_JOBS, *_SUBMIT) and bound.used >= most:
-        kind = "running jobs" if name in _JOBS else "jobs in the queue"
-        return Said("later", None, why, f"{holder.name} allows {most} {kind}; {bound.used} are")
+        held = message("{of} allows {limit}; {used} are in use", of=of, limit=_per(name, limit), used=bound.used)
+        return Said("later", None, why, held)
+    if name in _JOBS and bound.used >= most:
+        return Said("later", None, why, message("{of} allows {most} running jobs; {used} are", **counts))
+    if name in _SUBMIT and bound.used >= most:
+        return Said("later", None, why, message("{of} allows {most} jobs in the queue; {used} are", **counts))
     if (
         name in ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA")
         and many
         and bound.used + many * minutes > most
     ):
-        return Said("later", None, why, f"{holder.name} allows {unit}times minutes {most}; {bound.used} are used")
+        used = message("{of} allows {what} times minutes {most}; {used} are used", **times, used=bound.used)
+        return Said("later", None, why, used)
     if name == "GrpWall" and bound.used + minutes > most:
-        return Said("later", None, why, f"{holder.name} allows {most} minutes in all; {bound.used} are used")
+        return Said("later", None, why, message("{of} allows {most} minutes in all; {used} are used", **counts))
     if what.partition(":")[0] in need.least and (name in _ALONE or name in _TOGETHER or "TRES" in name):
-        return Said("unknown", None, why, f"{holder.name} limits {what}, and how much this gets is not known")
+        unsure = message("{of} limits {what}, and how much this gets is not known", of=of, what=what)
+        return Said("unknown", None, why, unsure)
     return None
+
+
+def _per(name: str, limit: str) -> str | Message:
+    """The amount that a limit allows, with what it allows it to."""
+    match name:
+        case "MaxTRESPU":
+            return message("{limit} a user", limit=limit)
+        case "MaxTRESPA":
+            return message("{limit} an account", limit=limit)
+        case "MaxTRESPJ":
+            return message("{limit} a job", limit=limit)
+        case "MaxTRESPN":
+            return message("{limit} a node", limit=limit)
+    return limit

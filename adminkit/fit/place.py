@@ -17,6 +17,7 @@ from adminkit.fit.needs import Parts, alike, need_of_job, own, parts_of
 from adminkit.fit.request import Request
 from adminkit.fit.several import chosen, earliest_together, free_together, up_at
 from adminkit.fit.timeline import NEVER, Timeline, Use, holds, less
+from adminkit.messages import Message, counted, message
 from adminkit.quote import quote
 from adminkit.slurm.features import parse_features
 from adminkit.slurm.room import READY, Room, RoomJob, RoomNode, RoomQueue, Vector
@@ -91,22 +92,22 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     """
     said = _by_vectors(board, request, waiting)
     if said.word in ("later", "never") and said.why in _OF_NODES and (unseen := board.unseen(request)):
-        return Said("unknown", None, "wakes", f"{unseen} nodes of the queue are not shown, as they sleep (PrivateData)")
+        asleep = message("{nodes} nodes of the queue are not shown, as they sleep (PrivateData)", nodes=unseen)
+        return Said("unknown", None, "wakes", asleep)
     if request.per_node is not None or request.cpus == 1 or said.word not in ("later", "never"):
         return said
     split = _by_vectors(board, replace(request, cpus=1, ntasks=request.tasks * request.cpus), waiting)
     if split.word == said.word:
         return said if split.at == said.at else replace(said, at=None, nodes=())
-    return Said("unknown", None, "size", "whether a task's CPUs may be on two nodes is not known here")
+    return Said("unknown", None, "size", message("whether a task's CPUs may be on two nodes is not known here"))
 
 
 def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
     lines = board.full if waiting else board.bare
     queue = board.room.queue(request.queue)
     if queue is None:
-        return Said(
-            "never", None, "queue", "there is no such queue" if request.queue else "no queue is the default one"
-        )
+        unknown = message("there is no such queue") if request.queue else message("no queue is the default one")
+        return Said("never", None, "queue", unknown)
     if refused := _rules(request, queue):
         return refused
     parts = parts_of(request, queue, board.room.memory)
@@ -114,9 +115,10 @@ def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
     if request.features is not None:
         inside, unsure = _with_features(inside, request.features)
         if not inside or unsure:
-            return unsure or Said("never", None, "feature", f"no node of {queue.name} has {request.features}")
+            none = message("no node of {of} has {text}", of=queue.name, text=request.features)
+            return unsure or Said("never", None, "feature", none)
     if parts.most is not None and parts.one.cpus > parts.most:
-        return Said("never", None, "limit", f"this queue gives {parts.most} CPUs of a node at most")
+        return Said("never", None, "limit", message("this queue gives {cpus} CPUs of a node at most", cpus=parts.most))
     held = parts.large(inside)
     fit = [node for node, _ in held]
     if not parts.enough([tasks for _, tasks in held]):
@@ -190,34 +192,44 @@ def _with_features(nodes: list[RoomNode], text: str) -> tuple[list[RoomNode], Sa
     """Those that have them; and what is said where that is not known."""
     wanted = parse_features(text)
     if wanted is None:
-        return [], Said("unknown", None, "feature", f"what {quote(text)} asks of nodes is not known here")
+        return [], Said(
+            "unknown", None, "feature", message("what {text} asks of nodes is not known here", text=quote(text))
+        )
     found = [node for node in nodes if wanted.on(node.features)]
     if any(wanted.on(node.features | node.features_else) for node in nodes if node not in found):
-        return found, Said("unknown", None, "feature", f"a node may have {text} after it has been started anew")
+        unsure = message("a node may have {text} after it has been started anew", text=text)
+        return found, Said("unknown", None, "feature", unsure)
     return found, None
 
 
 def _rules(request: Request, queue: RoomQueue) -> Said | None:
     """What the queue itself refuses."""
+    of = queue.name
     if not queue.up:
-        return Said("later", None, "queue", f"{queue.name} starts no jobs now")
+        return Said("later", None, "queue", message("{of} starts no jobs now", of=of))
     if queue.max_limit is not None and (request.time_limit or 0) > queue.max_limit:
-        return Said("never", None, "limit", f"{queue.name} allows {queue.max_limit // 60} minutes at most")
+        most = message("{of} allows {minutes} minutes at most", of=of, minutes=queue.max_limit // 60)
+        return Said("never", None, "limit", most)
     if queue.max_mem_node and (request.mem or 0) > queue.max_mem_node:
-        return Said("never", None, "limit", f"{queue.name} allows {queue.max_mem_node >> 20} MiB of a node at most")
+        most = message("{of} allows {mem} MiB of a node at most", of=of, mem=queue.max_mem_node >> 20)
+        return Said("never", None, "limit", most)
     if queue.max_nodes is not None and (request.nodes or 1) > queue.max_nodes:
-        return Said("never", None, "limit", f"{queue.name} allows {_nodes(queue.max_nodes)} a job at most")
+        most = message("{of} allows {nodes} a job at most", of=of, nodes=_nodes(queue.max_nodes))
+        return Said("never", None, "limit", most)
     if request.nodes is not None and request.nodes < queue.min_nodes:
-        return Said("never", None, "limit", f"{queue.name} takes {_nodes(queue.min_nodes)} a job as the least")
+        least = message("{of} takes {nodes} a job as the least", of=of, nodes=_nodes(queue.min_nodes))
+        return Said("never", None, "limit", least)
     if request.per_node is None and request.cpus > 1 and (request.exclusive or queue.whole):
-        return Said("unknown", None, "limit", "how tasks share whole nodes is not known: name those of each node")
+        unsure = message("how tasks share whole nodes is not known: name those of each node")
+        return Said("unknown", None, "limit", unsure)
     if request.nodes is None and (queue.min_nodes > 1 or queue.max_nodes is not None):
-        return Said("unknown", None, "limit", f"{queue.name} limits the nodes of a job: name their number")
+        unsure = message("{of} limits the nodes of a job: name their number", of=of)
+        return Said("unknown", None, "limit", unsure)
     return None
 
 
-def _nodes(many: int) -> str:
-    return "1 node" if many == 1 else f"{many} nodes"
+def _nodes(many: int) -> Message:
+    return counted("{number} node", "{number} nodes", many)
 
 
 def _why(board: Board, line: Timeline, parts: Parts) -> str:

@@ -1,4 +1,4 @@
-"""What node vectors say, in sentences. tests/fit/test_japanese.py compares them with the Japanese ones."""
+"""What node vectors say, in sentences."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adminkit.fit.needs import Parts
+from adminkit.messages import Message, counted, joined, message
 from adminkit.slurm.room import RoomNode
 from adminkit.slurm.site import UNTYPED
 
@@ -13,40 +14,36 @@ from adminkit.slurm.site import UNTYPED
 REASONS: Final = ("wakes", "priority", "reserved", "busy", "drained", "down", "hidden")
 
 
-_TEXTS: Final = {
-    "wakes": "powering down, to be woken then",
-    "priority": "kept for waiting jobs of higher priority (age, fair share, size)",
-    "reserved": "reserved",
-    "busy": "busy",
-    "drained": "drained",
-    "down": "down",
-    "hidden": "busy until nobody knows when",
-}
+def wakes(parts: Parts, where: Sequence[str], now: int, up: int | None) -> Message:
+    if parts.nodes == 1 and up is None:
+        return message("{node} has room and sleeps: when it is up is not known", node=where[0])
+    if parts.nodes == 1 and up is not None:
+        return message("{node} has room and sleeps: it is up within {seconds} s", node=where[0], seconds=up - now)
+    if up is None:
+        return message("nodes have room, and some of them sleep: when they are up is not known")
+    return message("nodes have room, and some of them sleep: they are up within {seconds} s", seconds=up - now)
 
 
-def wakes(parts: Parts, where: Sequence[str], now: int, up: int | None) -> str:
-    within = "when it is up is not known" if up is None else f"it is up within {up - now} s"
+def has_room(parts: Parts, where: Sequence[str]) -> Message:
     if parts.nodes == 1:
-        return f"{where[0]} has room and sleeps: {within}"
-    within = "when they are up is not known" if up is None else f"they are up within {up - now} s"
-    return f"nodes have room, and some of them sleep: {within}"
+        return message("{node} has room", node=where[0])
+    return message("nodes have room") if parts.nodes is None else message("{nodes} nodes have room", nodes=parts.nodes)
 
 
-def has_room(parts: Parts, where: Sequence[str]) -> str:
-    if parts.nodes == 1:
-        return f"{where[0]} has room"
-    return "nodes have room" if parts.nodes is None else f"{parts.nodes} nodes have room"
-
-
-def too_few(parts: Parts, fit: int) -> str:
+def too_few(parts: Parts, fit: int) -> Message:
     if parts.per_node is None:
-        return f"the nodes have no room for {parts.tasks} tasks, with nothing else on them"
-    return f"{fit} of the queue's nodes {'is' if fit == 1 else 'are'} large enough, and it asks for {parts.nodes}"
+        return message("the nodes have no room for {tasks} tasks, with nothing else on them", tasks=parts.tasks)
+    return counted(
+        "{number} of the queue's nodes is large enough, and it asks for {nodes}",
+        "{number} of the queue's nodes are large enough, and it asks for {nodes}",
+        fit,
+        nodes=parts.nodes,
+    )
 
 
-def largest(nodes: Sequence[RoomNode]) -> str:
+def largest(nodes: Sequence[RoomNode]) -> Message:
     if not nodes:
-        return "the queue has no nodes"
+        return message("the queue has no nodes")
     cpus = max(node.has.cpus for node in nodes)
     mem = max(node.has.mem for node in nodes) >> 20
     gpus = max(sum(node.has.gpus.values()) for node in nodes)
@@ -55,13 +52,40 @@ def largest(nodes: Sequence[RoomNode]) -> str:
         for kind, many in (*node.has.gpus.items(), *node.has.shares.items()):
             kinds[kind] = max(many, kinds.get(kind, 0))
     typed = kinds.keys() - {UNTYPED}
-    listed = [f"{kinds[kind]} of {kind}" if typed else kind for kind in sorted(kinds)]
-    return f"no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({', '.join(listed[:8]) or 'none'})"
+    listed = [message("{many} of {kind}", many=kinds[kind], kind=kind) if typed else kind for kind in sorted(kinds)[:8]]
+    return message(
+        "no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
+        cpus=cpus,
+        mem=mem,
+        gpus=gpus,
+        kinds=joined(", ", listed) if listed else message("none"),
+    )
 
 
-def sentence(why: Mapping[str, int], fit: int) -> str:
-    parts = [f"{why[word]} {_TEXTS[word]}" for word in REASONS if why.get(word)]
+def sentence(why: Mapping[str, int], fit: int) -> Message:
+    parts = [_many(word, why[word]) for word in REASONS if why.get(word)]
     free = fit - sum(why.values())
     if free:
-        parts.insert(0, f"{free} free, which {'is' if free == 1 else 'are'} too few")
-    return f"of {fit} {'node' if fit == 1 else 'nodes'} large enough: {', '.join(parts)}"
+        parts.insert(0, counted("{number} free, which is too few", "{number} free, which are too few", free))
+    said = parts[-1]
+    for part in reversed(parts[:-1]):
+        said = message("{first}, {others}", first=part, others=said)
+    return counted("of {number} node large enough: {parts}", "of {number} nodes large enough: {parts}", fit, parts=said)
+
+
+def _many(word: str, nodes: int) -> Message:
+    """How many nodes are kept from it by one of REASONS."""
+    match word:
+        case "wakes":
+            return message("{nodes} powering down, to be woken then", nodes=nodes)
+        case "priority":
+            return message("{nodes} kept for waiting jobs of higher priority (age, fair share, size)", nodes=nodes)
+        case "reserved":
+            return message("{nodes} reserved", nodes=nodes)
+        case "drained":
+            return message("{nodes} drained", nodes=nodes)
+        case "down":
+            return message("{nodes} down", nodes=nodes)
+        case "hidden":
+            return message("{nodes} busy until nobody knows when", nodes=nodes)
+    return message("{nodes} busy", nodes=nodes)

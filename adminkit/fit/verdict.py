@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from adminkit.fit.place import Said
 from adminkit.fit.request import Request
+from adminkit.messages import joined, message
 from adminkit.units import show_time
 
 #: wakes: as now or room, on a node that sleeps; room: nodes have room, and not every source could be asked, so that now
@@ -79,10 +80,11 @@ def verdict(sources: Mapping[str, Said]) -> Start:
         return start("now", known["vectors"].at, text=known["vectors"].text)
     if vectors is not None and vectors.word == "now":
         missing = next(
-            (said.text for said in known.values() if said.word == "unknown"), "Slurm was not asked as the user"
+            (said.text for said in known.values() if said.word == "unknown"),
+            message("Slurm was not asked as the user"),
         )
         return start("room", vectors.at, text=missing)
-    return start("unknown", text="; ".join(said.text for said in known.values() if said.text))
+    return start("unknown", text=joined("; ", (said.text for said in known.values() if said.text)))
 
 
 #: What Slurm's own test says where the nodes that there are cannot be had at the moment, and of what no node can hold.

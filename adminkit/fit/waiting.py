@@ -15,6 +15,7 @@ from adminkit.fit.place import SHOWN, Board, Said, board, by_vectors
 from adminkit.fit.request import Request
 from adminkit.fit.several import up_at
 from adminkit.fit.verdict import Answer, Start, verdict
+from adminkit.messages import message
 from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.process import User
 from adminkit.slurm.reasons import meaning
@@ -73,12 +74,12 @@ def waiting(job_id: int) -> Waiting:
 
 def explain(room: Room, job: RoomJob, limits: Callable[[Request], Said], shares: Shares | None = None) -> Waiting:
     """Pure but for `limits`, what unused limits say of a request of the job's owner."""
-    said = Said("unknown", None, "", "slurmctld has not planned it")
+    said = Said("unknown", None, "", message("slurmctld has not planned it"))
     if job.reason not in READY:
         said = Said("later", job.starts, job.reason, meaning(job.reason))
     elif job.starts is not None:
         said = Said("later", job.starts, "priority", meaning(job.reason))
-    reason = f"Slurm says {job.reason}: {meaning(job.reason)}"
+    reason = message("Slurm says {code}: {meaning}", code=job.reason, meaning=meaning(job.reason))
     if not job.even or job.reservation is not None or job.reason.startswith(_OWN):
         start = Start(
             "later", job.starts, None if job.starts is None else "slurm", None, job.reason, meaning(job.reason)
@@ -114,9 +115,12 @@ def wakes(room: Room, job: RoomJob) -> Waiting:
     asleep = [node for node in room.nodes if node.name in job.nodes and node.power]
     since = room.at if job.starts is None else job.starts
     at, names = up_at(since, since, asleep), ", ".join(node.name for node in asleep[:SHOWN])
-    text = f"it has its nodes, and waits until they are up: {names}" if asleep else "it has its nodes; they prepare it"
+    text = message("it has its nodes; they prepare it")
+    if asleep:
+        text = message("it has its nodes, and waits until they are up: {nodes}", nodes=names)
+    says = message("Slurm says {code}: a node wakes, or its prolog runs", code=job.state)
     start = Start("wakes", at if asleep else None, None, None, "wakes", text)
-    return Waiting(job, Answer(request_of(job), start), f"Slurm says {job.state}: a node wakes, or its prolog runs")
+    return Waiting(job, Answer(request_of(job), start), says)
 
 
 def _starts_without_shares(room: Room, job: RoomJob, shares: Shares) -> bool:
@@ -173,7 +177,7 @@ def _limits(room: Room, job: RoomJob, request: Request) -> Said:
     queue = room.queue(request.queue)
     who = _owner(job)
     if queue is None or who is None:
-        return Said("unknown", None, "limits", "the limits of its owner are not known")
+        return Said("unknown", None, "limits", message("the limits of its owner are not known"))
     return ask.limits_say(room, queue, request, who, waits=True)
 
 

@@ -24,6 +24,7 @@ from adminkit.fit.profiles import Profile, load_profiles, smaller_profiles
 from adminkit.fit.request import Request
 from adminkit.fit.verdict import OFFERED, Answer, Start
 from adminkit.jupyter.limits import with_limit
+from adminkit.messages import message
 from adminkit.slurm.fair_share import Shares, fair_shares
 from adminkit.slurm.room import Room, room
 from adminkit.slurm.will_run import user_of
@@ -39,7 +40,7 @@ LONG: Final = 5.0
 #: Programs of Slurm's that run at a time. The hub's own threads serve its logins.
 _WORKERS: Final = 8
 #: Of a profile with a container image. What runs without it is not what its user chose.
-_IMAGE: Final = Said("never", None, "image", "it has an image, which this hub does not start")
+_IMAGE: Final = Said("never", None, "image", message("it has an image, which this hub does not start"))
 
 
 @dataclass(frozen=True, slots=True)

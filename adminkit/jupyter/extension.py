@@ -18,7 +18,7 @@ from tornado.ioloop import PeriodicCallback
 
 from adminkit.jupyter.activity import quiet_for
 from adminkit.jupyter.idle import Phase, Watch, settings
-from adminkit.jupyter.texts import say
+from adminkit.messages import message, preferred, translated
 from adminkit.units import show_short
 
 #: Seconds between two looks, and the most between two questions of a page.
@@ -72,9 +72,23 @@ class Keeper:
         if self.phase in ("warn", "save"):
             quiet = show_short(self.watch.idle - self.watch.warn)
             told["left"] = self.watch.left(time.monotonic())
-            told["text"] = say(f"idle_{self.phase}", language, quiet=quiet, at="{at}")
-            told["keep"] = say("idle_keep", language)
-            told["ended"] = say("idle_ended", language, idle=show_short(self.watch.idle))
+            warned = message(
+                "No kernel or terminal has run anything for {quiet}. At {at} this server ends, so that others can use "
+                "what it reserves. Files are saved first; what kernels have in memory is lost.",
+                quiet=quiet,
+                at="{at}",
+            )
+            saving = message(
+                "This server ends now, as it was idle. Files are being saved; what kernels have in memory is lost."
+            )
+            ended = message(
+                "This server has ended, as no kernel or terminal ran anything for {idle}. What kernels had in memory "
+                "is lost. What this page could not save is still in it: copy it before you close it.",
+                idle=show_short(self.watch.idle),
+            )
+            told["text"] = translated(warned if self.phase == "warn" else saving, language)
+            told["keep"] = translated(message("Keep it running"), language)
+            told["ended"] = translated(ended, language)
         return told
 
 
@@ -106,6 +120,5 @@ class IdleHandler(APIHandler):
         self._say()
 
     def _say(self) -> None:
-        asked = self.request.headers.get("Accept-Language", "").lower().lstrip()
-        language = "ja" if asked.startswith("ja") else "en"
+        language = preferred(self.request.headers.get("Accept-Language", ""))
         self.finish(json.dumps({"phase": "off"} if self._keeper is None else self._keeper.answer(language)))

@@ -9,17 +9,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.fit.fair_share import Behind
-from adminkit.fit.japanese import in_japanese
 from adminkit.fit.line import Place
 from adminkit.fit.place import Said
-from adminkit.fit.request import Request
+from adminkit.fit.profiles import Profile
 from adminkit.fit.verdict import Start
 from adminkit.jupyter.desk import Offered
 from adminkit.jupyter.ends import last_server
-from adminkit.jupyter.texts import say
+from adminkit.messages import Message, catalogue, joined, message, translated
 from adminkit.units import show_duration, show_short
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
+NO_ANSWER: Final = message("Slurm does not answer, so nothing was started. Try again in a minute.")
+#: Of a submission whose outcome is not known.
+NO_WORD: Final = message(
+    "Slurm did not say whether it took the job. If it did, the job is cancelled. Try again in a minute."
+)
 
 
 def rows(offered: Sequence[Offered], language: str, *, hide: bool, limits: bool = False) -> list[dict[str, Any]]:
@@ -32,9 +36,9 @@ def rows(offered: Sequence[Offered], language: str, *, hide: bool, limits: bool 
         {
             "key": one.profile.key,
             "title": one.profile.title(language),
-            "size": size(one.profile.request, language) + _idle(one.profile.idle, language),
+            "size": translated(size(one.profile), language),
             "free": one.said is None or one.said.word == "now",
-            "when": when(one.said, language),
+            "when": translated(when(one.said), language),
             **(_limit(one, language) if limits and one.profile.request.time_limit else {}),
         }
         for one in offered
@@ -42,73 +46,83 @@ def rows(offered: Sequence[Offered], language: str, *, hide: bool, limits: bool 
     return [one for one in made if one["free"] or not hide]
 
 
-def size(request: Request, language: str) -> str:
-    """What a profile asks for, in words."""
-    parts = [say("gpus", language, number=request.gpus, kind=f" ({request.gpu_type})" if request.gpu_type else "")]
-    parts = parts if request.gpus else [f"{request.share}:{request.shares}"] if request.shares else []
-    parts.append(say("cpus", language, number=request.cpus))
+def size(profile: Profile) -> Message:
+    """What a profile asks for, in words, and when it ends unused."""
+    request = profile.request
+    parts: list[str] = []
+    if request.gpus:
+        kind = f" ({request.gpu_type})" if request.gpu_type else ""
+        parts.append(message("{number} GPU{kind}", number=request.gpus, kind=kind))
+    elif request.shares:
+        parts.append(f"{request.share}:{request.shares}")
+    parts.append(message("{number} CPU", number=request.cpus))
     if request.mem:
         parts.append(f"{request.mem / (1 << 30):g} GiB")
     if request.time_limit:
         parts.append(show_short(request.time_limit))
-    return ", ".join(parts)
+    asked = joined(", ", parts)
+    if profile.idle is None:
+        return asked
+    return message("{asked}; ends when idle for {idle}", asked=asked, idle=show_short(profile.idle))
 
 
 def _limit(one: Offered, language: str) -> dict[str, str]:
     """The limit that is proposed, else the profile's own, and where it comes from."""
-    most = one.profile.request.time_limit
-    assert most is not None
-    said = "limit_own" if one.limit is None else "limit_learnt"
-    return {
-        "limit": show_duration(most if one.limit is None else one.limit),
-        "learnt": say(said, language, most=show_duration(most)),
-    }
+    own = one.profile.request.time_limit
+    assert own is not None
+    most = show_duration(own)
+    said = message("at most {most}", most=most)
+    if one.limit is not None:
+        said = message("from your own earlier servers; at most {most}", most=most)
+    return {"limit": most if one.limit is None else show_duration(one.limit), "learnt": translated(said, language)}
 
 
-def _idle(idle: int | None, language: str) -> str:
-    return "" if idle is None else say("idle_after", language, idle=show_short(idle))
-
-
-def when(said: Said | None, language: str) -> str:
+def when(said: Said | None) -> Message:
     """When it can start, in a few words."""
     if said is None:
-        return say("not_known", language)
-    why = reason(said.text, language)
+        return message("not known")
+    why = said.text
     if said.word == "now" and said.why == "wakes":
-        return say("wakes", language, why=why)
+        return message("now, once a node is awake: {why}", why=why)
     if said.word == "now":
-        return say("now", language)
+        return message("now")
     if said.word == "never":
-        return say("never", language, why=why)
+        return message("never: {why}", why=why)
     if said.at is None:
-        return say("later", language, why=why)
-    return say("from", language, at=clock(said.at), why=why)
+        return message("not now: {why}", why=why)
+    return message("from {at}: {why}", at=clock(said.at), why=why)
 
 
-def reason(text: str, language: str) -> str:
-    """A sentence of fit's in the language of the page; in Japanese what Slurm or a site's rule says stays as it is."""
-    return in_japanese(text) if language == "ja" else text
-
-
-def refusal(start: Start, language: str) -> str:
+def refusal(start: Start) -> Message:
     """Why a request was refused at the click, and from when it could start."""
-    why = reason(start.text, language) or start.why or say("not_known", language)
+    why = start.text or start.why or message("not known")
     if start.verdict == "later" and start.at:
-        return say("refused_until", language, at=clock(start.at), why=why)
-    return say("refused", language, why=why)
+        return message("It cannot start now, but from {at}: {why}.", at=clock(start.at), why=why)
+    return cannot_start(why)
 
 
-def place(found: Place, language: str) -> str:
-    """The place of a job in its queue: 3rd of 7."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    end = "th" if found.number % 100 in (11, 12, 13) else ends.get(found.number % 10, "th")
-    number = str(found.number) if language == "ja" else f"{found.number}{end}"
-    return say("place", language, number=number, of=found.of, queue=found.queue)
+def cannot_start(why: str) -> Message:
+    return message("It cannot start now: {why}.", why=why)
 
 
-def fair_share(found: Behind, language: str) -> str:
+def withdrawn(patience: float, why: str) -> Message:
+    return message(
+        "It had not started after {seconds:.0f} s, so it was withdrawn. Slurm's reason: {why}.",
+        seconds=patience,
+        why=why,
+    )
+
+
+def place(found: Place) -> Message:
+    """The place of a job in its queue."""
+    return message(
+        "It is number {number} of {of} that wait in {queue}.", number=found.number, of=found.of, queue=found.queue
+    )
+
+
+def fair_share(found: Behind) -> Message:
     """How many jobs are before it for that alone."""
-    return say("fair_share", language, why=in_japanese(found.text) if language == "ja" else found.text)
+    return message("It has {why}.", why=found.text)
 
 
 def clock(at: int, now: datetime | None = None) -> str:
@@ -132,29 +146,33 @@ def html(
     """Our part of the form. `base`: the hub's path; `token`: for the refresh; `chosen`, `typed`: what was before;
     `ended`: state and log of the last job; `nearest`: key and title of what can start in place of what was refused.
     """
-    texts = {key: say(key, language) for key in ("legend", "empty", "slurm_silent", "limit")}
-    if nearest:
-        texts["instead"] = say("nearest", language, title=nearest[1])
+    said, lines = last_server(*ended) if ended else (None, [])
     return str(
-        _template().render(
+        _template(language).render(
             offers=offers,
             base=base,
             token=token,
             chosen=chosen,
             typed=typed,
             problem=problem,
-            ended=last_server(*ended, language) if ended else None,
+            ended=(translated(said, language), lines) if said else None,
             nearest=nearest,
             language=language,
-            **texts,
         )
     )
 
 
 @cache
-def _template() -> Any:
+def _template(language: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = FileSystemLoader(_TEMPLATES)
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        extensions=["jinja2.ext.i18n"],
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.install_gettext_translations(catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     return made.get_template("form.html")

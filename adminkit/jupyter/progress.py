@@ -7,29 +7,29 @@ from datetime import datetime
 from adminkit.fit.fair_share import Behind
 from adminkit.fit.line import Place
 from adminkit.jupyter import form
-from adminkit.jupyter.texts import say
+from adminkit.messages import Message, joined, message
 from adminkit.slurm.reasons import meaning
 from adminkit.slurm.server_job import Seen
 
 
-def message(job_id: str, seen: Seen | None, place: Place | None, behind: Behind | None, language: str) -> str:
+def said(job_id: str, seen: Seen | None, place: Place | None, behind: Behind | None) -> Message:
     """Whether it waits or runs, why, and what is expected. `seen` None: slurmctld does not answer."""
     if seen is None:
-        return say("unknown", language)
+        return message("Slurm does not answer; waiting.")
     if seen.runs:
-        return say("running", language, job=job_id, host=seen.host)
-    text = say("waiting", language, job=job_id, why=why(seen, language))
+        return message("Job {job} runs on {host}; the server is starting.", job=job_id, host=seen.host)
+    parts = [message("Job {job} waits: {why}", job=job_id, why=why(seen))]
     if place:
-        text += " " + form.place(place, language)
+        parts.append(form.place(place))
     if behind and behind.jobs:
-        text += " " + form.fair_share(behind, language)
+        parts.append(form.fair_share(behind))
     if seen.start_time:
         at = datetime.fromtimestamp(seen.start_time).strftime("%H:%M")
-        text += " " + say("expected", language, at=at)
-    return text
+        parts.append(message("Slurm expects it to start at {at}.", at=at))
+    return joined(" ", parts)
 
 
-def why(seen: Seen | None, language: str) -> str:
+def why(seen: Seen | None) -> Message:
     """Slurm's code and what it means."""
     code = seen.reason if seen else None
-    return f"{code}: {meaning(code, language)}" if code else say("no_answer", language)
+    return joined(": ", (code, meaning(code))) if code else form.NO_ANSWER

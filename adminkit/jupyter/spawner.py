@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from traitlets import default
@@ -19,7 +19,7 @@ from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port, progress, recover
 from adminkit.jupyter.desk import Desk
-from adminkit.jupyter.ends import in_words
+from adminkit.jupyter.ends import ended_early
 from adminkit.jupyter.idle import variables
 from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs
@@ -29,7 +29,7 @@ from adminkit.jupyter.programs import Answer, run
 from adminkit.jupyter.refused import Refused
 from adminkit.jupyter.script import container_words, kernel_words, log_of, options, script
 from adminkit.jupyter.settings import Settings
-from adminkit.jupyter.texts import say
+from adminkit.messages import Message, message, preferred, translated
 from adminkit.quote import quote
 from adminkit.slurm.server_job import Seen, cancellation, job_id_of, may_have_come, submission, why_of
 
@@ -68,8 +68,7 @@ class Spawner(Settings):
     def language(self) -> str:
         """Of the page: that of the browser, else English."""
         handler = getattr(self, "handler", None)
-        asked = handler.request.headers.get("Accept-Language", "") if handler else ""
-        return "ja" if asked.lower().lstrip().startswith("ja") else "en"
+        return preferred(handler.request.headers.get("Accept-Language", "")) if handler else "en"
 
     @property
     def home(self) -> str:
@@ -177,16 +176,16 @@ class Spawner(Settings):
         try:
             profile = self.desk.profiles().get(asked) if isinstance(asked, str) else None
             if profile is None:
-                raise Refused(say("no_profile", self.language, name=quote(str(asked))), status=400)
+                raise self._refused(message("There is no profile {name}.", name=quote(str(asked))), status=400)
             profile = self._for_as_long_as_asked(profile)
             refused = await self.desk.admit(self, self.user.name, profile)
         except AdminkitError as error:
             self.log.error("couldn't ask Slurm for %s: %s", self._log_name, error)
-            raise Refused(say("no_answer", self.language), status=503) from error
+            raise self._refused(form.NO_ANSWER, status=503) from error
         if refused is None:
             return profile
         self._nearest = refused.instead
-        raise Refused(form.refusal(refused.answer.start, self.language))
+        raise self._refused(form.refusal(refused.answer.start))
 
     def _for_as_long_as_asked(self, profile: Profile) -> Profile:
         """With the limit that the user typed, which is theirs to shorten where the form has a field for it."""
@@ -195,7 +194,10 @@ class Spawner(Settings):
         try:
             return with_limit(profile, typed_limit(profile, self._asked("time")))
         except UsageError as error:
-            raise Refused(say("no_limit", self.language, why=error.message), status=400) from error
+            raise self._refused(message("No such time limit: {why}.", why=error.message), status=400) from error
+
+    def _refused(self, said: Message, lines: Sequence[str] = (), status: int = 409) -> Refused:
+        return Refused(translated(said, self.language), lines, status=status)
 
     async def _submit(self, profile: Profile) -> None:
         mark = self.lost.begin(self._mine)
@@ -209,10 +211,10 @@ class Spawner(Settings):
         if job_id is None and may_have_come(answer.complained):
             self.lost.search(self._mine, mark, self.as_them)
             self.log.error("couldn't submit %s: %s", self._log_name, answer.complained.strip())
-            raise Refused(say("no_word", self.language), status=503)
+            raise self._refused(form.NO_WORD, status=503)
         self.lost.settle(self._mine, mark)
         if answer.code or job_id is None:
-            raise Refused(say("refused", self.language, why=why_of(answer.complained)))
+            raise self._refused(form.cannot_start(why_of(answer.complained)))
         self.job_id = job_id
         self._save()
         self.log.info("%s is job %s", self._log_name, job_id)
@@ -226,7 +228,7 @@ class Spawner(Settings):
             return await self.as_them(words, script(command, profile.modules), env)
         except AdminkitError as error:
             self.log.error("couldn't submit %s: %s", self._log_name, error)
-            raise Refused(say("no_word", self.language), status=503) from error
+            raise self._refused(form.NO_WORD, status=503) from error
 
     # --- what outlives the hub
 
@@ -257,9 +259,9 @@ class Spawner(Settings):
             self._place = await self.desk.place(self.job_id)
             self._behind = await self.desk.behind(self.job_id)
             if time.monotonic() - since > self.patience:
-                why = progress.why(self._seen, self.language)
+                why = progress.why(self._seen)
                 await self._cancel()
-                raise Refused(say("withdrawn", self.language, seconds=self.patience, why=why))
+                raise self._refused(form.withdrawn(self.patience, why))
             await asyncio.sleep(self.startup_poll_interval)
 
     async def _look_on(self) -> None:
@@ -272,9 +274,7 @@ class Spawner(Settings):
             return
         if not (self._seen.waits or self._seen.runs):
             state, lines = await self._end_of(self.job_id, self._seen.state)
-            raise Refused(
-                say("ended" if lines else "ended_silent", self.language, how=in_words(state, self.language)), lines
-            )
+            raise self._refused(ended_early(state, lines), lines)
 
     def take_port(self, number: int) -> bool:
         """The port that the server listens at; False where it has told one before."""
@@ -329,12 +329,11 @@ class Spawner(Settings):
         """What the page says while the server starts: each sentence once."""
         last = None
         while True:
-            message = self.job_id and progress.message(
-                self.job_id, self._seen, self._place, self._behind, self.language
-            )
-            if message and message != last:
-                yield {"message": message, "progress": 60 if self._seen and self._seen.runs else 20}
-                last = message
+            said = self.job_id and progress.said(self.job_id, self._seen, self._place, self._behind)
+            if said and said != last:
+                shown = translated(said, self.language)
+                yield {"message": shown, "progress": 60 if self._seen and self._seen.runs else 20}
+                last = said
             await asyncio.sleep(self.startup_poll_interval)
 
 

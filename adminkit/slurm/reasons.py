@@ -7,134 +7,158 @@ names made of parts (QOSMaxGRESPerUser, AssocGrpCPURunMinutesLimit), so their se
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from adminkit.slurm import reasons_ja as ja
+from adminkit.messages import Message, joined, message
 
 #: Code -> sentence.
-SENTENCES: Final[dict[str, str]] = {
-    "None": "the scheduler has not looked at it yet: look again in a minute",
-    "Priority": "jobs of higher priority are before it in this queue; a shorter --time may start it in a gap",
-    "Resources": "it is next, and waits for nodes, CPUs, memory or GPUs to become free",
-    "Dependency": "it waits for other jobs (--dependency)",
-    "DependencyNeverSatisfied": "the job it depends on ended otherwise than it asks for: cancel it with scancel",
-    "BeginTime": "its begin time (--begin), or the pause after a requeue, has not come yet",
-    "Prolog": "the prolog runs on its nodes: it starts in a moment",
-    "Cleaning": "an earlier run of it is still being cleaned up",
-    "JobHeldUser": "its owner held it: release it with scontrol release",
-    "JobHeldAdmin": "an administrator held it: ask them",
-    "JobHoldMaxRequeue": "it failed to start too often and was held: look at its output, then scontrol release",
-    "JobArrayTaskLimit": "as many tasks of the array run as it allows (the % in --array)",
-    "Licenses": "it waits for licences (--licenses) that others use",
-    "Reservation": "its reservation has not begun or has no room (--reservation)",
-    "ReservationDeleted": "its reservation was deleted: scontrol update JobId=… ReservationName=",
-    "ReservationInvalid": "its reservation is not valid for it: ask who made it, or take --reservation away",
-    "ReqNodeNotAvail": "a node it asks for is down, drained or reserved, as before a maintenance; a shorter --time may"
-    " end before it",
-    "PartitionDown": "its queue starts no jobs now",
-    "PartitionInactive": "its queue takes and starts no jobs now",
-    "PartitionNodeLimit": "it asks for more nodes than its queue allows, or for nodes that are not up",
-    "PartitionTimeLimit": "it asks for more time than its queue allows: a lower limit, or another queue",
-    "PartitionConfig": "it asks for what its queue does not allow (nodes, account, QOS …)",
-    "NodeDown": "a node it asks for is down",
-    "FrontEndDown": "no front end is up",
-    "BadConstraints": "no node has what it asks for (--constraint, --gres, --mem …): correct it, or cancel it",
-    "Constraints": "no node has the features it asks for now (--constraint)",
-    "MaxMemPerLimit": "it asks for more memory per CPU or node than is allowed",
-    "AccountNotAllowed": "its account may not use this queue: another -A or -p",
-    "QOSNotAllowed": "its QOS may not be used in this queue: another -q or -p",
-    "InvalidAccount": "its account is not valid: another -A, or ask an administrator",
-    "InvalidQOS": "its QOS is not valid: another -q, or ask an administrator",
-    "AccountingPolicy": "a limit of its account or QOS holds it",
-    "QOSUsageThreshold": "the use of its account is above what its QOS takes",
-    "AssociationJobLimit": "its account has as many jobs as it may have",
-    "AssociationResourceLimit": "its account uses as much as it may use",
-    "AssociationTimeLimit": "its account has used its time",
-    "QOSJobLimit": "its QOS has as many jobs as it may have",
-    "QOSResourceLimit": "its QOS uses as much as it may use",
-    "QOSTimeLimit": "its QOS has used its time",
-    "BurstBufferOperation": "an operation of its burst buffer failed",
-    "BurstBufferResources": "it waits for room in the burst buffer",
-    "BurstBufferStageIn": "its data is on the way into the burst buffer",
-    "DeadLine": "it cannot end before its --deadline any more",
-    "FedJobLock": "another cluster of the federation looks at it now",
-    "MaxPoweredUpNodes": "as many nodes are powered up as may be",
-    "MpiPortsBusy": "it waits for ports of MPI to become free",
-    "SchedDefer": "the scheduler is put off: look again later",
-    "SystemFailure": "Slurm failed to start it: ask an administrator",
-    "JobLaunchFailure": "its launch failed: look at its output; a path or a node may be bad",
-    "PowerNotAvail": "there is no electrical power for it now",
-    "PowerReserved": "electrical power is reserved for others",
+SENTENCES: Final[Mapping[str, Message]] = {
+    "None": message("the scheduler has not looked at it yet: look again in a minute"),
+    "Priority": message("jobs of higher priority are before it in this queue; a shorter --time may start it in a gap"),
+    "Resources": message("it is next, and waits for nodes, CPUs, memory or GPUs to become free"),
+    "Dependency": message("it waits for other jobs (--dependency)"),
+    "DependencyNeverSatisfied": message(
+        "the job it depends on ended otherwise than it asks for: cancel it with scancel"
+    ),
+    "BeginTime": message("its begin time (--begin), or the pause after a requeue, has not come yet"),
+    "Prolog": message("the prolog runs on its nodes: it starts in a moment"),
+    "Cleaning": message("an earlier run of it is still being cleaned up"),
+    "JobHeldUser": message("its owner held it: release it with scontrol release"),
+    "JobHeldAdmin": message("an administrator held it: ask them"),
+    "JobHoldMaxRequeue": message(
+        "it failed to start too often and was held: look at its output, then scontrol release"
+    ),
+    "JobArrayTaskLimit": message("as many tasks of the array run as it allows (the % in --array)"),
+    "Licenses": message("it waits for licences (--licenses) that others use"),
+    "Reservation": message("its reservation has not begun or has no room (--reservation)"),
+    "ReservationDeleted": message("its reservation was deleted: scontrol update JobId=… ReservationName="),
+    "ReservationInvalid": message("its reservation is not valid for it: ask who made it, or take --reservation away"),
+    "ReqNodeNotAvail": message(
+        "a node it asks for is down, drained or reserved, as before a maintenance; a shorter --time may end before it"
+    ),
+    "PartitionDown": message("its queue starts no jobs now"),
+    "PartitionInactive": message("its queue takes and starts no jobs now"),
+    "PartitionNodeLimit": message("it asks for more nodes than its queue allows, or for nodes that are not up"),
+    "PartitionTimeLimit": message("it asks for more time than its queue allows: a lower limit, or another queue"),
+    "PartitionConfig": message("it asks for what its queue does not allow (nodes, account, QOS …)"),
+    "NodeDown": message("a node it asks for is down"),
+    "FrontEndDown": message("no front end is up"),
+    "BadConstraints": message("no node has what it asks for (--constraint, --gres, --mem …): correct it, or cancel it"),
+    "Constraints": message("no node has the features it asks for now (--constraint)"),
+    "MaxMemPerLimit": message("it asks for more memory per CPU or node than is allowed"),
+    "AccountNotAllowed": message("its account may not use this queue: another -A or -p"),
+    "QOSNotAllowed": message("its QOS may not be used in this queue: another -q or -p"),
+    "InvalidAccount": message("its account is not valid: another -A, or ask an administrator"),
+    "InvalidQOS": message("its QOS is not valid: another -q, or ask an administrator"),
+    "AccountingPolicy": message("a limit of its account or QOS holds it"),
+    "QOSUsageThreshold": message("the use of its account is above what its QOS takes"),
+    "AssociationJobLimit": message("its account has as many jobs as it may have"),
+    "AssociationResourceLimit": message("its account uses as much as it may use"),
+    "AssociationTimeLimit": message("its account has used its time"),
+    "QOSJobLimit": message("its QOS has as many jobs as it may have"),
+    "QOSResourceLimit": message("its QOS uses as much as it may use"),
+    "QOSTimeLimit": message("its QOS has used its time"),
+    "BurstBufferOperation": message("an operation of its burst buffer failed"),
+    "BurstBufferResources": message("it waits for room in the burst buffer"),
+    "BurstBufferStageIn": message("its data is on the way into the burst buffer"),
+    "DeadLine": message("it cannot end before its --deadline any more"),
+    "FedJobLock": message("another cluster of the federation looks at it now"),
+    "MaxPoweredUpNodes": message("as many nodes are powered up as may be"),
+    "MpiPortsBusy": message("it waits for ports of MPI to become free"),
+    "SchedDefer": message("the scheduler is put off: look again later"),
+    "SystemFailure": message("Slurm failed to start it: ask an administrator"),
+    "JobLaunchFailure": message("its launch failed: look at its output; a path or a node may be bad"),
+    "PowerNotAvail": message("there is no electrical power for it now"),
+    "PowerReserved": message("electrical power is reserved for others"),
 }
 #: How slurmctld's own words begin where it has some in place of a code -> sentence. Some releases write _ for blanks.
 _WORDS: Final = {
-    "Nodes required for job are DOWN": "no node for it is up: down, drained or kept for jobs of higher priority",
-    "job requeued in held state": "it was requeued and is held: release it with scontrol release",
-    "launch failed requeued held": "its start failed and it is held: look at its output, then scontrol release",
-    "user env retrieval failed": "its environment could not be read (--export, --get-user-env) and it is held",
+    "Nodes required for job are DOWN": message(
+        "no node for it is up: down, drained or kept for jobs of higher priority"
+    ),
+    "job requeued in held state": message("it was requeued and is held: release it with scontrol release"),
+    "launch failed requeued held": message(
+        "its start failed and it is held: look at its output, then scontrol release"
+    ),
+    "user env retrieval failed": message("its environment could not be read (--export, --get-user-env) and it is held"),
 }
 #: Part of a limit's name -> what it is of.
 _WHAT: Final = {
-    "Submit": "jobs in the queue",
-    "Job": "running jobs",
-    "License": "licences",
-    "Billing": "billing units",
-    "Energy": "energy",
-    "Mem": "memory",
-    "GRES": "GPUs and other GRES",
-    "Node": "nodes",
-    "Cpu": "CPUs",
-    "CPU": "CPUs",
-    "Wall": "time",
-    "BB": "burst buffer",
-    "Unknown": "of one resource",
+    "Submit": message("jobs in the queue"),
+    "Job": message("running jobs"),
+    "License": message("licences"),
+    "Billing": message("billing units"),
+    "Energy": message("energy"),
+    "Mem": message("memory"),
+    "GRES": message("GPUs and other GRES"),
+    "Node": message("nodes"),
+    "Cpu": message("CPUs"),
+    "CPU": message("CPUs"),
+    "Wall": message("time"),
+    "BB": message("burst buffer"),
+    "Unknown": message("of one resource"),
 }
 _LIMIT: Final = re.compile(
     rf"(?P<whose>QOS|Assoc|)(?P<kind>Grp|Max|Min)(?P<what>{'|'.join(_WHAT)})(?:Jobs?|Duration|ory|s|)"
     r"(?P<minutes>RunMin(?:ute)?s|Minutes|)(?P<per>PerJob|PerNode|PerUser|PerAccount|)(?:Limit|NotSatisfied|)"
 )
-_PER: Final = {"PerJob": "one job", "PerNode": "one node", "PerUser": "a user", "PerAccount": "an account"}
+#: Part of a limit's name -> whom it allows something.
+_PER: Final = {
+    "PerJob": message("one job"),
+    "PerNode": message("one node"),
+    "PerUser": message("a user"),
+    "PerAccount": message("an account"),
+}
 
 
-def meaning(code: str, language: str = "en") -> str:
-    """One sentence for a code of Slurm's, or for words in its place, in English or Japanese ("ja"); what it was given
-    where it is unknown.
+def meaning(code: str) -> str:
+    """One sentence for a code of Slurm's, or for words in its place; what it was given where it is unknown.
 
     Slurm may add words behind a code (ReqNodeNotAvail, UnavailableNodes:n1): these stay.
     """
     plain = code.replace("_", " ").lstrip("(")
-    words, sentences = (ja.WORDS, ja.SENTENCES) if language == "ja" else (_WORDS, SENTENCES)
-    if said := next((said for begin, said in words.items() if plain.startswith(begin)), None):
+    if said := next((said for begin, said in _WORDS.items() if plain.startswith(begin)), None):
         return said
     word, _, more = code.partition(",")
-    found = sentences.get(word) or _limit(word, language)
+    found = SENTENCES.get(word) or _limit(word)
     if found is None:
         return code
-    return f"{found} ({more.strip()})" if more.strip() else found
+    return joined(" ", (found, f"({more.strip()})")) if more.strip() else found
 
 
-def _limit(code: str, language: str) -> str | None:
+def _limit(code: str) -> Message | None:
     """The sentence for a limit's name, made of its parts; None for any other word."""
     parts = _LIMIT.fullmatch(code)
     if parts is None:
         return None
-    if language == "ja":
-        return ja.limit(parts.groupdict())
-    of, kind, per = "its account" if parts["whose"] == "Assoc" else "its QOS", parts["kind"], parts["per"]
-    what = _WHAT[parts["what"]]
+    kind, per, what = parts["kind"], parts["per"], _WHAT[parts["what"]]
     later = parts["minutes"].startswith("Run")
     if later:
-        what += " times the time that is left"
+        what = message("{what} times the time that is left", what=what)
     elif parts["minutes"]:
-        what += " times minutes"
+        what = message("{what} times minutes", what=what)
+    of = message("its account") if parts["whose"] == "Assoc" else message("its QOS")
+    values = {"what": what, "of": of, "shorter": message("; a shorter --time counts less") if later else ""}
     if kind == "Min":
-        return f"it asks for less {what} than {of} takes as the least: ask for more, or another QOS"
+        return message("it asks for less {what} than {of} takes as the least: ask for more, or another QOS", **values)
     if per in ("PerJob", "PerNode"):
-        return f"it asks for more {what} than {of} allows {_PER[per]}: it will not start; ask for less"
+        return message(
+            "it asks for more {what} than {of} allows {whom}: it will not start; ask for less",
+            **values,
+            whom=_PER[per],
+        )
     if kind == "Grp" and (parts["minutes"] == "Minutes" or parts["what"] == "Wall"):
-        return f"{of} has used all its {what}: it waits until that use has faded, or ask an administrator"
-    shorter = "; a shorter --time counts less" if later else ""
+        return message(
+            "{of} has used all its {what}: it waits until that use has faded, or ask an administrator", **values
+        )
     if per:
-        return f"{_PER[per]} of {of} may have no more {what}: it waits until jobs have ended{shorter}"
-    together = "the jobs of all its users together" if kind == "Grp" else "your jobs in it"
-    return f"{of} allows {together} no more {what}: it waits until some have ended{shorter}"
+        return message(
+            "{whom} of {of} may have no more {what}: it waits until jobs have ended{shorter}", **values, whom=_PER[per]
+        )
+    if kind == "Grp":
+        return message(
+            "{of} allows the jobs of all its users together no more {what}: it waits until some have ended{shorter}",
+            **values,
+        )
+    return message("{of} allows your jobs in it no more {what}: it waits until some have ended{shorter}", **values)

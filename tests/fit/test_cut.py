@@ -9,13 +9,14 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.fit.ask import smaller
-from adminkit.fit.japanese import in_japanese
 from adminkit.fit.limits import by_limits
 from adminkit.fit.needs import total_of
 from adminkit.fit.place import board, by_vectors, take
+from adminkit.fit.profiles import Profile
 from adminkit.fit.request import Request, parse_share, request
 from adminkit.fit.waiting import request_of
 from adminkit.jupyter.form import size
+from adminkit.messages import translated
 from adminkit.slurm.assoc_limits import Bound, Held, Holder
 from adminkit.slurm.room import Room, RoomJob, RoomNode, Vector
 from tests.fit.rooms import HOUR, MIB, NOW, job, make, node, queue
@@ -112,7 +113,7 @@ def test_the_most_that_a_node_has_is_said_of_each_type() -> None:
     said = by_vectors(board(mixed), request(gpus="ampere:4"))
     assert (said.word, said.why) == ("never", "size")
     assert said.text == "no node has as much: the most are 16 CPUs, 257595 MiB, 4 GPUs (3 of ampere, 1 of turing)"
-    assert in_japanese(said.text).endswith("GPU 4 (ampere 3, turing 1) です")
+    assert translated(said.text, "ja").endswith("GPU 4 (ampere 3, turing 1) です")
     assert by_vectors(board(FREE), request(gres="shard:5")).text.endswith("2 GPUs (2 of gpu, 8 of shard)")
 
 
@@ -124,7 +125,7 @@ def test_smaller_ones_have_fewer_shards() -> None:
 def test_what_is_typed_is_what_sbatch_gets() -> None:
     one = request(gres="shard:tesla:2", time="30")
     assert "--gres=shard:tesla:2" in one.words() and "--gres shard:tesla:2" in one.line()
-    assert size(one, "en") == "shard:tesla:2, 1 CPU, 30 min"
+    assert size(Profile("a", {}, one)) == "shard:tesla:2, 1 CPU, 30 min"
     twenty = request(gpus="20")
     assert "--gpus=20" in twenty.words() and twenty.line() == "--gpus 20 -c 1"
 

@@ -8,12 +8,12 @@ import pytest
 
 from adminkit.errors import UsageError
 from adminkit.fit import ask
-from adminkit.fit.japanese import in_japanese
 from adminkit.fit.place import Said, board, by_vectors, take
 from adminkit.fit.request import Request, request
 from adminkit.fit.verdict import SOURCES, verdict
 from adminkit.fit.waiting import explain, waiting
 from adminkit.jupyter.form import when
+from adminkit.messages import translated
 from adminkit.reports.fit import fit_report
 from adminkit.slurm.room import Room
 from tests.fit.rooms import HOUR, NOW, job, make, node, taken
@@ -129,9 +129,9 @@ def test_the_verdict_is_wakes(said: tuple[Said, ...], expected: tuple[object, ..
 )
 def test_each_sentence_has_one_in_japanese_and_the_form_of_the_hub_shows_it(room: Room, asked: dict[str, Any]) -> None:
     said = by_vectors(board(room), request(**asked))
-    assert said.text and in_japanese(said.text) != said.text
-    assert said.text in when(said, "en") and in_japanese(said.text) in when(said, "ja")
-    assert said.word == "later" or when(said, "en").startswith("now, once a node is awake")
+    assert said.text and translated(said.text, "ja") != said.text
+    assert said.text in when(said) and translated(said.text, "ja") in translated(when(said), "ja")
+    assert said.word == "later" or when(said).startswith("now, once a node is awake")
 
 
 def test_a_waiting_job_is_judged_with_nodes_that_sleep() -> None:

@@ -1,0 +1,47 @@
+"""What fit says of a request, in English and in Japanese; what others say stays as it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from adminkit.fit.fair_share import Behind
+from adminkit.fit.sentences import REASONS, sentence
+from adminkit.messages import translated
+
+
+@pytest.mark.parametrize(
+    ("said", "english", "japanese"),
+    [
+        (
+            sentence({"busy": 3}, 4),
+            "of 4 nodes large enough: 1 free, which is too few, 3 busy",
+            "十分な大きさの 4 ノード: 空きだが不足 1、使用中 3",
+        ),
+        (sentence({"busy": 1}, 1), "of 1 node large enough: 1 busy", "十分な大きさの 1 ノード: 使用中 1"),
+        (
+            sentence({"priority": 2, "drained": 7}, 9),
+            "of 9 nodes large enough: 2 kept for waiting jobs of higher priority (age, fair share, size), 7 drained",
+            "十分な大きさの 9 ノード: 優先度の高い待ちジョブのために確保 2、ドレイン中 7",
+        ),
+        (
+            Behind(0.125, 7, 3).text,
+            "fair share 0.12: 7 jobs of 3 accounts are before it for their fair share alone",
+            "フェアシェア 0.12: フェアシェアの差だけで、3 アカウントの 7 件のジョブが先になっています",
+        ),
+        (
+            Behind(1.0, 1, 1).text,
+            "fair share 1.00: 1 job of 1 account is before it for its fair share alone",
+            "フェアシェア 1.00: フェアシェアの差だけで、1 アカウントの 1 件のジョブが先になっています",
+        ),
+    ],
+)
+def test_what_is_said(said: str, english: str, japanese: str) -> None:
+    assert said == english
+    assert translated(said, "ja") == japanese
+
+
+@pytest.mark.parametrize("word", REASONS)
+def test_every_reason_of_a_node_is_said_in_japanese(word: str) -> None:
+    assert not re.search("[a-z]{2}", translated(sentence({word: 3}, 3), "ja"))
