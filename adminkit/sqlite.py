@@ -7,7 +7,9 @@ knows the other's errors. So the module and every connection come from here.
 
 from __future__ import annotations
 
+from contextlib import closing
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
@@ -20,7 +22,7 @@ else:
     except ImportError:
         import sqlite3
 
-__all__ = ["OLDEST", "hint", "is_too_old", "library", "open_database", "sqlite3"]
+__all__ = ["OLDEST", "hint", "is_too_old", "library", "loaded", "open_database", "sqlite3"]
 
 #: The first one with STRICT tables.
 OLDEST: Final = (3, 37, 0)
@@ -33,6 +35,26 @@ def open_database(database: Any, **how: Any) -> sqlite3.Connection:
         raise AdminkitError(f"a trace needs SQLite {wanted}, and this Python has {sqlite3.sqlite_version}", hint())
     made: sqlite3.Connection = sqlite3.connect(database, isolation_level=None, **how)
     return made
+
+
+def loaded(data: bytes) -> sqlite3.Connection:
+    """A database in memory that holds what is in `data`, the bytes of a file."""
+    db = open_database(":memory:")
+    try:
+        if hasattr(db, "deserialize"):
+            db.deserialize(data)
+        else:  # pysqlite3. Trap: SQLite follows links, so it opens no memfd by /proc/self/fd
+            from tempfile import NamedTemporaryFile
+
+            with NamedTemporaryFile(prefix="adminkit-") as file:
+                file.write(data)
+                file.flush()
+                with closing(open_database(f"{Path(file.name).as_uri()}?mode=ro&immutable=1", uri=True)) as copy:
+                    copy.backup(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def is_too_old() -> bool:

@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from adminkit import sqlite
 from adminkit.cli.main import main
-from adminkit.trace import columns
+from adminkit.trace import columns, private_copy
 from tests.support.builders import make_trace
 
 PACKAGE = Path(sqlite.__file__).parent
@@ -70,3 +71,27 @@ def test_columns_are_read_through_the_same_copy() -> None:
     assert columns.register(), "the library of C has the copy that connections have"
     with closing(sqlite.open_database(":memory:")) as db:
         assert columns.columns(db, (), ("1",), "")[1][0].tolist() == [1]
+
+
+class _Plain(sqlite.sqlite3.Connection):
+    """A connection as pysqlite3 has it."""
+
+    @property
+    def deserialize(self) -> None:  # type: ignore[override]
+        raise AttributeError
+
+
+@pytest.mark.parametrize("kind", [sqlite.sqlite3.Connection, _Plain])
+def test_the_bytes_of_a_file_become_a_database_in_memory(
+    kind: type[sqlite.sqlite3.Connection], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with private_copy.changed(tmp_path / "copy.db", None):
+        pass
+    data = (tmp_path / "copy.db").read_bytes()
+    monkeypatch.setattr(sqlite.sqlite3, "connect", partial(sqlite.sqlite3.connect, factory=kind))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with closing(sqlite.loaded(data)) as db:
+        assert isinstance(db, kind) and db.execute("SELECT count(*) FROM job").fetchone() == (0,)
+    with pytest.raises(sqlite.sqlite3.Error), closing(sqlite.loaded(b"no database" * 1000)) as db:
+        db.execute("SELECT * FROM sqlite_schema").fetchall()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("adminkit-")] == []

@@ -16,7 +16,7 @@ from typing import Final
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import NotPlain, open_folder, read_plain, replace_file
 from adminkit.owner import of_somebody_else
-from adminkit.sqlite import open_database, sqlite3
+from adminkit.sqlite import loaded, open_database, sqlite3
 from adminkit.trace.location import home
 from adminkit.trace.schema import lay_out
 from adminkit.trace.sight import shadow
@@ -87,14 +87,11 @@ def keep(folder: Path, data: bytes) -> Path:
 @contextmanager
 def opened(data: bytes, as_of: int | None = None) -> Iterator[sqlite3.Connection]:
     """A connection to a copy in memory, for readers. With `as_of`, epoch seconds, it is the trace of then."""
-    with os.fdopen(os.memfd_create(NAME, os.MFD_CLOEXEC), "wb") as file:
-        file.write(data)
-        file.flush()
-        with closing(open_database(f"file:/proc/self/fd/{file.fileno()}?mode=ro&immutable=1", uri=True)) as db:
-            db.execute("PRAGMA query_only = 1")
-            if as_of is not None:
-                shadow(db, own=False, as_of=as_of)
-            yield db
+    with closing(loaded(data)) as db:
+        db.execute("PRAGMA query_only = 1")
+        if as_of is not None:
+            shadow(db, own=False, as_of=as_of)
+        yield db
 
 
 @contextmanager
