@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from adminkit.frames import Trace, When
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ("__version__", "open")
 
 

@@ -1,6 +1,7 @@
 """adminkit.spec: what it asks for beside which Slurm, and (by `make soak`) the packages that rpmbuild makes of it.
 
-No EL is here: rpmbuild runs on Debian with stand-ins for systemd macros, and dependencies are looked at, not resolved.
+No EL is here: rpmbuild runs on Debian with stand-ins for systemd macros, and dependencies are looked at, not resolved:
+the real dnf does that in tests/packages/installed_rpms.py.
 """
 
 from __future__ import annotations
@@ -14,39 +15,64 @@ from pathlib import Path
 import pytest
 
 import adminkit
+from tests.packages.rpms import FLAVOURS, MACROS, SPEC, Flavour, words
 from tools.docs import ROOT
 
-SPEC = ROOT / "adminkit.spec"
 PYTHON = f"python(abi) = {sys.version_info[0]}.{sys.version_info[1]}"
-#: Debian's rpm has none of these.
-MACROS = {
-    "_unitdir": "/usr/lib/systemd/system",
-    "_tmpfilesdir": "/usr/lib/tmpfiles.d",
-    "_sysusersdir": "/usr/lib/sysusers.d",
-    "systemd_requires": "Requires(post): systemd",
-    "systemd_preun()": "systemctl --no-reload disable --now %*",
-    "systemd_postun()": "systemctl daemon-reload",
-    "systemd_postun_with_restart()": "systemctl try-restart %*",
-    "tmpfiles_create()": "systemd-tmpfiles --create %*",
-    "python3": sys.executable,
-}
 
 
 def rpm(program: str, *words: str | Path, **macros: str) -> str:
     """What one of rpm's programs says. Skips where there is none."""
     if not shutil.which(program):
         pytest.skip(f"not run: {program} is not installed")
-    defined = [word for name, value in (MACROS | macros).items() for word in ("--define", f"{name} {value}")]
+    defined = [
+        word
+        for name, value in (MACROS | {"adminkit_python": sys.executable} | macros).items()
+        for word in ("--define", f"{name} {value}")
+    ]
     done = subprocess.run([program, *defined, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
 
-def test_there_is_one_version() -> None:
-    changelog = (ROOT / "debian" / "changelog").read_text()
-    assert re.findall(r"^Version:\s+(\S+)", SPEC.read_text(), re.MULTILINE) == [adminkit.__version__]
-    assert re.match(r"adminkit \(([^)]*)\)", changelog)[1] == adminkit.__version__  # type: ignore[index]
-    assert re.findall(r"- ([\d.]+)-\d+$", SPEC.read_text(), re.MULTILINE)[0] == adminkit.__version__
+@pytest.mark.parametrize("flavour", FLAVOURS, ids=lambda one: one.name)
+def test_each_distribution_is_asked_for_by_its_own_names(flavour: Flavour) -> None:
+    known = {"slurm": "24.11", "slurm_next": "24.12"}
+    said = rpm("rpmspec", "-q", "--requires", SPEC, **known, **flavour.macros).splitlines()
+    assert {f"{flavour.sqlite[0]} >= 3.37", flavour.useradd} <= set(said)
+    names = rpm("rpmspec", "-q", "--queryformat", "%{name}\n", SPEC, **known, **flavour.macros).split()
+    assert ("adminkit-selinux" in names) == flavour.selinux
+
+
+@pytest.mark.parametrize(
+    ("macros", "expected", "why"),
+    [
+        ({"rhel": "8"}, "python3.12", "the system's is 3.6"),
+        ({"rhel": "9"}, "python3.12", "the system's is 3.9"),
+        ({"rhel": "10"}, "python3", "the system's is 3.12"),
+        ({"fedora": "42"}, "python3", "the system's is 3.13"),
+        ({"suse_version": "1500"}, "python3.11", "the system's is 3.6"),
+        ({"suse_version": "1600"}, "python3", "the system's is 3.13"),
+    ],
+)
+def test_the_python_is_one_that_the_distribution_has(macros: dict[str, str], expected: str, why: str) -> None:
+    if not shutil.which("rpmspec"):
+        pytest.skip("not run: rpmspec is not installed")
+    options = words({**MACROS, **macros, "py": "3.12", "slurm": "24.11", "slurm_next": "24.12"})
+    done = subprocess.run(["rpmspec", *options, "-P", SPEC], capture_output=True, text=True, check=False)
+    assert f"\n/usr/bin/{expected} -m venv build/rpm/tools\n" in done.stdout, (why, done.stderr)
+
+
+def test_a_host_that_has_neither_python_nor_slurm_is_told_what_it_lacks(tmp_path: Path) -> None:
+    """As where a source package is made, or a chroot to build it in."""
+    said = rpm("rpmspec", "-q", "--buildrequires", SPEC, adminkit_python="/no/python3.12", slurm_prefix=str(tmp_path))
+    assert {"/no/python3.12", "python(abi) >= 3.11", "slurm-devel"} <= set(said.splitlines())
+
+
+def test_every_unit_that_can_be_enabled_is_stopped_by_a_removal() -> None:
+    (listed,) = re.findall(r"^%global units (.*)$", SPEC.read_text(), re.MULTILINE)
+    units = {path.name for path in (ROOT / "etc/systemd").iterdir() if "[Install]" in path.read_text()}
+    assert set(listed.split()) == units
 
 
 @pytest.mark.parametrize(
@@ -92,7 +118,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("rpm")
     code = f"import scikit_build_core.build as backend; backend.build_sdist({str(top)!r})"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
-    plain = {"_topdir": str(top), "python3": "/usr/bin/python3", "_libdir": "/usr/lib64"}
+    plain = {"_topdir": str(top), "adminkit_python": "/usr/bin/python3"}
     rpm("rpmbuild", "-tb", "--nodeps", next(top.glob("*.tar.gz")), **plain)
     return next((top / "RPMS").iterdir())
 

@@ -81,6 +81,25 @@ _BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C 
 BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
 #: Debian's packages, built for the row's own Slurm and then installed where nothing is.
 PACKAGES: Final = Suite("packages", ("make", "-s", "deb"), pytest=False, target="debian")
+_RPMS: Final = "apt-get -q update; apt-get -q -y install --no-install-recommends rpm selinux-policy-dev bzip2"
+#: RPMs of the distributions whose Python this Debian has; then by the real dnf where no rpm is installed.
+RPMS: Final = Suite(
+    "rpms", ("sh", "-ec", f"{_RPMS}; .venv/bin/python -m tests.packages.rpms"), pytest=False, target="debian"
+)
+DNF: Final = Suite(
+    "dnf",
+    ("-x", "tests/packages/installed_rpms.py"),
+    clean=True,
+    target="debian",
+    packages=("rpm", "dnf", "createrepo-c", "rpmlint", "systemd"),
+)
+SELINUX: Final = Suite(
+    "selinux",
+    ("-x", "tests/packages/selinux.py"),
+    clean=True,
+    target="debian",
+    packages=("selinux-policy-dev", "selinux-policy-default", "setools", "selinux-utils"),
+)
 INSTALLED: Final = Suite("installed", ("-x", "tests/packages/installed.py"), clean=True, target="debian")
 
 
@@ -91,6 +110,9 @@ def suites(root: Path = ROOT) -> list[Suite]:
         Suite("c", ("sh", "-ec", "make -s -C tests/c check; make -s -C tests/spank check"), pytest=False),
         PACKAGES,
         INSTALLED,
+        RPMS,
+        DNF,
+        SELINUX,
         Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak and not web")),
     ]
     for path in sorted((root / "tests/cluster").glob("test_*.py")):
