@@ -34,6 +34,7 @@ class Result:
     seconds: float = 0.0
     reason: str = ""
     tests: tuple[str, ...] = ()  # pytest's line on each that failed
+    online: bool = False  # as Part.online
 
     def __str__(self) -> str:
         said = f"{self.state}: {self.reason}" if self.reason else self.state
@@ -122,7 +123,7 @@ def _begin(part: Part, keep: bool) -> Running | Result:
     if verdict is not None:
         lines = (f"\n== {part.name}", f"{part.name} part not run: {verdict.reason}", verdict.detail, verdict.hint)
         _say("\n".join(line for line in lines if line))
-        return Result(part.name, "not run", reason=verdict.reason)
+        return Result(part.name, "not run", reason=verdict.reason, online=part.online)
     _say(f"-- {part.name} begins" if keep else f"\n== {part.name}")
     output = tempfile.TemporaryFile() if keep else None  # noqa: SIM115
     mark = secrets.token_hex(8)

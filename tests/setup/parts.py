@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.setup import guard
+from tests.setup import audit, guard
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TIERS: Final = ("check", "test", "web", "soak")
@@ -32,6 +32,7 @@ class Part:
     obstacle: Obstacle = lambda: None
     seconds: float | None = LIMIT  # a part that takes longer hangs, and is ended
     gentle: bool = True  # runs with a lower priority than the others
+    online: bool = False  # asks a server that not every host can reach: CI does without it
 
 
 def parts(tier: str, root: Path = ROOT) -> list[Part]:
@@ -54,6 +55,7 @@ def _check(root: Path) -> list[Part]:
         Part("ruff format", _python("ruff", "format", "--check", ".")),
     ]
     sources = _files(root, "adminkit/native/*/*.[ch]", "tests/c/*.[ch]", "spank/*/*.[ch]", "tests/spank/*.[ch]")
+    found.append(Part("known advisories", _python("tests.setup.audit"), audit.obstacle, online=True))
     command = ("clang-format", "--dry-run", "--Werror", *sources)
     found.append(Part("clang-format", command, needs("clang-format", "clang-format")))
     if _files(root, "job_submit/**/*.lua"):

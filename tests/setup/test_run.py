@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup import parts, run
+from tests.setup import audit, parts, run
 from tests.setup.beside import Result
 from tests.setup.guard import Verdict
 from tests.support import bounds
@@ -29,6 +29,42 @@ from tests.support import bounds
 )
 def test_ci_counts_what_did_not_run_as_failed(states: list[str], env: dict[str, str], code: int, why: str) -> None:
     assert run.exit_code([Result("x", state) for state in states], env) == code, why
+
+
+def test_ci_does_without_what_asks_the_network() -> None:
+    ci = {"CI": "true"}
+    assert run.exit_code([Result("x", "not run", online=True)], ci) == 0
+    assert run.exit_code([Result("x", "failed", online=True)], ci) == 1
+    assert [part.name for part in parts.parts("check") if part.online] == ["known advisories"]
+
+
+ONE = '{"name": "a", "version": "1", "vulns": []}'
+BAD = '{"name": "b", "version": "2", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2.1", "3"]}]}'
+SKIPPED = '{"name": "c", "skip_reason": "Dependency not found on PyPI and could not be audited: c (1)"}'
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "missed", "lines", "why"),
+    [
+        ([ONE], [], [], "nothing is known of it"),
+        ([ONE, BAD], [], ["b 2: PYSEC-1, repaired in 2.1, 3"], "an advisory"),
+        ([BAD.replace('"2.1", "3"', "")], [], ["b 2: PYSEC-1, repaired in no release"], "an advisory without a repair"),
+        ([ONE, SKIPPED], ["c"], [], "pip-audit ends with 0, and says that nothing is known"),
+    ],
+)
+def test_a_wheel_that_was_not_looked_up_is_no_safe_one(
+    dependencies: list[str], missed: list[str], lines: list[str], why: str
+) -> None:
+    text = f'{{"dependencies": [{", ".join(dependencies)}], "fixes": []}}'
+    assert (audit.skipped(text), audit.known(text)) == (missed, lines), why
+
+
+def test_no_answer_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text, expected in (("", audit.NO_ANSWER), (f'{{"dependencies": [{SKIPPED}]}}', audit.NO_ANSWER)):
+        monkeypatch.setattr(audit, "answer", lambda path, text=text: text)
+        assert audit.obstacle() == expected
+    monkeypatch.setattr(audit, "answer", lambda path: f'{{"dependencies": [{ONE}]}}')
+    assert audit.obstacle() is None
 
 
 def test_a_missing_tool_is_an_obstacle_with_its_package() -> None:
