@@ -11,7 +11,7 @@ MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | c
 BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/* adminkit/locale/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help release release-check docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -25,8 +25,10 @@ help:
 	@echo 'make bench         speed and memory against other tools; with AGAINST=REV, against an older revision'
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
-	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm'
+	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm; RPM_OPTIONS are for rpmbuild'
 	@echo 'make image         the container image $(IMAGE), with podman (docs/container.md)'
+	@echo 'make release       sdist, wheel and packages of the last commit, built twice and compared, into build/release'
+	@echo 'make release-check whether all that a release needs holds; KEY=file: the public key of its signature'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/'
@@ -83,9 +85,11 @@ matrix:
 # Trap: dpkg-buildpackage writes the packages' list into the folder above, unless each of its programs gets another place.
 rpm: $(STAMP)
 	@command -v rpmbuild >/dev/null || { echo 'error: no rpmbuild; hint: dnf install rpm-build' >&2; exit 1; }
+	@rpmbuild $(RPM_OPTIONS) --eval '%{_unitdir}' | grep -q ^/ || { \
+	    echo 'error: this rpm has no macros for systemd; hint: dnf install systemd-rpm-macros' >&2; exit 1; }
 	rm -rf build/rpm
 	$(BIN)/python -c 'import scikit_build_core.build as backend; backend.build_sdist("build/rpm")'
-	rpmbuild -ta --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
+	rpmbuild -ta $(RPM_OPTIONS) --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
 
 # Where Debian's image cannot be pulled, BASE is made of its packages.
 image:
@@ -100,6 +104,12 @@ deb:
 	dpkg-buildpackage -b -us -uc -ui -tc --changes-file=build/deb/adminkit.changes --changes-option=-ubuild/deb \
 	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
 	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
+
+release: .venv/.release
+	$(BIN)/python -m tools.release make
+
+release-check: $(STAMP)
+	$(BIN)/python -m tools.release check $(if $(KEY),--key '$(KEY)')
 
 faults:
 	@$(PYTHON) -m tests.faults $(if $(RELEASE),--release '$(RELEASE)') $(FAULTS)
@@ -135,6 +145,11 @@ AXE := axe-playwright-python==0.1.8
 .venv/.web: .venv/.%: $(STAMP)
 	@$(BIN)/pip -q --disable-pip-version-check install -e '.[jupyter,metrics,plots,serve,dev,$*]' && \
 	    $(BIN)/pip -q --disable-pip-version-check install --no-deps $(AXE) || { \
+	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
+	@touch $@
+
+.venv/.release: $(STAMP)
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[dev,release]' || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
 	@touch $@
 

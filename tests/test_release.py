@@ -1,0 +1,211 @@
+"""tools/release: one number, the list of parts, checksums, and a signature by a key that is thrown away."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import adminkit
+from tests.packages.test_debian import pins
+from tools.docs import ROOT
+from tools.release import check, make, number, parts, sums
+
+
+def test_the_number_is_the_same_everywhere() -> None:
+    assert set(number.found(ROOT).values()) == {adminkit.__version__}
+
+
+def copy(to: Path) -> Path:
+    """A folder with the files that hold the number."""
+    for name in number.PLACES:
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, to / name)
+    return to
+
+
+def test_a_number_is_written_everywhere_with_an_entry_in_each_changelog(tmp_path: Path) -> None:
+    root = copy(tmp_path)
+    number.write(root, "7.8.9", datetime(2027, 3, 1, 12, tzinfo=UTC))
+    assert set(number.found(root).values()) == {"7.8.9"}
+    assert number.epoch(root) == 1803902400
+    debian = (root / "debian/changelog").read_text()
+    assert f"adminkit ({adminkit.__version__}) " in debian, "the entry before stays"
+    assert "\n* Mon Mar 01 2027 adminkit maintainers" in (root / "adminkit.spec").read_text()
+
+
+@pytest.mark.parametrize("wanted", ["7.8", "7.8.9rc1", "v7.8.9", "", adminkit.__version__])
+def test_what_is_no_new_number_is_refused(tmp_path: Path, wanted: str) -> None:
+    root = copy(tmp_path)
+    with pytest.raises(SystemExit, match="error: "):
+        number.write(root, wanted, datetime.now(UTC))
+    assert set(number.found(root).values()) == {adminkit.__version__}
+
+
+def test_a_place_that_was_forgotten_is_named(tmp_path: Path) -> None:
+    root = copy(tmp_path)
+    spec = root / "adminkit.spec"
+    spec.write_text(spec.read_text().replace(f"Version:        {adminkit.__version__}", "Version:        0.0.1"))
+    assert check.numbers(root, tmp_path) == f"adminkit.spec has 0.0.1, not {adminkit.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("# C\n\n## Unreleased\n\n## 1.0.0\n\n- a\n", "", "as it should be"),
+        ("# C\n\n## Unreleased\n\n- a\n", "CHANGELOG.md begins with Unreleased, not", "the section has no number yet"),
+        ("# C\n\n## 1.0.0\n\n- a\n", "CHANGELOG.md begins with 1.0.0, not", "the next changes have no place"),
+        ("# C\n\n## Unreleased\n\n- b\n\n## 1.0.0\n", "CHANGELOG.md has lines under Unreleased: - b", "it came later"),
+    ],
+)
+def test_the_changelog_has_the_section_of_the_release(text: str, expected: str, why: str) -> None:
+    said = check.changelog_wrong(text, "1.0.0")
+    assert said.startswith(expected) and bool(said) == bool(expected), why
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A folder of a release, with its checksums."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "a.tar.gz").write_bytes(b"a")
+    (folder / "b 1.deb").write_bytes(b"b")
+    sums.write(folder)
+    return folder
+
+
+def test_sha256sum_reads_the_checksums(made: Path) -> None:
+    done = subprocess.run(["sha256sum", "--strict", "-c", sums.NAME], cwd=made, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "a.tar.gz: OK\nb 1.deb: OK\n")
+
+
+def test_a_file_that_changed_came_or_went_is_named(made: Path) -> None:
+    assert sums.wrong(made) == []
+    (made / "a.tar.gz").write_bytes(b"A")
+    (made / "b 1.deb").rename(made / "c.deb")
+    assert sums.wrong(made) == [
+        f"c.deb is not listed in {sums.NAME}", "a.tar.gz is not what was listed", "b 1.deb is missing",
+    ]  # fmt: skip
+    (made / sums.NAME).write_text("")
+    assert f"no {sums.NAME}" in sums.wrong(made)
+
+
+def test_builds_that_differ_are_named(tmp_path: Path) -> None:
+    for name, files in (("one", {"a": b"1", "b": b"1"}), ("other", {"a": b"1", "b": b"2", "c": b"1"})):
+        (tmp_path / name).mkdir()
+        for file, data in files.items():
+            (tmp_path / name / file).write_bytes(data)
+    assert make.different(tmp_path / "one", tmp_path / "other") == ["b", "c"]
+
+
+def test_what_cannot_be_built_here_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kind = make.Kind("deb", ("make", "deb"), "*.deb", needs="no-such-program", target="deb")
+    assert make.obstacle(kind, "all:\n") == "the Makefile has no deb"
+    assert make.obstacle(kind, "all:\n\ndeb:\n") == "no no-such-program"
+    assert make.obstacle(make.KINDS[0], "") == ""
+
+
+# The signature.
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A GnuPG home with two keys that nobody keeps, and each public key in a file."""
+    if not (shutil.which("gpg") and shutil.which("gpgv")):
+        pytest.skip("not run: gpg is not installed")
+    home = tmp_path_factory.mktemp("gpg")
+    home.chmod(0o700)
+    env = {**os.environ, "GNUPGHOME": str(home)}
+    for name in ("release", "other"):
+        words = ["--batch", "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign", "never"]
+        subprocess.run(["gpg", *words], env=env, check=True, capture_output=True)
+        out = subprocess.run(["gpg", "--armor", "--export", name], env=env, check=True, capture_output=True).stdout
+        (home / f"{name}.asc").write_bytes(out)
+    yield home
+    subprocess.run(["gpgconf", "--kill", "all"], env=env, check=False, capture_output=True)
+
+
+@pytest.fixture
+def signed(made: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GNUPGHOME", str(keys))
+    sums.sign(made, "release")
+    return made
+
+
+def test_a_signature_is_by_the_key_of_the_release_and_of_these_bytes(signed: Path, keys: Path) -> None:
+    assert len(sums.signer(signed, keys / "release.asc") or "") == 40
+    assert sums.signer(signed, keys / "other.asc") is None, "a key that gpg knows is not the release's"
+    with (signed / sums.NAME).open("a") as file:
+        file.write(f"{'0' * 64}  more\n")
+    assert sums.signer(signed, keys / "release.asc") is None, "the list was changed after it was signed"
+
+
+def test_the_check_says_what_a_signature_lacks(signed: Path, keys: Path) -> None:
+    assert check.signature(ROOT, signed, keys / "release.asc") == ""
+    assert "is not by a key of" in check.signature(ROOT, signed, keys / "other.asc")
+    with pytest.raises(check.NotRun, match="KEY=file"):
+        check.signature(ROOT, signed)
+    (signed / sums.SIGNATURE).unlink()
+    assert check.signature(ROOT, signed, keys / "release.asc").startswith(f"no {sums.SIGNATURE}")
+
+
+def test_operators_verify_it_with_gpg_alone(signed: Path, keys: Path, tmp_path: Path) -> None:
+    """As docs/install.md has it."""
+    home = tmp_path / "theirs"
+    home.mkdir(mode=0o700)
+    env = {**os.environ, "GNUPGHOME": str(home)}
+    subprocess.run(["gpg", "--import", keys / "release.asc"], env=env, check=True, capture_output=True)
+    words = ["gpg", "--verify", sums.SIGNATURE, sums.NAME]
+    try:
+        assert subprocess.run(words, cwd=signed, env=env, capture_output=True).returncode == 0
+    finally:
+        subprocess.run(["gpgconf", "--kill", "all"], env=env, check=False, capture_output=True)
+
+
+def test_a_key_that_gpg_lacks_signs_nothing(made: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GNUPGHOME", str(keys))
+    with pytest.raises(SystemExit, match="could not be signed with nobody"):
+        sums.sign(made, "nobody")
+    assert not (made / sums.SIGNATURE).exists()
+
+
+# The list of parts.
+
+
+def test_the_list_of_parts_is_that_of_the_wheels() -> None:
+    text = "a-b==1.0 \\\n    --hash=sha256:11 \\\n    --hash=sha256:22\n"
+    text += "c==2 ; python_version < '3.12' \\\n    --hash=sha256:33\n"
+    document = {"components": [component("a-b", "1.0", "11", "22"), component("c", "2", "33")]}
+    assert parts.listed(document) == parts.pinned(text)
+    for other in (component("c", "2.1", "33"), component("c", "2", "44"), component("d", "2", "33")):
+        document["components"][1] = other
+        assert parts.listed(document) != parts.pinned(text)
+
+
+def component(name: str, version: str, *hashes: str) -> dict[str, object]:
+    places = [{"hashes": [{"alg": "SHA-256", "content": one} for one in hashes]}]
+    return {"name": name, "version": version, "externalReferences": places}
+
+
+def test_every_pin_is_read_with_its_hashes() -> None:
+    found = parts.pinned((ROOT / "requirements.txt").read_text())
+    assert {name for name, _, _ in found} == set(pins(ROOT / "requirements.txt"))
+    assert all(hashes for _, _, hashes in found)
+
+
+@pytest.mark.soak
+def test_the_program_that_lists_parts_lists_those(tmp_path: Path) -> None:
+    pytest.importorskip("cyclonedx_py", reason="not run: make .venv/.release")
+    parts.write(ROOT, tmp_path / "one")
+    parts.write(ROOT, tmp_path / "again")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "again").read_bytes()
+    document = json.loads((tmp_path / "one").read_text())
+    assert parts.listed(document) == parts.pinned((ROOT / "requirements.txt").read_text())
+    component = document["metadata"]["component"]
+    assert (component["name"], component["version"]) == ("adminkit", adminkit.__version__)
