@@ -87,6 +87,7 @@ local function entry(item, slash)
     local sign, rest = match(item, "^%s*gres([:/])(.*)$")
     rest = rest or item
     local known = (sign == ":" and not find(rest, "=", 1, true)) or (sign == "/" and slash)
+    known = known and not find(item, "^%s") -- 26.05 passes over a word with a blank in front
     local number, behind = match(rest, "^(%d+)(.*)$")
     if PLUGINS[number] then
         rest, known = PLUGINS[number] .. behind, false

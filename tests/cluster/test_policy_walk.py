@@ -242,6 +242,12 @@ def test_tasks_for_each_gpu_take_no_watts_away(ruled: Ruled) -> None:
 
 
 #: Walks that once ended outside the rules, and why.
+#: A job of a GPU that ran once.
+SMALL = [
+    Step("submit", {"time_limit": "5", "partition": "gq-short", "priority": "0", "num_tasks": "4",
+                    "tres_per_node": "gres:gpu:1", "min_nodes": "1", "max_nodes": "1", "min_cpus": "4"}),
+    Step("update", {"time_limit": "1"}), Step("update", {"qos": "brief"}), Step("run"), Step("requeue"),
+]  # fmt: skip
 ONCE = [
     ("more GPUs than the nodes have", [
         Step("submit", {"time_limit": "60", "partition": "free", "priority": "0", "num_tasks": "4",
@@ -292,6 +298,21 @@ ONCE = [
         Step("submit", {"time_limit": "60", "partition": "free", "priority": "0", "num_tasks": "32", "min_nodes": "1",
                         "ntasks_per_node": "2", "min_cpus": "32"}),
         Step("run"),
+    ]),
+    ("a list by sockets beside the GPUs of the job", [
+        Step("submit", {"time_limit": "60", "partition": "gq", "priority": "0", "num_tasks": "4",
+                        "tres_per_job": "gres:gpu:2", "min_cpus": "4"}),
+        Step("update", {"exc_nodes": "n[1-3]", "max_cpus": "32", "ntasks_per_core": "2", "sockets_per_node": "1",
+                        "tres_per_socket": "gres/gpu:0,gres/gpu:1"}), Step("run"),
+    ]),
+    ("a blank before the words of a refused update", [
+        *SMALL, Step("update", {"min_nodes": "1", "max_nodes": "1", "tres_per_node": " gres:gpu:1", "min_cpus": "0"}),
+        Step("update", {"partition": "debug"}), Step("run"),
+    ]),
+    ("GPUs without a gres in a refused update", [
+        *SMALL, Step("update", {"min_nodes": "2", "ntasks_per_core": "1", "pn_min_cpus": "8", "sockets_per_node": "8",
+                                "tres_per_node": "gpu,gpu:4", "site_factor": "2147483700"}),
+        Step("update", {"partition": "debug"}), Step("run"),
     ]),
 ]  # fmt: skip
 

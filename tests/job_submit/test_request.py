@@ -72,6 +72,8 @@ GRES: list[tuple[str, float | None, float | None, str | None]] = [
     ("gres:gpu::8", 0, UNKNOWN, None),
     ("gres:gpu :8", 0, UNKNOWN, None),
     ("gres: gpu:8", 0, UNKNOWN, None),
+    (" gres:gpu:8", 0, 8, None),
+    ("gres:gpu:1,\tgres/gpu:1", 0, 1, None),
     ("gres:gpu:a100:x:8", 0, UNKNOWN, None),
     ("gres:gpu:2(S:0-1)", 0, UNKNOWN, "2(S"),
     ("gres:gpu:1,gres:gpu:1", 1, 1, None),
