@@ -24,6 +24,7 @@ from tests.cluster.harness.checkpoint import Watched
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ruled import HEAD, at_most
 from tests.packages import where
+from tests.packages.rebuilt import higher
 
 BUILT = where.ROOT / "build/deb"
 #: What the matrix has built on other rows.
@@ -307,17 +308,6 @@ def test_an_upgrade_keeps_settings_and_trace_and_the_jobs_that_run(watched: Watc
     assert said("adminkit", "--version").startswith("adminkit ")
     watched.until("the job to hear the signal", lambda: job.times("heard"), 60)
     watched.ended(job)
-
-
-def higher(path: Path, folder: Path) -> Path:
-    """The same package with a higher version."""
-    tree = folder / path.stem
-    subprocess.run(["dpkg-deb", "-R", path, tree], check=True)
-    control = tree / "DEBIAN/control"
-    control.write_text(re.sub(r"^Version: ", "Version: 99.", control.read_text(), flags=re.MULTILINE))
-    made = folder / f"{path.stem}-99.deb"
-    subprocess.run(["dpkg-deb", "-Znone", "-b", tree, made], check=True, stdout=subprocess.DEVNULL)
-    return made
 
 
 def test_a_removal_hinders_neither_slurm_nor_the_jobs_that_run(watched: Watched, cluster: Cluster) -> None:
