@@ -86,6 +86,12 @@ def test_mandoc_has_nothing_to_say(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
+def test_its_name_says_what_it_is_as_whatis_shows(folder: Path, name: str) -> None:
+    text = (folder / name).read_text()
+    assert re.search(r"^\.SH (?:NAME|名前)\n\S.* \\- \S", text, re.MULTILINE), text[:300]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
     text = shown(folder / name)
     assert ("名前 " if name.endswith(".ja.7") else "NAME ") in text

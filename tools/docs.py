@@ -50,6 +50,12 @@ class Command:
     words: tuple[str, ...]
     function: Callable[..., Any] | None
     inside: tuple[str, ...] = ()
+    help: str = ""  # of a group without a function
+
+    @property
+    def about(self) -> str:
+        """What it is for, on one line."""
+        return " ".join((inspect.getdoc(self.function) or "" if self.function else self.help).split())
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,8 @@ def commands(group: typer.Typer = APP, words: tuple[str, ...] = ("adminkit",)) -
         if one.callback
     ]
     groups = [(str(one.name), one.typer_instance) for one in group.registered_groups if one.typer_instance]
-    yield Command(words, root, (*(one.words[-1] for one in simple), *(name for name, _ in groups)))
+    about = group.info.help if isinstance(group.info.help, str) else ""
+    yield Command(words, root, (*(one.words[-1] for one in simple), *(name for name, _ in groups)), about)
     yield from simple
     for name, inner in groups:
         yield from commands(inner, (*words, name))
@@ -141,9 +148,8 @@ def cli() -> str:
     lines += ["Every command has `--help` (`-h`). `adminkit --install-completion` teaches the shell its words.", ""]
     for command in commands():
         taken = list(parameters(command.function)) if command.function else []
-        about = inspect.getdoc(command.function) or "" if command.function else ""
         arguments = [one for one in taken if not one.names]
-        lines += [f"{'#' * min(len(command.words) + 1, 4)} {' '.join(command.words)}", "", " ".join(about.split()), ""]
+        lines += [f"{'#' * min(len(command.words) + 1, 4)} {' '.join(command.words)}", "", command.about, ""]
         if command.inside:
             links = [f"[{name}](#{'-'.join((*command.words, name))})" for name in command.inside]
             lines += [f"Commands: {', '.join(links)}.", ""]

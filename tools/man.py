@@ -7,7 +7,6 @@ SOURCE_DATE_EPOCH sets their date.
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import sys
@@ -109,7 +108,7 @@ def _top(every: list[Command]) -> list[str]:
     ]
     for one in (command for command in every if not command.inside):
         page = f"See \\fBadminkit\\-{roff.literal(one.words[1])}\\fR(1)." if len(one.words) == 2 else ""
-        out += roff.entry(roff.bold(" ".join(one.words[1:])), f"{roff.prose(_about(one))} {page}".strip())
+        out += roff.entry(roff.bold(" ".join(one.words[1:])), f"{roff.prose(one.about)} {page}".strip())
     return [*out, *_options(every[0]), *_status()]
 
 
@@ -117,15 +116,15 @@ def _group(inside: list[Command]) -> list[str]:
     """The page of a command, or of a group with a subsection for each command in it."""
     first, commands = inside[0], [one for one in inside if not one.inside]
     name = "-".join(first.words)
-    out = _name(name, _short(_about(first)))
+    out = _name(name, _short(first.about))
     out += [".SH SYNOPSIS", *(made for one in commands for made in _usage(one))]
     out.append(".SH DESCRIPTION")
     if first.inside:
         out.append(".SH COMMANDS")
         for one in commands:
-            out += [f".SS {roff.literal(' '.join(one.words))}", roff.line(roff.prose(_about(one))), *_entries(one)]
+            out += [f".SS {roff.literal(' '.join(one.words))}", roff.line(roff.prose(one.about)), *_entries(one)]
     else:
-        out += [roff.line(roff.prose(_about(first))), *_options(first)]
+        out += [roff.line(roff.prose(first.about)), *_options(first)]
     return [*out, *_status()]
 
 
@@ -157,10 +156,6 @@ def _status() -> list[str]:
     for code, meaning in docs.EXIT_CODES.items():
         out += roff.entry(roff.bold(str(code)), roff.prose(f"{meaning[:1].upper()}{meaning[1:]}."))
     return out
-
-
-def _about(one: Command) -> str:
-    return " ".join((inspect.getdoc(one.function) or "").split()) if one.function else ""
 
 
 def _short(about: str) -> str:
