@@ -91,7 +91,7 @@ DNF: Final = Suite(
     ("-x", "tests/packages/installed_rpms.py"),
     clean=True,
     target="debian",
-    packages=("rpm", "dnf", "createrepo-c", "rpmlint", "systemd"),
+    packages=("rpm", "dnf", "zypper", "createrepo-c", "rpmlint", "systemd"),
 )
 SELINUX: Final = Suite(
     "selinux",

@@ -197,6 +197,27 @@ def test_a_removal_stops_the_timers_and_keeps_settings_trace_and_user(site: Path
     assert switched == enabled_by_hand
 
 
+def test_zypper_solves_and_removes_it_too(site: Path, flavour: Flavour) -> None:
+    """It runs Debian's rpm, whose database is another than dnf's here: the host is one without adminkit."""
+    if not flavour.name.startswith("sles"):
+        pytest.skip("not run: that distribution has no zypper")
+    SETTINGS.with_name("adminkit.toml.rpmsave").unlink()
+    zypper("addrepo", "--no-gpgcheck", "--refresh", site, "site")
+    zypper("install", "--allow-unsigned-rpm", "adminkit", "slurm-spank-adminkit")
+    assert said("adminkit", "--version").startswith(f"adminkit {adminkit.__version__} ")
+    SETTINGS.write_text(SETTINGS.read_text() + "\n# the site's own line\n")
+    zypper("remove", "adminkit", "slurm-spank-adminkit")
+    assert not ENV.exists()
+    assert SETTINGS.with_name("adminkit.toml.rpmsave").exists()
+    assert jobs_of_file() > 0
+
+
+def zypper(*words: str | Path) -> None:
+    command = ["zypper", "--non-interactive", "--no-gpg-checks", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def jobs_of_file() -> int:
     """As `jobs`, by the Python of the test."""
     import sqlite3
