@@ -28,8 +28,9 @@ class Message(str):
     message as a value, or use `joined`.
     """
 
-    __slots__ = ("many", "number", "template", "values")
+    __slots__ = ("context", "many", "number", "template", "values")
 
+    context: str  # what tells it from the same English with another meaning
     template: str  # placeholders are str.format's
     many: str | None  # the template of several, where `number` decides
     number: int
@@ -39,6 +40,16 @@ class Message(str):
 def message(template: str, /, **values: object) -> Message:
     """The template, a literal, is what catalogues have. Of the values only a Message is translated."""
     return _made(template, None, 1, values)
+
+
+def in_context(context: str, template: str, /, **values: object) -> Message:
+    """As `message`, of an English text that means something else elsewhere; both are literals."""
+    return _made(template, None, 1, values, context)
+
+
+def template(text: str) -> str:
+    """A text with placeholders that others fill in; `catalogue` has it in other languages."""
+    return text
 
 
 def counted(one: str, many: str, /, number: int, **values: object) -> Message:
@@ -52,9 +63,9 @@ def joined(between: str, parts: Iterable[str]) -> Message:
     return _made(between.join(f"{{{name}}}" for name in values), None, 1, values)
 
 
-def _made(template: str, many: str | None, number: int, values: Mapping[str, object]) -> Message:
+def _made(template: str, many: str | None, number: int, values: Mapping[str, object], context: str = "") -> Message:
     made = Message((template if many is None or number == 1 else many).format(**values))
-    made.template, made.many, made.number, made.values = template, many, number, values
+    made.context, made.template, made.many, made.number, made.values = context, template, many, number, values
     return made
 
 
@@ -66,9 +77,12 @@ def translated(text: str, language: str) -> str:
 
 
 def _in(known: NullTranslations, text: Message) -> str:
-    template = known.gettext(text.template) if text.template else ""  # gettext has its header by that name
     if text.many is not None:
         template = known.ngettext(text.template, text.many, text.number)
+    elif text.context:
+        template = known.pgettext(text.context, text.template)
+    else:
+        template = known.gettext(text.template) if text.template else ""  # gettext has its header by that name
     values = {
         name: f"\0{_in(known, value)}\0" if isinstance(value, Message) else value for name, value in text.values.items()
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,10 @@ from babel.messages.pofile import read_po, write_po
 PACKAGE: Final = Path(__file__).parent.parent / "adminkit"
 LOCALE: Final = PACKAGE / "locale"
 #: Functions whose literals are sentences: those of adminkit/messages.py, and what {% trans %} becomes.
-_KEYWORDS: Final = {"message": None, "counted": (1, 2), "gettext": None, "ngettext": (1, 2)}
+_KEYWORDS: Final = {
+    "message": None, "template": None, "counted": (1, 2), "in_context": ((1, "c"), 2),
+    "gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2),
+}  # fmt: skip
 #: Lines of the header that say nothing here.
 _UNSAID: Final = (
     "Project-Id-Version", "Report-Msgid-Bugs-To", "POT-Creation-Date", "PO-Revision-Date", "Last-Translator",
@@ -36,8 +40,10 @@ def extracted() -> Catalog:
     found = Catalog(fuzzy=False)
     for path in sources():
         method = "python" if path.suffix == ".py" else "jinja2"
-        for _, ids, _, _ in extract_from_file(method, path, keywords=_KEYWORDS):
-            found.add(ids, locations=[(path.relative_to(PACKAGE.parent).as_posix(), 0)])
+        with redirect_stderr(io.StringIO()):  # Babel warns of f-strings among values; a test finds those in their place
+            sentences = extract_from_file(method, path, keywords=_KEYWORDS)
+        for _, ids, _, context in sentences:
+            found.add(ids, context=context, locations=[(path.relative_to(PACKAGE.parent).as_posix(), 0)])
     return found
 
 
@@ -51,7 +57,7 @@ def written(path: Path) -> Catalog:
     made, known = extracted(), read(path)
     made.locale, made.header_comment = known.locale, known.header_comment
     for one in made:
-        if one.id and (before := known.get(one.id)):
+        if one.id and (before := known.get(one.id, one.context)):
             one.string = before.string
     return made
 

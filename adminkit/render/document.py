@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from adminkit.render.report import Report
-
-#: A line of a report's header in another language, by its name and text; None where it is not known there.
-Say = Callable[[str, str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +22,8 @@ class Remark:
 class Section:
     """One report: its question, its answers, its pictures and numbers.
 
-    `anchor` is a word of letters, digits and "-". `answers` are in the page's language where `translated`, else in
-    English; the report's table is in English, and the page is not, where `english`. `items` are lines of a
+    `anchor` is a word of letters, digits and "-". The report is in English, and is shown in the page's language
+    but for its table. `items` are lines of a
     list, under `items_title`. Of a report that could not be made, `failure` says why.
     """
 
@@ -37,8 +34,6 @@ class Section:
     report: Report | None = None
     note: str = ""
     command: str = ""  # shows all the rows
-    translated: bool = False
-    english: bool = False
     items_title: str = ""
     items: Sequence[str] = ()
     failure: str = ""
@@ -46,10 +41,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The whole page. `words` are its own, in `language`; `nothing` has (title, why) of reports without a row.
-
-    `pictured` has what pictures draw of themselves, and `say` what headers say; both None or empty for English.
-    """
+    """The whole page. `words` are its own, in `language`; `nothing` has (title, why) of reports without a row."""
 
     language: str
     words: Mapping[str, str]
@@ -62,6 +54,4 @@ class Document:
     nothing: Sequence[tuple[str, str]] = ()
     notice: str = ""  # something that the reader has to know first
     none: str = ""  # what is said where there are no remarks
-    pictured: Mapping[str, str] = field(default_factory=dict)
-    say: Say | None = None
     unknown: Sequence[str] = ()  # what is not known of the hours of remarks

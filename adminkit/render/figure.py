@@ -6,13 +6,14 @@ import io
 import math
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
+from adminkit.messages import message, translated
 from adminkit.quote import clean
-from adminkit.render.format import LEVELS, NO_WORDS, in_cell, levels, number, percent
+from adminkit.render.format import LEVELS, UNITS_OF, in_cell, levels, number, percent
 from adminkit.render.report import Bars, Boxes, Curves, Heat, Panel, Pictures, Report, Scatter, Series, Trend
 from adminkit.render.scatter import draw as draw_scatter
 from adminkit.render.trend import draw as draw_trend
@@ -37,9 +38,9 @@ assert len(OPACITY) == LEVELS
 #: Moments at which the time axis may be labelled, in seconds.
 TICKS: Final = (1, 10, 60, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 72 * 3600, 168 * 3600, 336 * 3600, 720 * 3600)
 #: What axes are.
-TIME: Final = "time (logarithmic)"
-SHARE: Final = "share of jobs"
-SIGNS: Final = "(line: median, diamond: mean)"
+TIME: Final = message("time (logarithmic)")
+SHARE: Final = message("share of jobs")
+SIGNS: Final = message("(line: median, diamond: mean)")
 #: The most characters of a name beside the axes.
 LONGEST: Final = 32
 _STYLE: Final[Any] = {
@@ -92,7 +93,7 @@ def picture(report: Report, kind: str) -> bytes:
         for r, row in enumerate(rows):
             for c, panel in enumerate(row):
                 place = grid[r, c] if isinstance(panel, Curves) else grid[r, :]
-                _draw(figure.add_subplot(place), panel, span, NO_WORDS)
+                _draw(figure.add_subplot(place), panel, span, "en")
         meta = report.meta
         of = [", ".join(meta.clusters), "" if meta.jobs is None else f"{number(meta.jobs)} jobs"]
         source = f"{meta.title}. {', '.join(word for word in of if word)}"
@@ -103,9 +104,9 @@ def picture(report: Report, kind: str) -> bytes:
         return _saved(figure, kind)
 
 
-def panels(pictures: Pictures, words: Mapping[str, str] = NO_WORDS) -> list[str]:
-    """Each panel as an SVG element of its own, without its title; its colours are the constants above. `words` are
-    English -> those of the page."""
+def panels(pictures: Pictures, language: str = "en") -> list[str]:
+    """Each panel as an SVG element of its own, without its title; its colours are the constants above. `language` is
+    that of what the drawing itself says."""
     span = _span(pictures.panels)
     drawn = []
     with _figures():
@@ -113,7 +114,7 @@ def panels(pictures: Pictures, words: Mapping[str, str] = NO_WORDS) -> list[str]
 
         for panel in pictures.panels:
             figure = Figure(figsize=(4.6, _height(panel)), layout="constrained")
-            _draw(figure.subplots(), panel, span, words, titled=False)
+            _draw(figure.subplots(), panel, span, language, titled=False)
             svg = _saved(figure, "svg").decode()
             drawn.append(svg[svg.index("<svg") :])
     return drawn
@@ -168,14 +169,14 @@ def _span(panels: Sequence[Panel]) -> tuple[float, float]:
     return max(least, 1) * 0.9, max([*ends, 10]) * 1.25
 
 
-def _draw(ax: Axes, panel: Panel, span: tuple[float, float], words: Mapping[str, str], titled: bool = True) -> None:
+def _draw(ax: Axes, panel: Panel, span: tuple[float, float], language: str, titled: bool = True) -> None:
     ax.set_axisbelow(True)
     ax.tick_params(length=0)
     ax.tick_params(axis="x", pad=6)
     if isinstance(panel, Curves):
-        _curves(ax, panel, span, words)
+        _curves(ax, panel, span, language)
     elif isinstance(panel, Boxes):
-        _boxes(ax, panel, words)
+        _boxes(ax, panel, language)
     elif isinstance(panel, Series):
         _series(ax, panel)
     elif isinstance(panel, Heat):
@@ -185,7 +186,7 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], words: Mapping[str,
         _legend(ax)
     elif isinstance(panel, Trend):
         draw_trend(ax, panel, (RAN, ASKED, INK), MUTED, GRID)
-        ax.set_ylabel(words.get(panel.unit, panel.unit), size=8)
+        ax.set_ylabel(translated(UNITS_OF[panel.unit], language), size=8)
         _legend(ax)
     else:
         _bars(ax, panel)
@@ -198,7 +199,7 @@ def _draw(ax: Axes, panel: Panel, span: tuple[float, float], words: Mapping[str,
         ax.annotate(clean(panel.title), (0, 1), xytext=(0, higher), size=10, weight="bold", **style)
 
 
-def _curves(ax: Axes, panel: Curves, span: tuple[float, float], words: Mapping[str, str]) -> None:
+def _curves(ax: Axes, panel: Curves, span: tuple[float, float], language: str) -> None:
     """Two staircases and the queue's limits, all named above the axes, where no line can run through the names."""
     ax.set_xscale("log")
     ax.set_xlim(*span)
@@ -212,8 +213,8 @@ def _curves(ax: Axes, panel: Curves, span: tuple[float, float], words: Mapping[s
     ax.set_xticks(ticks := _ticks(span), [show_short(at) for at in ticks])
     ax.minorticks_off()
     _shares(ax)
-    ax.set_xlabel(words.get(TIME, TIME), size=8)
-    ax.set_ylabel(words.get(SHARE, SHARE), size=8)
+    ax.set_xlabel(translated(TIME, language), size=8)
+    ax.set_ylabel(translated(SHARE, language), size=8)
     _legend(ax)
 
 
@@ -260,7 +261,7 @@ def _ticks(span: tuple[float, float]) -> list[float]:
     return ticks
 
 
-def _boxes(ax: Axes, panel: Boxes, words: Mapping[str, str]) -> None:
+def _boxes(ax: Axes, panel: Boxes, language: str) -> None:
     """Horizontal boxes, the first row on top. The axis ends at 1 or at the greatest p90."""
     stats = [
         {"label": _name(b.name), "whislo": b.p10, "q1": b.p25, "med": b.median, "q3": b.p75, "whishi": b.p90,
@@ -284,7 +285,7 @@ def _boxes(ax: Axes, panel: Boxes, words: Mapping[str, str]) -> None:
     ax.set_xlim(0, max(1.0, *(b.p90 for b in panel.boxes), *(b.mean for b in panel.boxes)) * 1.01)
     ax.grid(axis="x", color=GRID, linewidth=0.8)
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"{panel.axis} {words.get(SIGNS, SIGNS)}", size=8)
+    ax.set_xlabel(f"{panel.axis} {translated(SIGNS, language)}", size=8)
 
 
 def _bars(ax: Axes, panel: Bars) -> None:

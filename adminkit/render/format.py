@@ -8,13 +8,51 @@ from datetime import tzinfo
 from decimal import Decimal
 from typing import Final
 
+from adminkit.messages import Message, in_context, joined, message
 from adminkit.quote import clean
 from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style, Within
 from adminkit.units import show_bytes, show_duration, show_energy, show_short, show_time
 
 NONE: Final = "-"
-#: Of words in English -> those of a page in another language, which pictures draw of themselves: none, for English.
-NO_WORDS: Final[Mapping[str, str]] = {}
+#: What jobs did in a window, by Meta.moment.
+_MOMENTS: Final[Mapping[str, Message]] = {
+    "ended": message("ended"),
+    "were submitted": message("were submitted"),
+    "started": message("started"),
+    "ran": in_context("window", "ran"),
+}
+#: Rules that leave jobs out, and filters, as a header names them.
+_RULES: Final[Mapping[str, Message]] = {
+    "queue": in_context("filter", "queue"),
+    "user": in_context("filter", "user"),
+    "account": in_context("filter", "account"),
+    "class": in_context("filter", "class"),
+    "window": in_context("filter", "window"),
+    "source": in_context("filter", "source"),
+    "cluster": in_context("filter", "cluster"),
+    "clusters": in_context("filter", "clusters"),
+    "class unknown": in_context("filter", "class unknown"),
+    "state": in_context("filter", "state"),
+    "states": in_context("filter", "states"),
+    "elapsed": in_context("filter", "elapsed"),
+    "elapsed unknown": in_context("filter", "elapsed unknown"),
+    "short": in_context("filter", "short"),
+    "checkpoint": in_context("filter", "checkpoint"),
+    "limit unlimited": in_context("filter", "limit unlimited"),
+    "limit partition": in_context("filter", "limit partition"),
+    "limit unknown": in_context("filter", "limit unknown"),
+    "limit source": in_context("filter", "limit source"),
+    "limit reached": in_context("filter", "limit reached"),
+    "eligible unknown": in_context("filter", "eligible unknown"),
+    "not started": in_context("filter", "not started"),
+    "not planned": in_context("filter", "not planned"),
+    "open": in_context("filter", "open"),
+    "no end": in_context("filter", "no end"),
+    "requeued": in_context("filter", "requeued"),
+    "days": in_context("filter", "days"),
+    "time zone": in_context("filter", "time zone"),
+    "first letter": in_context("filter", "first letter"),
+}
 
 
 def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
@@ -82,6 +120,13 @@ def in_cell(value: float, panel: Heat) -> str:
     return show_short(value) if panel.style == "duration" else show(value, panel.style, None)
 
 
+#: The unit of a Trend -> as its axis has it.
+UNITS_OF: Final[Mapping[str, Message]] = {
+    "share": message("share"),
+    "count": message("count"),
+    "hours": message("hours"),
+    "ratio": message("ratio"),
+}
 #: The unit of a row -> how its measured cells are shown.
 UNITS: Final[Mapping[str, Style]] = {"seconds": "duration", "ratio": "ratio", "share": "share", "count": "hours"}
 
@@ -117,41 +162,50 @@ def plural(count: int, noun: str, many: str = "") -> str:
 
 def some(names: Sequence[str], most: int = 6) -> str:
     """The first names of a list, and how many others it has."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+    first, more = joined(", ", names[:most]), len(names) - most
+    return message("{names} and {more} more", names=first, more=more) if more > 0 else first
 
 
 def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
-    """The lines above every table: a short name and what it says."""
+    """The lines above every table: a short name and what it says. What is no Message is not ours."""
     lines = [("answer", answer) for answer in meta.answers]
     lines += [("database", meta.database)] if meta.database else []
     if meta.as_of is not None:
         lines.append(("as of", show_time(meta.as_of, tz)))
     lines.append(("clusters", ", ".join(meta.clusters) or NONE))
-    filters = "; ".join(f"{name} {text}" for name, text in meta.filters.items())
+    filters = joined("; ", (_rule(name, text) for name, text in meta.filters.items()))
     if meta.jobs is None:
         lines += [("filters", filters)] if filters else []
     else:
-        left_out = [f"{name.replace('_', ' ')} {number(jobs)}" for name, jobs in meta.excluded.items()]
+        left_out = [_rule(name.replace("_", " "), number(jobs)) for name, jobs in meta.excluded.items()]
         lines[-1:-1] = [("window", _window(meta, tz))]
         lines += [
             ("filters", filters or NONE),
-            ("jobs", f"{number(meta.jobs)} counted"),
-            ("left out", "; ".join(left_out) or "none"),
+            ("jobs", message("{jobs:,} counted", jobs=meta.jobs)),
+            ("left out", joined("; ", left_out) or message("none")),
         ]
     lines += [("note", note) for note in meta.notes]
-    return [(name, clean(text)) for name, text in lines]
+    return [(name, text if isinstance(text, Message) else clean(text)) for name, text in lines]
 
 
-def _window(meta: Meta, tz: tzinfo | None) -> str:
+def _rule(name: str, text: str) -> Message:
+    return joined(" ", (_RULES.get(name, name), text))
+
+
+def _window(meta: Meta, tz: tzinfo | None) -> Message:
     since, until = (None if at is None else show_time(at, tz) for at in meta.window)
     first, last = (None if at is None else show_time(at, tz) for at in meta.span)
-    ends = f"the trace has ends from {first} to {last}" if first else "the trace has no finished job"
+    ends = message("the trace has no finished job")
+    if first:
+        ends = message("the trace has ends from {first} to {last}", first=first, last=last)
+    did = _MOMENTS[meta.moment]
     if since and until:
-        return f"{meta.moment} from {since} until before {until}; {ends}"
-    if since or until:
-        return f"{meta.moment} from {since} on; {ends}" if since else f"{meta.moment} before {until}; {ends}"
-    return f"all; {ends}"
+        return message("{did} from {since} until before {until}; {ends}", did=did, since=since, until=until, ends=ends)
+    if since:
+        return message("{did} from {since} on; {ends}", did=did, since=since, ends=ends)
+    if until:
+        return message("{did} before {until}; {ends}", did=did, until=until, ends=ends)
+    return message("all; {ends}", ends=ends)
 
 
 def _says(field: Field, values: Sequence[Cell]) -> bool:

@@ -120,8 +120,7 @@ def _sections(document: Document, tz: tzinfo | None, drawn: Drawn) -> Iterator[s
 def _section(one: Section, document: Document, tz: tzinfo | None) -> str:
     words = document.words
     lines = [*_opening(one.anchor, one.title, one.question)]
-    language = "" if one.translated or document.language == "en" else ' lang="en"'
-    lines += [f'<p class="answer"{language}>{_text(answer)}</p>' for answer in one.answers]
+    lines += [f'<p class="answer">{_text(answer)}</p>' for answer in one.answers]
     if one.failure:
         lines.append(f'<p class="bad"><b>{_text(words["failed"])}</b><br>{_text(one.failure)}</p>')
     if one.report is not None:
@@ -140,17 +139,17 @@ def _shown(one: Section, document: Document, tz: tzinfo | None) -> Iterator[str]
     if report is None:
         return
     if report.pictures:
-        yield figures(report.pictures, words["numbers"], every=True, words=document.pictured)
+        yield figures(report.pictures, words["numbers"], every=True, language=document.language)
     if rows := len(report.rows):
         opened = " open" if rows <= OPEN_ROWS else ""
         said = _text(words["table"].format(rows=shown(rows)))
-        other = ' lang="en"' if one.english else ""
+        other = "" if document.language == "en" else ' lang="en"'
         yield f"<details{opened}><summary>{said}</summary><div{other}>{table(report, tz, MOST_ROWS)}</div>"
         if rows > MOST_ROWS:
             rest = words["rows_more"].format(number=shown(rows - MOST_ROWS), command=one.command)
             yield f'<p class="note">{_text(rest)}</p>'
         yield "</details>"
-    counted = report_facts(report.meta, tz, words, "en" if one.english else "", document.say)
+    counted = report_facts(report.meta, tz, words, document.language)
     yield f"<details><summary>{_text(words['counted'])}</summary>{counted}</details>"
 
 

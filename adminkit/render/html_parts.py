@@ -8,11 +8,11 @@ from datetime import tzinfo
 from html import escape
 from typing import Final
 
+from adminkit.messages import Message, translated
 from adminkit.quote import clean
-from adminkit.render.document import Say
-from adminkit.render.format import NO_WORDS, cells, header
+from adminkit.render.format import cells, header
 from adminkit.render.panel_numbers import Numbers, numbers
-from adminkit.render.report import Boxes, Field, Heat, Meta, Panel, Pictures, Report
+from adminkit.render.report import Boxes, Field, Heat, Meta, Panel, Pictures, Report, in_language
 
 #: Characters of a cell, beyond which its text has several lines.
 LONG: Final = 48
@@ -42,17 +42,13 @@ def report_facts(
     meta: Meta,
     tz: tzinfo | None,
     words: Mapping[str, str] | None = None,
-    language: str = "",
-    say: Say | None = None,
+    language: str = "en",
 ) -> str:
-    """The header of a report; `words` may have other names for its lines, as fact.NAME, and `say` what they say.
-
-    `language` is that of lines that it does not say, where it is another than the page's.
-    """
+    """The header of a report, in the language of a page; `words` may have other names for its lines, as fact.NAME."""
     named, lines = words or {}, []
     for name, text in header(meta, tz):
-        said = say(name, text) if say else None
-        lines.append((named.get(f"fact.{name}", name), said or text, "" if said else language))
+        foreign = language != "en" and not isinstance(text, Message)
+        lines.append((named.get(f"fact.{name}", name), translated(text, language), "en" if foreign else ""))
     return _facts(lines)
 
 
@@ -87,29 +83,29 @@ def _side(field: Field) -> str:
     return "" if field.style == "text" else ' class="n"'
 
 
-def figures(pictures: Pictures, summary: str, *, every: bool, words: Mapping[str, str] = NO_WORDS) -> str:
+def figures(pictures: Pictures, summary: str, *, every: bool, language: str = "en") -> str:
     """Each picture with its title; `every` one, or those of matrices alone, with its numbers under `summary`.
 
-    `words` are those that a picture has of itself, English -> the page's.
+    What is said is in the language of the page, but for names.
     """
     from adminkit.render.figure import panels
 
-    drawn = []
-    for panel, svg in zip(pictures.panels, panels(pictures, words), strict=True):
+    drawn, pictures = [], in_language(pictures, language)
+    for panel, svg in zip(pictures.panels, panels(pictures, language), strict=True):
         title = clean(panel.title)
         subtitle = "" if isinstance(panel, Boxes) else clean(panel.subtitle)
         label = escape(". ".join(text for text in (title, subtitle) if text))
         svg = _themed(svg).replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
-        below = _numbers(panel, summary, words) if every or isinstance(panel, Heat) else ""
+        below = _numbers(panel, summary, language) if every or isinstance(panel, Heat) else ""
         caption = f"<figcaption><b>{escape(title)}</b>{escape(subtitle)}</figcaption>"
         drawn.append(f"<figure>{caption}\n{svg}{below}</figure>")
     caption = f'<p class="caption">{escape(clean(pictures.caption))}</p>' if pictures.caption else ""
     return f'<div class="panels">\n{"".join(drawn)}</div>\n{caption}'
 
 
-def _numbers(panel: Panel, summary: str, words: Mapping[str, str]) -> str:
+def _numbers(panel: Panel, summary: str, language: str) -> str:
     """What is drawn as a table, for those who do not see it and for copying."""
-    found: Numbers = numbers(panel, words)
+    found: Numbers = numbers(panel, language)
     head = "".join(f'<th scope="col" class="n">{escape(clean(name))}</th>' for name in found.columns)
     rows = []
     for name, shown in found.rows:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.render.format import NO_WORDS, NONE, in_cell, number, percent, plural, show
+from adminkit.messages import counted, message, translated
+from adminkit.render.format import NONE, UNITS_OF, in_cell, number, percent, show
 from adminkit.render.report import Bars, Boxes, Curves, Heat, Line, Panel, Scatter, Series, Trend
 from adminkit.units import show_short, show_time
 
 #: The shares at which a curve is read.
 SHARES: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
-READ: Final = "such a share of the jobs has at most"
+READ: Final = message("such a share of the jobs has at most")
+#: Columns of the numbers of boxes and bars.
+_BOX: Final = {
+    "p10": message("p10"),
+    "p25": message("p25"),
+    "median": message("median"),
+    "p75": message("p75"),
+    "p90": message("p90"),
+    "mean": message("mean"),
+}
+_BAR: Final = (message("number"), message("share"))
 #: Rows of values over time, at most; of more, every k-th is left.
 MOST: Final = 400
 
@@ -27,29 +38,28 @@ class Numbers:
     rows: Sequence[tuple[str, Sequence[str]]]
 
 
-def numbers(panel: Panel, words: Mapping[str, str] = NO_WORDS) -> Numbers:
-    """The numbers that are drawn; of curves, the quantiles. `words` are English -> those of the page."""
+def numbers(panel: Panel, language: str = "en") -> Numbers:
+    """The numbers that are drawn; of curves, the quantiles. The panel is in that language already."""
     if isinstance(panel, Bars):
         rows = [(bar.name, [number(bar.jobs), percent(bar.share, 2)]) for bar in panel.bars]
-        return Numbers(panel.subtitle, tuple(words.get(name, name) for name in ("number", "share")), rows)
+        return Numbers(panel.subtitle, tuple(translated(name, language) for name in _BAR), rows)
     if isinstance(panel, Boxes):
-        names = ("p10", "p25", "median", "p75", "p90", "mean")
-        rows = [(box.name, [f"{getattr(box, name):.3f}" for name in names]) for box in panel.boxes]
-        return Numbers(panel.axis, tuple(words.get(name, name) for name in names), rows)
+        rows = [(box.name, [f"{getattr(box, name):.3f}" for name in _BOX]) for box in panel.boxes]
+        return Numbers(panel.axis, tuple(translated(name, language) for name in _BOX.values()), rows)
     if isinstance(panel, Curves):
-        return _curves(panel, words)
+        return _curves(panel, language)
     if isinstance(panel, Heat):
-        return _heat(panel, words)
+        return _heat(panel, language)
     if isinstance(panel, Scatter):
         return _scatter(panel)
-    return _over_time(panel, words)
+    return _over_time(panel, language)
 
 
-def _curves(panel: Curves, words: Mapping[str, str]) -> Numbers:
+def _curves(panel: Curves, language: str) -> Numbers:
     names = [line.name for line in panel.lines]
     rows = [(percent(share, 0), [_reached(line, share) for line in panel.lines]) for share in SHARES]
     marks = ", ".join(f"{name} {show_short(at)}" for name, at in panel.marks)
-    return Numbers(f"{words.get(READ, READ)}{f'; {marks}' if marks else ''}", names, rows)
+    return Numbers(f"{translated(READ, language)}{f'; {marks}' if marks else ''}", names, rows)
 
 
 def _reached(line: Line, share: float) -> str:
@@ -58,12 +68,12 @@ def _reached(line: Line, share: float) -> str:
     return show_short(line.seconds[place]) if place < len(line.seconds) else NONE
 
 
-def _heat(panel: Heat, words: Mapping[str, str]) -> Numbers:
+def _heat(panel: Heat, language: str) -> Numbers:
     rows = [
         (
             name,
             [
-                "" if value is None else f"{in_cell(value, panel)}\n{_jobs(jobs, words)}"
+                "" if value is None else f"{in_cell(value, panel)}\n{_jobs(jobs, language)}"
                 for value, jobs in zip(values, counts, strict=True)
             ],
         )
@@ -72,8 +82,8 @@ def _heat(panel: Heat, words: Mapping[str, str]) -> Numbers:
     return Numbers(f"{panel.row_axis}; {panel.column_axis}", panel.columns, rows)
 
 
-def _jobs(jobs: int, words: Mapping[str, str]) -> str:
-    return words["{} jobs"].format(number(jobs)) if "{} jobs" in words else plural(jobs, "job")
+def _jobs(jobs: int, language: str) -> str:
+    return translated(counted("{number:,} job", "{number:,} jobs", jobs), language)
 
 
 def _scatter(panel: Scatter) -> Numbers:
@@ -85,7 +95,7 @@ def _scatter(panel: Scatter) -> Numbers:
     return Numbers("", (panel.x_axis, panel.y_axis), rows[:MOST])
 
 
-def _over_time(panel: Series | Trend, words: Mapping[str, str]) -> Numbers:
+def _over_time(panel: Series | Trend, language: str) -> Numbers:
     names = [name for name, _ in panel.lines]
     many = max((len(values) for _, values in panel.lines), default=0)
     step = -(-many // MOST) if many else 1
@@ -95,7 +105,9 @@ def _over_time(panel: Series | Trend, words: Mapping[str, str]) -> Numbers:
         for place in range(0, many, step)
     ]
     marks = list(_marks(panel))
-    return Numbers("; ".join([words.get(unit, unit) if unit != "share" else "", *marks]).strip("; "), names, rows)
+    return Numbers(
+        "; ".join([translated(UNITS_OF[unit], language) if unit != "share" else "", *marks]).strip("; "), names, rows
+    )
 
 
 def _when(panel: Series | Trend, place: int, many: int) -> str:

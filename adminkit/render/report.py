@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+
+from adminkit.messages import translated
 
 if TYPE_CHECKING:
     import pandas
@@ -211,6 +213,22 @@ class Pictures:
     title: str
     caption: str
     panels: Sequence[Panel]
+
+
+T = TypeVar("T")
+
+
+def in_language(shown: T, language: str) -> T:
+    """A picture, or what it is made of, with every sentence of it in that language."""
+    if language == "en":
+        return shown
+    if isinstance(shown, str):
+        return cast(T, translated(shown, language))
+    if isinstance(shown, (list, tuple)):
+        return cast(T, [in_language(one, language) for one in shown])
+    if is_dataclass(shown) and not isinstance(shown, type):
+        return replace(shown, **{one.name: in_language(getattr(shown, one.name), language) for one in fields(shown)})
+    return shown
 
 
 @dataclass(frozen=True, slots=True)

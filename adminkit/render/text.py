@@ -58,7 +58,7 @@ def _header_grid(meta: Meta, tz: tzinfo | None, width: int) -> RenderableType:
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold", max_width=width - 10)
     for name, text in header(meta, tz):
-        grid.add_row(Text(name, style="dim"), Text(text))
+        grid.add_row(Text(name, style="dim"), Text(clean(text)))
     return grid
 
 
@@ -159,14 +159,14 @@ def as_csv(report: Report) -> str:
 
 def header_lines(meta: Meta, tz: tzinfo | None) -> str:
     """The report's header, one plain line for each entry."""
-    return "\n".join([clean(meta.title), *(f"{name:<10}{text}" for name, text in header(meta, tz))]) + "\n"
+    return "\n".join([clean(meta.title), *(f"{name:<10}{clean(text)}" for name, text in header(meta, tz))]) + "\n"
 
 
 def markdown(report: Report, tz: tzinfo | None) -> str:
     """A heading, the header as a list, the table in GitHub's form."""
     fields, rows, totals = cells(report, tz)
     lines = [f"# {_md(clean(report.meta.title))}", ""]
-    lines += [f"- {name}: {_md(text)}" for name, text in header(report.meta, tz)]
+    lines += [f"- {name}: {_md(clean(text))}" for name, text in header(report.meta, tz)]
     lines += ["", _md_row([f.name for f in fields]), _md_row(["---" if f.style == "text" else "---:" for f in fields])]
     lines += [_md_row([_md(cell) for cell in row]) for row in (*rows, *totals)]
     return "\n".join(lines) + "\n"

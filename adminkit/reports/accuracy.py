@@ -7,8 +7,10 @@ from itertools import product
 from typing import Any, Final
 
 from adminkit.errors import UsageError
-from adminkit.render.format import number, percent, plural, some
+from adminkit.messages import joined, message
+from adminkit.render.format import percent, some
 from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report, Within
+from adminkit.reports import nouns
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -17,7 +19,7 @@ from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accu
 from adminkit.units import parse_duration, show_short
 
 #: Shown as the queue of jobs whose queue is unknown.
-NO_QUEUE: Final = "(no queue)"
+NO_QUEUE: Final = message("(no queue)")
 FIELDS: Final = (
     Field("queue", help="the queue (Slurm's partition)"),
     Field("jobs", "count", "jobs that count"),
@@ -49,7 +51,7 @@ POINT_FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 #: Means of elapsed / limit elsewhere; the archive's by this report, of jobs of more than 60 s.
-YARDSTICKS: Final = (
+YARDSTICKS: Final = message(
     "for comparison: the mean of queues was 0.269 in the study (AAIC 2017, single-GPU jobs); the mean of jobs about 0.3"
     " on Kraken (2012), 0.516 on KTH-SP2 (1996), 0.141 on RICC (2010)"
 )
@@ -146,21 +148,37 @@ def _reading(queue: QueueAccuracy, name: str) -> Cell:
 def _notes(measured: Accuracy) -> list[str]:
     jobs = measured.overall.jobs
     if not jobs:
-        return ["no job is left to measure; the lines above say why"]
-    notes = []
+        return [nouns.NONE_MEASURED]
+    notes: list[str] = []
     if over := measured.overall.over_limit:
-        notes.append(f"elapsed / limit is above 1 for {plural(over, 'job')} that ran longer than asked; kept as it is")
+        notes.append(
+            message(
+                "elapsed / limit is above 1 for {jobs} that ran longer than asked; kept as it is", jobs=nouns.jobs(over)
+            )
+        )
     unlimited = [queue.queue or NO_QUEUE for queue in measured.queues if not queue.max_limit]
     if unlimited:
-        notes.append(f"share_maximum is empty where the trace knows no maximum limit: {some(unlimited)}")
+        notes.append(
+            message("share_maximum is empty where the trace knows no maximum limit: {queues}", queues=some(unlimited))
+        )
     if measured.source_unknown and measured.overall.share_default is not None:
         notes.append(
-            f"who chose the limit is unknown for {plural(measured.source_unknown, 'job')}; of these, share_default"
-            " counts those whose limit is their queue's default"
+            message(
+                "who chose the limit is unknown for {jobs}; of these, share_default counts those whose limit is their"
+                " queue's default",
+                jobs=nouns.jobs(measured.source_unknown),
+            )
         )
     for resource, unknown in (("gpu", measured.gpus_unknown), ("cpu", measured.cpus_unknown)):
         if unknown:
-            notes.append(f"{resource}_hours_unused leaves out {plural(unknown, 'job')} of unknown {resource.upper()}s")
+            notes.append(
+                message(
+                    "{column} leaves out {jobs} of unknown {what}",
+                    column=f"{resource}_hours_unused",
+                    jobs=nouns.jobs(unknown),
+                    what=f"{resource.upper()}s",
+                )
+            )
     notes.append(YARDSTICKS)
     return notes
 
@@ -175,14 +193,18 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     panels: list[Panel] = [_curves(name, queue) for name, queue in named]
     panels.append(_boxes(named))
     left_out = len(measured.queues) - len(shown)
-    return Pictures(
-        f"Half of the jobs use {percent(median)} of their time limit or less",
+    caption = message(
         "Cumulative histograms: the share of jobs that ran, and that asked, at most so long. Box plots: the box holds"
         " the middle half of the jobs, the whiskers reach from the 10th to the 90th percentile, the line is the median,"
         " the diamond the mean."
-        + (f" The {MOST_PANELS} queues with the most jobs are shown, {left_out} are not." if left_out > 0 else ""),
-        panels,
     )
+    if left_out > 0:
+        rest = message(
+            "The {shown} queues with the most jobs are shown, {left_out} are not.", shown=MOST_PANELS, left_out=left_out
+        )
+        caption = joined(" ", (caption, rest))
+    title = message("Half of the jobs use {share} of their time limit or less", share=percent(median))
+    return Pictures(title, caption, panels)
 
 
 def _name(queue: QueueAccuracy, many: bool) -> str:
@@ -192,13 +214,13 @@ def _name(queue: QueueAccuracy, many: bool) -> str:
 
 def _curves(name: str, queue: QueueAccuracy) -> Curves:
     ran, asked = _half(queue.elapsed_curve), _half(queue.req_limit_curve)
-    marks = [("default", queue.default_limit), ("maximum", queue.max_limit)]
+    marks = [(message("default"), queue.default_limit), (message("maximum"), queue.max_limit)]
     return Curves(
-        f"{name}: {number(queue.jobs)} {'job' if queue.jobs == 1 else 'jobs'}",
-        f"half run at most {show_short(ran)}, half ask at most {show_short(asked)}",
+        joined(": ", (name, nouns.jobs(queue.jobs))),
+        message("half run at most {ran}, half ask at most {asked}", ran=show_short(ran), asked=show_short(asked)),
         (
-            Line("ran", queue.elapsed_curve.seconds, queue.elapsed_curve.share),
-            Line("asked", queue.req_limit_curve.seconds, queue.req_limit_curve.share),
+            Line(message("ran"), queue.elapsed_curve.seconds, queue.elapsed_curve.share),
+            Line(message("asked"), queue.req_limit_curve.seconds, queue.req_limit_curve.share),
         ),
         [(label, float(limit)) for label, limit in marks if limit],
     )
@@ -218,8 +240,10 @@ def _boxes(named: list[tuple[str, QueueAccuracy]]) -> Boxes:
         boxes.append(Box(name, s.p10, s.p25, s.median, s.p75, s.p90, s.mean))
         means.append(s.mean)
     low, high = percent(min(means)), percent(max(means))
-    title = f"On average jobs use {low} of their limit" if low == high else f"Queue means: {low} to {high} of the limit"
-    return Boxes(title, "elapsed / limit", boxes)
+    title = message("Queue means: {low} to {high} of the limit", low=low, high=high)
+    if low == high:
+        title = message("On average jobs use {share} of their limit", share=low)
+    return Boxes(title, message("elapsed / limit"), boxes)
 
 
 def _wanted(query: Query) -> Wanted:

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import UsageError, unknown_word
-from adminkit.render.format import plural
+from adminkit.messages import message
 from adminkit.render.report import Report
+from adminkit.reports import nouns
 from adminkit.reports.header import outside
 from adminkit.reports.spec import Query, ReportOptions, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -22,7 +23,7 @@ from adminkit.trace.sight import operators_only, whose
 from adminkit.units import parse_duration, parse_edge, show_time
 
 #: The note of a report that was made from the rollups.
-ROLLED_UP: Final = (
+ROLLED_UP: Final = message(
     "from the trace's rollups: of a quantile the bin that holds it, and a dash for what they do not hold; --exact reads"
     " every job"
 )
@@ -37,13 +38,15 @@ _OF_GPUS: Final = (
 def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
     """Why GPUs, GPU-hours and classes of some runs are unknown."""
     for runs, why in (
-        (found.untracked, "that name none, in queues with GPUs, as accounting did not track GPUs then"),
-        (found.parts, "with parts of a GPU of unknown size ([gpus] shares in adminkit.toml says it)"),
-        (found.untyped, "in queues with slices of MIG, as accounting did not track types of GPUs then"),
-        (found.unreadable, "whose accounting has a word of GPUs that cannot be read"),
+        (found.untracked, message("that name none, in queues with GPUs, as accounting did not track GPUs then")),
+        (found.parts, message("with parts of a GPU of unknown size ([gpus] shares in adminkit.toml says it)")),
+        (found.untyped, message("in queues with slices of MIG, as accounting did not track types of GPUs then")),
+        (found.unreadable, message("whose accounting has a word of GPUs that cannot be read")),
     ):
         if runs:
-            yield f"GPUs, GPU-hours and class are unknown of {plural(runs, 'run')} {why}: docs/gpus.md"
+            yield message(
+                "GPUs, GPU-hours and class are unknown of {runs} {why}: docs/gpus.md", runs=nouns.runs(runs), why=why
+            )
 
 
 def answer(

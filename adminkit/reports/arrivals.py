@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.render.format import number, percent, plural
+from adminkit.messages import Message, joined, message
+from adminkit.render.format import percent
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Trend
+from adminkit.reports import nouns
 from adminkit.reports.header import header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -24,7 +26,7 @@ FIELDS: Final = (
     Field("dispersion", "ratio", "variance / mean of the submissions per hour: 1 for a Poisson process"),
 )
 ALL: Final = "(all)"
-NO_QUEUE: Final = "(no queue)"
+NO_QUEUE: Final = message("(no queue)")
 #: Rows that a picture shows.
 MOST_BARS: Final = 24
 
@@ -59,15 +61,21 @@ def _row(row: Row, name: str | None, whole: int) -> list[Cell]:
 def _notes(measured: Arrivals) -> list[str]:
     overall = measured.overall
     if not overall.submissions:
-        return ["no job is left to count; the lines above say why"]
-    notes = [
-        f"{plural(overall.submissions, 'submission')} of {plural(overall.jobs, 'job')}: an array or a het job is one"
-        f" submission; {number(measured.several)} have more than one job"
+        return [nouns.NONE_COUNTED]
+    notes: list[str] = [
+        message(
+            "{submissions} of {jobs}: an array or a het job is one submission; {several:,} have more than one job",
+            submissions=nouns.submissions(overall.submissions),
+            jobs=nouns.jobs(overall.jobs),
+            several=measured.several,
+        )
     ]
     if len(measured.clusters) > 1:
         notes.append(
-            "gaps, burstiness and dispersion are those of several clusters together, and queues of one name are one:"
-            " --cluster has one alone"
+            message(
+                "gaps, burstiness and dispersion are those of several clusters together, and queues of one name are"
+                " one: --cluster has one alone"
+            )
         )
     return notes
 
@@ -79,18 +87,27 @@ def _pictures(measured: Arrivals, part: str) -> Pictures | None:
     panels: list[Panel] = []
     if part in ("hour", "weekday", "queue"):
         bars = [Bar(row.value or NO_QUEUE, row.submissions, row.submissions / whole) for row in measured.rows]
-        named = {"hour": "hour of the day", "weekday": "weekday", "queue": "queue"}[part]
-        panels.append(Bars(f"Submissions by {named}", plural(whole, "submission"), bars[:MOST_BARS]))
+        panels.append(Bars(_by(part), nouns.submissions(whole), bars[:MOST_BARS]))
     times = measured.times
     length = "week" if len(times) > 2 and times[2] - times[1] > 2 * 86_400 else "day"
-    line = ("submissions", list(measured.over_time))
-    panels.append(Trend(f"Submissions by {length}", measured.zone, times, [line], "count"))
+    line = (message("submissions"), list(measured.over_time))
+    panels.append(Trend(_by(length), measured.zone, times, [line], "count"))
     most = max(measured.rows, key=lambda row: row.submissions)
-    what = {"hour": "hour of the day"}.get(part, part)
-    share = percent(most.submissions / whole)
-    clock = f" ({measured.zone})" if part == "hour" and measured.zone else ""
-    said = f"The busiest {what}{clock} is {most.value or NO_QUEUE}: {share} of the submissions"
-    return Pictures(said, "Submissions are counted: an array or a het job is one, however many jobs it has.", panels)
+    what: str = nouns.part(part)
+    if part == "hour" and measured.zone:
+        what = joined(" ", (what, f"({measured.zone})"))
+    said = message(
+        "The busiest {part} is {which}: {share} of the submissions",
+        part=what,
+        which=most.value or NO_QUEUE,
+        share=percent(most.submissions / whole),
+    )
+    caption = message("Submissions are counted: an array or a het job is one, however many jobs it has.")
+    return Pictures(said, caption, panels)
+
+
+def _by(part: str) -> Message:
+    return message("Submissions by {part}", part=nouns.part(part))
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.render.format import percent, plural
+from adminkit.messages import Message, message
+from adminkit.render.format import percent
 from adminkit.render.report import Box, Boxes, Cell, Field, Panel, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -32,7 +34,13 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
-_WORDS: Final = {"cpu": "CPU time", "mem": "Memory", "gpu": "GPU time", "gpu_mem": "Memory of GPUs"}
+UNKNOWN: Final = message("(unknown)")
+_WORDS: Final = {
+    "cpu": message("CPU time"),
+    "mem": message("Memory"),
+    "gpu": message("GPU time"),
+    "gpu_mem": message("Memory of GPUs"),
+}
 #: Groups that a picture shows.
 MOST_BOXES: Final = 10
 
@@ -68,15 +76,23 @@ def _unused(group: Group, resource: str) -> float | None:
 def _notes(measured: Efficiencies) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the lines above say why"]
-    notes = []
+        return [nouns.NONE_COUNTED]
+    notes: list[str] = []
     for resource, whole in (("cpu", overall.jobs), ("mem", overall.jobs), ("gpu", overall.gpu_jobs)):
         if missing := whole - overall.uses[resource].jobs:
-            notes.append(f"{_WORDS[resource]} leaves out {plural(missing, 'job')} of which it is unknown")
+            notes.append(
+                message(
+                    "{what} leaves out {jobs} of which it is unknown", what=_WORDS[resource], jobs=nouns.jobs(missing)
+                )
+            )
     if told := overall.jobstats:
-        notes.append(f"the GPUs of {plural(told, 'job')} are as Jobstats measured them, others as Slurm's plugin did")
+        notes.append(
+            message(
+                "the GPUs of {jobs} are as Jobstats measured them, others as Slurm's plugin did", jobs=nouns.jobs(told)
+            )
+        )
     if overall.uses["gpu"].jobs:
-        notes.append(f"idle GPUs were busy for less than {percent(IDLE, 0)} of the time")
+        notes.append(idle_note())
     return notes
 
 
@@ -86,18 +102,26 @@ def _pictures(measured: Efficiencies, part: str) -> Pictures | None:
     for resource in RESOURCES:
         groups = sorted(measured.groups, key=lambda group: group.uses[resource].used - group.uses[resource].reserved)
         boxes = [
-            _box(group, label(group.value or "(unknown)", group.cluster, many), resource)
+            _box(group, label(group.value or UNKNOWN, group.cluster, many), resource)
             for group in groups
             if group.uses[resource].jobs
         ]
         if boxes:
-            panels.append(Boxes(f"{_WORDS[resource]} by {part}", "used / reserved, of each job", boxes[:MOST_BOXES]))
+            title = message("{what} by {part}", what=_WORDS[resource], part=nouns.part(part))
+            panels.append(Boxes(title, message("used / reserved, of each job"), boxes[:MOST_BOXES]))
     if not panels:
         return None
     best = "gpu" if measured.overall.uses["gpu"].jobs else "cpu"
     share = measured.overall.uses[best].share
-    title = "What jobs used" if share is None else f"{percent(share)} of the {_WORDS[best]} was used"
-    return Pictures(title, "A box is the middle half of the jobs, the whiskers are from p10 to p90.", panels)
+    title = message("What jobs used")
+    if share is not None:
+        title = message("{share} of the {what} was used", share=percent(share), what=_WORDS[best])
+    caption = message("A box is the middle half of the jobs, the whiskers are from p10 to p90.")
+    return Pictures(title, caption, panels)
+
+
+def idle_note() -> Message:
+    return message("idle GPUs were busy for less than {share} of the time", share=percent(IDLE, 0))
 
 
 def _box(group: Group, name: str, resource: str) -> Box:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from adminkit.config import Energy as Settings
-from adminkit.render.format import percent, plural, show
+from adminkit.messages import counted, joined, message
+from adminkit.render.format import percent, show
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.reports import nouns
+from adminkit.reports.efficiency import UNKNOWN, idle_note
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.sqlite import sqlite3
-from adminkit.stats.efficiencies import IDLE
 from adminkit.stats.energy import PARTS, Energy, Group, energy
 
 FIELDS: Final = (
@@ -33,7 +35,7 @@ ALL: Final = "(all)"
 #: Rows of the table, and groups of the picture.
 _MOST: Final = 30
 _MOST_BARS: Final = 12
-_NOTHING: Final = (
+_NOTHING: Final = message(
     "no job has any energy: Slurm measures it only where slurm.conf has AcctGatherEnergyType, AcctGatherNodeFreq and"
     " energy= in JobAcctGatherFrequency; docs/energy.md says how"
 )
@@ -48,7 +50,8 @@ def energy_report(measured: Energy, query: Query) -> Report:
     notes = _notes(measured, settings)
     if rest := measured.groups[len(shown) :]:
         joules = show(sum(group.joules for group in rest), "energy", None)
-        notes.append(f"not shown: {plural(len(rest), 'row')} of {joules}")
+        rows_left = counted("{number:,} row", "{number:,} rows", len(rest))
+        notes.append(message("not shown: {rows} of {energy}", rows=rows_left, energy=joules))
     meta = header("Energy of jobs", measured, query, measured.overall.jobs, notes)
     pictures = _pictures(measured, query.by) if query.pictures else None
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures)
@@ -75,29 +78,39 @@ def _ratio(part: float, whole: float) -> float | None:
 def _notes(measured: Energy, settings: Settings) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the lines above say why"]
-    notes = []
+        return [nouns.NONE_COUNTED]
+    notes: list[str] = []
     if overall.capped:
         most = f"{settings.node_watts:,.0f} W"
         notes.append(
-            f"{plural(overall.capped, 'job')} used more than {most} a node ([energy] node_watts): they are in no sum"
+            message(
+                "{jobs} used more than {power} a node ([energy] node_watts): they are in no sum",
+                jobs=nouns.jobs(overall.capped),
+                power=most,
+            )
         )
     if not overall.measured:
         return [*notes, _NOTHING]
     if missing := overall.jobs - overall.measured - overall.capped:
-        notes.append(f"of {plural(missing, 'job')} no energy is known; nothing is made up for them")
+        notes.append(message("of {jobs} no energy is known; nothing is made up for them", jobs=nouns.jobs(missing)))
     if overall.shared:
         share = percent(overall.shared_joules / overall.joules)
         notes.append(
-            f"nodes of {plural(overall.shared, 'job')} with {share} of the energy were not theirs alone: Slurm books"
-            " what a node uses to every job on it, so sums count it more than once"
+            message(
+                "nodes of {jobs} with {share} of the energy were not theirs alone: Slurm books what a node uses to"
+                " every job on it, so sums count it more than once",
+                jobs=nouns.jobs(overall.shared),
+                share=share,
+            )
         )
     if overall.unsure:
-        notes.append(f"of {plural(overall.unsure, 'job')} it is not known whether others were on their nodes")
+        notes.append(
+            message("of {jobs} it is not known whether others were on their nodes", jobs=nouns.jobs(overall.unsure))
+        )
     if overall.idle:
-        notes.append(f"idle GPUs were busy for less than {percent(IDLE, 0)} of the time")
+        notes.append(idle_note())
     if settings.price is not None:
-        notes.append(f"cost at {settings.price:g} a kWh, in the currency of the settings")
+        notes.append(message("cost at {price:g} a kWh, in the currency of the settings", price=settings.price))
     return notes
 
 
@@ -108,15 +121,18 @@ def _pictures(measured: Energy, part: str) -> Pictures | None:
     many = several(group.cluster for group in measured.groups)
     overall = measured.overall
     bars = [
-        Bar(label(group.value or "(unknown)", group.cluster, many), group.measured, group.joules / overall.joules)
+        Bar(label(group.value or UNKNOWN, group.cluster, many), group.measured, group.joules / overall.joules)
         for group in groups
     ]
-    panels: list[Panel] = [Bars(f"Energy by {part}", "share of the energy that was measured", bars)]
+    heading = message("Energy by {part}", part=nouns.part(part))
+    panels: list[Panel] = [Bars(heading, message("share of the energy that was measured"), bars)]
     whole = show(overall.joules, "energy", None)
-    caption = "The number beside a bar is that of its measured jobs."
+    caption = message("The number beside a bar is that of its measured jobs.")
     if overall.idle_joules:
-        caption += f" Nodes with idle GPUs used {percent(overall.idle_joules / overall.joules)} of the energy."
-    return Pictures(f"{whole} in {plural(overall.measured, 'job')}", caption, panels)
+        share = percent(overall.idle_joules / overall.joules)
+        idle = message("Nodes with idle GPUs used {share} of the energy.", share=share)
+        caption = joined(" ", (caption, idle))
+    return Pictures(message("{energy} in {jobs}", energy=whole, jobs=nouns.jobs(overall.measured)), caption, panels)
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Energy:

@@ -6,8 +6,9 @@ from typing import Final
 
 from adminkit.feedback.holdout import is_held_out
 from adminkit.findings.effect import REPORT, Measure, check
-from adminkit.render.format import plural
+from adminkit.messages import Message, joined, message
 from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.reports import nouns
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.sqlite import sqlite3
 from adminkit.stats.effect import Change, Design, Effect, effect
@@ -39,7 +40,7 @@ def feedback_report(measured: Effect, filter: Filter, design: Design, database: 
         ]
         for one in measured.changes
     ]  # fmt: skip
-    filters = {**filter.described(), **_sent(filter), "days": f"{design.days} before and after a user's first letter"}
+    filters = {**filter.described(), **_sent(filter), "days": _days(design)}
     meta = Meta(
         "Letters: what changed after a user's first one",
         database,
@@ -56,9 +57,16 @@ def feedback_report(measured: Effect, filter: Filter, design: Design, database: 
 
 def _sent(filter: Filter) -> dict[str, str]:
     """The window, which is not that of the runs."""
-    edges = (("from", filter.since), ("until before", filter.until))
-    said = [f"{word} {show_time(at)}" for word, at in edges if at is not None]
-    return {"first letter": " ".join(said)} if said else {}
+    said = []
+    if filter.since is not None:
+        said.append(message("from {time}", time=show_time(filter.since)))
+    if filter.until is not None:
+        said.append(message("until before {time}", time=show_time(filter.until)))
+    return {"first letter": joined(" ", said)} if said else {}
+
+
+def _days(design: Design) -> Message:
+    return message("{days} before and after a user's first letter", days=design.days)
 
 
 def _verdict(change: Change, filter: Filter) -> str:
@@ -68,32 +76,49 @@ def _verdict(change: Change, filter: Filter) -> str:
 
 def _notes(measured: Effect, design: Design) -> list[str]:
     if not measured.ever:
-        return ["no letter has been sent yet, so there is nothing to compare"]
+        return [message("no letter has been sent yet, so there is nothing to compare")]
     if not measured.lettered or measured.first is None:
-        return ["no user's first letter was sent in the window, so there is nothing to compare"]
-    notes = [
-        f"{plural(measured.lettered, 'user')} got letters, the first on {show_time(measured.first * 86_400)[:10]}; of "
-        f"{measured.too_recent} the letter is too recent, {measured.too_few} have fewer than {design.least_runs} runs "
-        "before or after it",
-        "letters go to users with poor limits, some of whom would have improved anyway; so each user's change "
-        f"is compared with that of up to {design.neighbours} users without a letter whose limits were about as poor "
-        "before (difference in differences)",
+        return [message("no user's first letter was sent in the window, so there is nothing to compare")]
+    notes: list[str] = [
+        message(
+            "{users} got letters, the first on {day}; of {recent} the letter is too recent, {few} have fewer than"
+            " {least} runs before or after it",
+            users=nouns.users(measured.lettered),
+            day=show_time(measured.first * 86_400)[:10],
+            recent=measured.too_recent,
+            few=measured.too_few,
+            least=design.least_runs,
+        ),
+        message(
+            "letters go to users with poor limits, some of whom would have improved anyway; so each user's change is"
+            " compared with that of up to {neighbours} users without a letter whose limits were about as poor before"
+            " (difference in differences)",
+            neighbours=design.neighbours,
+        ),
     ]
     if measured.held_out:
-        notes.append("these others are the hold-out, drawn at random: the difference is the effect of letters")
+        notes.append(message("these others are the hold-out, drawn at random: the difference is the effect of letters"))
     else:
         notes.append(
-            "these others had no letter until then, but were not drawn at random: they may differ in more than the "
-            "letter. Set feedback.holdout for a hold-out"
+            message(
+                "these others had no letter until then, but were not drawn at random: they may differ in more than the"
+                " letter. Set feedback.holdout for a hold-out"
+            )
         )
     notes.append(
-        f"the interval is a bootstrap over users, {design.draws:,} draws, seed {design.seed}; with fewer than "
-        f"{REPORT.users} users compared or {REPORT.others} others there is no verdict"
+        message(
+            "the interval is a bootstrap over users, {draws:,} draws, seed {seed}; with fewer than {users} users"
+            " compared or {others} others there is no verdict",
+            draws=design.draws,
+            seed=design.seed,
+            users=REPORT.users,
+            others=REPORT.others,
+        )
     )
     notes.append(
-        "unused_hours: GPU-hours per week and user, of runs with GPUs"
+        message("unused_hours: GPU-hours per week and user, of runs with GPUs")
         if measured.on_gpus
-        else "unused_hours: CPU-hours per week and user; no run is known to have GPUs"
+        else message("unused_hours: CPU-hours per week and user; no run is known to have GPUs")
     )
     return notes
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.render.format import percent, plural
+from adminkit.messages import message
+from adminkit.render.format import percent
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -23,7 +25,7 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
-NONE: Final = "(none known)"
+NONE: Final = message("(none known)")
 #: Values that a picture shows by name.
 MOST_BARS: Final = 12
 
@@ -32,7 +34,7 @@ def frameworks_report(measured: Programs, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
     rows = [_row(group, group.value, measured.overall) for group in measured.groups]
     total = _row(measured.overall, ALL, measured.overall)
-    notes = [*limits_notes(measured), *_unknown(measured, query.by)]
+    notes: list[str] = [*limits_notes(measured), *_unknown(measured, query.by)]
     meta = header("What runs the jobs", measured, query, measured.overall.jobs, notes)
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures(measured, query.by))
 
@@ -41,13 +43,13 @@ def limits_notes(measured: Programs) -> list[str]:
     """What accuracy and hours leave out."""
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the lines above say why"]
-    notes = []
+        return [nouns.NONE_COUNTED]
+    notes: list[str] = []
     if left := overall.jobs - overall.limited:
-        notes.append(f"accuracy leaves out {plural(left, 'job')}: checkpoint runs, and jobs without a finite limit")
+        notes.append(nouns.unlimited_left_out(left))
     for resource, unknown in (("gpu", overall.gpus_unknown), ("cpu", overall.cpus_unknown)):
         if unknown:
-            notes.append(f"{resource}_hours leave out {plural(unknown, 'job')} of unknown {resource.upper()}s")
+            notes.append(nouns.hours_left_out(resource, unknown))
     return notes
 
 
@@ -79,13 +81,16 @@ def pictures(measured: Programs, part: str) -> Pictures | None:
     amounts.sort(key=lambda one: -one[1])
     others = len(amounts) - MOST_BARS
     if others > 0:
-        amounts[MOST_BARS:] = [(f"{others:,} others", sum(amount for _, amount in amounts[MOST_BARS:]))]
+        amounts[MOST_BARS:] = [(nouns.others(others), sum(amount for _, amount in amounts[MOST_BARS:]))]
     unit = 3600 if by_hours else 1
     bars = [Bar(name, round(amount / unit), amount / whole) for name, amount in amounts]
-    what = "GPU-hours" if by_hours else "jobs"
-    title = f"{percent(amounts[0][1] / whole)} of the {what} are of {amounts[0][0]}"
-    heading = f"{what[0].upper()}{what[1:]} by {part.replace('_', ' ')}"
-    return Pictures(title, "", [Bars(heading, f"{round(whole / unit):,} {what}", bars)])
+    share, most, by = percent(amounts[0][1] / whole), amounts[0][0], nouns.part(part)
+    if by_hours:
+        title = message("{share} of the {what} are of {most}", share=share, what=nouns.GPU_HOURS, most=most)
+        heading, sum_of = message("{what} by {part}", what=nouns.GPU_HOURS, part=by), round(whole / unit)
+        return Pictures(title, "", [Bars(heading, nouns.in_hours(sum_of, nouns.GPU_HOURS), bars)])
+    title = message("{share} of the jobs are of {most}", share=share, most=most)
+    return Pictures(title, "", [Bars(message("Jobs by {part}", part=by), nouns.jobs(round(whole)), bars)])
 
 
 def _row(group: Group, name: str | None, overall: Group) -> list[Cell]:
@@ -98,9 +103,15 @@ def _row(group: Group, name: str | None, overall: Group) -> list[Cell]:
 
 def _unknown(measured: Programs, part: str) -> list[str]:
     unknown = sum(group.jobs for group in measured.groups if group.value is None)
-    return [f"of {plural(unknown, 'job')} no {part} is known: none, or none that the command line names"] * bool(
-        unknown
-    )
+    if not unknown:
+        return []
+    return [
+        message(
+            "of {jobs} no {part} is known: none, or none that the command line names",
+            jobs=nouns.jobs(unknown),
+            part=nouns.part(part),
+        )
+    ]
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Programs:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from adminkit.errors import UsageError
+from adminkit.messages import Message, joined, message
 from adminkit.quote import clean
 from adminkit.render.report import Meta
 from adminkit.reports.spec import Query
@@ -59,13 +60,21 @@ def outside(window: tuple[int | None, int | None], ends: tuple[int | None, int |
     """That no job of the trace ended in [since, until), and which option looks elsewhere; "" where one may have."""
     (since, until), (first, last) = window, ends
     if first is None or last is None:
-        return "no job ended in this window, nor in the whole trace"
+        return message("no job ended in this window, nor in the whole trace")
     if since is not None and last < since:
-        look = f"the last one of the trace did at {show_time(last)}: --as-of {show_time(last + 1)} looks at the days"
-        return f"no job ended in this window, {look} before it"
+        return message(
+            "no job ended in this window, the last one of the trace did at {last}: --as-of {after} looks at the days"
+            " before it",
+            last=show_time(last),
+            after=show_time(last + 1),
+        )
     if until is not None and first >= until:
-        look = f"the first one of the trace did at {show_time(first)}: --until {show_time(last + 1)} takes in"
-        return f"no job ended in this window, {look} all of them"
+        return message(
+            "no job ended in this window, the first one of the trace did at {first}: --until {after} takes in all of"
+            " them",
+            first=show_time(first),
+            after=show_time(last + 1),
+        )
     return ""
 
 
@@ -74,7 +83,7 @@ def ends_early(until: int | None, query: Query) -> list[str]:
     asked = query.filter.until
     if asked is None or until is None or until >= min(asked, query.now):
         return []
-    return [f"the trace knows nothing from {show_time(until)} on: the window ends there"]
+    return [message("the trace knows nothing from {time} on: the window ends there", time=show_time(until))]
 
 
 @contextmanager
@@ -93,4 +102,5 @@ def several(clusters: Iterable[str | None]) -> bool:
 
 def label(name: str, cluster: str | None, many: bool) -> str:
     """`name` as a picture shows it, of `many` clusters with its own."""
-    return clean(f"{cluster}: {name}" if many else name)
+    shown = name if isinstance(name, Message) else clean(name)
+    return joined(": ", (clean(cluster or ""), shown)) if many else shown

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.render.format import number, plural
+from adminkit.messages import counted, message
 from adminkit.render.report import Cell, Field, Report
+from adminkit.reports import nouns
 from adminkit.reports.frameworks import ALL, gpu_share, hours, limits_notes, pictures
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
@@ -39,9 +40,16 @@ def names_report(measured: Programs, query: Query) -> Report:
     if rest := measured.groups[len(groups) :]:
         jobs = sum(group.jobs for group in rest)
         held = round(sum(group.gpu_seconds for group in rest) / 3600)
-        notes.append(f"not shown: {plural(len(rest), 'name')} with {plural(jobs, 'job')} and {number(held)} GPU-hours")
+        notes.append(
+            message(
+                "not shown: {names} with {jobs} and {hours:,} GPU-hours",
+                names=counted("{number:,} name", "{number:,} names", len(rest)),
+                jobs=nouns.jobs(jobs),
+                hours=held,
+            )
+        )
     if unnamed := sum(group.jobs for group in measured.groups if group.value is None):
-        notes.append(f"of {plural(unnamed, 'job')} no name is known")
+        notes.append(message("of {jobs} no name is known", jobs=nouns.jobs(unnamed)))
     meta = header("Job names", measured, query, measured.overall.jobs, notes)
     return Report(meta, FIELDS, rows, [total], pictures(measured, "job_name"))
 

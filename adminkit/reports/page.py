@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.messages import translated
 from adminkit.quote import clean
 from adminkit.render.document import Document, Section
 from adminkit.render.report import Pictures, Report, Trend
@@ -25,8 +26,6 @@ from adminkit.reports.changed import (
 from adminkit.reports.findings import Scope
 from adminkit.reports.header import outside
 from adminkit.reports.page_found import judge
-from adminkit.reports.page_notes import PICTURED
-from adminkit.reports.page_said import said_in, titled, translated
 from adminkit.reports.page_words import WORDS
 from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -109,7 +108,7 @@ def page(
                 one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
                 if one.report is not None and _says_nothing(one.report):
                     why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
-                    nothing.append((one.title, translated(why, asked.language) or why))
+                    nothing.append((one.title, translated(why, asked.language)))
                 else:
                     sections.append(_marked(one, shown, words, cluster or None))
             give_back()
@@ -118,7 +117,7 @@ def page(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
         _facts(path, asked, chosen, known, words), words["for_operators"], judged.bad, judged.good, sections, nothing,
         _notice(made.failures, ends, chosen, words), "" if outside((chosen.since, chosen.until), ends) else judged.none,
-        {} if asked.language == "en" else PICTURED, said_in(asked.language), judged.notes,
+        judged.notes,
     )  # fmt: skip
     return made
 
@@ -172,7 +171,7 @@ def _changed(
     items = [change_said(one, words, several=len(known) > 1) for one in marks]
     return Section(
         "changed", words["changed"], words["changed_question"], said(measured, words, asked.language),
-        changed_report(measured, marks, database, words, which), which, translated=True,
+        changed_report(measured, marks, database, words, which), which,
         items_title=words["moments"] + (f" ({words['more_moments'].format(number=earlier)})" if earlier else ""),
         items=items,
     )  # fmt: skip
@@ -202,15 +201,8 @@ def _section(
     except Exception as error:
         failures.append(_failure(spec.name, error))
         return replace(made, title=_titled(title or spec.name, cluster), failure=failures[-1].message)
-    answers, language = list(_answers(report)), asked.language
-    said = [translated(answer, language) for answer in answers]
-    if report.pictures and language != "en":
-        report = replace(report, pictures=titled(report.pictures, language))
-    return replace(
-        made, title=_titled(title or report.meta.title, cluster), report=report, translated=None not in said,
-        answers=[f"{one or answer}{words['full_stop']}" for one, answer in zip(said, answers, strict=True)],
-        english=language != "en",
-    )  # fmt: skip
+    answers = [f"{translated(answer, asked.language)}{words['full_stop']}" for answer in _answers(report)]
+    return replace(made, title=_titled(title or report.meta.title, cluster), report=report, answers=answers)
 
 
 def _failure(name: str, error: Exception) -> Failure:
@@ -228,8 +220,8 @@ def _titled(title: str, cluster: str) -> str:
 def _answers(report: Report) -> Iterator[str]:
     """The sentences that answer the question."""
     if report.pictures:
-        yield report.pictures.title.rstrip(".")
-    yield from (one.removesuffix(".") for one in report.meta.answers)
+        yield report.pictures.title
+    yield from report.meta.answers
 
 
 def _says_nothing(report: Report) -> bool:

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from adminkit.render.format import number, percent, plural
+from adminkit.messages import Message, counted, message
+from adminkit.render.format import percent
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -27,7 +29,14 @@ FIELDS: Final = (
 TITLE: Final = "Parallelism of jobs"
 UNKNOWN: Final = "unknown"
 ALL: Final = "(all)"
-NO_CONTAINER: Final = "(none known)"
+NO_CONTAINER: Final = message("(none known)")
+#: What steps make of jobs that look parallel.
+_LOOKS: Final = {
+    "parallel": message("parallel"),
+    "bundle": message("bundle"),
+    "one task a GPU": message("one task a GPU"),
+    "not known": message("not known"),
+}
 #: Bars show the most frequent values only.
 MOST_BARS: Final = 12
 
@@ -44,21 +53,37 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
         ("cores", _doubling(measured.cpus)),
         ("looks", list(measured.looks.items()) if _any_look(measured) else []),
     )
-    notes = []
+    notes: list[str] = []
     if not measured.jobs:
-        notes.append("no job is left to count; the lines above say why")
+        notes.append(nouns.NONE_COUNTED)
     if measured.het_jobs:
-        components = plural(measured.het_components, "component")
-        notes.append(f"{components} of {plural(measured.het_jobs, 'het job')} are counted as whole jobs")
+        notes.append(
+            message(
+                "{components} of {jobs} are counted as whole jobs",
+                components=counted("{number:,} component", "{number:,} components", measured.het_components),
+                jobs=counted("{number:,} het job", "{number:,} het jobs", measured.het_jobs),
+            )
+        )
     if measured.no_nodes:
-        at_least = "" if measured.no_nodes == measured.jobs else ": multi-node is at least what is shown"
-        notes.append(f"{plural(measured.no_nodes, 'job')} of unknown nodes are classed as on one node{at_least}")
+        classed = message("{jobs} of unknown nodes are classed as on one node", jobs=nouns.jobs(measured.no_nodes))
+        if measured.no_nodes != measured.jobs:
+            classed = message("{classed}: multi-node is at least what is shown", classed=classed)
+        notes.append(classed)
     if unknown := measured.classes.get(None):
-        notes.append(f"{plural(unknown, 'job')} of unknown GPUs are in no class")
+        notes.append(message("{jobs} of unknown GPUs are in no class", jobs=nouns.jobs(unknown)))
     if unsaid := measured.looks.get("not known"):
-        notes.append(f"whether they only look parallel is not known of {plural(unsaid, 'multi-GPU or multi-node job')}")
+        notes.append(
+            message(
+                "whether they only look parallel is not known of {jobs}",
+                jobs=counted(
+                    "{number:,} multi-GPU or multi-node job", "{number:,} multi-GPU or multi-node jobs", unsaid
+                ),
+            )
+        )
     if single := sum(measured.classes.get(kind, 0) for kind in CORE_CLASSES):
-        notes.append(f"classed by cores, as no job of their cluster says its GPUs: {plural(single, 'job')}")
+        notes.append(
+            message("classed by cores, as no job of their cluster says its GPUs: {jobs}", jobs=nouns.jobs(single))
+        )
     total: list[Cell] = ["class", "(all)", measured.jobs, 1.0 if measured.jobs else None]
     rows = [row for part, counts in parts for row in _rows(part, counts)]
     return Report(header(TITLE, measured, query, measured.jobs, notes), FIELDS, rows, [total], _pictures(measured))
@@ -76,16 +101,20 @@ def _containers_report(measured: Containers, query: Query) -> Report:
     rows = _rows(ALL, counts(whole))
     for kind, of in measured.classes.items():
         rows += _rows(kind or UNKNOWN, counts(of))
-    notes = [] if jobs else ["no job is left to count; the lines above say why"]
+    notes: list[str] = [] if jobs else [nouns.NONE_COUNTED]
     if whole.get(None):
         notes.append(
-            f"{NO_CONTAINER}: the command line names none, or the trace has no command line; a script may start one"
+            message(
+                "(none known): the command line names none, or the trace has no command line; a script may start one"
+            )
         )
     contained = jobs - whole.get(None, 0)
     pictures = Pictures(
-        f"{percent(contained / jobs)} of the jobs name a container on their command line",
+        message(
+            "{share} of the jobs name a container on their command line", share=percent(contained / jobs)
+        ),
         "",
-        [_bars("All jobs by container", counts(whole))],
+        [_bars(message("All jobs by container"), counts(whole))],
     ) if jobs else None  # fmt: skip
     return Report(header(TITLE, measured, query, jobs, notes), FIELDS, rows, (), pictures)
 
@@ -130,18 +159,31 @@ def _pictures(measured: Parallelism) -> Pictures | None:
         return None
     kind, most = max(measured.classes.items(), key=lambda item: item[1])
     panels: list[Panel] = [
-        _bars("All jobs by class", [(kind or UNKNOWN, n) for kind, n in _classes(measured) if n is not None])
+        _bars(
+            message("All jobs by class"),
+            [(nouns.CLASSES[kind], n) for kind, n in _classes(measured) if n is not None],
+        )
     ]
     if measured.gpus:
-        panels.append(_bars("Multi-GPU jobs by GPUs", [(f"{value} GPUs", n) for value, n in _gpus(measured)]))
+        gpus = [(message("{range} GPUs", range=value), n) for value, n in _gpus(measured)]
+        panels.append(_bars(message("Multi-GPU jobs by GPUs"), gpus))
     if measured.nodes:
-        panels.append(_bars("Multi-node jobs by nodes", [(f"{value} nodes", n) for value, n in measured.nodes.items()]))
+        nodes = [(message("{range} nodes", range=value), n) for value, n in measured.nodes.items()]
+        panels.append(_bars(message("Multi-node jobs by nodes"), nodes))
     if measured.cpus:
-        counts = [(f"{value} {'core' if value == '1' else 'cores'}", n) for value, n in _doubling(measured.cpus)]
-        panels.append(_bars("Jobs without GPUs by cores", counts))
+        counts = [(_cores(value), n) for value, n in _doubling(measured.cpus)]
+        panels.append(_bars(message("Jobs without GPUs by cores"), counts))
     if _any_look(measured):
-        panels.append(_bars("Multi-GPU and multi-node jobs by their steps", measured.looks.items()))
-    return Pictures(f"{percent(most / measured.jobs)} of the jobs are {kind or 'unknown'} jobs", "", panels)
+        looks = [(_LOOKS[look], n) for look, n in measured.looks.items()]
+        panels.append(_bars(message("Multi-GPU and multi-node jobs by their steps"), looks))
+    title = message(
+        "{share} of the jobs are {kind} jobs", share=percent(most / measured.jobs), kind=nouns.CLASSES[kind]
+    )
+    return Pictures(title, "", panels)
+
+
+def _cores(value: str) -> Message:
+    return message("{range} core", range=value) if value == "1" else message("{range} cores", range=value)
 
 
 def _bars(title: str, counts: Iterable[tuple[str, int]]) -> Bars:
@@ -155,8 +197,8 @@ def _bars(title: str, counts: Iterable[tuple[str, int]]) -> Bars:
             often.remove(jobs)
             kept.append((name, jobs))
     if rest := whole - sum(jobs for _, jobs in kept):
-        kept.append(("others", rest))
-    return Bars(title, f"{number(whole)} jobs", [Bar(name, jobs, jobs / whole) for name, jobs in kept])
+        kept.append((message("others"), rest))
+    return Bars(title, nouns.jobs(whole), [Bar(name, jobs, jobs / whole) for name, jobs in kept])
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Parallelism | Containers:

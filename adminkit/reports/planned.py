@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.render.format import number, percent, plural
+from adminkit.messages import message
+from adminkit.render.format import percent
 from adminkit.render.report import Bar, Bars, Cell, Curves, Field, Line, Panel, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -30,8 +32,13 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 #: Panels of needs: upper ends of need / soft limit, and their names.
-_RATIOS: Final = ((0.25, "a quarter or less"), (0.5, "to a half"), (1.0, "to the whole"), (2.0, "to twice"))
-_MORE: Final = "more"
+_RATIOS: Final = (
+    (0.25, message("a quarter or less")),
+    (0.5, message("to a half")),
+    (1.0, message("to the whole")),
+    (2.0, message("to twice")),
+)
+_MORE: Final = message("more")
 
 
 def planned_report(measured: Planned, query: Query) -> Report:
@@ -66,17 +73,28 @@ def _quantiles(values: list[int]) -> tuple[int | None, int | None]:
 def _notes(measured: Planned) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job with a soft limit has ended; adminkit soft-limits status says whether any is given"]
-    notes = [
-        f"needs: the run times of {plural(len(overall.needs), 'job')} that came to their own end (COMPLETED, TIMEOUT)",
-        "ahead and delayed are at most so many: Slurm keeps no plans; they are read from when and where jobs started",
-        f"delayed jobs started on the nodes of a job that had outlived its soft limit, within {show_short(SOON)} of its"
-        " end",
+        return [message("no job with a soft limit has ended; adminkit soft-limits status says whether any is given")]
+    notes: list[str] = [
+        message(
+            "needs: the run times of {jobs} that came to their own end (COMPLETED, TIMEOUT)",
+            jobs=nouns.jobs(len(overall.needs)),
+        ),
+        message(
+            "ahead and delayed are at most so many: Slurm keeps no plans; they are read from when and where jobs"
+            " started"
+        ),
+        message(
+            "delayed jobs started on the nodes of a job that had outlived its soft limit, within {time} of its end",
+            time=show_short(SOON),
+        ),
     ]
     if untold := overall.jobs - overall.told:
-        notes.append(f"how {plural(untold, 'job')} started is not known: backfilled and ahead leave them out")
+        notes.append(
+            message("how {jobs} started is not known: backfilled and ahead leave them out", jobs=nouns.jobs(untold))
+        )
     if measured.unplaced:
-        notes.append(f"where {plural(measured.unplaced, 'job')} ran is not known: ahead and delayed leave them out")
+        unplaced = nouns.jobs(measured.unplaced)
+        notes.append(message("where {jobs} ran is not known: ahead and delayed leave them out", jobs=unplaced))
     return notes
 
 
@@ -90,15 +108,24 @@ def _pictures(measured: Planned) -> Pictures | None:
     needs, softs = curve(np.asarray(overall.needs)), curve(np.asarray(overall.softs))
     panels: list[Panel] = [
         Curves(
-            "Needs and soft limits",
-            f"half need at most {show_short(_half(needs))}, half are planned with at most {show_short(_half(softs))}",
-            (Line("needed", needs.seconds, needs.share), Line("soft limit", softs.seconds, softs.share)),
+            message("Needs and soft limits"),
+            message(
+                "half need at most {need}, half are planned with at most {soft}",
+                need=show_short(_half(needs)),
+                soft=show_short(_half(softs)),
+            ),
+            (
+                Line(message("needed"), needs.seconds, needs.share),
+                Line(message("soft limit"), softs.seconds, softs.share),
+            ),
         ),
-        Bars("Need as a share of the soft limit", f"{number(jobs)} {'job' if jobs == 1 else 'jobs'}", _ratios(overall)),
+        Bars(message("Need as a share of the soft limit"), nouns.jobs(jobs), _ratios(overall)),
     ]
     share = percent(len(overall.over) / overall.jobs)
-    caption = "Cumulative histogram: the share of jobs that needed, and that were planned with, at most so long."
-    return Pictures(f"{share} of the jobs outlived their soft limit", caption, panels)
+    caption = message(
+        "Cumulative histogram: the share of jobs that needed, and that were planned with, at most so long."
+    )
+    return Pictures(message("{share} of the jobs outlived their soft limit", share=share), caption, panels)
 
 
 def _half(found: Curve) -> int:
@@ -107,7 +134,7 @@ def _half(found: Curve) -> int:
 
 
 def _ratios(group: Group) -> list[Bar]:
-    counts = dict.fromkeys([*(name for _, name in _RATIOS), _MORE], 0)
+    counts: dict[str, int] = dict.fromkeys([*(name for _, name in _RATIOS), _MORE], 0)
     for need, soft in zip(group.needs, group.softs, strict=True):
         counts[next((name for most, name in _RATIOS if need <= most * soft), _MORE)] += 1
     return [Bar(name, jobs, jobs / len(group.needs)) for name, jobs in counts.items()]

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from adminkit.render.format import number, percent, plural
+from adminkit.messages import Message, in_context, joined, message
+from adminkit.render.format import number, percent
 from adminkit.render.report import Bar, Bars, Cell, Field, Meta, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -46,11 +48,22 @@ PIECES: Final = (
     Field("cluster", quiet=True),
 )
 #: How the last run ended -> its meaning, where the word needs one.
-ENDS: Final[Mapping[str, str]] = {
-    "open": "goes on",
-    "max": "was requeued as often as it asked for",
-    "short": "ran less than twice the lead: no progress",
-    "refused": "Slurm refused to requeue it",
+ENDS: Final[Mapping[str, Message]] = {
+    "open": message("goes on"),
+    "max": message("was requeued as often as it asked for"),
+    "short": message("ran less than twice the lead: no progress"),
+    "refused": message("Slurm refused to requeue it"),
+}
+#: The same as bars have it; other words are the plugin's and Slurm's.
+_BARS: Final[Mapping[str, Message]] = {
+    "open": in_context("last run", "open"),
+    "completed": message("completed"),
+    "refused": message("refused"),
+    "failed": message("failed"),
+    "timeout": message("timeout"),
+    "cancelled": message("cancelled"),
+    "preempted": message("preempted"),
+    "unknown": message("unknown"),
 }
 
 
@@ -73,30 +86,35 @@ def _row(group: Group, name: str | None) -> list[Cell]:
 
 def _notes(measured: Restarts) -> list[str]:
     if not measured.overall.jobs:
-        return ["no job is left to measure: none was requeued or signalled, or the filters left it out"]
-    ends = ", ".join(f"{_said(end)} {number(jobs)}" for end, jobs in measured.ended.items())
-    notes = [f"how the last run ended: {ends}"]
+        return [message("no job is left to measure: none was requeued or signalled, or the filters left it out")]
+    ends = joined(", ", (joined(" ", (_said(end), number(jobs))) for end, jobs in measured.ended.items()))
+    notes: list[str] = [message("how the last run ended: {ends}", ends=ends)]
     if measured.overall.unsaved:
-        notes.append("how much of unsaved_hours was redone is not known: Slurm does not see a job's own checkpoints")
+        notes.append(
+            message("how much of unsaved_hours was redone is not known: Slurm does not see a job's own checkpoints")
+        )
     return notes
 
 
 def _said(end: str) -> str:
-    return f"{end} ({ENDS[end]})" if end in ENDS else end
+    return message("{end} ({meaning})", end=end, meaning=ENDS[end]) if end in ENDS else end
 
 
 def _pictures(measured: Restarts) -> Pictures | None:
     jobs = measured.overall.jobs
     if not jobs:
         return None
-    runs = [Bar(plural(count, "run"), n, n / jobs) for count, n in measured.pieces.items()]
-    ended = [Bar(end, n, n / jobs) for end, n in measured.ended.items()]
+    runs = [Bar(nouns.runs(count), n, n / jobs) for count, n in measured.pieces.items()]
+    ended = [Bar(_BARS.get(end, end), n, n / jobs) for end, n in measured.ended.items()]
     overall = measured.overall
     lost = (overall.waited + overall.saving) / max(overall.waited + overall.ran, 1)
     return Pictures(
-        f"{percent(lost)} of these jobs' time went into waiting between their pieces and saving",
+        message("{share} of these jobs' time went into waiting between their pieces and saving", share=percent(lost)),
         "",
-        [Bars("Jobs by runs", plural(jobs, "job"), runs), Bars("How the last run ended", plural(jobs, "job"), ended)],
+        [
+            Bars(message("Jobs by runs"), nouns.jobs(jobs), runs),
+            Bars(message("How the last run ended"), nouns.jobs(jobs), ended),
+        ],
     )
 
 
@@ -146,7 +164,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 def _meanings(pieces: Sequence[Piece]) -> list[str]:
     shown = [end for end in MEANINGS if any(one.ckpt_end == end for one in pieces)]
-    notes = [f"{end}: {MEANINGS[end]}" for end in shown]
+    notes: list[str] = [f"{end}: {MEANINGS[end]}" for end in shown]
     if any(one.unheeded for one in pieces):
         notes.append("a run that caught the signal still reached its limit: whether it had saved is unknown")
     if any(one.ckpt_heard == 0 for one in pieces):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from adminkit.render.format import number, percent, plural, some
+from adminkit.messages import Message, counted, message
+from adminkit.render.format import number, percent, some
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -50,18 +52,31 @@ ALL: Final = "(all)"
 #: Of ENDS: unknown in a group where no cancelled run says who cancelled it.
 _BY_WHOM: Final = ("cancelled_by_user", "cancelled_by_others")
 #: As pictures name them.
-_WORDS: Final[Mapping[str, str]] = {
-    "cancelled_by_user": "cancelled by the user",
-    "cancelled_by_others": "cancelled by others",
-    "cancelled": "cancelled by ?",
-    "short": "too short",
-    "system_failure": "suspected system failure",
+_WORDS: Final[Mapping[str, Message]] = {
+    "success": message("success"),
+    "cancelled_by_user": message("cancelled by the user"),
+    "cancelled_by_others": message("cancelled by others"),
+    "cancelled": message("cancelled by ?"),
+    "timeout": message("timeout"),
+    "failed": message("failed"),
+    "node_failure": message("node failure"),
+    "out_of_memory": message("out of memory"),
+    "preempted": message("preempted"),
+    "requeued": message("requeued"),
+    "deadline": message("deadline"),
+    "other": message("other"),
+    "normal": message("normal"),
+    "out_of_time": message("out of time"),
+    "short": message("too short"),
+    "wrong_parameters": message("wrong parameters"),
+    "system_failure": message("suspected system failure"),
+    "other_ends": message("other ends"),
 }
 
 
 def states_report(measured: States, query: Query) -> Report:
     """`measured` under the header that every output begins with."""
-    short = {"short": f"at most {_short(query)} s"}
+    short = {"short": message("at most {seconds} s", seconds=_short(query))}
     jobs, notes = measured.overall.jobs, _notes(measured)
     meta = header("How jobs ended", measured, query, jobs, notes, unheeded=("elapsed",), heeded=short)
     rows = [_row(group, group.value, measured.unknown) for group in measured.groups]
@@ -92,20 +107,25 @@ def _hours(hours: Hours) -> tuple[float | None, float | None]:
 def _notes(measured: States) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return ["no job is left to count; the lines above say why"]
-    notes = []
-    counted = overall.study["normal"] + overall.study["out_of_time"]
-    notes.append(f"the study's selection counts {plural(counted, 'job')}: normal and out_of_time")
+        return [nouns.NONE_COUNTED]
+    usual = overall.study["normal"] + overall.study["out_of_time"]
+    notes: list[str] = [message("the study's selection counts {jobs}: normal and out_of_time", jobs=nouns.jobs(usual))]
     if (unknown := overall.ends["cancelled"]) and "cancelled_by_user" not in measured.unknown:
-        notes.append(f"the trace does not say who cancelled {plural(unknown, 'job')}")
+        notes.append(message("the trace does not say who cancelled {jobs}", jobs=nouns.jobs(unknown)))
     if measured.others:
         named = [f"{state or '(no state)'} {number(jobs)}" for state, jobs in measured.others.items()]
-        notes.append(f"other: {some(named)}")
+        notes.append(message("other: {states}", states=some(named)))
     if hidden := measured.failed_steps:
-        notes.append(f"a step of {plural(hidden, 'successful job')} ended with another code than 0")
+        notes.append(
+            counted(
+                "a step of {number:,} successful job ended with another code than 0",
+                "a step of {number:,} successful jobs ended with another code than 0",
+                hidden,
+            )
+        )
     for resource, hours in (("gpu", overall.gpu), ("cpu", overall.cpu)):
         if hours.unknown:
-            notes.append(f"{resource}_hours leave out {plural(hours.unknown, 'job')} of unknown {resource.upper()}s")
+            notes.append(nouns.hours_left_out(resource, hours.unknown))
     return notes
 
 
@@ -113,13 +133,13 @@ def _pictures(measured: States) -> Pictures | None:
     overall = measured.overall
     if not overall.jobs:
         return None
-    whole = plural(overall.jobs, "job")
+    whole = nouns.jobs(overall.jobs)
     return Pictures(
-        f"{percent(overall.ends['success'] / overall.jobs)} of the jobs ended in success",
+        message("{share} of the jobs ended in success", share=percent(overall.ends["success"] / overall.jobs)),
         "",
         [
-            Bars("Jobs by how they ended", whole, _bars(overall, overall.ends)),
-            Bars("The study counts normal jobs and jobs out of time", whole, _bars(overall, overall.study)),
+            Bars(message("Jobs by how they ended"), whole, _bars(overall, overall.ends)),
+            Bars(message("The study counts normal jobs and jobs out of time"), whole, _bars(overall, overall.study)),
         ],
     )
 
@@ -127,9 +147,7 @@ def _pictures(measured: States) -> Pictures | None:
 def _bars(overall: Group, counts: Mapping[str, int]) -> list[Bar]:
     """Those that occur, in their order in ENDS or STUDY."""
     return [
-        Bar(_WORDS.get(name, name.replace("_", " ")), counts[name], counts[name] / overall.jobs)
-        for name in (*ENDS, *STUDY)
-        if counts.get(name)
+        Bar(_WORDS[name], counts[name], counts[name] / overall.jobs) for name in (*ENDS, *STUDY) if counts.get(name)
     ]
 
 

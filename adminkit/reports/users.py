@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from adminkit.render.format import number, percent, plural
+from adminkit.messages import counted, message
+from adminkit.render.format import percent
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Within
+from adminkit.reports import nouns
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -33,7 +35,7 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
-NO_USER: Final = "(no user)"
+NO_USER: Final = message("(no user)")
 #: Users that a picture shows by name.
 MOST_BARS: Final = 12
 
@@ -84,27 +86,46 @@ def _cpu_hours(user: User) -> float | None:
 def _notes(measured: Users) -> list[str]:
     overall = measured.overall
     if not overall.jobs or measured.month is None:
-        return ["no job is left to count; the lines above say why"]
+        return [nouns.NONE_COUNTED]
     active = sum(measured.active(user) for user in measured.users)
-    many = len(measured.users)
-    is_are = "is" if many == 1 else "are"
-    notes = [
-        f"{number(active)} of {plural(many, 'user')} {is_are} active: at least {ACTIVE_JOBS} jobs a month on average,"
-        f" over {measured.months:.1f} months",
-        f"now is {measured.month} (UTC); before: the months before it with at least {LEAST_JOBS} jobs, each once",
+    notes: list[str] = [
+        counted(
+            "{active:,} of {number:,} user is active: at least {least} jobs a month on average, over {months:.1f}"
+            " months",
+            "{active:,} of {number:,} users are active: at least {least} jobs a month on average, over {months:.1f}"
+            " months",
+            len(measured.users),
+            active=active,
+            least=ACTIVE_JOBS,
+            months=measured.months,
+        ),
+        message(
+            "now is {month} (UTC); before: the months before it with at least {least} jobs, each once",
+            month=measured.month,
+            least=LEAST_JOBS,
+        ),
     ]
     changes = [user.change(measured.month) for user in measured.users]
     if judged := sum(one.interval is not None for one in changes):
         notes.append(
-            f"{plural(judged, 'user')} with an interval, 95 % each: about one in twenty is outside it by chance"
+            message(
+                "{users} with an interval, 95 % each: about one in twenty is outside it by chance",
+                users=nouns.users(judged),
+            )
         )
     if few := sum(one.change is not None and one.interval is None for one in changes):
-        notes.append(f"{plural(few, 'user')} with fewer than {LEAST_MONTHS} such months before: no interval")
+        notes.append(
+            message(
+                "{users} with fewer than {least} such months before: no interval",
+                users=nouns.users(few),
+                least=LEAST_MONTHS,
+            )
+        )
     if left := overall.jobs - overall.limited:
-        notes.append(f"accuracy leaves out {plural(left, 'job')}: checkpoint runs, and jobs without a finite limit")
+        notes.append(nouns.unlimited_left_out(left))
     for resource, unknown in (("gpu", overall.gpus_unknown), ("cpu", overall.cpus_unknown)):
         if unknown:
-            notes.append(f"{resource}_hours leave out {plural(unknown, 'job')} of unknown {resource.upper()}s")
+            notes.append(nouns.hours_left_out(resource, unknown))
     return notes
 
 
@@ -112,17 +133,25 @@ def _pictures(measured: Users) -> Pictures | None:
     overall = measured.overall
     if not overall.jobs:
         return None
-    panels: list[Panel] = [_bars(measured, "Jobs by user", plural(overall.jobs, "job"), lambda user: user.jobs)]
+    panels: list[Panel] = [
+        _bars(
+            measured,
+            message("Jobs by {part}", part=nouns.part("user")),
+            nouns.jobs(overall.jobs),
+            lambda user: user.jobs,
+        )
+    ]
     hours: list[tuple[str, Callable[[User], float]]] = [
-        ("GPU-hours", lambda user: user.gpu_seconds / 3600),
-        ("CPU-hours", lambda user: user.cpu_seconds / 3600),
+        (nouns.GPU_HOURS, lambda user: user.gpu_seconds / 3600),
+        (nouns.CPU_HOURS, lambda user: user.cpu_seconds / 3600),
     ]
     for name, of in hours:
         if of(overall) >= 1:
-            panels.append(_bars(measured, f"{name} by user", f"{round(of(overall)):,} {name}", of))
+            title = message("{what} by {part}", what=name, part=nouns.part("user"))
+            panels.append(_bars(measured, title, nouns.in_hours(round(of(overall)), name), of))
             break
     most = measured.users[0]
-    title = f"{percent(most.jobs / overall.jobs)} of the jobs are those of one user"
+    title = message("{share} of the jobs are those of one user", share=percent(most.jobs / overall.jobs))
     return Pictures(title, "", panels)
 
 
@@ -137,7 +166,7 @@ def _bars(measured: Users, title: str, whole: str, of: Callable[[User], float]) 
     ]
     rest = sum(map(of, ordered[MOST_BARS:]))
     if len(ordered) > MOST_BARS:
-        bars.append(Bar(f"{len(ordered) - MOST_BARS:,} others", round(rest), rest / everything))
+        bars.append(Bar(nouns.others(len(ordered) - MOST_BARS), round(rest), rest / everything))
     return Bars(title, whole, bars)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.render.format import number, percent, plural
+from adminkit.messages import Message, joined, message
+from adminkit.render.format import number, percent
 from adminkit.render.report import Cell, Field, Pictures, Report, Trend
+from adminkit.reports import nouns
 from adminkit.reports.header import ends_early, header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -31,15 +33,15 @@ FIELDS: Final = (
         )
     ),
 )
-_KINDS: Final = {"maintenance": "in a maintenance reservation", "drained": "drained", "down": "down"}
 #: gpu_kind -> whose hours they are.
 _KIND_OF_GPUS: Final = {
-    "whole": "of whole GPUs",
-    "slice": "of slices",
-    "shard": "of shards",
-    "mps": "of MPS",
-    "mixed": "of several of these",
+    "whole": message("of whole GPUs"),
+    "slice": message("of slices"),
+    "shard": message("of shards"),
+    "mps": message("of MPS"),
+    "mixed": message("of several of these"),
 }
+_LINES: Final = {"gpu": message("GPUs"), "cpu": message("CPUs")}
 ALL: Final = "(all)"
 _TOO_MANY: Final = "name a shorter one with --since and --until, or longer parts"
 #: Changes of the number of nodes that a picture marks, at most.
@@ -74,24 +76,42 @@ def _hours(seconds: float | None) -> float | None:
 
 def _notes(measured: Utilization, query: Query) -> list[str]:
     if measured.overall is None:
-        return ["nothing ran in the window"]
+        return [nouns.NOTHING_RAN]
     notes = ends_early(measured.until, query)
     if sum(part.jobs for part in measured.parts) > measured.jobs:
-        notes.append(f"a run counts in each {query.by} in which it ran, so these jobs add up to more than all")
+        notes.append(
+            message(
+                "a run counts in each {part} in which it ran, so these jobs add up to more than all",
+                part=nouns.part(query.by),
+            )
+        )
     if measured.open:
         notes.append(
-            f"{plural(measured.open, 'run')} had not ended: counted up to now, or up to when sync last saw them"
+            message(
+                "{runs} had not ended: counted up to now, or up to when sync last saw them",
+                runs=nouns.runs(measured.open),
+            )
         )
     for resource, runs in measured.unknown.items():
         if runs:
             notes.append(
-                f"{resource}_hours leave out {plural(runs, 'run')} of an unknown number of {_NAMES[resource]}s"
+                message(
+                    "{column} leave out {runs} of an unknown number of {what}",
+                    column=f"{resource}_hours",
+                    runs=nouns.runs(runs),
+                    what=f"{_NAMES[resource]}s",
+                )
             )
     if measured.kinds:
-        its = [f"{number(round(seconds / 3600, 1))} {_KIND_OF_GPUS[kind]}" for kind, seconds in measured.kinds.items()]
-        notes.append(f"gpu_hours are of GPU equivalents: {', '.join(its)} (docs/gpus.md)")
+        its = [
+            joined(" ", (number(round(seconds / 3600, 1)), _KIND_OF_GPUS[kind]))
+            for kind, seconds in measured.kinds.items()
+        ]
+        notes.append(message("gpu_hours are of GPU equivalents: {kinds} (docs/gpus.md)", kinds=joined(", ", its)))
     if measured.nodes_shared:
-        notes.append("no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs")
+        notes.append(
+            message("no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs")
+        )
     return notes + _machine(measured, query)
 
 
@@ -100,22 +120,47 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
     known, begin = measured.capacity, measured.parts[0].begin
     if known.stated is not None:
         return [
-            f"the capacity is {number(known.stated)} CPUs all the time, as the trace's header states; no node is known"
+            message(
+                "the capacity is {cpus} CPUs all the time, as the trace's header states; no node is known",
+                cpus=number(known.stated),
+            )
         ]
     if known.since is None:
-        return ["the trace does not know the nodes, so there is no capacity: `adminkit sync`, or import --site"]
-    notes = []
+        return [
+            message("the trace does not know the nodes, so there is no capacity: `adminkit sync`, or import --site")
+        ]
+    notes: list[str] = []
     if known.since > begin:
-        notes.append(f"the nodes are known from {show_time(known.since)} on; a part that began before has no capacity")
-    hours = [f"{number(round(seconds / 3600, 1))} {_KINDS[name]}" for name, seconds in known.kinds.items()]
-    notes.append(f"of the node-hours were {', '.join(hours)}; reservations are known only where their nodes were down")
+        notes.append(
+            message(
+                "the nodes are known from {time} on; a part that began before has no capacity",
+                time=show_time(known.since),
+            )
+        )
+    hours = joined(", ", (_kind(name, number(round(seconds / 3600, 1))) for name, seconds in known.kinds.items()))
+    notes.append(
+        message("of the node-hours were {hours}; reservations are known only where their nodes were down", hours=hours)
+    )
     if known.shared:
         notes.append(
-            f"{plural(known.shared, 'node')} of the capacity are of other queues too, whose jobs are not counted"
+            message(
+                "{nodes} of the capacity are of other queues too, whose jobs are not counted",
+                nodes=nouns.nodes(known.shared),
+            )
         )
     if query.filter.users or query.filter.accounts or query.filter.classes:
-        notes.append("the capacity is that of all jobs, whoever's these are")
+        notes.append(message("the capacity is that of all jobs, whoever's these are"))
     return notes
+
+
+def _kind(name: str, hours: str) -> Message:
+    """Node-hours that could not be had, and why."""
+    match name:
+        case "maintenance":
+            return message("{hours} in a maintenance reservation", hours=hours)
+        case "drained":
+            return message("{hours} drained", hours=hours)
+    return message("{hours} down", hours=hours)
 
 
 def _pictures(measured: Utilization) -> Pictures | None:
@@ -124,25 +169,32 @@ def _pictures(measured: Utilization) -> Pictures | None:
         return None
     edges = [*(part.begin for part in measured.parts), overall.end]
     known = [name for name in ("gpu", "cpu") if any(part.hours[name].share is not None for part in measured.parts)]
-    marks = [(f"{change:+,} nodes", at) for at, change in measured.capacity.changes]
+    marks = [(message("{change:+,} nodes", change=change), at) for at, change in measured.capacity.changes]
     shown = marks if len(marks) <= MOST_MARKS else []
     if known:
-        lines = [(f"{_NAMES[name]}s", [part.hours[name].share for part in measured.parts]) for name in known]
-        said = [f"{percent(share)} of the {_NAMES[n]}s" for n in known if (share := overall.hours[n].share) is not None]
-        title = f"In use: {', '.join(said)}" if said else "The nodes are known for a part of the window"
-        return Pictures(title, "", [Trend("In use", "share of the capacity", edges, lines, "share", shown)])
+        lines = [(_LINES[name], [part.hours[name].share for part in measured.parts]) for name in known]
+        said = [
+            message("{share} of the {what}", share=percent(share), what=f"{_NAMES[n]}s")
+            for n in known
+            if (share := overall.hours[n].share) is not None
+        ]
+        title = message("The nodes are known for a part of the window")
+        if said:
+            title = message("In use: {shares}", shares=joined(", ", said))
+        panel = Trend(message("In use"), message("share of the capacity"), edges, lines, "share", shown)
+        return Pictures(title, "", [panel])
     panels = [
         Trend(
-            f"{_NAMES[name]}s in use",
-            "on average",
+            message("{what} in use", what=f"{_NAMES[name]}s"),
+            message("on average"),
             edges,
-            [(f"{_NAMES[name]}s", [(part.hours[name].used or 0) / (part.end - part.begin) for part in measured.parts])],
+            [(_LINES[name], [(part.hours[name].used or 0) / (part.end - part.begin) for part in measured.parts])],
             "count",
         )
         for name in ("gpu", "cpu")
         if overall.hours[name].used
     ]
-    return Pictures("What was in use", "", panels) if panels else None
+    return Pictures(message("What was in use"), "", panels) if panels else None
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Utilization:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from adminkit.errors import UsageError
-from adminkit.render.format import number, plural, some
+from adminkit.messages import Message, joined, message
+from adminkit.render.format import some
 from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report, Within
+from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.reports.wait_given_limit import given_report
@@ -44,7 +46,7 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 #: Unit of a size -> what a heat map calls it.
-UNITS: Final = {"gpus": "GPUs", "nodes": "nodes", "cpus": "CPUs"}
+UNITS: Final = {"gpus": message("GPUs"), "nodes": message("nodes"), "cpus": message("CPUs")}
 #: Fewer jobs give a cell of the heat map no colour, and are no finding.
 FEW: Final = 5
 FEWEST: Final = 30
@@ -53,18 +55,30 @@ FEWEST: Final = 30
 def limit_name(bucket: int) -> str | None:
     """A bucket of limits in words; None for unknown."""
     if bucket < LONGER:
-        return f"up to {show_short(LIMITS[bucket])}"
-    return {LONGER: f"over {show_short(LIMITS[-1])}", UNLIMITED: "unlimited", QUEUES_OWN: "the queue's"}.get(bucket)
+        return message("up to {limit}", limit=show_short(LIMITS[bucket]))
+    longer = message("over {limit}", limit=show_short(LIMITS[-1]))
+    return {LONGER: longer, UNLIMITED: message("unlimited"), QUEUES_OWN: message("the queue's")}.get(bucket)
 
 
 def size_name(bucket: int) -> str | None:
     """A bucket of sizes: 1, 2, 3-4 …; None for unknown."""
     if bucket > len(SIZES):
-        return f"over {SIZES[-1]}"
+        return message("over {limit}", limit=SIZES[-1])
     if bucket < 1:
         return None
     least, most = (0, *SIZES)[bucket - 1] + 1, SIZES[bucket - 1]
     return str(most) if least == most else f"{least}-{most}"
+
+
+def sized(unit: str, bucket: int) -> Message:
+    """A bucket of sizes with its unit: 1 GPU, 3-4 GPUs."""
+    size, one = size_name(bucket) or "", bucket <= 1
+    match unit:
+        case "gpus":
+            return message("{size} GPU", size=size) if one else message("{size} GPUs", size=size)
+        case "nodes":
+            return message("{size} node", size=size) if one else message("{size} nodes", size=size)
+    return message("{size} CPU", size=size) if one else message("{size} CPUs", size=size)
 
 
 def wait_report(measured: Wait, query: Query) -> Report:
@@ -84,7 +98,7 @@ def _key(group: Group, part: str) -> list[Cell]:
     value = group.value
     if part == "cells":
         unit, size = value
-        return [f"{size_name(size)} {UNITS[unit] if size > 1 else UNITS[unit][:-1]}", limit_name(group.limit or 0)]
+        return [sized(unit, size), limit_name(group.limit or 0)]
     if value is None:
         return [None]
     if part == "hour":
@@ -110,31 +124,45 @@ def _at_most(waits: Waits, name: str) -> str | None:
 
 
 def _notes(measured: Wait) -> list[str]:
-    overall, notes = measured.overall, []
+    overall, notes = measured.overall, list[str]()
     if not overall.waits.jobs + overall.apart:
-        notes.append("no job is left to measure; the lines above say why")
+        notes.append(nouns.NONE_MEASURED)
     if overall.apart:
         notes.append(
-            f"kept apart: {plural(overall.apart, 'job')} that waited for something else than the queue, too; Slurm"
-            " keeps the last such reason, not how long it held"
+            message(
+                "kept apart: {jobs} that waited for something else than the queue, too; Slurm keeps the last such"
+                " reason, not how long it held",
+                jobs=nouns.jobs(overall.apart),
+            )
         )
     if measured.untold:
-        notes.append(f"nobody says what {plural(measured.untold, 'job')} waited for: counted as the queue's")
+        untold = nouns.jobs(measured.untold)
+        notes.append(message("nobody says what {jobs} waited for: counted as the queue's", jobs=untold))
     if measured.from_submission:
         notes.append(
-            f"jobs of {some(measured.from_submission)} were imported without Eligible: their waits count from the"
-            " submission, also of jobs that could not start yet"
+            message(
+                "jobs of {clusters} were imported without Eligible: their waits count from the submission, also of jobs"
+                " that could not start yet",
+                clusters=some(measured.from_submission),
+            )
         )
     if measured.below_zero:
-        notes.append(f"the wait of {plural(measured.below_zero, 'job')} that started before being eligible counts as 0")
+        early = nouns.jobs(measured.below_zero)
+        notes.append(message("the wait of {jobs} that started before being eligible counts as 0", jobs=early))
     if measured.waiting and measured.longest is not None:
-        least = "at least " if measured.cut_arrays else ""
+        jobs = nouns.jobs(measured.waiting)
+        if measured.cut_arrays:
+            jobs = message("at least {jobs}", jobs=jobs)
         notes.append(
-            f"still waiting, and in no figure: {least}{plural(measured.waiting, 'job')}, the first for"
-            f" {show_short(measured.longest)}"
+            message(
+                "still waiting, and in no figure: {jobs}, the first for {time}",
+                jobs=jobs,
+                time=show_short(measured.longest),
+            )
         )
     if measured.unplaced:
-        notes.append(f"the heat map leaves out {plural(measured.unplaced, 'job')} of unknown size or limit")
+        unplaced = nouns.jobs(measured.unplaced)
+        notes.append(message("the heat map leaves out {jobs} of unknown size or limit", jobs=unplaced))
     return notes
 
 
@@ -145,19 +173,27 @@ def _pictures(measured: Wait) -> Pictures | None:
     ]
     if not panels or overall.median is None or overall.p90 is None:
         return None
-    return Pictures(
-        _title(overall),
-        f"Each cell has the {'middle of the bin of the ' if overall.error else ''}median wait of its jobs and, below"
-        f" it, their number; the darker, the longer. No colour: fewer than {FEW} jobs. A dot: none.",
-        panels,
+    caption = message(
+        "Each cell has the median wait of its jobs and, below it, their number; the darker, the longer. No colour:"
+        " fewer than {few} jobs. A dot: none.",
+        few=FEW,
     )
+    if overall.error:
+        caption = message(
+            "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the"
+            " darker, the longer. No colour: fewer than {few} jobs. A dot: none.",
+            few=FEW,
+        )
+    return Pictures(_title(overall), caption, panels)
 
 
 def _title(overall: Waits) -> str:
     half, most = _at_most(overall, "median"), _at_most(overall, "p90")
     if half is None:
-        return f"Half of the jobs wait {show_short(overall.median or 0)} or longer"
-    return f"Half of the jobs start within {half}" + (f", 90 % within {most}" if most else "")
+        return message("Half of the jobs wait {time} or longer", time=show_short(overall.median or 0))
+    if most is None:
+        return message("Half of the jobs start within {time}", time=half)
+    return message("Half of the jobs start within {half}, 90 % within {most}", half=half, most=most)
 
 
 def _heat(unit: str, cells: Sequence[Group]) -> Heat:
@@ -167,12 +203,12 @@ def _heat(unit: str, cells: Sequence[Group]) -> Heat:
     sizes, limits = sorted({size for size, _ in some}), sorted({limit for _, limit in some})
     found = [[some.get((size, limit), Waits()) for limit in limits] for size in sizes]
     return Heat(
-        f"Median wait by {UNITS[unit]} and limit",
+        message("Median wait by {unit} and limit", unit=UNITS[unit]),
         _finding(unit, some, sizes, limits),
         UNITS[unit],
-        "time limit that was asked for",
+        message("time limit that was asked for"),
         [size_name(size) or "" for size in sizes],
-        [(limit_name(limit) or "").removeprefix("up to ").replace("over ", "> ") for limit in limits],
+        [_column(limit) for limit in limits],
         [[one.median for one in row] for row in found],
         [[one.jobs for one in row] for row in found],
         few=FEW,
@@ -184,17 +220,26 @@ def _finding(unit: str, some: dict[tuple[int, int], Waits], sizes: Sequence[int]
     most = max(sizes, key=lambda size: sum(one.jobs for key, one in some.items() if key[0] == size))
     often = [limit for limit in limits if limit <= LONGER and some.get((most, limit), Waits()).jobs >= FEWEST]
     if len(often) < 2:
-        return f"{number(sum(one.jobs for one in some.values()))} jobs"
-    name = f"{size_name(most)} {UNITS[unit] if most > 1 else UNITS[unit][:-1]}"
-    waited = [f"{_half(some[most, limit])} for {limit_name(limit)}" for limit in (often[0], often[-1])]
-    return f"{name}: {', '.join(waited)}"
+        return nouns.jobs(sum(one.jobs for one in some.values()))
+    waited = [
+        message("{wait} for {limit}", wait=_half(some[most, limit]), limit=limit_name(limit))
+        for limit in (often[0], often[-1])
+    ]
+    return joined(": ", (sized(unit, most), joined(", ", waited)))
+
+
+def _column(limit: int) -> str:
+    """A bucket of limits above its column, where there is little room."""
+    if limit < LONGER:
+        return show_short(LIMITS[limit])
+    return f"> {show_short(LIMITS[-1])}" if limit == LONGER else limit_name(limit) or ""
 
 
 def _half(waits: Waits) -> str:
     upto = _at_most(waits, "median")
     if upto is None:
-        return f"{show_short(waits.median or 0)} or longer"
-    return f"within {upto}" if waits.error else upto
+        return message("{time} or longer", time=show_short(waits.median or 0))
+    return message("within {time}", time=upto) if waits.error else upto
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:

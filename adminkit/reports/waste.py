@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from adminkit.messages import message
 from adminkit.quote import clean
-from adminkit.render.format import number, plural
 from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
+from adminkit.reports import nouns
 from adminkit.reports.header import ends_early, header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.waste import Waste, Wasted, waste
@@ -23,7 +25,11 @@ FIELDS: Final = (
 ALL: Final = "(all)"
 #: Bars show the largest only.
 MOST_BARS: Final = 12
-_STRANDED: Final = ("gpus_without_cpus", "gpus_without_memory", "gaps")
+_STRANDED: Final = {
+    "gpus_without_cpus": message("gpus without cpus"),
+    "gpus_without_memory": message("gpus without memory"),
+    "gaps": message("gaps"),
+}
 
 
 def waste_report(measured: Wasted, query: Query) -> Report:
@@ -44,28 +50,36 @@ def _hours(seconds: float | None) -> float | None:
 
 def _notes(measured: Wasted, query: Query) -> list[str]:
     if not measured.ran and not measured.jobs:
-        return ["nothing ran in the window"]
+        return [nouns.NOTHING_RAN]
     notes = ends_early(measured.until, query) + [
-        f"limits leave out {plural(runs, 'run')} of an unknown number of {name}"
+        message("limits leave out {runs} of an unknown number of {what}", runs=nouns.runs(runs), what=name)
         for name, runs in (("GPUs", measured.unknown["gpu"]), ("CPUs", measured.unknown["cpu"]))
         if runs
     ]
     if not measured.nodes or measured.homeless == measured.ran:
-        return [*notes, "the trace does not know which nodes runs had, so only limits are known"]
+        return [*notes, message("the trace does not know which nodes runs had, so only limits are known")]
     if measured.homeless:
         notes.append(
-            f"{plural(measured.homeless, 'run')} of no known node: what they held counts as free, so all but limits is"
-            " too high"
+            message(
+                "{runs} of no known node: what they held counts as free, so all but limits is too high",
+                runs=nouns.runs(measured.homeless),
+            )
         )
     if measured.unclear:
         notes.append(
-            f"{number(round(measured.unclear / 3600, 1))} node-hours are left out: a run held an unknown number there"
+            message(
+                "{hours:,} node-hours are left out: a run held an unknown number there",
+                hours=round(measured.unclear / 3600, 1),
+            )
         )
     return [
         *notes,
-        "runs of several nodes are taken to hold as much on each",
-        f"gaps are a bound, not a simulation: single-node jobs, {LOOKS} gaps looked at for each; `adminkit simulate`"
-        " tells what shorter limits would do",
+        message("runs of several nodes are taken to hold as much on each"),
+        message(
+            "gaps are a bound, not a simulation: single-node jobs, {looks} gaps looked at for each; `adminkit simulate`"
+            " tells what shorter limits would do",
+            looks=LOOKS,
+        ),
     ]
 
 
@@ -75,18 +89,20 @@ def _pictures(measured: Wasted) -> Pictures | None:
     if limits is not None and limits.gpu:
         rows = [one for one in measured.rows if one.kind == "limits" and one.gpu]
         bars = _bars([(clean(one.queue or "-"), one.gpu or 0.0) for one in rows], limits.gpu)
-        panels.append(Bars("Reserved and not used", "GPU-hours, share of all queues'", bars))
-    free = [(one.kind.replace("_", " "), one.gpu) for one in measured.totals if one.kind in _STRANDED and one.gpu]
+        panels.append(Bars(message("Reserved and not used"), message("GPU-hours, share of all queues'"), bars))
+    free = [(_STRANDED[one.kind], one.gpu) for one in measured.totals if one.kind in _STRANDED and one.gpu]
     if free:
         whole = sum(seconds for _, seconds in free)
-        panels.append(Bars("Free, and not to be used", "GPU-hours, share of these", _bars(free, whole)))
+        panels.append(
+            Bars(message("Free, and not to be used"), message("GPU-hours, share of these"), _bars(free, whole))
+        )
     if not panels or limits is None:
         return None
-    title = f"{number(round((limits.gpu or 0.0) / 3600))} GPU-hours were reserved and not used"
+    title = message("{hours:,} GPU-hours were reserved and not used", hours=round((limits.gpu or 0.0) / 3600))
     return Pictures(title, "", panels)
 
 
-def _bars(rows: list[tuple[str, float]], whole: float) -> list[Bar]:
+def _bars(rows: Sequence[tuple[str, float]], whole: float) -> list[Bar]:
     largest = sorted(rows, key=lambda row: -row[1])[:MOST_BARS]
     return [Bar(name, round(seconds / 3600), seconds / whole) for name, seconds in largest]
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
+from adminkit.messages import message
 from adminkit.sqlite import sqlite3
 from adminkit.trace.run_view import STUDY_MIN_ELAPSED, STUDY_STATES, TOO_LONG
 
@@ -60,7 +61,7 @@ class Filter:
         }
         shown = {name: ", ".join(values) for name, values in words.items() if values}
         if self.min_elapsed is not None and self.min_elapsed >= 0:  # -1: every run whose elapsed is known
-            shown["elapsed"] = f"> {self.min_elapsed} s"
+            shown["elapsed"] = message("> {seconds} s", seconds=self.min_elapsed)
         if self.limit_source:
             shown["limit source"] = self.limit_source
         return shown

@@ -19,11 +19,10 @@ from adminkit.job import Job
 from adminkit.render import figure
 from adminkit.render.document import Document, Section
 from adminkit.render.html_document import MOST_ROWS, POLICY, document_page
-from adminkit.render.report import Meta, Pictures, Report, Trend
+from adminkit.render.report import Meta, Pictures, Report, Trend, in_language
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.changed import numbered_marks
 from adminkit.reports.page import Asked, Page, _marked, page
-from adminkit.reports.page_said import SAID, translated
 from adminkit.reports.page_words import LANGUAGES, WORDS
 from adminkit.stats.moments import Change
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
@@ -362,22 +361,13 @@ def test_what_reports_say_and_show_is_japanese_on_the_japanese_page(tmp_path: Pa
     reports = [one for one in document.sections if one.report]
     assert len(reports) > 8
     for one in reports:
-        assert one.report and one.translated and all(map(in_japanese, one.answers)), one
-        pictures = one.report.pictures
+        assert one.report and all(map(in_japanese, one.answers)), one
+        pictures = in_language(one.report.pictures, "ja")
         titles = [panel.title for panel in pictures.panels] if pictures else []
         assert [
             text for text in (*titles, pictures.caption if pictures else "") if text and not in_japanese(text)
         ] == []
     assert [why for _, why in document.nothing if why and not in_japanese(why)] == []
-
-
-def test_sentences_are_translated_whole_or_not_at_all() -> None:
-    assert translated("<0.1 % of the jobs are of a {t} of b", "ja") == "ジョブの <0.1 % は a {t} of b です"
-    assert translated("3 jobs", "en") == "3 jobs"
-    assert translated("a sentence that nobody translated", "ja") is None
-    assert translated("1 % of the jobs are of " + "x" * 5000, "ja") is None, "a name that long is shown as it came"
-    for english, other in SAID.items():
-        assert placeholders(english) == placeholders(other), english
 
 
 def placeholders(text: str) -> set[str | None]:
