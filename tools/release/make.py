@@ -51,7 +51,9 @@ def release(root: Path) -> int:
     work, to = root / "build/release", folder(root)
     shutil.rmtree(work, ignore_errors=True)
     to.mkdir(parents=True)
-    passes = [_pass(root, work / name) for name in FOLDERS]
+    # Once: commits go on while it builds.
+    source = subprocess.run(["git", "archive", "HEAD"], cwd=root, check=True, stdout=subprocess.PIPE).stdout
+    passes = [_pass(source, work / name) for name in FOLDERS]
     for path in passes[0].iterdir():
         shutil.copy2(path, to / path.name)
     parts.write(root, to / parts.name())
@@ -64,20 +66,19 @@ def release(root: Path) -> int:
     return int(bool(found))
 
 
-def _pass(root: Path, source: Path) -> Path:
-    """One pass: a copy of the last commit, and the folder of what was built from it."""
-    source.mkdir()
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=root, check=True, stdout=subprocess.PIPE)
-    subprocess.run(["tar", "-x"], cwd=source, input=archive.stdout, check=True)
-    made = source / "made"
+def _pass(archive: bytes, folder: Path) -> Path:
+    """One pass: the archive is unpacked and built; the folder of what was made. Logs are beside the source."""
+    source, made = folder / "source", folder / "made"
+    source.mkdir(parents=True)
     made.mkdir()
+    subprocess.run(["tar", "-x"], cwd=source, input=archive, check=True)
     env = {**os.environ, "SOURCE_DATE_EPOCH": str(number.epoch(source)), "PYTHONPATH": str(source)}
     for kind in KINDS:
         if why := obstacle(kind, (source / "Makefile").read_text()):
             print(f"not built: {kind.name}: {why}", file=sys.stderr)
             continue
-        print(f"{source.name}: {kind.name}", file=sys.stderr, flush=True)
-        with (source / f"{kind.name}.log".replace(" ", "-")).open("wb") as log:
+        print(f"{folder.name}: {kind.name}", file=sys.stderr, flush=True)
+        with (folder / f"{kind.name}.log".replace(" ", "-")).open("wb") as log:
             done = subprocess.run(kind.command, cwd=source, env=env, stdout=log, stderr=log, check=False)
         if done.returncode:
             raise SystemExit(f"error: {kind.name} could not be built: exit {done.returncode}\nhint: read {log.name}")
