@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -104,7 +105,28 @@ def test_builds_that_differ_are_named(tmp_path: Path) -> None:
     assert make.different(tmp_path / "one", tmp_path / "other") == ["b", "c"]
 
 
-def test_what_cannot_be_built_here_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_both_passes_build_the_same_commit_whatever_is_committed_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A builder that is the same in both passes, then one that is not."""
+    root = copy(tmp_path / "root")
+    (root / "Makefile").write_text("all:\n")
+    (root / "word").write_text("first")
+    git = ("git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(parts, "write", lambda root, path: path.write_text("{}"))
+    script = f"cp word built; echo second >{root}/word; {shlex.join(git)} commit -qam second || true"
+    monkeypatch.setattr(make, "KINDS", (make.Kind("word", ("sh", "-ec", script), "built"),))
+    assert make.release(root) == 0
+    assert (make.folder(root) / "built").read_text() == "first"
+    assert sums.wrong(make.folder(root)) == []
+    monkeypatch.setattr(make, "KINDS", (make.Kind("path", ("sh", "-ec", "pwd >built"), "built"),))
+    assert make.release(root) == 1
+    assert "error: built is not the same in both passes" in capsys.readouterr().err
+
+
+def test_what_cannot_be_built_here_is_said() -> None:
     kind = make.Kind("deb", ("make", "deb"), "*.deb", needs="no-such-program", target="deb")
     assert make.obstacle(kind, "all:\n") == "the Makefile has no deb"
     assert make.obstacle(kind, "all:\n\ndeb:\n") == "no no-such-program"

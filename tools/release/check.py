@@ -98,8 +98,8 @@ def wheels(root: Path, made: Path) -> str:
 def complete(root: Path, made: Path) -> str:
     """At least a source, a wheel, and both packages of either kind."""
     _there(made)
-    wanted = ("adminkit-*.tar.gz", "adminkit-*.whl", "adminkit_*.deb", "slurm-spank-adminkit_*.deb")
-    wanted += ("adminkit-*.rpm", "slurm-spank-adminkit-*.rpm")
+    every = "adminkit-*.tar.gz adminkit-*.whl adminkit_*.deb slurm-spank-adminkit_*.deb adminkit-*.rpm"
+    wanted = [*every.split(), "slurm-spank-adminkit-*.rpm"]
     missing = [pattern for pattern in wanted if not list(made.glob(pattern))]
     return f"missing: {', '.join(missing)}" if missing else ""
 

@@ -40,7 +40,7 @@ def wrong(folder: Path) -> list[str]:
 def sign(folder: Path, key: str) -> None:
     """List what is there now, with what was added from other hosts, and sign it with a key of this user's GnuPG."""
     write(folder)
-    words = ["gpg", "--batch", "--yes", "--armor", "--detach-sign", "--local-user", key]
+    words: list[str | Path] = ["gpg", "--batch", "--yes", "--armor", "--detach-sign", "--local-user", key]
     done = subprocess.run([*words, "-o", folder / SIGNATURE, folder / NAME], check=False)
     if done.returncode:
         raise SystemExit(f"error: {folder / NAME} could not be signed with {key}\nhint: gpg --list-secret-keys")
@@ -53,9 +53,9 @@ def signer(folder: Path, key: Path) -> str | None:
     """
     with tempfile.TemporaryDirectory() as home:
         ring = Path(home) / "ring.gpg"
-        dearmor = ["gpg", "--homedir", home, "--batch", "--dearmor", "-o", ring, key]
+        dearmor: list[str | Path] = ["gpg", "--homedir", home, "--batch", "--dearmor", "-o", ring, key]
         subprocess.run(dearmor, capture_output=True, check=False)
-        words = ["gpgv", "--homedir", home, "--status-fd", "1", "--keyring", ring]
+        words: list[str | Path] = ["gpgv", "--homedir", home, "--status-fd", "1", "--keyring", ring]
         done = subprocess.run([*words, folder / SIGNATURE, folder / NAME], capture_output=True, text=True, check=False)
     valid = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("[GNUPG:] VALIDSIG ")]
     return valid[0] if done.returncode == 0 and valid else None
