@@ -133,6 +133,13 @@ def test_what_cannot_be_built_here_is_said() -> None:
     assert make.obstacle(make.KINDS[0], "") == ""
 
 
+def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
+    for one in (check.complete, check.checksums, check.signature, check.wheels, check.runs):
+        assert one(ROOT, tmp_path), one.__name__
+        with pytest.raises(check.NotRun, match="make release"):
+            one(ROOT, tmp_path / "none")
+
+
 # The signature.
 
 

@@ -84,7 +84,10 @@ PACKAGES: Final = Suite("packages", ("make", "-s", "deb"), pytest=False, target=
 _RPMS: Final = "apt-get -q update; apt-get -q -y install --no-install-recommends rpm selinux-policy-dev bzip2"
 #: RPMs of the distributions whose Python this Debian has; then by the real dnf where no rpm is installed.
 RPMS: Final = Suite(
-    "rpms", ("sh", "-ec", f"{_RPMS}; .venv/bin/python -m tests.packages.rpms"), pytest=False, target="debian"
+    "rpms",
+    ("sh", "-ec", f"{_RPMS}; make -s .venv/.built; .venv/bin/python -m tests.packages.rpms"),
+    pytest=False,
+    target="debian",
 )
 DNF: Final = Suite(
     "dnf",

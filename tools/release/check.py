@@ -107,15 +107,16 @@ def complete(root: Path, made: Path) -> str:
 def runs(root: Path, made: Path) -> str:
     """What is in the wheel and in the packages says its number; the matrix installs and uses them."""
     _there(made)
-    wrong = []
+    wrong, ran = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for path, python in _unpacked(made, Path(folder)):
+            ran += 1
             done = subprocess.run(
                 [python, "-I", "-m", "adminkit.cli.main", "--version"], capture_output=True, text=True, check=False
             )
             if not done.stdout.startswith(f"adminkit {adminkit.__version__} "):
                 wrong.append(f"{path.name} says {(done.stdout or done.stderr).strip()[-100:]!r}")
-    return "; ".join(wrong)
+    return "; ".join(wrong) if ran else f"there is nothing to run in {made}"
 
 
 def _unpacked(made: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
