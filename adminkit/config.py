@@ -21,6 +21,7 @@ from annotated_types import Ge, Gt, Le, Lt, Predicate
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import is_there
 from adminkit.gres import GpuSettings
+from adminkit.messages import Language
 from adminkit.toml import read_toml
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
@@ -120,7 +121,7 @@ class Feedback:
     """Who gets letters, how often, and how they travel."""
 
     clusters: tuple[str, ...] = ()  # empty: nobody gets any
-    language: Literal["en", "ja"] = "en"
+    language: Language = "en"
     templates: Path | None = None  # the site's own; None: adminkit's
     max_age: Annotated[int, Gt(0)] = 86_400
     max_letters: Annotated[int, Ge(1)] = 200

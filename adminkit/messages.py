@@ -10,13 +10,16 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from gettext import NullTranslations
+from typing import TYPE_CHECKING, Final, Literal
 
 #: English and every language that has a catalogue.
 LANGUAGES: Final = ("en", *sorted(path.stem for path in (Path(__file__).parent / "locale").glob("*.po")))
+if TYPE_CHECKING:
+    from gettext import NullTranslations
+
+    Language = str
+else:
+    Language = Literal[LANGUAGES]  # of a setting: one of them
 #: An end of a value, with the space beside it where Japanese letters are on both sides.
 _JOINT: Final = re.compile("(?<=[\u3040-\u30ff\u4e00-\u9fff]) ?\0 ?(?=[\u3040-\u30ff\u4e00-\u9fff])|\0")
 

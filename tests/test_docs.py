@@ -15,7 +15,7 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.job import Job, Step
-from adminkit.policy.texts import EN, JA
+from adminkit.policy.texts import defaults
 from adminkit.trace import connect
 from tests.trace.test_run_view import DERIVED
 from tests.trace.test_schema import STUDY
@@ -166,7 +166,7 @@ def test_the_generator_is_a_program(tmp_path: Path) -> None:
     assert sorted(page.name for page in tmp_path.iterdir()) == sorted(docs.GENERATED)
 
 
-@pytest.mark.parametrize(("name", "texts"), [("users.md", EN), ("users.ja.md", JA)])
+@pytest.mark.parametrize(("name", "texts"), [("users.md", defaults("en")), ("users.ja.md", defaults("ja"))])
 def test_the_users_page_quotes_the_hint_as_it_is(name: str, texts: Mapping[str, str]) -> None:
     said = texts["hint"].format(
         runs="12", expected="00:50:00", asked="3-00:00:00", safe="01:00:00", risk="3", queue="gq"

@@ -23,18 +23,11 @@ class Frequency(StrEnum):
     NEVER = "never"
 
 
-class Language(StrEnum):
-    """letter.LANGUAGES."""
-
-    EN = "en"
-    JA = "ja"
-
-
 Letters = Annotated[
     Frequency | None,
     typer.Option("--letters", help="How often: each, after a job and weekly; week, weekly only; never."),
 ]
-Tongue = Annotated[Language | None, typer.Option("--language", help="The language of letters.")]
+Tongue = Annotated[options.Language | None, typer.Option("--language", help="The language of letters.")]
 Address = Annotated[
     str | None,
     typer.Option("--address", metavar="ADDRESS", help="Where letters go, instead of the site's address for you."),

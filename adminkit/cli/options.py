@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from adminkit.messages import LANGUAGES
 
 
 class Format(StrEnum):
@@ -42,6 +44,12 @@ class LimitSource(StrEnum):
     EXPLICIT = "explicit"
     DEFAULT = "default"
     UNKNOWN = "unknown"
+
+
+if TYPE_CHECKING:
+    Language = str
+else:
+    Language = StrEnum("Language", {one.upper(): one for one in LANGUAGES})
 
 
 def complete_files(incomplete: str, endings: Sequence[str]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import traceback
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -25,15 +24,8 @@ from adminkit.units import moment
 MODE: Final = 0o640
 
 
-class Language(StrEnum):
-    """What a page may be written in; reports/page_words.LANGUAGES."""
-
-    EN = "en"
-    JA = "ja"
-
-
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the page there, whole or not at all.")]
-Lang = Annotated[Language | None, typer.Option("--lang", help="Its language. Default: that of letters.")]
+Lang = Annotated[options.Language | None, typer.Option("--lang", help="Its language. Default: that of letters.")]
 
 
 def report_all(
@@ -61,7 +53,7 @@ def report_all(
     path = find_trace(db, settings.db)
     operators_only(path, PAGE)
     asked = Asked(
-        when.now, lang.value if lang else settings.feedback.language, settings.report.clusters(cluster or ()),
+        when.now, str(lang) if lang else settings.feedback.language, settings.report.clusters(cluster or ()),
         queue or (), since, until,
         when.as_of, exact,
     )  # fmt: skip

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 Kind = Literal["end", "digest", "operator", "statement", "budget"]
 KINDS: Final[tuple[Kind, ...]] = ("end", "digest", "operator", "statement", "budget")
 #: Languages of letters.
-LANGUAGES: Final = ("en", "ja")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

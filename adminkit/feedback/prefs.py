@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
-from adminkit.feedback.letter import LANGUAGES
 from adminkit.files import folder_to_write, replace_file
+from adminkit.messages import LANGUAGES
 from adminkit.quote import quote
 from adminkit.toml import NoToml, parse_toml
 from adminkit.trace.location import SYSTEM_TRACE

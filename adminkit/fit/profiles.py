@@ -11,13 +11,13 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.fit.place import Board, by_vectors
 from adminkit.fit.request import Request, parse_mem, request, show_mem
+from adminkit.messages import LANGUAGES
 from adminkit.quote import quote
 from adminkit.slurm.shares import matching
 from adminkit.toml import read_toml
 from adminkit.units import parse_duration
 
 SYSTEM_PROFILES: Final = Path("/etc/adminkit/profiles.toml")
-LANGUAGES: Final = ("en", "ja")
 #: How much more than its request an environment may use before that is a warning.
 OVERRUN: Final = 1.5
 #: Seconds that the user of an idle server is warned before its end, where `warn` does not say; and the least.

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.files import is_there
 from adminkit.installed import data_file
+from adminkit.messages import LANGUAGES
 from adminkit.policy.model import Policy
 from adminkit.policy.place import SYSTEM_POLICY
-from adminkit.policy.texts import LANGUAGES
 from adminkit.policy.validate import Problem, clashes, queue_clashes
 from adminkit.recommend.menu import Offer
 from adminkit.toml import read_toml

@@ -15,18 +15,17 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from adminkit.errors import UsageError
 from adminkit.fit.request import parse_mem
 from adminkit.job import CLASSES
+from adminkit.messages import Language
 from adminkit.policy.durations import seconds
 from adminkit.policy.incentive_settings import Hints, Incentives
 from adminkit.policy.kinds import ACTIONS, CHECKS, Action
 from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import SoftLimits
-from adminkit.policy.texts import DEFAULTS, LANGUAGES, OUTCOMES, PLACEHOLDERS
+from adminkit.policy.texts import OUTCOMES, PLACEHOLDERS, defaults
 from adminkit.recommend.menu import LEAST_RISK, MENU, MOST_RISK, RISK, Offer
 
 JobClass = Literal["cpu", "single-gpu", "multi-gpu", "multi-node"]
-Language = Literal["en", "ja"]
 assert get_args(JobClass) == CLASSES
-assert get_args(Language) == LANGUAGES
 
 #: What a record can hold of a rule's name; a record names several.
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,40}", re.ASCII)
@@ -291,7 +290,7 @@ class Policy(_Table):
 
     def words(self, language: str) -> dict[str, str]:
         """Every text of one language, by name and outcome. One that the file gives for all outcomes counts for each."""
-        texts = dict(DEFAULTS[language])
+        texts = dict(defaults(language))
         own = next((texts for name, texts in self.texts.items() if name == language), {})
         for name, given in own.items():
             if isinstance(given, str):

@@ -8,31 +8,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from adminkit.messages import catalogue, template
 from adminkit.policy.model import Rule
 
-#: Language -> condition -> its words, in the order in which they are said. {class_in} is that the rule is for.
-_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "en": {
-        "users": "of yours",
-        "classes": "of the class {class_in}",
-        "queues": "in {queue}",
-        "accounts": "under the account {account}",
-        "qos": "of the QOS {qos}",
-    },
-    "ja": {
-        "users": "あなた",
-        "queues": "{queue}",
-        "accounts": "アカウント {account}",
-        "qos": "QOS {qos}",
-        "classes": "クラス {class_in}",
-    },
+#: Condition -> its words, in the order in which they are said.
+_PLACES: Final[Mapping[str, str]] = {
+    "queues": template("in {queue}"),
+    "accounts": template("under the account {account}"),
+    "qos": template("of the QOS {qos}"),
 }
-_BETWEEN: Final = {"en": " ", "ja": " の "}
-#: Of a rule without conditions.
-_ALL: Final = {"en": "on this cluster", "ja": "このクラスタ"}
+_YOURS: Final = template("of yours")
+_CLASS: Final = template("of the class {class_in}")  # that the rule is for
+_TWO: Final = template("{first} {second}")
+_OF_CLASS: Final = template("{class} {others}")
+_ALL: Final = template("on this cluster")  # of a rule without conditions
 
 
 def whose(rule: Rule, language: str) -> str:
     """The phrase for this rule: all its conditions but the exceptions."""
-    words = [word for name, word in _WORDS[language].items() if getattr(rule, name) is not None]
-    return _BETWEEN[language].join(words) or _ALL[language]
+    say = catalogue(language).gettext
+    phrase = ""
+    for name, words in _PLACES.items():
+        if getattr(rule, name) is not None:
+            phrase = say(_TWO).format(first=phrase, second=say(words)) if phrase else say(words)
+    if rule.classes is not None:
+        phrase = say(_OF_CLASS).format(**{"class": say(_CLASS), "others": phrase}) if phrase else say(_CLASS)
+    if rule.users is not None:
+        phrase = say(_TWO).format(first=say(_YOURS), second=phrase) if phrase else say(_YOURS)
+    return phrase or say(_ALL)

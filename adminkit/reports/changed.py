@@ -183,21 +183,21 @@ def said(months: Months, words: Mapping[str, str], language: str) -> list[str]:
     return [words["as_usual"].format(months=len(months.names) - 1)]
 
 
-def which_months(months: Months, words: Mapping[str, str], language: str) -> str:
+def which_months(months: Months, words: Mapping[str, str]) -> str:
     """What now and before are."""
     if len(months.names) < 2:
         return ""
-    now = month_name(months.names[-1], language)
+    now = month_name(months.names[-1], words)
     end = show_time(months.edges[-1], UTC)
     if not end.endswith("-01T00:00:00"):
         now = words["month_until"].format(month=now, day=end[:10])
-    return words["month_is"].format(month=now, before=month_name(months.names[-2], language))
+    return words["month_is"].format(month=now, before=month_name(months.names[-2], words))
 
 
-def month_name(name: str, language: str) -> str:
+def month_name(name: str, words: Mapping[str, str]) -> str:
     """2026-11, in Japanese 2026年11月."""
     year, _, month = name.partition("-")
-    return f"{year}年{int(month)}月" if language == "ja" else name
+    return words["month"].format(year=year, month=int(month))
 
 
 def _shown(value: float, measure: str, language: str) -> str:

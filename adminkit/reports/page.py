@@ -26,7 +26,7 @@ from adminkit.reports.changed import (
 from adminkit.reports.findings import Scope
 from adminkit.reports.header import outside
 from adminkit.reports.page_found import judge
-from adminkit.reports.page_words import WORDS
+from adminkit.reports.page_words import words_in
 from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.sqlite import sqlite3
 from adminkit.stats.measures import YEAR, Measures
@@ -83,7 +83,7 @@ def page(
 
     A report that fails says so in its place, and the others are made.
     """
-    words, measures = WORDS[asked.language], Measures(("queue", "user"), asked.exact)
+    words, measures = words_in(asked.language), Measures(("queue", "user"), asked.exact)
     with reader(path, asked.as_of) as db:
         chosen = check_words(db, _filter(settings, asked))
         known, ends = list(asked.cluster) or clusters(db), span(db)
@@ -161,13 +161,13 @@ def _changed(
     db: sqlite3.Connection, chosen: Filter, database: str, asked: Asked, known: Sequence[str],
     marks: Sequence[Change], earlier: int,
 ) -> Section:  # fmt: skip
-    words = WORDS[asked.language]
+    words = words_in(asked.language)
     end = chosen.until or asked.now
     until = known_times(db, chosen, asked.now).until  # a month of which nothing is known is not one of nothing
     if until is not None and until <= month_around(end - 1)[0]:
         end = until
     measured = months(db, chosen, end)
-    which = which_months(measured, words, asked.language)
+    which = which_months(measured, words)
     items = [change_said(one, words, several=len(known) > 1) for one in marks]
     return Section(
         "changed", words["changed"], words["changed_question"], said(measured, words, asked.language),
@@ -182,7 +182,7 @@ def _section(
     chosen: Filter, measures: Measures, failures: list[Failure],
 ) -> Section:  # fmt: skip
     """The section of a report; of `cluster` alone where it is named."""
-    words = WORDS[asked.language]
+    words = words_in(asked.language)
     typed: dict[str, Any] = {
         "cluster": [cluster] if cluster else list(asked.cluster), "queue": list(asked.queue),
         "since": f"@{chosen.since}", "until": f"@{chosen.until}",

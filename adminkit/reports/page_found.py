@@ -17,7 +17,7 @@ from adminkit.quote import clean
 from adminkit.render.document import Remark
 from adminkit.render.format import number
 from adminkit.reports.findings import Scope, gather, jobs_of
-from adminkit.reports.page_words import WORDS
+from adminkit.reports.page_words import words_in
 from adminkit.sqlite import sqlite3
 from adminkit.stats.unsized import unsized
 from adminkit.units import show_time
@@ -42,7 +42,7 @@ class Judged:
 
 def judge(db: sqlite3.Connection, settings: Config, scope: Scope, language: str) -> Judged:
     """The findings of `scope` in that language."""
-    templates, words = Templates(language), WORDS[language]
+    templates, words = Templates(language), words_in(language)
     findings = gather(db, settings, scope, [kind for kind in KINDS if kind not in SMALL])
     several = len(scope.clusters) > 1
     bad = [_remark(one, templates, several) for one in findings if one.severity == "warn"]
@@ -57,17 +57,18 @@ def _none(
 ) -> str:
     """Why there is nothing: all is well, or too few jobs to judge; and how many findings are elsewhere."""
     judged = any(one.kind == over_asked.KIND.name for one in findings)
-    said = [words["no_findings"] if judged else words["too_little"].format(least=over_asked.Limits().jobs)]
+    said = words["no_findings"] if judged else words["too_little"].format(least=over_asked.Limits().jobs)
     lately = replace(scope, since=max(scope.since, scope.until - LATELY))
     small = sum(one.severity == "warn" for one in gather(db, settings, lately, SMALL))
     if small:
         until = show_time(scope.until)
-        said.append(words["elsewhere"].format(number=number(small), command=f"adminkit findings --until {until}"))
-    return words["between"].join(said)
+        then = words["elsewhere"].format(number=number(small), command=f"adminkit findings --until {until}")
+        said = words["both"].format(first=said, then=then)
+    return said
 
 
 def _remark(one: Finding, templates: Templates, several: bool) -> Remark:
-    words = WORDS[templates.language]
+    words = words_in(templates.language)
     sentence, advice = sentences(one, templates)
     if several and one.subject.cluster:
         sentence = f"{clean(one.subject.cluster)}: {sentence}"
@@ -81,4 +82,4 @@ def _stake(one: Finding, language: str) -> str:
     if stake is None or stake.weight < 3600 / 20:
         return ""
     shown = hours(stake.gpu_seconds or 0, stake.cpu_seconds or 0, language).replace(NO_BREAK, " ")
-    return WORDS[language]["at_stake"].format(hours=shown)
+    return words_in(language)["at_stake"].format(hours=shown)

@@ -10,8 +10,8 @@ from adminkit.feedback.found import found, sentences
 from adminkit.feedback.templates import Templates
 from adminkit.findings.finding import Finding, Kind, Subject, Verdict
 from adminkit.findings.registry import KINDS
+from adminkit.messages import LANGUAGES
 from adminkit.reports.page_found import SMALL
-from adminkit.reports.page_words import LANGUAGES
 from tests.support.japanese import spaces
 from tests.support.reports import HOSTILE
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from adminkit.deploy.rehearse import check_table
 from adminkit.lua.literal import literal
 from adminkit.lua.runtime import Lua
+from adminkit.messages import LANGUAGES
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.kinds import ACTIONS, CHECKS, CONDITIONS, LIMITS
 from adminkit.policy.load import examine_table, load_policy
-from adminkit.policy.texts import DEFAULTS, LANGUAGES, PLACEHOLDERS, known_placeholders, names, placeholders
+from adminkit.policy.texts import PLACEHOLDERS, defaults, known_placeholders, names, placeholders
 from adminkit.slurm.site import Site, SiteQueue, made_up
 from tests.support.policies import LUAS, SHIPPED, STRICT, compiled, policy, rules
 
@@ -108,24 +109,24 @@ def test_the_texts_of_the_example_are_the_defaults() -> None:
             for name, given in written[language].items()
             for key, text in (given.items() if isinstance(given, dict) else [("", given)])
         }
-        assert flat == DEFAULTS[language] == shipped.words(language)
+        assert flat == defaults(language) == shipped.words(language)
         assert list(flat) == list(names())
 
 
 def test_both_languages_say_the_same_things() -> None:
     """What a text tells in one language it tells in the other, and each says what to type where it refuses."""
     for name in names():
-        told = [set(placeholders(DEFAULTS[language][name])) for language in LANGUAGES]
+        told = [set(placeholders(defaults(language)[name])) for language in LANGUAGES]
         assert told[0] - {"queue"} == told[1] - {"queue"}, name
         assert told[0] | told[1] <= set(known_placeholders(name)), name
         if name.endswith(".reject") and not name.startswith("cpus"):
-            assert all("-" in DEFAULTS[language][name] for language in LANGUAGES), name
+            assert all("-" in defaults(language)[name] for language in LANGUAGES), name
 
 
 def test_one_text_for_every_outcome_replaces_each() -> None:
     words = policy('version = 1\n[texts.en]\nmax_limit = "no"\nhint = "h"\ngpus.warn = "w"').words("en")
     assert [words[f"max_limit.{outcome}"] for outcome in ("reject", "amend", "warn")] == ["no"] * 3
-    assert (words["hint"], words["gpus.warn"], words["gpus.reject"]) == ("h", "w", DEFAULTS["en"]["gpus.reject"])
+    assert (words["hint"], words["gpus.warn"], words["gpus.reject"]) == ("h", "w", defaults("en")["gpus.reject"])
 
 
 def test_checks_and_texts_know_each_other() -> None:

@@ -18,7 +18,7 @@ from adminkit.render.panel_numbers import numbers
 from adminkit.render.report import Bar, Bars, Meta, Pictures, Report, in_language
 from adminkit.reports import nouns
 from adminkit.reports.answer import ROLLED_UP
-from adminkit.reports.page_words import WORDS
+from adminkit.reports.page_words import words_in
 from adminkit.reports.wait import sized
 from tests.support.japanese import between_letters
 from tests.support.reports import HOSTILE, REVIEWED
@@ -73,7 +73,7 @@ def _name(text: str) -> bool:
 
 def test_what_is_not_ours_is_marked_as_english() -> None:
     meta = Meta.plain("T", ["somebody's words", nouns.NOTHING_RAN])
-    shown = report_facts(meta, None, WORDS["ja"], "ja")
+    shown = report_facts(meta, None, words_in("ja"), "ja")
     assert '<dd lang="en">somebody&#x27;s words</dd>' in shown
     assert "<dd>この期間に実行されたものはありません</dd>" in shown
 
