@@ -47,7 +47,7 @@ def test_both_builds_compile_every_file_of_every_folder() -> None:
     top = (NATIVE / "CMakeLists.txt").read_text()
     folders = sorted(path.name for path in NATIVE.iterdir() if path.is_dir())
     assert re.findall(r"^add_subdirectory\((\w+)\)$", top, flags=re.MULTILINE) == folders
-    for folder in folders:
+    for folder in (one for one in folders if any((NATIVE / one).glob("*.c"))):
         assert "file(GLOB SOURCES CONFIGURE_DEPENDS *.c)" in (NATIVE / folder / "CMakeLists.txt").read_text()
     command = ("make", "--dry-run", "--always-make", "-C", ROOT / "tests" / "c", "check", "asan")
     compiled = subprocess.run(command, capture_output=True, text=True, check=True).stdout
