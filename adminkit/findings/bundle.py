@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.bundles import Bundler
 
 
@@ -23,9 +23,9 @@ KIND: Final = Kind(
     "a user whose jobs of several GPUs only look parallel",
     {"bundle": Verdict("warn", "submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")},
     {
-        "runs": "of several GPUs or nodes",
-        "bundles": "of these, single-GPU work side by side",
-        "gpu_seconds": "GPU-seconds, of the bundles",
+        "runs": Number("of several GPUs or nodes"),
+        "bundles": Number("of these, single-GPU work side by side"),
+        "gpu_seconds": Number("of the bundles", "GPU-seconds"),
     },
 )
 

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -27,12 +27,12 @@ KIND: Final = Kind(
         "fits": Verdict("info"),
     },
     {
-        "jobs": "of the queue that count",
-        "at_default": "of these, jobs that took the default",
-        "share": "at_default / jobs",
-        "users": "who took it",
-        "default_limit": "seconds, the queue's default as it is now",
-        "used_fraction": "used / reserved of the jobs at the default",
+        "jobs": Number("of the queue that count"),
+        "at_default": Number("of these, jobs that took the default"),
+        "share": Number("at_default / jobs", "share"),
+        "users": Number("who took it"),
+        "default_limit": Number("the queue's default as it is now", "seconds"),
+        "used_fraction": Number("used / reserved of the jobs at the default", "share"),
     },
 )
 

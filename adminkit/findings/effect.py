@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 from adminkit.stats.effect import Change
 
 
@@ -40,12 +40,12 @@ KIND: Final = Kind(
         "nobody to compare with": Verdict("info", "set [feedback] holdout: without a hold-out nobody is left"),
     },
     {
-        "users": "who had a first letter, and runs before and after it",
-        "compared": "of these, users with a match",
-        "others": "users without a letter they were matched with",
-        "effect": "the difference between the two changes; a ratio, or hours a week",
-        "low": "the lower end of its 95 % interval",
-        "high": "the upper end",
+        "users": Number("who had a first letter, and runs before and after it"),
+        "compared": Number("of these, users with a match"),
+        "others": Number("users without a letter they were matched with"),
+        "effect": Number("the difference between the two changes; a ratio, or hours a week"),
+        "low": Number("the lower end of its 95 % interval"),
+        "high": Number("the upper end"),
     },
 )
 

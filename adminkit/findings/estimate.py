@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ KIND: Final = Kind(
         "accurate": Verdict("good"),
     },
     {
-        "elapsed": "seconds; of an array's longest task, where that one ran into its limit the median task's",
-        "req_limit": "seconds",
-        "used_fraction": "elapsed / req_limit",
+        "elapsed": Number("of an array's longest task, where that one ran into its limit the median task's", "seconds"),
+        "req_limit": Number("", "seconds"),
+        "used_fraction": Number("elapsed / req_limit", "share"),
     },
 )
 

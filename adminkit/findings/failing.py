@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.failing import Failing
 
 
@@ -27,13 +27,13 @@ KIND: Final = Kind(
         "failing": Verdict("warn", "look at the output of one before submitting the next; try it with few data first"),
     },
     {
-        "runs": "of the name, however they ended",
-        "failed": "of these, FAILED or OUT_OF_MEMORY",
-        "share": "failed / runs",
-        "out_of_memory": "of those that failed, OUT_OF_MEMORY",
-        "used": "GPU-seconds, of those that failed",
-        "cpu_used": "CPU-seconds, of those without GPUs that failed",
-        "completed_last": "epoch seconds, the last end of a run that completed",
+        "runs": Number("of the name, however they ended"),
+        "failed": Number("of these, FAILED or OUT_OF_MEMORY"),
+        "share": Number("failed / runs", "share"),
+        "out_of_memory": Number("of those that failed, OUT_OF_MEMORY"),
+        "used": Number("of those that failed", "GPU-seconds"),
+        "cpu_used": Number("of those without GPUs that failed", "CPU-seconds"),
+        "completed_last": Number("the last end of a run that completed", "epoch seconds"),
     },
 )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from adminkit.stats.weeks import Reserved
 
@@ -89,10 +88,19 @@ def of_resource(resource: str | None, **seconds: float) -> dict[str, float]:
     return {} if resource is None else {f"{prefix}{name}": value for name, value in seconds.items()}
 
 
-#: What the description of a number begins with, before a comma or semicolon, where the number has a unit.
-UNITS: Final = ("seconds", "epoch seconds", "GPU-seconds", "CPU-seconds", "byte-seconds", "year × 100 + month")
-#: Numbers whose names begin so are shares of a whole.
-_SHARES: Final = ("share", "used_fraction", "accuracy", "change", "median", "p90")
+class Number(NamedTuple):
+    """A number of the evidence: what it is of, and what it is in."""
+
+    of: str
+    #: "": a count, or what `of` says.
+    unit: Literal[
+        "", "share", "seconds", "epoch seconds", "GPU-seconds", "CPU-seconds", "byte-seconds", "year × 100 + month"
+    ] = ""
+
+    @property
+    def described(self) -> str:
+        """As its page has it: seconds, the queue's maximum."""
+        return ", ".join(part for part in (self.unit if self.unit != "share" else "", self.of) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +110,7 @@ class Kind:
     name: str
     what: str
     verdicts: Mapping[str, Verdict]
-    evidence: Mapping[str, str]
-
-    def unit(self, name: str) -> str:
-        """What a number of the evidence is in: one of UNITS, share, or "" for a count."""
-        first = re.split(r"[,;]", self.evidence[name], maxsplit=1)[0]
-        return first if first in UNITS else "share" if name.startswith(_SHARES) else ""
+    evidence: Mapping[str, Number]
 
     def finding(
         self,

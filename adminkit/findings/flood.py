@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 from adminkit.stats.failing import Flood
 
 
@@ -22,10 +22,10 @@ KIND: Final = Kind(
     "a user who submits very many jobs one by one",
     {"flood": Verdict("warn", "submit an array, or put several short tasks into one job: the scheduler reads each")},
     {
-        "hours": "with so many submissions",
-        "most": "jobs in one of these hours; tasks of an array are not counted",
-        "jobs": "in all of them",
-        "elapsed": "seconds, the mean run time of these jobs",
+        "hours": Number("with so many submissions"),
+        "most": Number("jobs in one of these hours; tasks of an array are not counted"),
+        "jobs": Number("in all of them"),
+        "elapsed": Number("the mean run time of these jobs", "seconds"),
     },
 )
 

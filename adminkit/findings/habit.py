@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -30,12 +30,12 @@ KIND: Final = Kind(
         "needed": Verdict("info"),
     },
     {
-        "jobs": "of the queue that count",
-        "at_maximum": "of these, jobs that ask for the maximum or more",
-        "share": "at_maximum / jobs",
-        "users": "who ask for the maximum",
-        "max_limit": "seconds, the queue's maximum",
-        "used_fraction": "used / reserved of the jobs at the maximum",
+        "jobs": Number("of the queue that count"),
+        "at_maximum": Number("of these, jobs that ask for the maximum or more"),
+        "share": Number("at_maximum / jobs", "share"),
+        "users": Number("who ask for the maximum"),
+        "max_limit": Number("the queue's maximum", "seconds"),
+        "used_fraction": Number("used / reserved of the jobs at the maximum", "share"),
     },
 )
 

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.efficiencies import Group
 
 
@@ -24,10 +24,10 @@ KIND: Final = Kind(
     "a user whose jobs held GPUs that did nothing",
     {"idle": Verdict("warn", "see whether the program finds its GPUs; a job that needs none asks for none")},
     {
-        "runs": "with GPUs, of which somebody measured the use",
-        "idle": "of these, runs whose GPUs were busy for less than 1 % of the time",
-        "idle_seconds": "GPU-seconds, of the idle ones",
-        "share": "idle_seconds / the GPU-seconds of all runs measured",
+        "runs": Number("with GPUs, of which somebody measured the use"),
+        "idle": Number("of these, runs whose GPUs were busy for less than 1 % of the time"),
+        "idle_seconds": Number("of the idle ones", "GPU-seconds"),
+        "share": Number("idle_seconds / the GPU-seconds of all runs measured", "share"),
     },
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 from adminkit.stats.images import Image
 
 
@@ -27,12 +27,14 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": "with images of this kind",
-        "starts": "nodes of these runs, added up: each node reads an image for each run, unless it keeps a copy",
-        "users": "whose runs these are",
-        "short": "runs of at most ten minutes",
-        "share": "short / runs",
-        "elapsed": "seconds, the mean run time",
+        "runs": Number("with images of this kind"),
+        "starts": Number(
+            "nodes of these runs, added up: each node reads an image for each run, unless it keeps a copy"
+        ),
+        "users": Number("whose runs these are"),
+        "short": Number("runs of at most ten minutes"),
+        "share": Number("short / runs", "share"),
+        "elapsed": Number("the mean run time", "seconds"),
     },
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.queue_fit import QueueJobs
 
 
@@ -28,13 +28,13 @@ KIND: Final = Kind(
         "long": Verdict("warn", "lower MaxTime; the few jobs that need more can checkpoint, or take a longer queue"),
     },
     {
-        "jobs": "that count",
-        "max_limit": "seconds, the queue's maximum",
-        "enough": "seconds, the least limit of the menu that suffices",
-        "longer": "jobs that ran for longer than that",
-        "share": "longer / jobs",
-        "share_low": "the lower end of its 95 % interval",
-        "share_high": "the upper end",
+        "jobs": Number("that count"),
+        "max_limit": Number("the queue's maximum", "seconds"),
+        "enough": Number("the least limit of the menu that suffices", "seconds"),
+        "longer": Number("jobs that ran for longer than that"),
+        "share": Number("longer / jobs", "share"),
+        "share_low": Number("the lower end of its 95 % interval", "share"),
+        "share_high": Number("the upper end", "share"),
     },
 )
 

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 from adminkit.stats.efficiencies import NODE_MEM, Group
 
 
@@ -25,11 +25,11 @@ KIND: Final = Kind(
     "a user whose jobs ask for much more memory than they use",
     {"over_asked": Verdict("warn", "ask for less memory: what one job holds keeps others from its node")},
     {
-        "runs": "of which it is known what the fullest node held at most",
-        "share": "that / asked for on a node, over all runs and their time",
-        "median": "the median of a run's share",
-        "p90": "nine runs in ten stay below this share",
-        "unused": "byte-seconds, that were asked for and not used",
+        "runs": Number("of which it is known what the fullest node held at most"),
+        "share": Number("that / asked for on a node, over all runs and their time", "share"),
+        "median": Number("the median of a run's share", "share"),
+        "p90": Number("nine runs in ten stay below this share", "share"),
+        "unused": Number("that were asked for and not used", "byte-seconds"),
     },
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 from adminkit.stats.users import Change, Month
 
 
@@ -34,14 +34,14 @@ KIND: Final = Kind(
         "worse": Verdict("warn", "ask what changed: new programs need other limits"),
     },
     {
-        "month": "year × 100 + month, of UTC",
-        "jobs": "with a limit that ended in the month",
-        "accuracy": "the mean of elapsed / limit of these",
-        "accuracy_before": "the mean of the months before, each once",
-        "months": "how many these are",
-        "change": "accuracy - accuracy_before",
-        "change_low": "the lower end of its 95 % interval",
-        "change_high": "the upper end",
+        "month": Number("of UTC", "year × 100 + month"),
+        "jobs": Number("with a limit that ended in the month"),
+        "accuracy": Number("the mean of elapsed / limit of these", "share"),
+        "accuracy_before": Number("the mean of the months before, each once", "share"),
+        "months": Number("how many these are"),
+        "change": Number("accuracy - accuracy_before", "share"),
+        "change_low": Number("the lower end of its 95 % interval", "share"),
+        "change_high": Number("the upper end", "share"),
     },
 )
 

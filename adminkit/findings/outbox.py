@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ KIND: Final = Kind(
         "moving": Verdict("good"),
     },
     {
-        "waiting": "letters that are still to go out",
-        "stuck": "of these, letters that have waited for more than six hours",
-        "refused": "letters of the last seven days that the mail server refused",
+        "waiting": Number("letters that are still to go out"),
+        "stuck": Number("of these, letters that have waited for more than six hours"),
+        "refused": Number("letters of the last seven days that the mail server refused"),
     },
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict, of_resource
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict, of_resource
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -28,13 +28,13 @@ KIND: Final = Kind(
         "used": Verdict("good"),
     },
     {
-        "jobs": "that count",
-        "users": "who submitted them",
-        "reserved": "GPU-seconds, the sum of limits",
-        "used": "GPU-seconds, the same of run times",
-        "cpu_reserved": "CPU-seconds, the sum of limits of jobs without GPUs",
-        "cpu_used": "CPU-seconds, the same of run times",
-        "used_fraction": "used / reserved",
+        "jobs": Number("that count"),
+        "users": Number("who submitted them"),
+        "reserved": Number("the sum of limits", "GPU-seconds"),
+        "used": Number("the same of run times", "GPU-seconds"),
+        "cpu_reserved": Number("the sum of limits of jobs without GPUs", "CPU-seconds"),
+        "cpu_used": Number("the same of run times", "CPU-seconds"),
+        "used_fraction": Number("used / reserved", "share"),
     },
 )
 

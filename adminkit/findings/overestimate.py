@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict, of_resource
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict, of_resource
 from adminkit.stats.due import Ended, Habit
 
 
@@ -34,16 +34,16 @@ KIND: Final = Kind(
     "a run, or an array, that used little of what it reserved",
     {"overestimated": Verdict("warn", "ask for a shorter limit next time: adminkit recommend walltime names one")},
     {
-        "tasks": "runs of the array; 1 for a single run",
-        "elapsed": "seconds, of the longest",
-        "req_limit": "seconds, the largest that was asked for",
-        "used": "GPU-seconds",
-        "reserved": "GPU-seconds, the same that the limits reserved",
-        "unused": "GPU-seconds, reserved - used",
-        "cpu_used": "CPU-seconds, of a run without GPUs",
-        "cpu_reserved": "CPU-seconds, the same that the limits reserved",
-        "cpu_unused": "CPU-seconds, cpu_reserved - cpu_used",
-        "used_fraction": "used / reserved",
+        "tasks": Number("runs of the array; 1 for a single run"),
+        "elapsed": Number("of the longest", "seconds"),
+        "req_limit": Number("the largest that was asked for", "seconds"),
+        "used": Number("", "GPU-seconds"),
+        "reserved": Number("the same that the limits reserved", "GPU-seconds"),
+        "unused": Number("reserved - used", "GPU-seconds"),
+        "cpu_used": Number("of a run without GPUs", "CPU-seconds"),
+        "cpu_reserved": Number("the same that the limits reserved", "CPU-seconds"),
+        "cpu_unused": Number("cpu_reserved - cpu_used", "CPU-seconds"),
+        "used_fraction": Number("used / reserved", "share"),
     },
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.queue_fit import QueueJobs
 
 
@@ -35,13 +35,15 @@ KIND: Final = Kind(
         "fits": Verdict("warn", "tell users of the shorter queue, or route such jobs there by a rule of policy.toml"),
     },
     {
-        "jobs": "that count",
-        "fit": "of these, jobs that ended within the other queue's maximum and are no larger than the largest there",
-        "share": "fit / jobs",
-        "share_low": "the lower end of its 95 % interval",
-        "share_high": "the upper end",
-        "max_limit": "seconds, the maximum of this queue",
-        "other_limit": "seconds, the maximum of the other",
+        "jobs": Number("that count"),
+        "fit": Number(
+            "of these, jobs that ended within the other queue's maximum and are no larger than the largest there"
+        ),
+        "share": Number("fit / jobs", "share"),
+        "share_low": Number("the lower end of its 95 % interval", "share"),
+        "share_high": Number("the upper end", "share"),
+        "max_limit": Number("the maximum of this queue", "seconds"),
+        "other_limit": Number("the maximum of the other", "seconds"),
     },
 )
 

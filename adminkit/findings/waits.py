@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
 from adminkit.stats.wait_avoided import Avoided
 
 
@@ -23,12 +23,14 @@ KIND: Final = Kind(
     "a queue whose jobs wait longer than those that ask for what they need",
     {"avoidable": Verdict("warn", "show users the heat map: whoever asks for less starts sooner here")},
     {
-        "jobs": "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with",
-        "wait": "seconds, what they waited together",
-        "avoided": "seconds, of it above the mean wait of jobs of their size that asked for what they needed",
-        "avoided_low": "seconds, the lower end of its 95 % interval",
-        "avoided_high": "seconds, the upper end",
-        "share": "avoided / wait",
+        "jobs": Number(
+            "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
+        ),
+        "wait": Number("what they waited together", "seconds"),
+        "avoided": Number("of it above the mean wait of jobs of their size that asked for what they needed", "seconds"),
+        "avoided_low": Number("the lower end of its 95 % interval", "seconds"),
+        "avoided_high": Number("the upper end", "seconds"),
+        "share": Number("avoided / wait", "share"),
     },
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from adminkit.findings.finding import Finding, Kind, Stake, Subject, Verdict
+from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
 from adminkit.stats.weeks import Name, Week
 
 
@@ -52,13 +52,13 @@ KIND: Final = Kind(
         "worst": Verdict("warn", "ask for a shorter limit for this job name: adminkit recommend walltime names one"),
     },
     {
-        "runs": "that ended in the week and count",
-        "used": "seconds, the sum of elapsed",
-        "asked": "seconds, the sum of limits",
-        "used_fraction": "used / asked",
-        "used_fraction_before": "the same of the weeks before, together",
-        "unused": "GPU-seconds, reserved and not used",
-        "cpu_unused": "CPU-seconds, the same of runs without GPUs",
+        "runs": Number("that ended in the week and count"),
+        "used": Number("the sum of elapsed", "seconds"),
+        "asked": Number("the sum of limits", "seconds"),
+        "used_fraction": Number("used / asked", "share"),
+        "used_fraction_before": Number("the same of the weeks before, together", "share"),
+        "unused": Number("reserved and not used", "GPU-seconds"),
+        "cpu_unused": Number("the same of runs without GPUs", "CPU-seconds"),
     },
 )
 

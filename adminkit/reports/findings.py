@@ -158,7 +158,7 @@ def _row(one: Finding) -> list[Cell]:
     hours = [None if part is None else part / 3600 for part in parts]
     kind = KINDS[one.kind]
     numbers = ", ".join(
-        f"{name.replace('_', ' ')} {_in_words(value, kind.unit(name))}" for name, value in one.evidence.items()
+        f"{name.replace('_', ' ')} {_in_words(value, kind.evidence[name].unit)}" for name, value in one.evidence.items()
     )
     evidence = " ".join(f"{name}={_bare(value)}" for name, value in one.evidence.items())
     return [
