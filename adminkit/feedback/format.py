@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
+from adminkit.messages import catalogue, template
 from adminkit.quote import clean
 
 #: The most characters of a name, in the text and in the subject, and of a subject.
@@ -20,17 +21,20 @@ NO_BREAK: Final = "\u00a0"
 #: Columns of the plain text.
 WIDTH: Final = 78
 
-_UNITS: Final = {
-    "en": {"d": f"{NO_BREAK}d", "h": f"{NO_BREAK}h", "min": f"{NO_BREAK}min", "s": f"{NO_BREAK}s", "gap": NO_BREAK},
-    "ja": {"d": "日", "h": "時間", "min": "分", "s": "秒", "gap": ""},
-}
-_HOURS: Final = {
-    "en": {"gpu": ("GPU-hour", "GPU-hours"), "cpu": ("CPU-hour", "CPU-hours"), "and": " and "},
-    "ja": {"gpu": ("GPU時間", "GPU時間"), "cpu": ("CPU時間", "CPU時間"), "and": "と"},
-}
-_DATES: Final = {"en": "{0.day} {1} {0:%H:%M}", "ja": "{0.month}月{0.day}日 {0:%H:%M}"}
-_DAYS: Final = {"en": "{0.day} {1}", "ja": "{0.month}月{0.day}日"}
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS: Final = template("{number}\u00a0d")
+_HOURS: Final = template("{number}\u00a0h")
+_MINUTES: Final = template("{number}\u00a0min")
+_SECONDS: Final = template("{number}\u00a0s")
+_TWO_UNITS: Final = template("{first}\u00a0{second}")
+_GPU_HOURS: Final = (template("{number}\u00a0GPU-hour"), template("{number}\u00a0GPU-hours"))
+_CPU_HOURS: Final = (template("{number}\u00a0CPU-hour"), template("{number}\u00a0CPU-hours"))
+_BOTH: Final = template("{first} and {second}")
+_MOMENT: Final = template("{day} {time}")
+_MONTHS: Final = (
+    template("{day} Jan"), template("{day} Feb"), template("{day} Mar"), template("{day} Apr"), template("{day} May"),
+    template("{day} Jun"), template("{day} Jul"), template("{day} Aug"), template("{day} Sep"), template("{day} Oct"),
+    template("{day} Nov"), template("{day} Dec"),
+)  # fmt: skip
 #: Characters that do not begin a line, and that do not end one.
 _NOT_FIRST: Final = frozenset("。、，．）」』〕！？・ー％)")
 _NOT_LAST: Final = frozenset("(（「『〔")
@@ -38,32 +42,33 @@ _NOT_LAST: Final = frozenset("(（「『〔")
 
 def duration(seconds: float, language: str) -> str:
     """Two units at most: 45 s, 12 min, 3 h 10 min, 72 h, 5 d 3 h."""
-    unit, rest = _UNITS[language], round(seconds)
+    say, rest = catalogue(language).gettext, round(seconds)
     if rest < 60:
-        return f"{rest}{unit['s']}"
+        return say(_SECONDS).format(number=rest)
     minutes = round(rest / 60)
     if minutes < 60:
-        return f"{minutes}{unit['min']}"
+        return say(_MINUTES).format(number=minutes)
     if minutes < 100 * 60:
-        parts = ((minutes // 60, "h"), (minutes % 60, "min"))
+        parts = ((minutes // 60, _HOURS), (minutes % 60, _MINUTES))
     else:
         hours = round(rest / 3600)
-        parts = ((hours // 24, "d"), (hours % 24, "h"))
-    return unit["gap"].join(f"{value}{unit[name]}" for value, name in parts if value)
+        parts = ((hours // 24, _DAYS), (hours % 24, _HOURS))
+    first, *second = [say(unit).format(number=value) for value, unit in parts if value]
+    return say(_TWO_UNITS).format(first=first, second=second[0]) if second else first
 
 
 def hours(gpu_seconds: float, cpu_seconds: float, language: str) -> str:
     """41 GPU-hours, 3 CPU-hours, or both; 0.5 GPU-hours."""
-    word = _HOURS[language]
-    both = ((amount(gpu_seconds / 3600), "gpu"), (amount(cpu_seconds / 3600), "cpu"))
-    shown = [one for one in both if one[0] != "0"] or both[:1]
-    gap = _UNITS[language]["gap"]
-    return str(word["and"]).join(f"{value}{gap}{word[name][value != '1']}" for value, name in shown)
+    say = catalogue(language).gettext
+    both = ((amount(gpu_seconds / 3600), _GPU_HOURS), (amount(cpu_seconds / 3600), _CPU_HOURS))
+    known = [one for one in both if one[0] != "0"] or both[:1]
+    first, *second = [say(units[value != "1"]).format(number=value) for value, units in known]
+    return say(_BOTH).format(first=first, second=second[0]) if second else first
 
 
 def in_hours(seconds: float, language: str) -> str:
     """The sum of many times: 0.4 h, 41 h, 4,668 h."""
-    return amount(seconds / 3600) + _UNITS[language]["h"]
+    return catalogue(language).gettext(_HOURS).format(number=amount(seconds / 3600))
 
 
 def energy(joules: float) -> str:
@@ -93,14 +98,14 @@ def share(value: float) -> str:
 
 def moment(epoch: int, language: str, tz: tzinfo | None) -> str:
     """21 Nov 10:04, in `tz` or the host's own time."""
-    when = datetime.fromtimestamp(epoch, tz)
-    return _DATES[language].format(when, _MONTHS[when.month - 1])
+    clock = f"{datetime.fromtimestamp(epoch, tz):%H:%M}"
+    return catalogue(language).gettext(_MOMENT).format(day=day(epoch, language, tz), time=clock)
 
 
 def day(epoch: int, language: str, tz: tzinfo | None) -> str:
     """21 Nov."""
     when = datetime.fromtimestamp(epoch, tz)
-    return _DAYS[language].format(when, _MONTHS[when.month - 1])
+    return catalogue(language).gettext(_MONTHS[when.month - 1]).format(day=when.day)
 
 
 def harmless(name: str | None, most: int = NAME) -> str:

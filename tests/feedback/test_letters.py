@@ -26,10 +26,11 @@ from adminkit.feedback.charge_letters import Charged
 from adminkit.feedback.chart import Bar
 from adminkit.feedback.compose import Composer
 from adminkit.feedback.format import SUBJECT
-from adminkit.feedback.letter import LANGUAGES, Letter
+from adminkit.feedback.letter import Letter
 from adminkit.feedback.templates import TEMPLATES
 from adminkit.installed import data_file
 from adminkit.job import Job
+from adminkit.messages import LANGUAGES
 from adminkit.recommend.advice import walltime
 from adminkit.recommend.menu import Offer
 from adminkit.stats.runs import Kind, runs

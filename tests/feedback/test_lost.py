@@ -15,8 +15,9 @@ import pytest
 from rich.cells import cell_len
 
 from adminkit.config import Config, Feedback
-from adminkit.feedback.letter import LANGUAGES, Due, Letter
+from adminkit.feedback.letter import Due, Letter
 from adminkit.job import Job, Step
+from adminkit.messages import LANGUAGES
 from tests.feedback.letters import DAY, GIB, NEXT_MONDAY, QUEUES, due, run, write
 from tests.feedback.test_letters import HOSTILE, tags
 from tests.support.builders import HOUR, MONDAY, make_trace

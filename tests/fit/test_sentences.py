@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 
+from adminkit import fit
 from adminkit.fit.fair_share import Behind
 from adminkit.fit.sentences import REASONS, sentence
 from adminkit.messages import translated
@@ -45,3 +48,16 @@ def test_what_is_said(said: str, english: str, japanese: str) -> None:
 @pytest.mark.parametrize("word", REASONS)
 def test_every_reason_of_a_node_is_said_in_japanese(word: str) -> None:
     assert not re.search("[a-z]{2}", translated(sentence({word: 3}, 3), "ja"))
+
+
+@pytest.mark.parametrize("module", sorted(Path(str(fit.__file__)).parent.glob("*.py")), ids=lambda path: path.name)
+def test_what_fit_says_is_a_message_or_others_words(module: Path) -> None:
+    """A sentence that is written where it is said would stay English."""
+    plain = [
+        f"{module.name}:{node.lineno}"
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Said", "Start")
+        for one in (*node.args, *(word.value for word in node.keywords))
+        if isinstance(one, ast.JoinedStr) or (isinstance(one, ast.Constant) and " " in str(one.value))
+    ]
+    assert plain == []
