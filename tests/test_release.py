@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -98,9 +99,9 @@ def test_a_file_that_changed_came_or_went_is_named(made: Path) -> None:
 
 
 def test_builds_that_differ_are_named(tmp_path: Path) -> None:
-    for name, files in (("one", {"a": b"1", "b": b"1"}), ("other", {"a": b"1", "b": b"2", "c": b"1"})):
+    for name, there in (("one", {"a": b"1", "b": b"1"}), ("other", {"a": b"1", "b": b"2", "c": b"1"})):
         (tmp_path / name).mkdir()
-        for file, data in files.items():
+        for file, data in there.items():
             (tmp_path / name / file).write_bytes(data)
     assert make.different(tmp_path / "one", tmp_path / "other") == ["b", "c"]
 
@@ -124,6 +125,11 @@ def test_both_passes_build_the_same_commit_whatever_is_committed_meanwhile(
     monkeypatch.setattr(make, "KINDS", (make.Kind("path", ("sh", "-ec", "pwd >built"), "built"),))
     assert make.release(root) == 1
     assert "error: built is not the same in both passes" in capsys.readouterr().err
+
+
+def test_a_built_catalogue_has_no_date_of_the_build() -> None:
+    built = files("adminkit").joinpath("locale").joinpath("ja.mo")  # as adminkit.messages finds it
+    assert b"\nPOT-Creation-Date: 1970-01-01 00:00+0000\n" in built.read_bytes()
 
 
 def test_what_cannot_be_built_here_is_said() -> None:
