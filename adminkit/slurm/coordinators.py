@@ -6,7 +6,7 @@ from adminkit.errors import AdminkitError
 from adminkit.quote import quote
 from adminkit.slurm.process import ask
 
-_PATIENCE = 10.0
+_PATIENCE = 30.0
 
 
 def coordinators(account: str) -> list[str]:

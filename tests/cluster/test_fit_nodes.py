@@ -91,7 +91,7 @@ def test_a_job_that_waits_for_several_nodes_is_judged_by_them(empty: Cluster) ->
     assert (row["verdict"], row["why"], row["vectors"], row["waiting"]) == ("later", "busy", "later", "later"), row
     assert abs(row["at"] - time.time() - 1800) < 120, row
     assert any(note.startswith("would start now: -p gq -N 2 --gpus-per-node 2") for note in notes), notes
-    last = empty.submit("sleep 900", "-n", "20", "-t", "20", user=USER)
+    last = empty.submit("sleep 900", "-n", "24", "-t", "20", user=USER)  # all CPUs: of fewer backfill may start it
     until("it to wait", lambda: empty.ask("squeue", "-h", "-j", str(last), "-o", "%r").strip() != "None", 90.0)
     row, _ = fit(empty, "--job", str(last))
     assert row["vectors"] is None and row["method"] in (None, "slurm"), "how many of which nodes is Slurm's choice"

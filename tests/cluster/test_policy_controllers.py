@@ -111,7 +111,7 @@ def pair(booted: Pair) -> Iterator[Pair]:
 def test_the_second_is_named_and_its_steps_are_printed_without_a_command(pair: Pair) -> None:
     said = pair.install(6)
     home = pair.cluster.home
-    assert f"rsync -a {home}/adminkit root@second:{home}/" in said
+    assert f"rsync -as {home}/adminkit root@second:{home}/" in said
     assert "second  policy" in said.replace("   ", "  ")
     assert re.search(r"warn +hosts +not compared with those of second", pair.doctor(fetch=False))
 

@@ -80,11 +80,11 @@ def all_jobs(ruled: Ruled, db: Path) -> Tried | None:
     found, cluster = Tried(ruled, db), ruled.cluster
     ids = {name: found.submit(name, *job) for name, job in JOBS.items()}
     ids["alone"] = found.submit("alone", "-t 1", BUSY.format(seconds=6) + "true", user="news")
-    for name in ("lowered", "cancelled"):
-        cluster.wait(ids[name], "RUNNING")
+    cluster.wait(ids["lowered"], "RUNNING")
+    cluster.ask("scontrol", "update", f"JobId={ids['lowered']}", "TimeLimit=1", user="games")
+    cluster.wait(ids["cancelled"], "RUNNING")
     time.sleep(4)
     cluster.ask("scancel", str(ids["cancelled"]), user="games")
-    cluster.ask("scontrol", "update", f"JobId={ids['lowered']}", "TimeLimit=1", user="games")
     for job in ids.values():
         cluster.wait(job)
     cluster.settle()

@@ -410,7 +410,7 @@ def _damage(path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "version", "hint", "why"),
     [
-        (_break_schema, (3, 26, 0), "a trace needs 3.37: use a Python with a newer one; the trace is as it was",
+        (_break_schema, (3, 26, 0), "pip install 'adminkit[sqlite]', which brings a newer one; no trace was touched",
          "an old SQLite calls a good trace malformed"),
         (_break_schema, (3, 99, 0), "keep the file, and look at it with that one", "a newer one may have made it"),
         (_damage, (3, 99, 0), "the file is damaged: keep it", "proven broken, and still not to be removed"),
