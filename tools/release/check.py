@@ -133,6 +133,7 @@ def _unpacked(made: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
             to = folder / path.name
             to.mkdir()
             subprocess.run(["sh", "-ec", unpack, path], cwd=to, check=True, capture_output=True)
+            (to / "usr/bin/python3").symlink_to("/usr/bin/python3")  # where Debian's link leads from here
             yield path, to / "usr/lib/adminkit/bin/python"
 
 
