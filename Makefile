@@ -89,7 +89,7 @@ rpm: $(STAMP)
 	    echo 'error: this rpm has no macros for systemd; hint: dnf install systemd-rpm-macros' >&2; exit 1; }
 	rm -rf build/rpm
 	$(BIN)/python -c 'import scikit_build_core.build as backend; backend.build_sdist("build/rpm")'
-	rpmbuild -ta $(RPM_OPTIONS) --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
+	rpmbuild -tb $(RPM_OPTIONS) --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
 
 # Where Debian's image cannot be pulled, BASE is made of its packages.
 image:
