@@ -217,7 +217,8 @@ OTHERWISE = {
     "slurm/plugstack.py": "plugstack.conf and plugins, which are root's",
     "slurm/sacct.py": "writes the answer of a program",
     "trace/location.py": "the kernel's, below /proc",
-    "doctor/ckpt.py": "the kernel's, below /proc",
+    "doctor/step_cgroups.py": "the kernel's, below /proc",
+    "messages.py": "catalogues, which are part of adminkit",
     "actions.py": "replaces the log, whose file is open and was looked at",
 }
 
