@@ -105,6 +105,12 @@ def catalogue(language: str) -> NullTranslations:
         return GNUTranslations(file)
 
 
+def texts_in(texts: Mapping[str, str], language: str) -> dict[str, str]:
+    """Each template() by its name, in that language."""
+    known = catalogue(language)
+    return {name: known.gettext(text) for name, text in texts.items()}
+
+
 def preferred(accept_language: str) -> str:
     """The language of a page, by what a browser puts first in Accept-Language; else English."""
     first = accept_language.strip()[:2].lower()

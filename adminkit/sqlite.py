@@ -22,7 +22,7 @@ else:
     except ImportError:
         import sqlite3
 
-__all__ = ["OLDEST", "hint", "is_too_old", "library", "loaded", "open_database", "sqlite3"]
+__all__ = ["OLDEST", "hint", "is_too_old", "library", "loaded", "open_database", "sqlite3", "version"]
 
 #: The first one with STRICT tables.
 OLDEST: Final = (3, 37, 0)
@@ -57,6 +57,11 @@ def loaded(data: bytes) -> sqlite3.Connection:
     return db
 
 
+def version() -> str:
+    """Of SQLite, and whose it is where it is not Python's own."""
+    return sqlite3.sqlite_version + ("" if _is_pythons() else f", of {sqlite3.__name__}")
+
+
 def is_too_old() -> bool:
     """Whether this SQLite does not know all that a trace is made of."""
     return sqlite3.sqlite_version_info < OLDEST
@@ -69,5 +74,9 @@ def hint() -> str:
 
 def library() -> str:
     """The file that this SQLite is in, or is linked from. AttributeError where it is a part of Python itself."""
-    name = "_sqlite3" if sqlite3.__name__ == "sqlite3" else f"{sqlite3.__name__}._sqlite3"
+    name = "_sqlite3" if _is_pythons() else f"{sqlite3.__name__}._sqlite3"
     return str(import_module(name).__file__)
+
+
+def _is_pythons() -> bool:
+    return sqlite3.__name__ == "sqlite3"

@@ -58,10 +58,8 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
 def _ours() -> Iterator[Check]:
     yield Check("adminkit", "ok", f"{adminkit.__version__}, Python {platform.python_version()}")
     yield guarded("helper", _helper)
-    old, source = sqlite.is_too_old(), "" if sqlite.sqlite3.__name__ == "sqlite3" else ", of pysqlite3"
-    yield Check(
-        "sqlite", "missing" if old else "ok", sqlite.sqlite3.sqlite_version + source, sqlite.hint() if old else ""
-    )
+    old = sqlite.is_too_old()
+    yield Check("sqlite", "missing" if old else "ok", sqlite.version(), sqlite.hint() if old else "")
 
 
 def _helper() -> Check:

@@ -17,7 +17,7 @@ def soft_limits(settings: config.Policy) -> Iterator[Check]:
     """Nothing where they are off and nothing is left of them. AdminkitError where slurmctld does not answer."""
     from adminkit.deploy.files import read_text, table_path
     from adminkit.deploy.guard import LEASE, look
-    from adminkit.deploy.planning import turns_on, undone
+    from adminkit.deploy.planning import BEST, turns_on, undone
 
     controller = controller_or_conf()
     folder = site_folder(controller, settings.folder)
@@ -30,7 +30,7 @@ def soft_limits(settings: config.Policy) -> Iterator[Check]:
         yield Check("soft limits", "warn", "off, and a lease is left", "run adminkit soft-limits guard --apply")
         return
     if not now.reasons and (older := undone(release.release())):
-        yield Check("soft limits", "warn", older, "update Slurm to 26.05.3 or newer")
+        yield Check("soft limits", "warn", older, f"update Slurm to {release.show_release(BEST)} or newer")
     for one in now.reasons:
         yield Check("soft limits", "missing", f"{one.name}: {one.why}", one.hint)
     if now.trial is not None and now.is_off and not now.reasons and now.valid_until is None:

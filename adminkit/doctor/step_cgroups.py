@@ -45,7 +45,7 @@ class Seen:
 def look(plugin: str | None, mounts: Path = Path("/proc/self/mounts")) -> Seen | None:
     """What this host shows; None where its mounts cannot be read. `plugin`: CgroupPlugin.
 
-    A plugin that is none of the two versions takes version 1 where both are mounted, as Slurm's autodetect does.
+    With any plugin but cgroup/v1 and cgroup/v2, version 1 counts where both are mounted, as in Slurm's autodetect.
     """
     if not os.access(mounts, os.R_OK):
         return None

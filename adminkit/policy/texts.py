@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from adminkit.messages import catalogue, template
+from adminkit.messages import template, texts_in
 from adminkit.policy.kinds import ACTIONS
 
 _RULE: Final = (
@@ -212,8 +212,7 @@ EN: Final[Mapping[str, str]] = {
 @cache
 def defaults(language: str) -> Mapping[str, str]:
     """Every text in that language, as rules are compiled with it."""
-    known = catalogue(language)
-    return {name: known.gettext(text) for name, text in EN.items()}
+    return texts_in(EN, language)
 
 
 _PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")

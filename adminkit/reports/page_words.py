@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from adminkit.messages import catalogue, template
+from adminkit.messages import template, texts_in
 
 _WORDS: Final[Mapping[str, str]] = {
     "title": template("Report on {clusters}"),
@@ -137,5 +137,4 @@ _WORDS: Final[Mapping[str, str]] = {
 @cache
 def words_in(language: str) -> Mapping[str, str]:
     """By name, in that language."""
-    known = catalogue(language)
-    return {name: known.gettext(text) for name, text in _WORDS.items()}
+    return texts_in(_WORDS, language)

@@ -60,6 +60,15 @@ def settings(text: str) -> dict[str, str]:
     return words
 
 
+def options(text: str | None) -> dict[str, str]:
+    """SchedulerParameters, AuthInfo: name=value between commas, "" for a bare name. Slurm takes the first of a name."""
+    found: dict[str, str] = {}
+    for word in (text or "").split(","):
+        name, _, value = word.partition("=")
+        found.setdefault(name.strip(), value.strip())
+    return found
+
+
 def given(text: str | None) -> str | None:
     """A value; None where Slurm prints one of NOTHING."""
     return None if text is None or text in NOTHING else text

@@ -13,7 +13,7 @@ from typing import Final
 from adminkit.errors import AdminkitError
 from adminkit.slurm import assoc_limits, show_config
 from adminkit.slurm.cluster import parse_limit, read_limit
-from adminkit.slurm.keyvalue import all_records, given, names, number, settings
+from adminkit.slurm.keyvalue import all_records, given, names, number, options, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.seal import Marks, draw
@@ -118,9 +118,7 @@ def planning(now: int) -> Planning:
     nodes = _nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
     return Planning(
         release=parse_release(words.get("SLURM_VERSION", "")),
-        parameters=frozenset(
-            word.partition("=")[0].strip() for word in words.get("SchedulerParameters", "").split(",")
-        ),
+        parameters=frozenset(options(words.get("SchedulerParameters"))),
         scheduler=words.get("SchedulerType", ""),
         enforce=words.get("EnforcePartLimits", ""),
         preempt=words.get("PreemptType", ""),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.slurm.keyvalue import given, settings
+from adminkit.slurm.keyvalue import given, number, options, settings
 from adminkit.slurm.release import Release, parse_release
 from adminkit.slurm.show_config import show_config
 
@@ -35,14 +34,8 @@ def parse_delay(text: str) -> RequeueDelay:
     words = settings(text)
     version = given(words.get("SLURM_VERSION"))
     settable = version is not None and parse_release(version) >= SETTABLE
-    delay = _number("requeue_delay", words.get("SchedulerParameters")) if settable else None
+    delay = number(options(words.get("SchedulerParameters")).get("requeue_delay")) if settable else None
     if delay is not None:
         return RequeueDelay(delay + 1, "SchedulerParameters=requeue_delay", settable)
-    expire = _number("cred_expire", words.get("AuthInfo"))
+    expire = number(options(words.get("AuthInfo")).get("cred_expire"))
     return RequeueDelay((CRED_EXPIRE if expire is None else expire) + 1, "AuthInfo=cred_expire", settable)
-
-
-def _number(name: str, listed: str | None) -> int | None:
-    """The number of a word of a list between commas."""
-    found = re.search(rf"(?:^|,){name}=([0-9]{{1,9}})(?:,|$)", listed or "")
-    return int(found[1]) if found else None

@@ -65,9 +65,8 @@ end
 -- if it had asked for all of it; an update that sets that 0 gives it.
 local COUNTS, MEMORY_GROUP = { [2] = true, [3] = true, [4] = true }, { [6] = true }
 
--- Whether an update sets a field of these groups.
-local function sets(job_desc, places)
-    local groups = groups_of(job_desc)
+-- Whether one of these groups, of which an update sets a field, is at these places.
+local function sets(groups, places)
     for i = 1, #groups do
         if places[groups[i]] then
             return true
@@ -136,7 +135,8 @@ local function after_of(job_desc, job_rec, job, counted, site, as_request)
     end
     local after = as_request(merged(job_desc, job_rec), counted)
     after.whole = after.whole or job.whole
-    after.recounted, after.sets_memory = sets(job_desc, COUNTS), sets(job_desc, MEMORY_GROUP)
+    local groups = groups_of(job_desc)
+    after.recounted, after.sets_memory = sets(groups, COUNTS), sets(groups, MEMORY_GROUP)
     after.counted = counted and not after.recounted and gres.by("bodies", counted).most or false
     after.account_given = (job_desc.account or "") ~= ""
     return after
