@@ -43,8 +43,10 @@ local function gpus_by_parts(made, source, nodes, of_socket, read)
         local gpus = read[of_task]
         if gpus.most then
             total, kind = gpus.least * (job_size.tasks_of(made, source, nodes) or nodes), gpus.types
-            fixed = gpus.most == 0 and 0 or gpus.most * (counted or huge)
-            doubtful = is_doubtful(gpus)
+            -- Beside --ntasks-per-gpu, which no client asks for with it, 24.11 starts as many tasks as it likes.
+            local both = made.ntasks_per_tres
+            fixed = gpus.most == 0 and 0 or gpus.most * (not both and counted or huge)
+            doubtful = is_doubtful(gpus) or (both and fixed > 0)
         end
     end
     if of_socket then

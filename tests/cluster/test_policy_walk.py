@@ -299,6 +299,12 @@ ONCE = [
                         "ntasks_per_node": "2", "min_cpus": "32"}),
         Step("run"),
     ]),
+    ("GPUs of tasks beside tasks of GPUs", [
+        Step("submit", {"time_limit": "60", "partition": "free", "priority": "0", "num_tasks": "1", "min_nodes": "1",
+                        "max_nodes": "1", "ntasks_per_node": "4", "ntasks_per_tres": "1", "min_cpus": "1",
+                        "tres_per_task": "gres/gpu:1"}),
+        Step("run"),
+    ]),
     ("a list by sockets beside the GPUs of the job", [
         Step("submit", {"time_limit": "60", "partition": "gq", "priority": "0", "num_tasks": "4",
                         "tres_per_job": "gres:gpu:2", "min_cpus": "4"}),

@@ -107,6 +107,19 @@ JOBS: list[tuple[dict[str, Any], dict[str, Any], str | None, str]] = [
     ),
     (
         POWER,
+        {
+            "tres_per_node": None,
+            "tres_per_task": "gres/gpu:1",
+            "num_tasks": 1,
+            "ntasks_per_node": 4,
+            "ntasks_per_tres": 1,
+            "max_nodes": 1,
+        },
+        None,
+        "GPUs of tasks and tasks of GPUs: 24.11 gave four tasks a GPU each",
+    ),
+    (
+        POWER,
         {"tres_per_node": None, "tres_per_task": "gres:gpu:2", "num_tasks": 1, "min_nodes": 2, "max_nodes": 2},
         "watts:1000",
         "more nodes than tasks: each gets a task",
