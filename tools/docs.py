@@ -34,6 +34,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 APP = app_of()
 NOTE = "<!-- Made by `python -m tools.docs`; edit {source} instead. -->"
+#: What stands before the example of a command's help.
+EXAMPLE = "\n\nExample: "
 EXIT_CODES = {
     0: "ok",
     1: "error",
@@ -55,7 +57,16 @@ class Command:
     @property
     def about(self) -> str:
         """What it is for, on one line."""
-        return " ".join((inspect.getdoc(self.function) or "" if self.function else self.help).split())
+        return " ".join(self._said.partition(EXAMPLE)[0].split())
+
+    @property
+    def example(self) -> str:
+        """A command line; "" for a group."""
+        return self._said.partition(EXAMPLE)[2]
+
+    @property
+    def _said(self) -> str:
+        return self.help if self.inside else inspect.getdoc(self.function) or ""
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ def cli() -> str:
                 *(one.value for one in arguments),
                 *(["[OPTIONS]"] if len(taken) > len(arguments) else []),
             ]
-            lines += [f"    {' '.join(usage)}", ""]
+            lines += [f"    {' '.join(usage)}", *([f"    {command.example}"] if command.example else []), ""]
         if taken:
             lines += ["| | |", "|---|---|", *map(_row, taken), ""]
     return "\n".join(lines)

@@ -122,10 +122,14 @@ def _group(inside: list[Command]) -> list[str]:
     if first.inside:
         out.append(".SH COMMANDS")
         for one in commands:
-            out += [f".SS {roff.literal(' '.join(one.words))}", roff.line(roff.prose(one.about)), *_entries(one)]
+            out += [f".SS {roff.literal(' '.join(one.words))}", *_about(one), *_entries(one)]
     else:
-        out += [roff.line(roff.prose(first.about)), *_options(first)]
+        out += [*_about(first), *_options(first)]
     return [*out, *_status()]
+
+
+def _about(one: Command) -> list[str]:
+    return [roff.line(roff.prose(one.about)), *(roff.example([one.example]) if one.example else [])]
 
 
 def _usage(one: Command) -> list[str]:

@@ -45,7 +45,10 @@ def audit(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd about every row that is said to be its own; set aside those that it contradicts or never had."""
+    """Ask slurmdbd about the rows that are said to be its own. Sets aside those that it contradicts or never had.
+
+    Example: adminkit trace audit --cluster lab --apply
+    """
     from adminkit.ingest.audit import audit as run
     from adminkit.ingest.sync_run import Options
     from adminkit.render.sink import Way, emit
@@ -88,7 +91,10 @@ def restore(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Put back rows that an audit set aside; from then on you vouch for them. Shows which; --apply does it."""
+    """Put back rows that an audit set aside. From then on you vouch for them. Shows which; --apply does it.
+
+    Example: adminkit trace restore 4711@1796083200 --apply
+    """
     from adminkit.quote import clean
     from adminkit.render.sink import Way, emit
     from adminkit.reports.audit import aside_report

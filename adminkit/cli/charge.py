@@ -12,6 +12,7 @@ import typer
 
 from adminkit import actions, config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.operators import CHARGES, operators_only
 from adminkit.cli.own_file import made_note, own_of
 from adminkit.cli.progress import progress
@@ -27,11 +28,7 @@ if TYPE_CHECKING:
     from adminkit.economy.bill import Bill
     from adminkit.economy.schemes import ChargeFile
 
-app = typer.Typer(
-    help="What jobs cost: previewed, closed month by month, never changed after.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Charge for jobs, month by month, in a ledger.")
 
 SchemesFile = Annotated[
     Path | None,
@@ -61,7 +58,10 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what closing a month would write. A month that is not over yet is shown as it stands."""
+    """Show what closing a month would write. A month that is not over yet is shown as it stands.
+
+    Example: adminkit charge preview 2026-01
+    """
     from adminkit.reports.charge import NOTHING_WRITTEN, bill_report, refused_report
 
     path, now = _operators(db), int(time.time())
@@ -83,7 +83,10 @@ def close(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Close a month: write its bill into the ledger, once. Without --apply nothing is written."""
+    """Close a month: write its bill into the ledger, once. Without --apply nothing is written.
+
+    Example: adminkit charge close 2026-01 --apply
+    """
     from adminkit.economy.close import close as write
     from adminkit.economy.close import refuse_incomplete
     from adminkit.economy.months import parse_month
@@ -122,7 +125,10 @@ def statement(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what was charged. Users see what they were charged."""
+    """Show what was charged. Users see what they were charged.
+
+    Example: adminkit charge statement --month 2026-01
+    """
     from adminkit.economy.months import parse_month
     from adminkit.reports.charge import entries_report, statement_report
     from adminkit.stats.ledger import closes, lines
@@ -170,7 +176,10 @@ def verify(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check the ledger's chain, bills and amounts. Exit code 1 where it is not what was written."""
+    """Check the ledger's chain, bills and amounts. Exit code 1 where it is not what was written.
+
+    Example: adminkit charge verify
+    """
     from adminkit.economy.verify import check_word
     from adminkit.economy.verify import verify as check
     from adminkit.reports.charge import verify_report

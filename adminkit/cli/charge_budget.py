@@ -24,7 +24,10 @@ def budget(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what is spent and left of each account's budget: the ledger's money, and Slurm's GrpTRESMins beside it."""
+    """Show what is spent and left of each account's budget. The ledger's money, and Slurm's GrpTRESMins beside it.
+
+    Example: adminkit charge budget --account physics
+    """
     from adminkit.economy.budgets import spent_of
     from adminkit.reports.charge_budget import budget_report
     from adminkit.slurm.tres_minutes import tres_minutes

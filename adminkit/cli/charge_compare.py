@@ -40,7 +40,10 @@ def compare(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Charge the jobs of the past by two schemes: who would pay more, who less, and the income."""
+    """Charge past jobs by two schemes, and compare. Who would pay more, who less, and the income.
+
+    Example: adminkit charge compare flat estimate --by user
+    """
     from adminkit.economy.compare import compare as measure
     from adminkit.reports.answer import job_filter
     from adminkit.reports.charge_compare import compare_report

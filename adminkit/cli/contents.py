@@ -13,59 +13,67 @@ import typer
 
 from adminkit.cli.root import empty
 
-#: Word -> the module of this folder and the name in it of its app or function; behind an app the functions of other
-#: modules that are its commands too, by their own names. In the order of the help.
-COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
-    "report": ("report.app",),
-    "trace": (
-        "trace.app",
-        "audit.audit",
-        "audit.restore",
-        "rollups.rollups",
-        "trace_forget.forget",
-        "trace_own.own",
-        "trace_prune.prune",
-        "trace_prune.snapshot",
-    ),
-    "incentives": ("incentives.app",),
-    "policy": (
-        "policy.app",
-        "policy_install.install",
-        "policy_install.rollback",
-        "policy_refresh.refresh",
-        "policy_install.status",
-    ),
-    "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
-    "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
-    "soft-limits": ("soft_limits.app",),
-    "power": ("power.app",),
-    "elastic": ("elastic.app",),
-    "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
-    "feedback": ("feedback.app", "feedback_prefs.prefs"),
-    "my": ("my.my",),
-    "fit": ("fit.fit",),
-    "profiles": ("profiles.app",),
-    "findings": ("findings.findings",),
-    "metrics": ("metrics.metrics",),
-    "serve": ("serve.serve",),
-    "sync": ("sync.sync",),
-    "import": ("import_.import_",),
-    "export": ("export.export",),
-    "site": ("site.site",),
-    "demo": ("demo.demo",),
-    "doctor": ("doctor.doctor",),
+#: Panel of the help -> word -> the module of this folder and the name in it of its app or function; behind an app the
+#: functions of other modules that are its commands too, by their own names.
+PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "For users": {
+        "my": ("my.my",),
+        "fit": ("fit.fit",),
+    },
+    "For operators": {
+        "report": ("report.app",),
+        "findings": ("findings.findings",),
+        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
+        "feedback": ("feedback.app", "feedback_prefs.prefs"),
+        "incentives": ("incentives.app",),
+        "policy": (
+            "policy.app",
+            "policy_install.install",
+            "policy_install.rollback",
+            "policy_refresh.refresh",
+            "policy_install.status",
+        ),
+        "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
+        "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
+        "soft-limits": ("soft_limits.app",),
+        "power": ("power.app",),
+        "elastic": ("elastic.app",),
+        "profiles": ("profiles.app",),
+        "metrics": ("metrics.metrics",),
+        "serve": ("serve.serve",),
+    },
+    "The trace and setup": {
+        "sync": ("sync.sync",),
+        "import": ("import_.import_",),
+        "export": ("export.export",),
+        "trace": (
+            "trace.app",
+            "audit.audit",
+            "audit.restore",
+            "rollups.rollups",
+            "trace_forget.forget",
+            "trace_own.own",
+            "trace_prune.prune",
+            "trace_prune.snapshot",
+        ),
+        "site": ("site.site",),
+        "demo": ("demo.demo",),
+        "doctor": ("doctor.doctor",),
+    },
 }
+COMMANDS: Final = {word: place for panel in PANELS.values() for word, place in panel.items()}
 
 
 def app_of(words: Iterable[str] = COMMANDS) -> typer.Typer:
     """`adminkit` with these of COMMANDS."""
-    app = empty()
-    for word in words:
-        command = _command(word)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=word)
-        else:
-            app.command(word)(command)
+    app, wanted = empty(), set(words)
+    for title, panel in PANELS.items():
+        for word in (word for word in panel if word in wanted):
+            command = _command(word)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=word, rich_help_panel=title)
+            else:
+                app.command(word, rich_help_panel=title)(command)
     return app
 
 

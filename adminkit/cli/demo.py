@@ -75,7 +75,11 @@ def demo(
     plot: Plot = True,
     page: Page = None,
 ) -> None:
-    """Make a synthetic trace that looks like AAIC's (55 127 jobs), and show how accurate its time limits are."""
+    """Make a synthetic trace of a GPU cluster, to try adminkit. It looks like AAIC's (55 127 jobs). Shows how
+    accurate its time limits are.
+
+    Example: adminkit demo --db demo.db --plot
+    """
     if fit:
         if story or page:
             raise UsageError("--fit makes another trace than --story and --page are about", "leave these out")

@@ -9,7 +9,10 @@ from adminkit.render.say import put
 
 
 def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Check what adminkit needs on this host, with a hint for what is missing. Exit code 1 if anything is."""
+    """Check what adminkit needs on this host. With a hint for what is missing. Exit code 1 if anything is.
+
+    Example: adminkit doctor
+    """
     from adminkit.doctor.examine import examine, lacking
     from adminkit.render.sink import Way, emit
     from adminkit.reports.checks import checks_report, checks_text

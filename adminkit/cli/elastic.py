@@ -12,6 +12,7 @@ import typer
 
 from adminkit import actions, config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
@@ -22,11 +23,7 @@ if TYPE_CHECKING:
     from adminkit.elastic.resize import Act, Ruled
     from adminkit.slurm.elastic_jobs import OpenJob
 
-app = typer.Typer(
-    help="Running jobs that go on with more or fewer GPUs, where they opted in.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Give running jobs that opted in more or fewer GPUs.")
 
 Job = Annotated[
     int | None, typer.Option("--job", "-j", metavar="ID", min=1, help="Only this job; with --gpus, as you say.")
@@ -42,11 +39,6 @@ Wait = Annotated[
 PAUSE = 5
 
 
-@app.callback()
-def root() -> None:
-    """Running jobs that go on with more or fewer GPUs, where they opted in."""
-
-
 @app.command()
 def preview(
     job: Job = None,
@@ -55,7 +47,10 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show each job that opted in, with how many GPUs it should go on, and why. Changes nothing."""
+    """Show how many GPUs each job should have, and why. Of the jobs that opted in. Changes nothing.
+
+    Example: adminkit elastic preview
+    """
     looks, cluster, notes = _looks(job, gpus, db)
     _show(looks, cluster, notes, Way(format.value, output))
 
@@ -70,10 +65,13 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Carry on what an earlier run began, then order changes, and see them through. Exit code 1 where one was refused.
+    """Order changes of GPUs, and see them through. First carries on what an earlier run began. Exit code 1 where one
+    was refused.
 
     Cron or an operator runs it on slurmctld's host, as root or as an operator of Slurm's who may read the trace and
     the rules in force.
+
+    Example: adminkit elastic run --apply
     """
     from adminkit.elastic.resize import order, settle
     from adminkit.reports.elastic_jobs import run_report
@@ -112,7 +110,10 @@ def revoke(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Take back the order that a job has: it keeps its GPUs, and is released with them where it is held already."""
+    """Take back the order that a job has. It keeps its GPUs, and is released with them where it is held already.
+
+    Example: adminkit elastic revoke 4711 --apply
+    """
     from adminkit.elastic import resize
     from adminkit.elastic.words import order_of
     from adminkit.reports.elastic_jobs import run_report

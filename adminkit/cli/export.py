@@ -83,9 +83,11 @@ def export(
     as_of: options.AsOf = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Write the trace for others: every column of its runs, steps, queues and nodes, or an SWF trace.
+    """Write the trace for other programs. Every column of its runs, steps, queues and nodes, or an SWF trace.
 
     `adminkit import` reads both again. The files have mode 0600.
+
+    Example: adminkit export shared --to parquet --anonymise
     """
     if key is not None and not anonymise:
         raise UsageError("--key is for --anonymise", "add --anonymise, or leave --key out")

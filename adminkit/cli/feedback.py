@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.operators import LETTERS, operators_only
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.cli.progress import progress
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from adminkit.render.report import Report
     from adminkit.sqlite import sqlite3
 
-app = typer.Typer(help="Letters to users.", invoke_without_command=True, rich_markup_mode=None)
+app = group("Send users letters about their jobs.")
 
 Send = Annotated[bool, typer.Option("--send", help="Do it. Without --send, only show what would be sent.")]
 Only = Annotated[
@@ -61,9 +62,9 @@ Refused = Annotated[bool, typer.Option("--refused", help="Every letter that was 
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="The recipient.")]
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def root(context: typer.Context) -> None:
-    """Letters to users."""
+    """Send users letters about their jobs."""
     if context.invoked_subcommand is None:
         preview()
 
@@ -80,7 +81,10 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show which letters are due now, and why others are not. Sends and changes nothing."""
+    """Show which letters are due, and why others are not. Sends and changes nothing.
+
+    Example: adminkit feedback preview --sample --text
+    """
     from adminkit.cli.feedback_shown import show_due
     from adminkit.feedback.sample import sample as of_each_kind
 
@@ -105,7 +109,10 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send the letters that are due or waiting. The first run switches letters on: jobs that end from then on count."""
+    """Send the letters that are due or waiting. The first run switches letters on: jobs that end from then on count.
+
+    Example: adminkit feedback run --send
+    """
     if send and as_of is not None:
         raise UsageError(
             "--send sends what is due now, so it does not go with --as-of", "leave out --send to see what was due then"
@@ -132,7 +139,10 @@ def status(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show the outbox: how many letters are due, sent, refused or expired, and what went wrong."""
+    """Show the outbox, and what went wrong. How many letters are due, sent, refused or expired.
+
+    Example: adminkit feedback status --letters
+    """
     from adminkit.cli.feedback_shown import status_notes
     from adminkit.reports.outbox import letters_report, status_report
     from adminkit.trace import outbox
@@ -161,7 +171,10 @@ def resend(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send letters again, also those that were sent or refused. Shows which; --send does it."""
+    """Send letters again. Also those that were sent or refused. Shows which; --send does it.
+
+    Example: adminkit feedback resend --refused --send
+    """
     from adminkit.cli.feedback_shown import matching
     from adminkit.feedback.send import resend as act
     from adminkit.reports.outbox import letters_report
@@ -185,7 +198,10 @@ def resend(
 
 @app.command()
 def test(address: Address, send: Send = False) -> None:
-    """Send one test letter to ADDRESS. Shows it; --send does it."""
+    """Send one test letter to ADDRESS. Shows it; --send does it.
+
+    Example: adminkit feedback test me@example.org --send
+    """
     from adminkit.feedback.test_message import send_trial, trial
     from adminkit.feedback.transport.base import described
 

@@ -49,7 +49,11 @@ def prefs(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show or change your choices: how often letters come, their language and address, hints, and soft limits."""
+    """Show or change your choices about letters and hints. How often letters come, their language and address,
+    hints, and soft limits.
+
+    Example: adminkit feedback prefs --letters week
+    """
     from adminkit.feedback.prefs import Prefs, checked, folder_of, read, write
     from adminkit.feedback.recipients import is_allowed
     from adminkit.render.sink import Way, emit

@@ -85,9 +85,12 @@ def findings(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List what could be better and what to do, by the hours at stake. Sends nothing and changes nothing.
+    """List what could be better, and what to do about it. The most hours at stake come first. Sends nothing and
+    changes nothing.
 
     The last seven days unless --since says otherwise. With --queue only what is about queues.
+
+    Example: adminkit findings --queue gq --since 30d
     """
     from adminkit.feedback.site_findings import QUEUES
     from adminkit.reports.findings import OPERATORS, Scope, findings_report, gather, jobs_of

@@ -102,7 +102,10 @@ def fit(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say whether a job can start now, when, or never, why, and what smaller one would start now."""
+    """Say when a job can start, and what would start sooner. Now, later or never, and why.
+
+    Example: adminkit fit --gpus 2 --time 4:00:00
+    """
     from adminkit.render.sink import Way, emit
 
     size: Size = {

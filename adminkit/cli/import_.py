@@ -111,7 +111,11 @@ def import_(
     apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Read accounting text of any age into the trace. Reading the same file again changes nothing."""
+    """Read accounting text into the trace. sacct text of any release, SWF, or a job table. Reading the same file
+    again changes nothing.
+
+    Example: adminkit import sacct.txt.gz --cluster lab
+    """
     if apply and not trusted:
         raise UsageError("--apply goes with --trusted", "an import that nothing follows from needs no word")
     if map is not None and columns is not None:

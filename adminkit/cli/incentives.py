@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.operators import POINTS, operators_only
 from adminkit.cli.own_file import made_note, no_points, own_of
 from adminkit.cli.policy_input import PolicyFile
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
     from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
-app = typer.Typer(
-    help="Bonuses in priority for users whose limits are right.", no_args_is_help=True, rich_markup_mode=None
-)
+app = group("Give users whose limits are right a bonus in priority.")
 
 PerHour = Annotated[
     float | None,
@@ -65,11 +64,6 @@ User = Annotated[
 ]
 
 
-@app.callback()
-def root() -> None:
-    """Bonuses in priority for users whose limits are right."""
-
-
 @app.command()
 def compute(
     policy: PolicyFile = None,
@@ -81,7 +75,10 @@ def compute(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the tables of points and hints from the trace. Installs nothing."""
+    """Compute the tables of points and hints. From the trace. Installs nothing.
+
+    Example: adminkit incentives compute
+    """
     from adminkit.economy.build import write_tables
     from adminkit.reports.incentives import everybody_report
 
@@ -110,7 +107,10 @@ def show(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List everybody's points, or explain one user's line by line."""
+    """List everybody's points, or explain one user's. The points of one user are explained line by line.
+
+    Example: adminkit incentives show alice
+    """
     from adminkit.economy import build
     from adminkit.reports.incentives import everybody_report, shortened, user_report
 
@@ -154,7 +154,10 @@ def install(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Install the tables of points and hints on the slurmctld hosts. Shows what it would do; --apply does it."""
+    """Install points and hints on the slurmctld hosts. Shows what it would do; --apply does it.
+
+    Example: adminkit incentives install --apply
+    """
     from adminkit.cli.installing import emit_done, emit_preview
     from adminkit.deploy.bundle import tables_only
     from adminkit.deploy.install import apply as act

@@ -16,7 +16,7 @@ from adminkit import journal
 from adminkit.cli import contents
 from adminkit.errors import AdminkitError, cause
 from adminkit.quote import clean
-from adminkit.render.say import say
+from adminkit.render.say import complain, hush
 from adminkit.slurm import show_config
 from adminkit.sqlite import sqlite3
 
@@ -25,6 +25,8 @@ _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 
 #: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.
 _INTERRUPTED: Final = 130
+#: What may stand before the command.
+_QUIET: Final = ("-q", "--quiet")
 _AS_OF: Final = "reports, findings, recommend, incentives show and compute, policy replay and feedback preview take it"
 #: What the kernel says to whoever may not have a file, or named no file.
 _REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)
@@ -37,6 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     typed = sys.argv[1:] if argv is None else argv
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is an interrupt
     show_config.forget()
+    hush(False)
     args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
         result = _app(args)(args, prog_name="adminkit", standalone_mode=False)
@@ -79,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _app(args: list[str]) -> typer.Typer:
     """`adminkit` with the command that is typed, with all where none is: help and completion name them."""
-    first = args[0] if args else ""
+    first = next((word for word in args if word not in _QUIET), "")
     if first == "--version":
         return contents.app_of(())
     return contents.app_of([first] if first in contents.COMMANDS else contents.COMMANDS)
@@ -96,9 +99,9 @@ def _drop_stdout() -> None:
 
 def _complain(message: str, hint: str, code: int) -> int:
     """One line each, whatever the words are made of."""
-    say(f"error: {clean(' '.join(message.split()))}")
+    complain(f"error: {clean(' '.join(message.split()))}")
     if hint:
-        say(f"hint: {clean(' '.join(hint.split()))}")
+        complain(f"hint: {clean(' '.join(hint.split()))}")
     return code
 
 

@@ -28,7 +28,10 @@ To = Annotated[
 
 
 def metrics(db: options.Database = None, window: Window = "1d", as_of: options.AsOf = None, output: To = None) -> None:
-    """Write accuracy, waits, backlog, letters and the lag of sync for Prometheus, in its text format 0.0.4."""
+    """Write metrics for Prometheus. Accuracy, waits, backlog, letters and the lag of sync, in its text format 0.0.4.
+
+    Example: adminkit metrics --output /run/adminkit.prom
+    """
     from adminkit.integrations.prometheus import exposition
 
     settings, when = config.load(), moment(as_of, time.time())

@@ -72,7 +72,11 @@ def my(
     format: Form = Shown.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show your own jobs: what they used of what they asked for, limits to paste, what runs and why others wait."""
+    """Show your jobs, what limits to ask for, and what waits. What they used of what they asked for, and why others
+    wait.
+
+    Example: adminkit my --last 5
+    """
     from adminkit.render.sections import emit
     from adminkit.reports.my import tint
 

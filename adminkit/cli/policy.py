@@ -11,6 +11,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options, policy_input
+from adminkit.cli.group import group
 from adminkit.cli.policy_input import PolicyFile, Tables
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError, unknown_word
@@ -29,12 +30,7 @@ from adminkit.units import Moment, moment, parse_when
 if TYPE_CHECKING:
     from adminkit.render.report import Report
 
-app = typer.Typer(help="The rules at submission.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@app.callback()
-def root() -> None:
-    """The rules at submission."""
+app = group("Check, try and install the rules at submission.")
 
 
 @app.command()
@@ -44,7 +40,10 @@ def check(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List what is wrong with the policy, and where. Exit code 1 if anything is."""
+    """List what is wrong with the policy, and where. Exit code 1 if anything is.
+
+    Example: adminkit policy check --policy policy.toml
+    """
     from adminkit.policy.load import examine
     from adminkit.reports.policy import check_lines, check_report
 
@@ -69,7 +68,10 @@ def explain(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Explain the policy in sentences."""
+    """Explain the policy in sentences.
+
+    Example: adminkit policy explain --policy policy.toml
+    """
     from adminkit.policy.explain import explain as sentences
     from adminkit.reports.policy import explain_lines, explain_report
 
@@ -117,7 +119,10 @@ def try_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what would happen to a job and what its owner would read. Runs slurmctld's Lua; needs no Slurm."""
+    """Show what would happen to a job, and what its user reads. Runs slurmctld's Lua; needs no Slurm.
+
+    Example: adminkit policy try --partition gq --time 72:00:00
+    """
     from adminkit.fit.request import parse_mem
     from adminkit.lua.runtime import Decider
     from adminkit.policy.compile import policy_table, policy_text
@@ -185,7 +190,10 @@ def replay(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what the policy would have done to the jobs of the trace. Installs nothing."""
+    """Show what the policy would have done to past jobs. To those of the trace. Installs nothing.
+
+    Example: adminkit policy replay --since 30d
+    """
     from adminkit.policy.replay import replay_trace
     from adminkit.reports.policy import replay_report, rules_at_note
     from adminkit.slurm.site_file import load_site
@@ -255,7 +263,10 @@ def diff(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what the policy file would change in the installed policy, rule by rule."""
+    """Show what the policy file would change, rule by rule. Compares it with the installed policy.
+
+    Example: adminkit policy diff --policy policy.toml
+    """
     from adminkit.lua.runtime import load_table
     from adminkit.policy.compile import policy_table
     from adminkit.policy.diff import differences

@@ -65,7 +65,10 @@ def install(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Install the rules on the slurmctld hosts, and have them loaded. Shows what it would do; --apply does it."""
+    """Install the rules on the slurmctld hosts. Has slurmctld load them. Shows what it would do; --apply does it.
+
+    Example: adminkit policy install --policy policy.toml --apply
+    """
     from adminkit.cli.installing import emit_done, emit_preview
     from adminkit.deploy.bundle import read_bundle, write_bundle
     from adminkit.deploy.install import apply as act
@@ -96,7 +99,10 @@ def rollback(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Bring back the rules from before the last install. Shows what it would do; --apply does it."""
+    """Bring back the rules from before the last install. Shows what it would do; --apply does it.
+
+    Example: adminkit policy rollback --apply
+    """
     from adminkit.cli.installing import emit_done, emit_rollback
     from adminkit.deploy.install import roll_back
 
@@ -110,7 +116,10 @@ def rollback(
 def status(
     folder: Folder = None, fetch: Fetch = None, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """Show what is installed, what slurmctld has loaded, and whether all hosts agree. Exit code 1 if they do not."""
+    """Show what rules are installed and loaded. Exit code 1 where the slurmctld hosts do not agree.
+
+    Example: adminkit policy status
+    """
     from adminkit.deploy.status import status as look
     from adminkit.reports.deploy import status_report
     from adminkit.slurm.controller import controller_or_conf, site_folder

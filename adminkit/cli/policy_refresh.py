@@ -16,7 +16,10 @@ def refresh(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd who is an operator, so that the rules hold everybody who no longer is. --apply does it."""
+    """Ask slurmdbd who is an operator. The rules then hold everybody who no longer is. --apply does it.
+
+    Example: adminkit policy refresh --apply
+    """
     from adminkit.cli.installing import emit_done
     from adminkit.deploy import refresh as rules
     from adminkit.render.sink import Way, emit

@@ -10,6 +10,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.errors import AdminkitError, UsageError, cause, unknown_word
 from adminkit.files import open_named
 from adminkit.quote import clean
@@ -18,11 +19,7 @@ from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
 
-app = typer.Typer(
-    help="Measured curves: what a training takes in time and energy, by GPUs and power limit.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Measure what trainings take in time and energy.")
 
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model.")]
 Gpu = Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="Only this kind of GPU.")]
@@ -32,11 +29,6 @@ Batch = Annotated[float | None, typer.Option("--batch", metavar="N", min=1, help
 
 def _complete(incomplete: str) -> list[str]:
     return options.complete_files(incomplete, (".csv",))
-
-
-@app.callback()
-def root() -> None:
-    """Measured curves: what a training takes in time and energy, by GPUs and power limit."""
 
 
 @app.command("import")
@@ -62,9 +54,12 @@ def import_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Store the measurements of files: Zeus' power summaries and windows, tables of throughput, or adminkit's own CSV.
+    """Store measurements of time and energy. Files of Zeus' power summaries and windows, tables of throughput, or
+    adminkit's own CSV.
 
     The same file again takes the place of what it said before.
+
+    Example: adminkit power import power.csv --model resnet50
     """
     from adminkit.power.files import MOST_BYTES, Given, Read, read
     from adminkit.reports.power import import_report
@@ -111,7 +106,11 @@ def show(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Show what each configuration takes, which ones nothing beats, and how good a model of them is."""
+    """Show what each configuration takes, and the best. A configuration is best where nothing is faster and takes
+    less energy. Says how good a model of them is.
+
+    Example: adminkit power show --model resnet50 --plot
+    """
     from adminkit.reports.power import power_report
     from adminkit.stats.power_curve import curves, models
 

@@ -10,10 +10,9 @@ import typer
 
 from adminkit.cli import options
 from adminkit.cli.fit import File, Who
+from adminkit.cli.group import group
 
-app = typer.Typer(
-    help="Interactive environments: what no node can hold, and which can start now.", no_args_is_help=True
-)
+app = group("Check the interactive environments that users are offered.")
 
 Out = Annotated[
     Path | None,
@@ -30,7 +29,10 @@ def check(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check them against the nodes; exit code 1 where one never starts."""
+    """Check the profiles against the nodes. Exit code 1 where one never starts.
+
+    Example: adminkit profiles check
+    """
     from adminkit.fit.ask import current
     from adminkit.fit.profiles import SYSTEM_PROFILES, load_profiles
     from adminkit.fit.profiles import check as check_profiles
@@ -54,7 +56,10 @@ def list_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List which can start now, for a user; where slurmctld is away, all of them as unknown, with the reason."""
+    """List which profiles can start now. For a user. Where slurmctld is away, all are unknown, with the reason.
+
+    Example: adminkit profiles list --user alice
+    """
     from adminkit.fit.ask import answers, nearest
     from adminkit.fit.profiles import SYSTEM_PROFILES, load_profiles
     from adminkit.render import text

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from adminkit.quote import clean
-from adminkit.render.say import say
+from adminkit.render.say import is_quiet, say
 
 #: Seconds between two plain lines.
 PLAIN_EVERY: Final = 10.0
@@ -22,7 +22,7 @@ Tick = Callable[[float, float | None, int], None]
 def progress(what: str, things: str = "jobs") -> Iterator[Tick]:
     """A tick function for `what`, which counts `things`; writes to stderr only."""
     what = clean(what)
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and not is_quiet():
         yield from _bar(what, things)
     else:
         yield from _plain(what, things)

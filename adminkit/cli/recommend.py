@@ -10,6 +10,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.own import Fresh, opened, readable_trace
 from adminkit.cli.policy_input import PolicyFile
 from adminkit.errors import UsageError
@@ -26,7 +27,7 @@ from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
 from adminkit.units import moment, parse_duration
 
-app = typer.Typer(help="Recommend what to ask Slurm for.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Recommend what to ask Slurm for.")
 
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose job it is.")]
 Name = Annotated[str | None, typer.Option("--name", "-J", metavar="NAME", help="The job's name.")]
@@ -55,11 +56,6 @@ Backtest = Annotated[
 ]
 
 
-@app.callback()
-def root() -> None:
-    """Recommend what to ask Slurm for."""
-
-
 @app.command()
 def walltime(
     user: User = None,
@@ -79,9 +75,11 @@ def walltime(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find a time limit for a user's next job, from runs like it, and the risk that it is too short.
+    """Find a time limit for a user's next job. From runs like it, with the risk that it is too short.
 
     Where no trace can be read, sacct is asked for your own jobs.
+
+    Example: adminkit recommend walltime --user alice --name train
     """
     from adminkit.policy.load import load_offer
 

@@ -53,9 +53,11 @@ def gpus(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find the number of GPUs that takes least energy without being much slower.
+    """Find the number of GPUs that takes the least energy. Without being much slower.
 
     From what runs of that name wrote of their progress, else from a measured curve of that name.
+
+    Example: adminkit recommend gpus --user alice --name train
     """
     if curve is None and name is None:
         raise UsageError("which training is it?", "name it with --name, or a measured one with --curve")

@@ -57,7 +57,11 @@ def queues(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Find a maximum and a default limit for each queue, and the jobs that would fit another. Changes nothing."""
+    """Find a maximum and a default limit for each queue. Lists the jobs that would fit another queue. Changes
+    nothing.
+
+    Example: adminkit recommend queues --since 90d
+    """
     from adminkit.policy.load import load_offer
     from adminkit.reports.recommend_queues import SPEC, rules_text
 

@@ -13,6 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.report_all import report_all
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import answer
@@ -21,7 +22,6 @@ from adminkit.reports.spec import FILTERS, Option, ReportOptions, ReportSpec
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
 
-HELP: Final = "Reports on the jobs of the trace."
 #: FILTERS of a command, as options. --as-of stands before those that follow --until.
 TYPES: Final[dict[str, Any]] = {
     "job_class": options.Classes,
@@ -35,6 +35,7 @@ TYPES: Final[dict[str, Any]] = {
     "min_elapsed": options.MinElapsed,
     "limit_source": options.LimitSourceOption,
 }
+COLUMNS_HELP: Final = "Only these columns, in this order; `+A` adds one that the table leaves out."
 WINDOW: Final = FILTERS[: FILTERS.index("until") + 1]
 
 Parameter = tuple[str, Any, Any]  # name, type with its typer.Option, default
@@ -42,16 +43,11 @@ Parameter = tuple[str, Any, Any]  # name, type with its typer.Option, default
 
 def app_of(specs: Sequence[ReportSpec[Any]]) -> typer.Typer:
     """`adminkit report` with a command for each of `specs`."""
-    app = typer.Typer(help=HELP, no_args_is_help=True, rich_markup_mode=None)
-    app.callback(help=HELP)(_root)
+    app = group("Report on the jobs of the trace.")
     for spec in specs:
         app.command(spec.name)(command(spec))
     app.command("all")(report_all)
     return app
-
-
-def _root() -> None:
-    """Reports on the jobs of the trace."""
 
 
 def command(spec: ReportSpec[Any]) -> Callable[..., None]:
@@ -64,13 +60,14 @@ def command(spec: ReportSpec[Any]) -> Callable[..., None]:
         output: Path | None = None,
         plot: bool = False,
         picture: Path | None = None,
+        columns: str | None = None,
         **typed: Any,
     ) -> None:
         way = Way(format.value, output, plot, picture)
-        show(spec, options_of(spec, typed), db, way, as_of)
+        show(spec, options_of(spec, typed), db, way, as_of, columns.split(",") if columns else ())
 
     parameters = list(_parameters(spec))
-    run.__name__, run.__doc__ = spec.name, spec.help
+    run.__name__, run.__doc__ = spec.name, f"{spec.help}\n\nExample: adminkit {spec.example}"
     run.__annotations__ = {name: kind for name, kind, _ in parameters} | {"return": None}
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
@@ -82,12 +79,20 @@ def command(spec: ReportSpec[Any]) -> Callable[..., None]:
     return run
 
 
-def show(spec: ReportSpec[Any], options: ReportOptions, db: Path | None, way: Way, as_of: str | None = None) -> None:
-    """Make the report and write it."""
+def show(
+    spec: ReportSpec[Any],
+    options: ReportOptions,
+    db: Path | None,
+    way: Way,
+    as_of: str | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    """Make the report and write it, with these columns only if any are named."""
     when, settings = moment(as_of, time.time()), config.load()
     path = find_trace(db, settings.db)
     drawn = way.pictures or way.format == "json"  # JSON has the points of what is drawn
-    emit(answer(spec, options, path, settings, when.now, as_of=when.as_of, pictures=drawn), way)
+    report = answer(spec, options, path, settings, when.now, as_of=when.as_of, pictures=drawn)
+    emit(report.only(columns) if columns else report, way)
 
 
 def options_of(spec: ReportSpec[Any], typed: dict[str, Any]) -> ReportOptions:
@@ -118,6 +123,7 @@ def _parameters(spec: ReportSpec[Any]) -> Iterator[Parameter]:
     yield from ((name, TYPES[name], None) for name in FILTERS if name in spec.filters and name not in WINDOW)
     if spec.from_rollups:
         yield "exact", options.Exact, False
+    yield "columns", _columns(spec), None
     yield "format", options.FormatOption, options.Format.TABLE
     yield "output", options.Output, None
     if spec.pictures:
@@ -129,6 +135,17 @@ def _own(option: Option) -> Parameter:
     kind: Any = int if option.default is not None else str | None
     declared = typer.Option(*option.flags, metavar=option.metavar, min=option.least, help=option.help)
     return option.name, Annotated[kind, declared], option.default
+
+
+def _columns(spec: ReportSpec[Any]) -> Any:
+    def completed(incomplete: str) -> list[str]:
+        before, comma, _ = incomplete.rpartition(",")
+        return [f"{before}{comma}{field.name}" for field in spec.fields]
+
+    return Annotated[
+        str | None,
+        typer.Option("--columns", metavar="A,B|+A", autocompletion=completed, help=COLUMNS_HELP),
+    ]
 
 
 def _by(parts: Sequence[str]) -> Parameter:

@@ -15,7 +15,7 @@ from adminkit.cli.operators import PAGE, operators_only
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
 from adminkit.quote import clean
-from adminkit.render.say import say
+from adminkit.render.say import complain, say
 from adminkit.render.sink import write_aside
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
@@ -39,9 +39,12 @@ def report_all(
     as_of: options.AsOf = None,
     exact: options.Exact = False,
 ) -> None:
-    """Write one page: the findings, what changed, every report with its pictures. The year until now by default.
+    """Write one page of every report, with pictures. The findings and what changed come first. The year until now by
+    default.
 
     One HTML file without scripts that loads nothing. A report that fails says so in it; then the exit status is 1.
+
+    Example: adminkit report all --html report.html
     """
     from adminkit.render.figure import need_matplotlib
     from adminkit.render.html_document import document_page
@@ -65,10 +68,10 @@ def report_all(
     write_aside(target, written.encode(), MODE)
     say(f"wrote {target}")
     for one in made.failures:
-        say(f"error: report {one.name}: {clean(' '.join(one.message.split()))}")
+        complain(f"error: report {one.name}: {clean(' '.join(one.message.split()))}")
         if one.bug is not None:
             for text in traceback.format_exception(one.bug):
-                say("\n".join(clean(line) for line in text.splitlines()))
+                complain("\n".join(clean(line) for line in text.splitlines()))
     if made.failures:
         raise typer.Exit(1)
 

@@ -25,7 +25,10 @@ def rollups(
     ] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Remove them, and keep none from here on.")] = False,
 ) -> None:
-    """Compare the sums per month and hour that the trace keeps with its runs; exit 1 where they differ."""
+    """Compare the trace's rollups with its runs. They are sums per month and hour. Exit code 1 where they differ.
+
+    Example: adminkit trace rollups
+    """
     if rebuild and drop:
         raise UsageError("--rebuild and --drop exclude each other", "name one of them")
     path = find_trace(db, config.load().db)

@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 import adminkit
-from adminkit.render.say import put
+from adminkit.cli.group import Listing
+from adminkit.render.say import hush, put
 from adminkit.trace.schema import SCHEMA_VERSION
 
 
 def empty() -> typer.Typer:
     """`adminkit` without commands."""
     app = typer.Typer(
+        cls=Listing,
         name="adminkit",
         help="The Slurm operator's kit for honest time limits.",
         no_args_is_help=True,
@@ -36,6 +38,11 @@ def root(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the release and the schema version."),
     ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="Before the command: only rows and errors; no header, notes or progress."),
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")] = False,
 ) -> None:
     """The Slurm operator's kit for honest time limits."""
+    hush(quiet)

@@ -48,7 +48,11 @@ def serve(
     time_limit: Limit = "10s",
     base_url: Base = "/",
 ) -> None:
-    """Show the trace read-only in Datasette, with numbers of the reports as saved queries, until it is interrupted."""
+    """Serve the trace read-only to browsers, with Datasette. The numbers of the reports are its saved queries. Runs
+    until it is interrupted.
+
+    Example: adminkit serve --tcp 8001
+    """
     from adminkit.integrations import datasette_sockets as sockets
     from adminkit.integrations.datasette import application
     from adminkit.integrations.datasette_gate import Gate

@@ -12,6 +12,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli import options
+from adminkit.cli.group import group
 from adminkit.cli.progress import progress
 from adminkit.cli.site import Form, write_site
 from adminkit.errors import UsageError
@@ -27,7 +28,7 @@ from adminkit.units import Moment, moment
 if TYPE_CHECKING:
     from adminkit.simulate.subject import Subject, Wanted
 
-app = typer.Typer(help="Simulate the site's scheduler.", no_args_is_help=True, rich_markup_mode=None)
+app = group("Simulate the site's scheduler.")
 
 
 class Model(StrEnum):
@@ -106,11 +107,6 @@ UnitOption = Annotated[
 OPERATORS: Final = ("a simulation needs the jobs of everybody", "ask an operator; your own jobs: adminkit my")
 
 
-@app.callback()
-def root() -> None:
-    """Simulate the site's scheduler."""
-
-
 @app.command()
 def run(
     model: ModelOption = Model.SLURM,
@@ -132,7 +128,10 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Schedule the jobs of the trace with a model, and measure waits, slowdowns and utilisation."""
+    """Schedule the trace's jobs with a model. Measures waits, slowdowns and utilisation.
+
+    Example: adminkit simulate run --model easy
+    """
     from adminkit.reports.simulate import refuse_contradiction, run_report, schedule_csv
     from adminkit.simulate.core import simulate
     from adminkit.simulate.machine import request
@@ -221,7 +220,11 @@ def replay(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Simulate the site's scheduler on the trace's own jobs and compare with what happened: what answers are worth."""
+    """Check the simulator against what happened. Simulates the site's scheduler on the trace's own jobs, and says
+    what its answers are worth.
+
+    Example: adminkit simulate replay --site site.toml
+    """
     from adminkit.reports.calibration import calibration_report
     from adminkit.reports.simulate import refuse_contradiction
     from adminkit.simulate.calibrate import compare
@@ -253,7 +256,10 @@ def site(
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the site that the trace shows, for --site: sizes that were in use at once, limits that were seen."""
+    """Write the site that the trace shows, for --site. Sizes that were in use at once, limits that were seen.
+
+    Example: adminkit simulate site --output site.toml
+    """
     from adminkit.simulate.shown_site import shown_site
     from adminkit.stats.used import uses
 

@@ -125,7 +125,10 @@ def elastic(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Compare policies for GPUs on the same jobs: completion time and energy where jobs shrink and grow."""
+    """Compare policies for GPUs of jobs that shrink and grow. Completion time and energy, on the same jobs.
+
+    Example: adminkit simulate elastic --curves curves.csv
+    """
     from adminkit.reports.elastic import elastic_report
     from adminkit.simulate.elastic import POLICIES, answer, refuse_rigid
     from adminkit.simulate.elastic_input import Programs, read_curves, read_jobs, read_names

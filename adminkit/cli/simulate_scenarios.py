@@ -95,7 +95,10 @@ def scenarios(
     output: options.Output = None,
     picture: options.Picture = None,
 ) -> None:
-    """Compare scenarios with today on the same jobs: who gains, who loses, by how much, and how sure that is."""
+    """Compare scenarios with today, on the same jobs. Who gains, who loses, by how much, and how sure that is.
+
+    Example: adminkit simulate scenarios etc/scenarios.toml
+    """
     from adminkit.simulate.answer import Effort
     from adminkit.simulate.scenario import load_scenarios
 

@@ -32,7 +32,10 @@ def site(
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the cluster into a file for --site: its queues, nodes, QOS and associations, as Slurm has them now."""
+    """Write the cluster as Slurm has it now, for --site. Its queues, nodes, QOS and associations.
+
+    Example: adminkit site --output site.toml
+    """
     from adminkit.slurm.gather import Gathered, describe
     from adminkit.slurm.site_file import load_site
 

@@ -9,16 +9,13 @@ import typer
 
 from adminkit import config
 from adminkit.cli import soft_trial
+from adminkit.cli.group import group
 from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder
 from adminkit.cli.soft_trial import site
 from adminkit.render.sink import Way, emit
 
-app = typer.Typer(
-    help="Backfill plans by what jobs need: the guard, what it did, and trials.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("Let backfill plan by what jobs need.")
 
 Period = Annotated[
     int,
@@ -29,11 +26,6 @@ Period = Annotated[
 Last = Annotated[int, typer.Option("--last", metavar="N", min=0, help="Show N of the guard's acts, the newest first.")]
 
 
-@app.callback()
-def root() -> None:
-    """Backfill plans by what jobs need: the guard, what it did, and trials."""
-
-
 @app.command()
 def guard(
     folder: Folder = None,
@@ -42,7 +34,10 @@ def guard(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Run one round of the guard, as its timer does on slurmctld's host. Exit code 1 if something did not hold."""
+    """Run one round of the guard. As its timer does on slurmctld's host. Exit code 1 if something did not hold.
+
+    Example: adminkit soft-limits guard --apply
+    """
     from adminkit.deploy.guard import look, once
     from adminkit.reports.soft_limits import round_report
 
@@ -57,7 +52,10 @@ def guard(
 
 @app.command()
 def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show the lease, what stands against soft limits here, and what the guard touched."""
+    """Show the lease, and what the guard touched. Says what stands against soft limits here.
+
+    Example: adminkit soft-limits status
+    """
     from adminkit.actions import read
     from adminkit.deploy.guard import WHAT, look
     from adminkit.reports.soft_limits import status_report

@@ -81,7 +81,11 @@ def trial(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Try soft limits: days on and off at random, then the change of waits with its interval, or that there is none."""
+    """Try soft limits on days that are drawn at random. Then shows the change of waits with its interval, or that
+    there is none.
+
+    Example: adminkit soft-limits trial --days 28
+    """
     way = Way(format.value, output)
     if result:
         if days is not None or seed is not None or carry_over is not None or apply:
@@ -96,7 +100,10 @@ def trial(
 def stop(
     folder: Folder = None, apply: Apply = False, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """End a trial now: soft limits are what the policy says again."""
+    """End a trial now: soft limits follow the policy again.
+
+    Example: adminkit soft-limits stop --apply
+    """
     from adminkit.deploy import trial as trials
     from adminkit.reports.trial import calendar_report
 

@@ -45,7 +45,10 @@ def sync(
     ] = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Bring the trace up to date with slurmdbd. Begins where the last sync ended."""
+    """Bring the trace up to date with slurmdbd. Continues from the last sync.
+
+    Example: adminkit sync --since 2026-01-01
+    """
     from adminkit.ingest.sync import sync as run
     from adminkit.units import parse_when
 

@@ -8,25 +8,24 @@ from typing import Annotated
 import typer
 
 from adminkit import config
+from adminkit.cli.group import group
 from adminkit.cli.operators import HISTORY, REJECTED, operators_only
 from adminkit.cli.options import Database, Format, FormatOption, Output
 from adminkit.render.say import put
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = group("Inspect and maintain the trace database.")
 
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show N rows at most.")]
 
 
-@app.callback()
-def root() -> None:
-    """Look at and look after the trace database."""
-
-
 @app.command("status")
 def status(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show how far each cluster is synced: windows, gaps, open runs, rejected rows."""
+    """Show how far each cluster is synced. Windows, gaps, open runs, rejected rows.
+
+    Example: adminkit trace status
+    """
     from adminkit.render.sink import Way, emit
     from adminkit.reports.status import status_report
     from adminkit.stats import status as measured
@@ -43,7 +42,10 @@ def status(db: Database = None, format: FormatOption = Format.TABLE, output: Out
 def rejected(
     db: Database = None, limit: Limit = 100, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """List the rows that could not be read: where they are, and why."""
+    """List the rows that could not be read. Where they are, and why.
+
+    Example: adminkit trace rejected --format json
+    """
     from adminkit.render.sink import Way, emit
     from adminkit.reports.status import rejected_report
     from adminkit.stats import status as measured
@@ -68,7 +70,10 @@ def history(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """List what was loaded (sync, import, audit) and what adminkit did (rules, points, letters), newest first."""
+    """List what was loaded, and what adminkit did. Newest first: sync, import and audit; rules, points and letters.
+
+    Example: adminkit trace history
+    """
     from adminkit.render.sink import Way, emit
     from adminkit.reports.history import history_report
     from adminkit.stats.history import events
@@ -84,7 +89,10 @@ def history(
 
 @app.command("upgrade")
 def upgrade(db: Database = None) -> None:
-    """Upgrade a trace of an older release to the schema of this one."""
+    """Upgrade the trace to this release's schema.
+
+    Example: adminkit trace upgrade --db trace.db
+    """
     path = find_trace(db, config.load().db)
     before, after = connect.upgrade(path)
     put(f"{path}: schema {before}, now {after}" if before != after else f"{path}: schema {after}, nothing to do")

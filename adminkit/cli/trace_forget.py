@@ -55,9 +55,11 @@ def forget(
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Without it only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Take a user's name out of the trace for good: runs stay under a random id, letters and choices go.
+    """Take a user's name out of the trace for good. Runs stay under a random id, letters and choices go.
 
     A keyed hash stays, so that no later sync or import brings the name back. Shows first what would change.
+
+    Example: adminkit trace forget alice
     """
     settings, now = config.load(), int(time.time())
     path = find_trace(db, settings.db)

@@ -41,7 +41,10 @@ def own(
     folder: Folder = None,
     apply: options.Apply = False,
 ) -> None:
-    """Write for each user a file that they alone may read: their points, charges and letters. --apply writes them."""
+    """Write each user's own file: points, charges, letters. Only that user may read it. --apply writes them.
+
+    Example: adminkit trace own --apply
+    """
     from adminkit.reports.own_file import written
     from adminkit.stats.people import people
 

@@ -46,9 +46,12 @@ def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Without it only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Delete old runs and what belongs to them, or take the names out of them. Shows first what that would be.
+    """Delete old runs, or take the names out of them. What belongs to them goes, too. Shows first what that would
+    be.
 
     Queues, nodes, sync's windows, actions and charges stay.
+
+    Example: adminkit trace prune --older-than 2020-01-01
     """
     now = int(time.time())
     before = parse_when(older_than, now)
@@ -97,7 +100,10 @@ def snapshot(
     db: Database = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Copy the trace into one file that is only read: for hosts that share a network file system, or as a backup."""
+    """Copy the trace into one read-only file. For hosts that share a network file system, or as a backup.
+
+    Example: adminkit trace snapshot /srv/adminkit/trace.db
+    """
     path = find_trace(db, config.load().db)
     operators_only(path, _SNAPSHOT)
     if target.exists() and target.samefile(path):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
+from adminkit.errors import unknown_word
 from adminkit.messages import translated
 
 if TYPE_CHECKING:
@@ -252,6 +253,24 @@ class Report:
     def noted(self, note: str) -> Report:
         """The same report with one more note."""
         return replace(self, meta=replace(self.meta, notes=[*self.meta.notes, note]))
+
+    def only(self, columns: Sequence[str]) -> Report:
+        """The same report with these columns, in this order; of `+name`, with its own columns and these. A measured
+        value keeps its unit. UsageError for a column that the report does not have.
+        """
+        names = [one.name for one in self.fields]
+        wanted = [one.removeprefix("+") for one in columns]
+        for one in wanted:
+            if one not in names:
+                raise unknown_word("column", one, names)
+        fields = [replace(one, quiet=False, data=False) if one.name in wanted else one for one in self.fields]
+        if columns and columns[0].startswith("+"):
+            return replace(self, fields=fields)
+        places = list(dict.fromkeys(map(names.index, wanted)))
+        if "unit" in names and any(fields[place].style == "measured" for place in places):
+            places = list(dict.fromkeys([*places, names.index("unit")]))
+        rows, totals = ([[row[place] for place in places] for row in part] for part in (self.rows, self.totals))
+        return replace(self, fields=[fields[place] for place in places], rows=rows, totals=totals)
 
     def plain(self) -> Report:
         """The same with plain values only: a field with values Within an error has a field NAME_error after it.

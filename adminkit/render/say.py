@@ -6,9 +6,27 @@ import sys
 
 from adminkit.quote import clean
 
+_quiet = False
+
+
+def hush(quiet: bool) -> None:
+    """Whether only rows and errors are wanted, from now on."""
+    global _quiet
+    _quiet = quiet
+
+
+def is_quiet() -> bool:
+    return _quiet
+
 
 def say(text: str) -> None:
-    """Talk: a note, what was written, how far it is. To stderr, at once."""
+    """Talk: a note, what was written, how far it is. To stderr, at once, unless only rows are wanted."""
+    if not _quiet:
+        complain(text)
+
+
+def complain(text: str) -> None:
+    """An error and its hint. To stderr, at once."""
     print(_harmless(text, sys.stderr.encoding), file=sys.stderr, flush=True)
 
 

@@ -16,7 +16,7 @@ from adminkit.files import folder_to_write, replace_file, written_at
 from adminkit.owner import as_caller, as_owner
 from adminkit.render import text
 from adminkit.render.report import Report
-from adminkit.render.say import say
+from adminkit.render.say import is_quiet, say
 
 PICTURES: Final = (".png", ".svg")
 
@@ -86,7 +86,7 @@ def _written(report: Report, way: Way) -> str:
     if way.format == "csv":
         return text.as_csv(report)
     if way.format == "markdown":
-        return text.markdown(report, way.tz)
+        return text.markdown(report, way.tz, headed=not is_quiet())
     if way.format == "html":
         from adminkit.render.html import page
 
@@ -95,7 +95,7 @@ def _written(report: Report, way: Way) -> str:
     width = shutil.get_terminal_size().columns if terminal or os.environ.get("COLUMNS") else None
     ascii_only = way.output is None and not (sys.stdout.encoding or "").lower().startswith("utf")
     colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    written = text.table(report, way.tz, width, colour=colour, ascii_only=ascii_only)
+    written = text.table(report, way.tz, width, colour=colour, ascii_only=ascii_only, headed=not is_quiet())
     if way.plot and report.pictures:
         from adminkit.render.terminal import plot
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 
-def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool, ascii_only: bool) -> str:
-    """The header and the table. One that is wider than `width` columns is cut into several, each with the first column.
+def table(
+    report: Report, tz: tzinfo | None, width: int | None, *, colour: bool, ascii_only: bool, headed: bool = True
+) -> str:
+    """The header, if `headed`, and the table. One that is wider than `width` columns is cut into several, each with the
+    first column.
 
     `width` None: no limit, as in a pipe.
     """
@@ -38,14 +41,16 @@ def table(report: Report, tz: tzinfo | None, width: int | None, *, colour: bool,
         markup=False,
         highlight=False,
     )
-    console.print(Text(clean(report.meta.title), style="bold"))
-    console.print(_header_grid(report.meta, tz, width or 10_000))
+    if headed:
+        console.print(Text(clean(report.meta.title), style="bold"))
+        console.print(_header_grid(report.meta, tz, width or 10_000))
     if any(field.below for field in fields):
         if rows:
             console.print(Text("\n".join(records(fields, rows, wide))))
         return _printed(console)
-    for block in blocks(fields, [*rows, *totals], wide):
-        console.print()
+    for number, block in enumerate(blocks(fields, [*rows, *totals], wide)):
+        if headed or number:
+            console.print()
         console.print(_block_table(fields, rows, totals, block))
     return _printed(console)
 
@@ -162,12 +167,14 @@ def header_lines(meta: Meta, tz: tzinfo | None) -> str:
     return "\n".join([clean(meta.title), *(f"{name:<10}{clean(text)}" for name, text in header(meta, tz))]) + "\n"
 
 
-def markdown(report: Report, tz: tzinfo | None) -> str:
-    """A heading, the header as a list, the table in GitHub's form."""
+def markdown(report: Report, tz: tzinfo | None, *, headed: bool = True) -> str:
+    """A heading and the header as a list, if `headed`; the table in GitHub's form."""
     fields, rows, totals = cells(report, tz)
-    lines = [f"# {_md(clean(report.meta.title))}", ""]
-    lines += [f"- {name}: {_md(clean(text))}" for name, text in header(report.meta, tz)]
-    lines += ["", _md_row([f.name for f in fields]), _md_row(["---" if f.style == "text" else "---:" for f in fields])]
+    lines: list[str] = []
+    if headed:
+        lines += [f"# {_md(clean(report.meta.title))}", ""]
+        lines += [*(f"- {name}: {_md(clean(text))}" for name, text in header(report.meta, tz)), ""]
+    lines += [_md_row([f.name for f in fields]), _md_row(["---" if f.style == "text" else "---:" for f in fields])]
     lines += [_md_row([_md(cell) for cell in row]) for row in (*rows, *totals)]
     return "\n".join(lines) + "\n"
 

@@ -262,6 +262,7 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> Accuracy | None:
 SPEC: Final = ReportSpec(
     "accuracy",
     "The accuracy of time limits, by queue: elapsed / limit.",
+    "report accuracy --queue gq --plot",
     _measure,
     accuracy_report,
     FIELDS,

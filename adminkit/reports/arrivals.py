@@ -117,7 +117,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:
 
 SPEC: Final = ReportSpec(
     "arrivals",
-    "When work is submitted: by hour of the day, weekday, month, day or queue; how bursty it comes.",
+    "When jobs are submitted, and how bursty they come. By hour of the day, weekday, month, day or queue.",
+    "report arrivals --by weekday",
     _measure,
     arrivals_report,
     FIELDS,

@@ -136,7 +136,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:
 
 SPEC: Final = ReportSpec(
     "efficiency",
-    "What jobs used of what they had: CPUs, memory, GPUs and their memory.",
+    "What jobs used of their CPUs, memory and GPUs. The memory of GPUs, too.",
+    "report efficiency --by user",
     _measure,
     efficiency_report,
     FIELDS,

@@ -141,7 +141,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Energy:
 
 SPEC: Final = ReportSpec(
     "energy",
-    "What jobs used in kilowatt-hours: watts of a GPU, what idle GPUs drew, and how much of it was measured.",
+    "How many kilowatt-hours jobs used. The watts of a GPU, what idle GPUs drew, and how much of it was measured.",
+    "report energy --since 30d",
     _measure,
     energy_report,
     FIELDS,

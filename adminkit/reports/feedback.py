@@ -138,7 +138,8 @@ def _design(query: Query) -> Design:
 
 SPEC: Final = ReportSpec(
     "feedback",
-    "The effect of letters: accuracy and unused hours before and after a user's first letter.",
+    "The effect of letters on accuracy and unused hours. Before and after a user's first letter.",
+    "report feedback --days 28",
     _measure,
     _view,
     FIELDS,

@@ -120,7 +120,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
 
 SPEC: Final = ReportSpec(
     "frameworks",
-    "What runs the jobs: frameworks, containers and programs, their hours and accuracy.",
+    "Which frameworks, containers and programs jobs run. Their hours and accuracy.",
+    "report frameworks --since 90d",
     _measure,
     frameworks_report,
     FIELDS,

@@ -74,7 +74,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
 
 SPEC: Final = ReportSpec(
     "names",
-    "Job names with most GPU-hours: their runs, hours and accuracy, and how alike the runs are.",
+    "Which job names have the most GPU-hours. Their runs, hours and accuracy, and how alike the runs are.",
+    "report names --user alice",
     _measure,
     names_report,
     FIELDS,

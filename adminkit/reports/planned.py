@@ -146,7 +146,9 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
 
 SPEC: Final = ReportSpec(
     "soft-limits",
-    "Soft limits against what jobs needed: outlived ones, starts that they may have made possible, jobs delayed.",
+    "Soft limits against what jobs needed. Those that jobs outlived, starts that they may have made possible, jobs"
+    " delayed.",
+    "report soft-limits --since 30d",
     _measure,
     planned_report,
     FIELDS,

@@ -224,7 +224,8 @@ def _toml(value: Any) -> str:
 
 SPEC: Final = ReportSpec(
     "queues",
-    "What the maximum and the default of each queue could be, and which jobs would fit another.",
+    "Find a maximum and a default limit for each queue. Lists the jobs that would fit another queue. Changes nothing.",
+    "recommend queues --since 90d",
     measure,
     view,
     FIELDS,

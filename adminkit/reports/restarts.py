@@ -186,7 +186,9 @@ def _view(measured: Restarts | list[Piece], query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "restarts",
-    "Jobs that ran in several pieces: their runs, the time lost to restarts, signals caught and not heeded.",
+    "Jobs that ran in several pieces, and what that cost. Their runs, the time lost to restarts, signals caught and not"
+    " heeded.",
+    "report restarts --by user",
     _measure,
     _view,
     FIELDS,

@@ -80,6 +80,7 @@ class ReportSpec(Generic[M]):
 
     name: str
     help: str
+    example: str  # behind `adminkit`
     measure: Callable[[sqlite3.Connection, Query], M]
     view: Callable[[M, Query], Report]
     fields: Sequence[Field]

@@ -209,7 +209,8 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> Utilization | None
 
 SPEC: Final = ReportSpec(
     "utilization",
-    "GPU-, CPU- and node-hours in use, beside the capacity of the machine, over time.",
+    "How much of the machine was in use, over time. GPU-, CPU- and node-hours, beside its capacity.",
+    "report utilization --by week --plot",
     _measure,
     utilization_report,
     FIELDS,

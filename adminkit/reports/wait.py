@@ -279,7 +279,8 @@ def _view(measured: Wait | GivenLimit, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "wait",
-    "How long jobs waited for the queue, and what jobs of a limit have waited.",
+    "How long jobs waited, by queue and by limit. With --limit, what jobs with such a limit waited.",
+    "report wait --queue gq --limit 4h",
     _measure,
     _view,
     FIELDS,

@@ -197,3 +197,48 @@ def test_the_site_says_with_which_code_a_run_has_more_to_do(
     monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "c.toml"))
     assert main(["report", "accuracy", "--db", str(path), "--states", "all", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["meta"]["excluded"]["checkpoint"] == left_out
+
+
+COLUMNS = [
+    ("queue,mean", ["queue", "mean"], "those, in this order"),
+    ("mean,queue", ["mean", "queue"], "in the order that is typed"),
+    ("queue,queue", ["queue"], "once"),
+]
+
+
+@pytest.mark.parametrize(("typed", "expected", "why"), COLUMNS, ids=[case[2] for case in COLUMNS])
+def test_columns_are_those_that_are_named(
+    trace: Path, capsys: pytest.CaptureFixture[str], typed: str, expected: list[str], why: str
+) -> None:
+    assert main(["report", "accuracy", "--db", str(trace), "--columns", typed, "--format", "json"]) == 0
+    assert [*json.loads(capsys.readouterr().out)["rows"][0]] == expected, why
+
+
+def test_a_plus_adds_a_column_that_the_table_leaves_out(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for more in ([], ["--columns", "+preempted"]):
+        assert main(["-q", "report", "states", "--db", str(trace), *more]) == 0
+        shown.append(capsys.readouterr().out)
+    assert "preempted" not in shown[0]
+    assert "preempted" in shown[1]
+
+
+def test_an_unknown_column_is_named_with_the_nearest(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "accuracy", "--db", str(trace), "--columns", "queue,maen"]) == 2
+    assert capsys.readouterr().err.splitlines() == ["error: no such column: maen", "hint: did you mean mean?"]
+
+
+def test_quiet_leaves_the_rows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["report", "accuracy", "--db", str(trace)]
+    assert main(command) == 0
+    loud = capsys.readouterr()
+    assert main(["-q", *command]) == 0
+    quiet = capsys.readouterr()
+    assert quiet.out and loud.out.endswith(quiet.out)
+    assert quiet.out.startswith("queue")
+    assert main(["--quiet", *command, "--format", "csv"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["-q", "report", "acuracy"]) == 2
+    assert "did you mean accuracy" in capsys.readouterr().err
+    assert main([*command]) == 0
+    assert capsys.readouterr().out == loud.out, "the next command is not quiet"

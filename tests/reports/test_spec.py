@@ -47,6 +47,7 @@ def shown(measured: dict[str, int], query: Query) -> Report:
 TOY = ReportSpec(
     "toy",
     "How many runs there are.",
+    "report toy",
     count,
     shown,
     (Field("runs", "count", "runs of any kind"),),
@@ -131,13 +132,14 @@ def test_it_is_in_the_help_and_in_the_generated_pages(toys: typer.Typer) -> None
         "--by",
         "--user",
         "--as-of",
+        "--columns",
         "--format",
         "--output",
         "--plot",
         "--picture",
     ]
     assert (taken["--least"].default, taken["--by"].value, taken["--by"].default) == ("1", "queue|user", "queue")
-    assert command.function.__doc__ == "How many runs there are."
+    assert (command.about, command.example) == ("How many runs there are.", "adminkit report toy")
     page = docs.reports((TOY,))
     assert "| `runs` | count | Int64 | runs of any kind |" in page
     assert "[options](cli.md#adminkit-report-toy)" in page
