@@ -152,8 +152,8 @@ local function count(made, source, nodes, counted, read)
     if not node and ((fixed or 0) == 0 or made.max_nodes == 1) then
         node = gpus
     end
-    local by_update = each_by and made.older -- 26.05 gave a job of --gpus=2 four, for a list by sockets that came later
-    if is_of_job and each and kind == node_kind and not doubtful and not by_update then
+    -- 26.05 gave a job of --gpus=2 four for a list by sockets that came later, 24.11 one of --gpus=1 four for tasks of a node.
+    if is_of_job and each and kind == node_kind and not doubtful and not each_by then
         made.gpus_each = 0 -- --gpus says how many there are of all
     elseif fixed and each and each > 0 and kind ~= node_kind then
         made.gpus_each = each + fixed -- of other types, they come together

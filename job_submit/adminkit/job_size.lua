@@ -197,6 +197,9 @@ function job_size.cpus(made, source)
     if most and most > fixed then
         fixed = most
     end
+    if made.older and not counted and source.sets_cpus_per_task then
+        fixed = huge -- 22.05 makes CPUs of its tasks, however few CPUs a former update left
+    end
     local each, of_gpus = per_task * (per_node or 1), made.ntasks_per_tres
     if of_node > each then
         each = of_node

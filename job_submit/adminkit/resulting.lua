@@ -82,9 +82,9 @@ end
 -- In job_rec, which has no cpus_per_task: it is no more than the CPUs of a node.
 local RENAMED = { reservation = "resv_name", cpus_per_task = "pn_min_cpus" }
 
--- A job_rec under the names of job_desc.
+-- A job_rec under the names of job_desc. `sets_cpus_per_task`: whether an update makes CPUs of tasks that no record shows.
 local function of_record(job_rec)
-    return setmetatable({}, {
+    return setmetatable({ sets_cpus_per_task = false }, {
         __index = function(_, field)
             return job_rec[RENAMED[field] or field]
         end,
@@ -96,7 +96,7 @@ local MEMORY = { min_mem_per_cpu = "min_mem_per_node", min_mem_per_node = "min_m
 
 -- The fields of the job after the update. An empty text clears a field.
 local function merged(job_desc, job_rec)
-    return setmetatable({}, {
+    return setmetatable({ sets_cpus_per_task = is_set(job_desc.cpus_per_task, "cpus_per_task") }, {
         __index = function(_, field)
             if field == "script" then
                 return job_rec.script -- no update changes it

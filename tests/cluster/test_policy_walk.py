@@ -98,18 +98,21 @@ class Walker:
 
     def _look(self) -> None:
         state, given = self.client.given(self._job)
+        is_late = time.monotonic() > self._until
+        if is_late and state & 0xFF == PENDING:  # it may have no nodes at all: held again, unless it just starts
+            self.client.update(self._job, {"priority": "0"})
+            state, given = self.client.given(self._job)
         if given is not None and state & 0xFF == RUNNING:
             self.tally.taken["run"] += 1
             found = wrong(given)
             if found:
                 self.tally.escaped.append((self.trail.copy(), given, found))
             self._waits = ""
-        elif state & 0xFF > RUNNING:
-            self.end()
-        elif time.monotonic() > self._until:  # it may have no nodes at all: held again, as before
-            self.client.update(self._job, {"priority": "0"})
+        elif is_late and state & 0xFF == PENDING:
             self._waits = ""
             self.left = [step for step in self.left if step.what != "requeue"]
+        elif is_late or state & 0xFF > RUNNING:
+            self.end()
 
     def end(self) -> None:
         if self.job is not None:
@@ -310,6 +313,24 @@ ONCE = [
                         "tres_per_job": "gres:gpu:2", "min_cpus": "4"}),
         Step("update", {"exc_nodes": "n[1-3]", "max_cpus": "32", "ntasks_per_core": "2", "sockets_per_node": "1",
                         "tres_per_socket": "gres/gpu:0,gres/gpu:1"}), Step("run"),
+    ]),
+    ("tasks of two CPUs each, named after the CPUs were made fewer", [
+        Step("submit", {"time_limit": "5", "partition": "gq-middle", "priority": "0", "num_tasks": "8",
+                        "max_nodes": "1", "min_cpus": "8"}),
+        Step("update", {"ntasks_per_node": "4"}), Step("run"), Step("requeue"),
+        Step("update", {"min_nodes": "0", "cores_per_socket": "2", "licenses": "nonsense:1"}),
+        Step("update", {"min_cpus": "1"}), Step("update", {"min_nodes": "1", "pn_min_cpus": "1"}),
+        Step("update", {"min_nodes": "2", "max_nodes": "4", "cpus_per_task": "2", "plane_size": "2"}), Step("run"),
+    ]),
+    ("a list by sockets beside the GPUs of a job that is submitted", [
+        Step("submit", {"time_limit": "1", "partition": "free", "priority": "0", "num_tasks": "1", "max_nodes": "2",
+                        "core_spec": "0", "ntasks_per_node": "4", "tres_per_job": "gres/gpu:1",
+                        "tres_per_socket": "gres:gpu", "mem_per_tres": "gres:gpu:900", "sockets_per_node": "1",
+                        "min_cpus": "1"}),
+        Step("update", {"pn_min_memory": "9223372036854805808"}),
+        Step("update", {"min_nodes": "1", "max_nodes": "1", "time_limit": "120"}),
+        Step("update", {"tres_per_job": "gres:gpu:2"}), Step("update", {"min_nodes": "0", "num_tasks": "9"}),
+        Step("run"),
     ]),
     ("a blank before the words of a refused update", [
         *SMALL, Step("update", {"min_nodes": "1", "max_nodes": "1", "tres_per_node": " gres:gpu:1", "min_cpus": "0"}),

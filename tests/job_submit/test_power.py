@@ -120,6 +120,20 @@ JOBS: list[tuple[dict[str, Any], dict[str, Any], str | None, str]] = [
     ),
     (
         POWER,
+        {
+            "tres_per_node": None,
+            "tres_per_job": "gres/gpu:1",
+            "tres_per_socket": "gres:gpu",
+            "sockets_per_node": 1,
+            "num_tasks": 1,
+            "ntasks_per_node": 4,
+            "max_nodes": 1,
+        },
+        None,
+        "GPUs of the job beside a list by sockets: 24.11 gave four of one",
+    ),
+    (
+        POWER,
         {"tres_per_node": None, "tres_per_task": "gres:gpu:2", "num_tasks": 1, "min_nodes": 2, "max_nodes": 2},
         "watts:1000",
         "more nodes than tasks: each gets a task",

@@ -44,6 +44,7 @@ DOORS: list[tuple[str, Any, Fields, Fields, bool, int | None, str]] = [
     ("gpus", {"max": 2}, JOB, {"min_nodes": 1, "max_nodes": 1}, True, None, "of one it gets what it names"),
     ("gpus", {"max": 2}, JOB, {"req_nodes": "n[1-4]"}, True, 1, "held to one"),
     ("gpus", {"max": 2}, JOB, {"min_cpus": 32}, False, None, "CPUs of four nodes"),
+    ("cpus", {"max": 8}, JOB, {"cpus_per_task": 2, "min_nodes": 1}, False, None, "two CPUs of each of unknown tasks"),
     ("gpus", {"max": 2}, JOB, {"num_tasks": 32}, False, None, "tasks that 26.05 takes for nodes"),
     ("gpus_per_node", {"max": 2}, JOB, {"min_nodes": 4}, False, None, "each of them with all it has"),
     ("gpus", {"max": 2}, {**JOB, "partition": "free", "min_nodes": 4}, {"partition": "gq"}, False, None, "it has them"),
