@@ -73,7 +73,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None:
     known = {command.words[1:]: command for command in docs.commands()}
-    for words in [*command_lines(page), *inline_commands(page)]:
+    for typed in [*command_lines(page), *inline_commands(page)]:
+        words = typed[1:] if typed[0] == "-q" else typed
         path: tuple[str, ...] = ()
         while len(words) > len(path) and (*path, words[len(path)]) in known:
             path = (*path, words[len(path)])
@@ -187,3 +188,16 @@ def test_the_users_page_says_the_same_in_both_languages() -> None:
     assert ends[0] == ends[1]
     links = [re.findall(r"\[(?:more|詳しく)\]\(([^)]*)\)", page.read_text()) for page in pages]
     assert links[0] == links[1]
+
+
+def test_the_index_has_every_page() -> None:
+    """A folder of pages of one kind counts where it is linked itself, or where its first page is."""
+    listed = set(re.findall(r"\]\(([^)#]+)", (docs.DOCS / "README.md").read_text()))
+    folders = {"adr", "findings", "policy", "reports", "simulate"}
+    for page in docs.DOCS.rglob("*.md"):
+        name = str(page.relative_to(docs.DOCS))
+        assert name in {*listed, "README.md"} or name.partition("/")[0] in folders, f"docs/README.md lacks {name}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len((docs.ROOT / "README.md").read_text().splitlines()) <= 120

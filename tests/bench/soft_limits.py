@@ -1,4 +1,4 @@
-"""What soft limits do to waits, by simulation; docs/soft-limits-measured.md is made of the results.
+"""What soft limits do to waits, by simulation; docs/measured/soft-limits-simulated.md is made of the results.
 
 python -m tests.bench.soft_limits run [TRACE …] [--only CANDIDATE …] [--replicates N]   some hours for all
 python -m tests.bench.soft_limits page

@@ -1,4 +1,4 @@
-"""docs/soft-limits-measured.md, made of tests/data/soft_limits.json."""
+"""docs/measured/soft-limits-simulated.md, made of tests/data/soft_limits.json."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/soft-limits-measured.md"
+PAGE = ROOT / "docs/measured/soft-limits-simulated.md"
 #: Has the frontier between two marks.
 GUIDE = ROOT / "docs/soft-limits.md"
 #: A change that is smaller, as a share, is called none.
@@ -29,7 +29,7 @@ minute. A cell has the change of a mean wait, in percent of today's, with the 95
 (Student's t over the replicates). **Bold**: longer, beyond its interval, and by half a percent at least. The intervals
 say what chance does to this trace, not how traces differ. What is expected of a job was known at the midnight (UTC)
 before its submission. Every candidate but the last has `least` and `gap` of policy.toml;
-[soft-limits.md](soft-limits.md) says what was made of it.
+[soft-limits.md](../soft-limits.md) says what was made of it.
 
 - *qN*: N % of similar jobs needed no more. *menu*: rounded up to 10 min, 30 min, 1 h, 2 h, … 14 days. *by name alone*:
   not the user's other jobs where those of the name are too few. *last two*: the mean of the user's last two.

@@ -33,9 +33,14 @@ def test_it_says_that_it_is_synthetic(made: tuple[Path, str]) -> None:
     assert made[1].startswith("This trace is synthetic: no job in it ever ran.")
 
 
-def test_the_readme_shows_what_it_prints(made: tuple[Path, str]) -> None:
+def test_its_page_shows_what_it_prints(made: tuple[Path, str]) -> None:
     report = made[1][made[1].index("Accuracy of time limits") :].rstrip()
-    assert report in README.read_text()
+    assert report in (README.parent / "docs" / "demo.md").read_text()
+
+
+def test_the_readme_shows_its_accuracy(made: tuple[Path, str]) -> None:
+    typed, _, shown = README.read_text().partition("$ adminkit -q ")[2].partition("```")[0].partition("\n")
+    assert run(made[0], "-q", *typed.split()).stdout == shown
 
 
 SHOWN: list[tuple[str, str]] = [

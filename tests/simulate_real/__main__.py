@@ -2,7 +2,7 @@
 
 Each run has a container of its row's Slurm to itself; those that ended are kept in tests/data/simulate at once, and a
 run that is there is not made again. `here` runs one workload on this host's Slurm, `compare` has the simulator do what
-was kept and writes docs/simulate-real.md.
+was kept and writes docs/measured/simulate-real.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/simulate-real.md, and the same figures for a terminal."""
+"""docs/measured/simulate-real.md, and the same figures for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.simulate_real.compare import MAKESPAN, REPLAYS, TAU, WAIT, WAIT_SECON
 from tests.simulate_real.runs import Run
 from tests.simulate_real.workloads import WORKLOADS
 
-PAGE: Final = ROOT / "docs/simulate-real.md"
+PAGE: Final = ROOT / "docs/measured/simulate-real.md"
 _HEAD: Final = f"""# The simulator beside the real slurmctld
 
 <!-- Made by `python -m tests.simulate_real compare` from tests/data/simulate/; do not edit. -->
@@ -31,7 +31,7 @@ mean starts, where starts within bf_interval or 3 s of each other are tied.
 
 _LEARNT: Final = """## What the runs showed
 
-In the model since then ([simulate-slurm.md](simulate-slurm.md)):
+In the model since then ([simulate-slurm.md](../simulate-slurm.md)):
 
 - Without an Epilog, a job's end asks for a pass of the main loop as a submission does: at most every batch_sched_delay.
   slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE), and MESSAGE_EPILOG_COMPLETE, after which

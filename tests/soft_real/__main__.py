@@ -4,7 +4,7 @@ Each pair has a Slurm 26.05 in a container to itself; the runs that ended are ke
 a pair that is there is not made again. `--again` makes the second pair of a day, which says how far real runs are
 apart. `--settings`: of soft limits, those of tests/soft_real/history.py. `here` runs one pair on this host's Slurm,
 `load` shows by the simulator how busy the days are, `frontier` tries other settings on other days there, `compare`
-writes docs/soft-limits-real.md.
+writes docs/measured/soft-limits-real.md.
 """
 
 from __future__ import annotations

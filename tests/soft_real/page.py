@@ -1,4 +1,4 @@
-"""docs/soft-limits-real.md: what six pairs of runs on a real Slurm showed, and what the simulator says of the days."""
+"""docs/measured/soft-limits-real.md: what six pairs of runs on a real Slurm showed, and what the simulator says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.soft_real.measure import (
 from tests.soft_real.runs import ARMS, SETTINGS, Run
 from tests.soft_real.workloads import SIZES, Day
 
-PAGE: Final = ROOT / "docs/soft-limits-real.md"
+PAGE: Final = ROOT / "docs/measured/soft-limits-real.md"
 #: What the mean wait was wanted to fall by.
 WANTED: Final = 0.20
 

@@ -1,4 +1,4 @@
-"""The words of docs/soft-limits-real.md between its tables."""
+"""The words of docs/measured/soft-limits-real.md between its tables."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HEAD: Final = f"""# Soft limits on a real Slurm: six pairs of runs
 
 Six days of a site like the study's, about a hundred times as fast, ran on private clusters with the real daemons:
 16 slurmd of 8 GPUs, bf_interval=2, bf_resolution=5, jobs that sleep. Each day ran twice on one cluster, with [soft
-limits](soft-limits.md) and without; every other day began with them. Both runs of a pair have the same jobs, the same
-slurm.conf (with time_min_as_soft_limit), the same script at submission, and the guard every {PERIOD} s: the policy
+limits](../soft-limits.md) and without; every other day began with them. Both runs of a pair have the same jobs, the
+same slurm.conf (with time_min_as_soft_limit), the same script at submission, and the guard every {PERIOD} s: the policy
 alone says whether jobs get a soft limit.
 
 The days are made of the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first run. The
@@ -36,10 +36,10 @@ longer beside the need than on a site, and fewer jobs outlive it than the quanti
 DEFAULT: Final = """\
 ## With the default settings
 
-The same days with what [the defaults](soft-limits.md#config) say: `quantile` 90, `longest` 1 h, `outlived` 40, `wide`
-100. `least` and `gap` are a minute here too. No job of these days needs an hour or asks for all 16 nodes, so `longest`
-and `wide` change nothing. What differs from above is the quantile, `outlived`, and that jobs of a new name are planned
-by their user's other jobs, which adminkit did not do yet when the runs above were made.
+The same days with what [the defaults](../soft-limits.md#config) say: `quantile` 90, `longest` 1 h, `outlived` 40,
+`wide` 100. `least` and `gap` are a minute here too. No job of these days needs an hour or asks for all 16 nodes, so
+`longest` and `wide` change nothing. What differs from above is the quantile, `outlived`, and that jobs of a new name
+are planned by their user's other jobs, which adminkit did not do yet when the runs above were made.
 """
 
 SIMULATOR: Final = f"""\
@@ -59,7 +59,7 @@ FRONTIER: Final = f"""\
 What other settings do to the mean waits of {len(frontier.DAYS)} further days of the same kind, by the simulator alone:
 change in seconds, ± half of the 95 % interval over the days. "What each job will need" is a perfect prediction, in
 whole minutes. With `wide` = 50 no job has a soft limit while one of half the nodes waits: its figures are worked out as
-[the scenario](simulate/soft-limits.md) does.
+[the scenario](../simulate/soft-limits.md) does.
 """
 
 LEARNT: Final = """\
