@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -89,13 +90,22 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None
                 assert word.partition("=")[0] in taken, f"no option {word}: adminkit {' '.join(words)}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
-def test_commands_of_console_blocks_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    trace = tmp_path / "trace.db"
+RUN = [page for page in PAGES if any(True for _ in blocks(page, "console"))]
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    trace = tmp_path_factory.mktemp("old") / "trace.db"
     old_traces.build(old_traces.kept()[-1], trace)
     connect.upgrade(trace)
+    return trace
+
+
+@pytest.mark.parametrize("page", RUN, ids=[str(page.relative_to(docs.ROOT)) for page in RUN])
+def test_commands_of_console_blocks_run(
+    page: Path, upgraded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = shutil.copy(upgraded, tmp_path / "trace.db")
     monkeypatch.setenv("ADMINKIT_DB", str(trace))
     monkeypatch.chdir(tmp_path)
     for words in command_lines(page, "console"):

@@ -202,8 +202,8 @@ def test(address: Address, send: Send = False) -> None:
 
     Example: adminkit feedback test me@example.org --send
     """
-    from adminkit.feedback.test_message import send_trial, trial
     from adminkit.feedback.transport.base import described
+    from adminkit.feedback.trial_letter import send_trial, trial
 
     settings = config.load().feedback
     message = trial(settings, address)

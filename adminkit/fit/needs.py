@@ -115,11 +115,6 @@ def parts_of(request: Request, queue: RoomQueue, memory: bool) -> Parts:
     )
 
 
-def need_of(request: Request, queue: RoomQueue, memory: bool) -> Need:
-    """What it takes of a node with the fewest tasks."""
-    return parts_of(request, queue, memory).one
-
-
 def total_of(request: Request, queue: RoomQueue, memory: bool) -> Total:
     """What limits of QOS and associations count. Of nodes that nobody has chosen yet it is known in part."""
     parts = parts_of(request, queue, memory)

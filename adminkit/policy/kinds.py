@@ -29,5 +29,4 @@ CHECKS: Final = tuple(ACTIONS)
 LIMITS: Final = ("default_limit", "min_limit", "max_limit", "restartable_above")
 NUMBERS: Final = ("gpus", "gpus_per_node", "gpu_slices", "nodes", "cpus")
 RATIOS: Final = ("cpus_per_gpu", "mem_per_gpu")  # their value is the most: a number, MiB
-DEMANDS: Final = ("require_limit", "batch_only", "require_account", "exclusive")  # their value is true
 CONDITIONS: Final = ("queues", "classes", "accounts", "qos", "users", "except_users", "except_accounts")

@@ -20,8 +20,6 @@ from adminkit.stats.select import clusters
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration, show_time
 
-#: Days of runs that a recommendation is learnt from.
-LEARNT_DAYS: Final = 90
 _LAST: Final = "Your last jobs on {}"
 _LINES: Final = "A limit for the next job of each name"
 #: Names that a limit is shown for.

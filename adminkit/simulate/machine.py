@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
@@ -232,8 +232,3 @@ def request(model: Model, jobs: Jobs, machine: Machine, settings: Mapping[str, i
         plain: dict[str, Any] = {name: jobs.columns[name] for name in PLAIN if name in jobs.columns}
         return Request(model, plain, {name: together[name] for name in ("procs", "order", "depth") if name in together})
     return Request(model, jobs.columns, together, machine.queues, machine.nodes, machine.down, machine.qos)
-
-
-def without_outages(machine: Machine) -> Machine:
-    """The machine on which no node is ever down."""
-    return replace(machine, down=())

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adminkit.simulate.case import Case, Column, Mask, take, with_columns, with_facts
-from adminkit.simulate.core import NONE
 
 
 def again(case: Case, cut: Mask, limit: Column) -> Case:
@@ -66,13 +65,3 @@ def _followers(case: Case, which: Column, delay: Column) -> Case:
     piece[case.count :] += 1
     more = with_facts(more, piece=piece)
     return with_columns(more, id=ids, after=np.concatenate([after, which]), delay=np.concatenate([wait, delay]))
-
-
-def is_last(case: Case) -> Mask:
-    """Which jobs nothing follows."""
-    import numpy as np
-
-    last = np.ones(case.count, bool)
-    after = case.column("after")
-    last[after[after != NONE]] = False
-    return last

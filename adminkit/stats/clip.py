@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs as columns: start, end (of open ones now) and elapsed as for `run_time`, size in GPUs, CPUs or nodes."""
+    """Runs as columns: start, end (of open ones now) and elapsed in seconds, size in GPUs, CPUs or nodes."""
 
     start: NDArray[np.float64]
     end: NDArray[np.float64]
@@ -31,25 +31,11 @@ def overlap(begin: int, end: int, since: int, until: int) -> int:
     return max(min(end, until) - max(begin, since), 0)
 
 
-def run_time(start_time: int, end_time: int, elapsed: int, since: int, until: int) -> int:
-    """The seconds of a run's `elapsed` in [since, until). For an open run `end_time` is now.
-
-    Nobody knows when a run was suspended, so its run time is spread evenly from start to end. Windows that share no
-    second and cover the run add up to `elapsed`. A run whose end is not after its start counts where it started.
-    """
-    if end_time <= start_time:
-        return elapsed if since <= start_time < until else 0
-    if since >= until:
-        return 0
-    first, last = (min(max(at, start_time), end_time) - start_time for at in (since, until))
-    length = end_time - start_time
-    return elapsed * last // length - elapsed * first // length
-
-
 def use(runs: Runs, edges: Sequence[int]) -> NDArray[np.float64]:
-    """`run_time` of many runs times their `size`, added up for each part between two neighbours of `edges`.
+    """What runs used, elapsed times size, in each part between two neighbours of `edges`.
 
-    The same rule, without its rounding to whole seconds. The time it takes grows with the runs and the parts, not with
+    Nobody knows when a run was suspended, so its run time is spread evenly from start to end. A run whose end is not
+    after its start counts where it started. The time it takes grows with the runs and the parts, not with
     the parts that a run belongs to: a run adds its rate where it starts and takes it away where it ends.
     """
     import numpy as np

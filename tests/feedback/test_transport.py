@@ -13,10 +13,10 @@ import pytest
 
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
-from adminkit.feedback.test_message import send_trial, trial
 from adminkit.feedback.transport.base import Later, Refused, Stopped, described, opened
 from adminkit.feedback.transport.maildir import Maildir
 from adminkit.feedback.transport.smtp import Smtp, login
+from adminkit.feedback.trial_letter import send_trial, trial
 from tests.feedback.server import LOGIN, Postbox, certificate, mail_server, scripted
 
 TEXT = b"Subject: s\r\n\r\n.a line that begins with a dot\r\n"

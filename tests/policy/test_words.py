@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.lua.runtime import Lua
-from adminkit.policy.kinds import ACTIONS, CHECKS, DEMANDS, NUMBERS, Action
+from adminkit.policy.kinds import ACTIONS, CHECKS, LIMITS, NUMBERS, RATIOS, Action
 from adminkit.policy.request import Typed, typed_request
 from adminkit.policy.texts import OUTCOMES, known_placeholders
 from tests.support.policies import decider, rules
@@ -71,7 +71,8 @@ def test_the_lua_knows_the_same_kinds_in_the_same_order() -> None:
     order = lua.out(module[b"ORDER"])
     assert sorted(order, key=order.__getitem__) == list(CHECKS)
     assert {check for check in CHECKS if lua.call(module[b"is_count"], check)} == set(NUMBERS)
-    assert {check for check in CHECKS if lua.call(lua.module("demands")[b"is_demand"], check)} == set(DEMANDS)
+    demands = {*CHECKS} - {*LIMITS, *NUMBERS, *RATIOS}
+    assert {check for check in CHECKS if lua.call(lua.module("demands")[b"is_demand"], check)} == demands
     assert {check for check, actions in ACTIONS.items() if "amend" in actions} == {
         key.decode() for key, _ in module[b"amend"].items()
     }

@@ -9,11 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from adminkit.stats.clip import Runs, overlap, run_time, use
+from adminkit.stats.clip import Runs, overlap, use
 
 DAY = 86_400
 TIMES = some.integers(-(2**33), 2**33)
 SPANS = some.integers(0, 2**32)
+
+
+def run_time(start_time: int, end_time: int, elapsed: int, since: int, until: int) -> int:
+    """One run by whole numbers, which `use` is held against: the seconds of `elapsed` in [since, until). For an open
+    run `end_time` is now.
+
+    Nobody knows when a run was suspended, so its run time is spread evenly from start to end. Windows that share no
+    second and cover the run add up to `elapsed`. A run whose end is not after its start counts where it started.
+    """
+    if end_time <= start_time:
+        return elapsed if since <= start_time < until else 0
+    if since >= until:
+        return 0
+    first, last = (min(max(at, start_time), end_time) - start_time for at in (since, until))
+    length = end_time - start_time
+    return elapsed * last // length - elapsed * first // length
 
 
 @pytest.mark.parametrize(
