@@ -202,7 +202,7 @@ def test(address: Address, send: Send = False) -> None:
 
     Example: adminkit feedback test me@example.org --send
     """
-    from adminkit.feedback.transport.base import described
+    from adminkit.feedback.transport.choice import described
     from adminkit.feedback.trial_letter import send_trial, trial
 
     settings = config.load().feedback
@@ -223,7 +223,7 @@ def _at_work(
     from adminkit.feedback.prefs import folder_of
     from adminkit.feedback.recipients import People, read_addresses, system_name
     from adminkit.feedback.send import Tools
-    from adminkit.feedback.transport.base import opened
+    from adminkit.feedback.transport.choice import opened
 
     if not is_there(path):
         raise AdminkitError(f"no trace database at {path}", "run `adminkit sync` first, or name it with --db")

@@ -83,7 +83,7 @@ def status_notes(trace: sqlite3.Connection, settings: Config, path: Path) -> lis
     """Where letters go, since when each cluster is switched on, and what keeps letters from leaving."""
     from adminkit.feedback.plan import switched_on
     from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
-    from adminkit.feedback.transport.base import described
+    from adminkit.feedback.transport.choice import described
 
     notes = [f"letters go to {described(settings.feedback)}"]
     for cluster in settings.feedback.clusters:

@@ -12,7 +12,7 @@ from adminkit.doctor.check import Check, guarded
 from adminkit.feedback.mime import check_senders, unsubscribe
 from adminkit.feedback.prefs import check_folder, folder_of, out_of_reach
 from adminkit.feedback.recipients import allowed_domains, is_allowed
-from adminkit.feedback.transport.base import described, opened
+from adminkit.feedback.transport.choice import described, opened
 from adminkit.findings import outbox as judgement
 from adminkit.trace import connect, outbox
 from adminkit.trace.sight import sees_others

@@ -16,8 +16,9 @@ MARGIN: Final = 300
 #: GPUs of one node that a job may opt in to; as in ckpt.lua and resize.h.
 MOST: Final = 1024
 
+#: Keys that stand before `el` are read over, those of a later release too; the rules end a record.
 _RECORD: Final = re.compile(
-    rf"{RECORD.prefix}:lim=\w+,src=[ed](?:,(?:cls|own|min|keep|soft)=[A-Za-z0-9_.+-]+)*"
+    rf"{RECORD.prefix}:lim=\w+,src=[ed](?:,(?!el=|rules=)[a-z]+=[A-Za-z0-9_.+-]+)*"
     r",el=(\d{1,4})-(\d{1,4})(?=[, ]|\Z)"
 )
 _ORDER: Final = re.compile(rf"(?:(?<= )|\A){ORDER.prefix}:gpus=(\d{{1,4}}),until=(\d{{1,12}})(?= |\Z)")

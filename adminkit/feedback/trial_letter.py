@@ -10,7 +10,8 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.feedback.letter import Letter
 from adminkit.feedback.mime import Envelope, build, one_line
 from adminkit.feedback.prefs import is_address
-from adminkit.feedback.transport.base import Later, Refused, Stopped, described, opened
+from adminkit.feedback.transport.base import Later, Refused, Stopped
+from adminkit.feedback.transport.choice import described, opened
 
 _TEXT = "This is a test letter of adminkit. It was sent by {way}, as users' letters are.\n"
 

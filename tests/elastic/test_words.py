@@ -14,6 +14,7 @@ RECORD = "ak1:lim=60,src=e,el=1-8"
 RANGES = [
     (RECORD, (1, 8), "it opted in"),
     ("ak1:lim=60,src=e,cls=cpu,own=node,soft=1800,el=1-8,rules=a mine", (1, 8), "among other keys"),
+    ("ak1:lim=60,src=e,new=x1,el=1-8", (1, 8), "behind a key of a later release"),
     ("ak1:lim=60,src=e", None, "it did not"),
     (f"mine {RECORD}", None, "the record is the first word"),
     ("ak1:lim=60,src=e mine,el=1-8", None, "somebody else's word"),

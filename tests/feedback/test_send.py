@@ -22,7 +22,8 @@ from adminkit.feedback.letter import Due, Letter
 from adminkit.feedback.plan import switched_on
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.feedback.send import LONGEST_WAIT, Clock, Done, Tools, resend, run, wait_after
-from adminkit.feedback.transport.base import Later, Refused, Stopped, opened
+from adminkit.feedback.transport.base import Later, Refused, Stopped
+from adminkit.feedback.transport.choice import opened
 from adminkit.job import Job
 from adminkit.trace import outbox
 from tests.feedback.server import Postbox, mail_server

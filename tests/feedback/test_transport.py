@@ -13,7 +13,8 @@ import pytest
 
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
-from adminkit.feedback.transport.base import Later, Refused, Stopped, described, opened
+from adminkit.feedback.transport.base import Later, Refused, Stopped
+from adminkit.feedback.transport.choice import described, opened
 from adminkit.feedback.transport.maildir import Maildir
 from adminkit.feedback.transport.smtp import Smtp, login
 from adminkit.feedback.trial_letter import send_trial, trial
