@@ -158,7 +158,7 @@ def test_the_server_writes_nothing_but_a_socket_for_its_group() -> None:
     assert {key: found.get(key) for key in wanted} == wanted
     assert not [key for key in found if key.endswith("Directory") and key != "RuntimeDirectory"]
     assert "ReadWritePaths" not in found
-    limits = {"StartLimitIntervalSec": "10min", "StartLimitBurst": "5"}
+    limits = {"StartLimitIntervalSec": "1min", "StartLimitBurst": "5"}
     assert {key: dict(settings(SERVER, "Unit")).get(key) for key in limits} == limits, "it does not restart for ever"
     assert found["ExecStart"].endswith(f" --socket {SYSTEM_SOCKET}")
 

@@ -56,6 +56,7 @@ def serve(
     from adminkit.integrations import datasette_sockets as sockets
     from adminkit.integrations.datasette import application
     from adminkit.integrations.datasette_gate import Gate
+    from adminkit.integrations.datasette_watch import GRACE, Watch
 
     if tcp is not None and socket is not None:
         raise UsageError("--tcp and --socket are two places", "name one of them")
@@ -73,7 +74,9 @@ def serve(
             "root serves nobody else's trace", "systemctl start adminkit-serve, or: runuser -u adminkit -- adminkit …"
         )
     with reader(path):  # it has looked at the file, and stays: -shm is never without a process that has it open
-        served = application(path, settings, time_limit=seconds, base_url=base_url)
+        watch = Watch(seconds + GRACE)
+        served = application(path, settings, time_limit=seconds, base_url=base_url, watch=watch)
+        watch.start()
         if tcp is None:
             place = socket or sockets.SYSTEM_SOCKET
             with sockets.unix_socket(place, path) as listening:

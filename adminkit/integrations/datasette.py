@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
+from adminkit.integrations.datasette_watch import Watch
 from adminkit.quote import clean
 from adminkit.render.figure import need_matplotlib, panels
 from adminkit.render.report import Bar, Bars, Curves, Heat, Line, Panel, Pictures
+from adminkit.sqlite import sqlite3
 from adminkit.stats.saved import PARAMETERS, PARAMETERS_HELP, Saved, saved_queries
 from adminkit.trace.exposed import READABLE, exposed
 
@@ -35,10 +37,13 @@ _ABOUT: Final = (
 _drawing = threading.Lock()
 
 
-def application(path: Path, settings: Config, *, time_limit: float, base_url: str = "/") -> Any:
+def application(
+    path: Path, settings: Config, *, time_limit: float, base_url: str = "/", watch: Watch | None = None
+) -> Any:
     """A Datasette of the trace at `path`, which connect.reader() has looked at. AdminkitError where it is missing.
 
     `time_limit`: seconds for each query. `base_url` is the path below which a proxy has it, with a / at both ends.
+    `watch` looks whether queries end; the caller starts it.
     """
     try:
         from datasette.app import Datasette
@@ -60,7 +65,7 @@ def application(path: Path, settings: Config, *, time_limit: float, base_url: st
             "base_url": base_url,
         },
     )
-    served.add_database(_database(served, path), name=NAME)
+    served.add_database(_database(served, path, watch or Watch(time_limit)), name=NAME)
     served.remove_database("_memory")  # what it makes where it is given no file
     served.adminkit_charts = {one.name: one for one in queries}
     _start_threads(served.executor, served.setting("num_sql_threads"))
@@ -96,7 +101,7 @@ def _metadata(queries: Sequence[Saved]) -> dict[str, Any]:
     return {"title": "adminkit", "databases": {NAME: {"description": _ABOUT, "queries": saved}}}
 
 
-def _database(served: Any, path: Path) -> Any:
+def _database(served: Any, path: Path, watch: Watch) -> Any:
     from datasette.database import Database
 
     class Trace(Database):  # type: ignore[misc]  # Datasette has no types
@@ -109,7 +114,19 @@ def _database(served: Any, path: Path) -> Any:
 
         async def execute(self, *args: Any, **named: Any) -> Any:
             # A reader's mistake is shown to the reader; the log would get whatever they typed.
-            return await super().execute(*args, **{**named, "log_sql_errors": False})
+            try:
+                return await super().execute(*args, **{**named, "log_sql_errors": False})
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError as error:  # what may not be read; in a table's filter Datasette expects this
+                raise sqlite3.OperationalError(str(error)) from error
+
+        async def execute_fn(self, fn: Callable[[Any], Any]) -> Any:
+            def watched(db: Any) -> Any:
+                with watch.over():
+                    return fn(db)
+
+            return await super().execute_fn(watched)
 
     return Trace(served, path=str(path), is_mutable=True)
 

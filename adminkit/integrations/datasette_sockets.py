@@ -21,6 +21,8 @@ from adminkit.errors import AdminkitError, cause
 SYSTEM_SOCKET: Final = Path("/run/adminkit-serve/adminkit.sock")
 #: Bytes that answers may take, all together: half of what the unit has.
 MORE_MEMORY: Final = 512 << 20
+#: Bytes of a temporary file.
+LARGEST_FILE: Final = 1 << 30
 _GROUP_READS: Final = 0o040
 _FEWEST: Final = 16  # characters of a token
 _MOST: Final = 4096
@@ -69,9 +71,9 @@ def tcp_socket(port: int) -> Iterator[socket.socket]:
         yield one
 
 
-def bound_memory(more: int = MORE_MEMORY) -> None:
-    """Let this process have so many bytes more than now. A SELECT that wants more is an error of its reader's, and the
-    others are answered on.
+def bound_memory(more: int = MORE_MEMORY, file: int = LARGEST_FILE) -> None:
+    """Let this process have so many bytes more than now, and write no file that is larger: SQLite sorts in files. A
+    SELECT that wants more is an error of its reader's, and the others are answered on.
     """
     import resource
 
@@ -80,6 +82,9 @@ def bound_memory(more: int = MORE_MEMORY) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    file = file if hard == resource.RLIM_INFINITY else min(file, hard)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
 
 
 def run(application: Any, listening: socket.socket) -> None:
