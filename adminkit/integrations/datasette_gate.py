@@ -1,8 +1,11 @@
-"""What a request passes before Datasette sees it: the name by which it calls this host, and over TCP the token.
+"""What a request passes before Datasette sees it: that it only reads, the name by which it calls this host, that no
+page of another site asks, and over TCP the token.
 
 Loopback is open to every user of a host, so over TCP each path, static files too, wants the token: as a bearer, or once
 in a form, for a cookie that Datasette signs. A web page elsewhere may have its own name point to 127.0.0.1, where a
-tunnel ends in the reader's own machine; so names that nobody gave are refused on the socket as well.
+tunnel ends in the reader's own machine; so names that nobody gave are refused on the socket as well. It could also ask
+unseen, by a picture or a script that need not be readable to tell something, or a SELECT that only costs time; browsers
+say so in Sec-Fetch-Site (https://www.w3.org/TR/fetch-metadata/), where another port is another site too.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ Send = Callable[[Message], Awaitable[None]]
 LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 #: The path of the form, below the base URL.
 LOGIN: Final = "-/adminkit-login"
+#: Datasette's path, of which its own answer would not know the cookie.
+LOGOUT: Final = "-/logout"
 #: Datasette's name of the cookie. Here it has the port behind it: a browser sends a cookie to every port of a host, so
 #: without it two servers would take each other's away.
 COOKIE: Final = "ds_actor"
@@ -32,6 +37,8 @@ _ACTOR: Final = "operator"
 _ALWAYS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
     (
         b"content-security-policy",
         b"default-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'self';"
@@ -72,10 +79,16 @@ class Gate:
         if _host(headers.get(b"host", b"")) not in self._names:
             said = "This server does not go by the name in the request's Host; --host NAME adds one.\n"
             await _answer(send, 403, said, b"text/plain")
+        elif _is_foreign(scope["method"], headers):
+            said = "A page of another site asked for this; follow a link, or type the address.\n"
+            await _answer(send, 403, said, b"text/plain")
+        elif self._token is not None and scope["method"] == "POST" and scope["path"] in (f"/{LOGIN}", f"/{LOGOUT}"):
+            leave = scope["path"] == f"/{LOGOUT}"
+            await (self._logout(_cookie_of(scope), send) if leave else self._login(_cookie_of(scope), receive, send))
+        elif scope["method"] not in ("GET", "HEAD"):
+            await _answer(send, 405, "The trace is only read.\n", b"text/plain", [(b"allow", b"GET, HEAD")])
         elif self._token is None:
             await self._app(scope, receive, send)
-        elif scope["method"] == "POST" and scope["path"] == f"/{LOGIN}":
-            await self._login(_cookie_of(scope), receive, send)
         elif self._is_bearer(headers.get(b"authorization", b"")):
             await self._app({**scope, "actor": {"id": _ACTOR}}, receive, send)
         elif self._has_cookie(scope := _for_datasette(scope), receive):
@@ -124,6 +137,11 @@ class Gate:
         headers = [(b"set-cookie", cookie.encode()), (b"location", self._base.encode())]
         await _answer(send, 303, "", b"text/plain", headers)
 
+    async def _logout(self, name: str, send: Send) -> None:
+        cookie = f"{name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+        headers = [(b"set-cookie", cookie.encode()), (b"location", self._base.encode())]
+        await _answer(send, 303, "", b"text/plain", headers)
+
     async def _refused(self, send: Send, said: str) -> None:
         page = _PAGE.format(said=said, base=self._base, login=LOGIN)
         await _answer(send, 401, page, b"text/html", [(b"www-authenticate", b"Bearer")])
@@ -133,6 +151,14 @@ async def _answer(send: Send, status: int, text: str, kind: bytes, headers: Iter
     common = [(b"content-type", kind + b"; charset=utf-8"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": status, "headers": [*common, *headers]})
     await send({"type": "http.response.body", "body": text.encode()})
+
+
+def _is_foreign(method: str, headers: MutableMapping[bytes, bytes]) -> bool:
+    """Whether a page of another site, or of another port, asked, and not a reader who follows a link from there."""
+    if headers.get(b"sec-fetch-site", b"none") in (b"same-origin", b"none"):
+        return False
+    follows = (headers.get(b"sec-fetch-mode"), headers.get(b"sec-fetch-dest")) == (b"navigate", b"document")
+    return not (follows and method == "GET")
 
 
 def _cookie_of(scope: Scope) -> str:

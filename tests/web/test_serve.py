@@ -127,16 +127,14 @@ def test_a_reader_logs_in_and_sees_a_saved_query_with_its_chart(browser: Browser
     field = driver.find_element("name", "token")
     assert field.get_attribute("type") == "password"
     driver.execute_script("arguments[0].value = arguments[1]; arguments[0].form.submit()", field, token)  # type: ignore[no-untyped-call]
-    _until(driver, "return document.title.startsWith('adminkit: trace') || document.title == 'adminkit'")
+    until(driver, "return document.title.startsWith('adminkit: trace') || document.title == 'adminkit'")
     _console(browser)  # a 401 is an error to it
     for path in ("trace", "trace/run", "trace?sql=select+count(*)+from+run"):
         driver.get(where + path)
         assert _console(browser) == []
     for name in ("accuracy", "limits", "wait", "states"):
         driver.get(f"{where}trace/{name}?since=2026-01-01")
-        _until(
-            driver, "const one = document.querySelector('figure img'); return one.complete && one.naturalWidth > 100"
-        )
+        until(driver, "const one = document.querySelector('figure img'); return one.complete && one.naturalWidth > 100")
         assert driver.execute_script("return document.querySelectorAll('table.rows-and-columns tbody tr').length") > 0  # type: ignore[no-untyped-call]
         assert _console(browser) == []
         if pictures := os.environ.get("ADMINKIT_SCREENSHOTS"):
@@ -144,7 +142,7 @@ def test_a_reader_logs_in_and_sees_a_saved_query_with_its_chart(browser: Browser
             driver.save_screenshot(f"{pictures}/serve-{name}.png")
 
 
-def _until(driver: Any, condition: str) -> None:
+def until(driver: Any, condition: str) -> None:
     deadline = time.monotonic() + 30
     while not driver.execute_script(condition):
         assert time.monotonic() < deadline, driver.page_source[:2000]
