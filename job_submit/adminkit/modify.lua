@@ -10,7 +10,7 @@ local resulting = need("resulting")
 local rules = need("rules")
 local text = need("text")
 
-local min = math.min
+local max, min = math.max, math.min
 
 local modify = {}
 
@@ -124,6 +124,8 @@ local function new_points(request, after, job, before, ruleset, changed)
     if not was and not is and grows then
         earned = nil
         earns = min(earns, job.points or 0)
+    elseif grows and job.paid then -- for what it was at submission, before it was held to one node
+        earned = max(earned, (points.of(job.paid, uid, packed)))
     end
     local has = job.points or 0
     if earns == earned or earns == has then

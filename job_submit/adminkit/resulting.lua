@@ -110,13 +110,14 @@ local function merged(job_desc, job_rec)
     })
 end
 
--- Whether a job took whole nodes, which no field of job_rec shows: our record does, in the field that users cannot write.
-local function was_whole(job_rec, ruleset)
+-- What no field of job_rec shows and our record does, in the field that users cannot write: whether the job took whole nodes,
+-- and for which class it was given points.
+local function recorded(job_rec, ruleset)
     local there = ruleset.record == "admin_comment" and record.read(job_rec.admin_comment)
     if not there then
-        return "unknown"
+        return "unknown", nil
     end
-    return there.own == "node"
+    return there.own == "node", there.cls
 end
 
 -- `points` as they are in the record of a job.
@@ -220,7 +221,8 @@ function resulting.of(job_desc, job_rec, site, as_request)
     job.state = state and STATES[state % 256] or "OTHER"
     job.array = array ~= nil and array ~= 0 and array < NO_VAL
     job.points = points_of(job_rec)
-    job.whole, job.account_given = was_whole(job_rec, site.ruleset), false
+    job.account_given = false
+    job.whole, job.paid = recorded(job_rec, site.ruleset)
     local after = after_of(job_desc, job_rec, job, counted, site, as_request)
     after.keeps = is_ending(job_rec) and "ending" or gpu_size.leaves_type(job_desc, job_rec, site) and "gpu_type"
         or keeps_whole(after, job, job_rec, site.ruleset) and "whole" or false

@@ -332,6 +332,13 @@ ONCE = [
         Step("update", {"tres_per_job": "gres:gpu:2"}), Step("update", {"min_nodes": "0", "num_tasks": "9"}),
         Step("run"),
     ]),
+    ("CPUs of four nodes, made fewer, then one node in an update that Slurm refuses", [
+        Step("submit", {"time_limit": "1", "partition": "gq", "priority": "0", "num_tasks": "1", "min_cpus": "32"}),
+        Step("update", {"qos": "normal"}), Step("update", {"licenses": ""}), Step("update", {"min_cpus": "2"}),
+        Step("update", {"max_nodes": "1", "cpus_per_tres": "gres:gpu:a:1", "num_tasks": "1", "plane_size": "2",
+                        "tres_per_node": "gres/gpu:1", "min_nodes": "1", "cpus_per_task": "2", "pn_min_cpus": "1"}),
+        Step("run"),
+    ]),
     ("a blank before the words of a refused update", [
         *SMALL, Step("update", {"min_nodes": "1", "max_nodes": "1", "tres_per_node": " gres:gpu:1", "min_cpus": "0"}),
         Step("update", {"partition": "debug"}), Step("run"),

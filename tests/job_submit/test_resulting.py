@@ -106,6 +106,32 @@ def test_gpus_of_a_list_that_was_taken_away_earn_no_points(lua: Lua, tmp_path: P
     assert (answer["code"], answer["desc"].get("site_factor"), answer["errors"]) == (OK, None, [])
 
 
+#: What an update sets, whether Slurm takes it, why; the job has the points of several nodes.
+OVERPAID: list[tuple[Fields, bool, str]] = [
+    ({"min_cpus": 2}, False, "one node has these CPUs"),
+    ({"min_nodes": 2, "max_nodes": 2}, True, "it takes several nodes indeed"),
+    ({"time_limit": 30}, True, "no change of its size"),
+]
+
+
+@pytest.mark.parametrize(("desc", "taken", "why"), OVERPAID, ids=[case[-1] for case in OVERPAID])
+def test_a_job_that_was_held_to_one_node_keeps_no_points_of_several(
+    lua: Lua, tmp_path: Path, desc: Fields, taken: bool, why: str
+) -> None:
+    table = policy(queues=QUEUES, routing={"action": "off", "order": []})
+    rec = {
+        **BARE,
+        "partition": "gq",
+        "min_cpus": 32,
+        "max_nodes": 1,
+        "time_limit": 60,
+        "site_factor": 4,
+        "admin_comment": "ak1:lim=3600,src=e,cls=multi-node",
+    }
+    answer = site.run(lua, site.case(site.write(tmp_path, policy=table, incentives=PAID), desc=desc, rec=rec))
+    assert (answer["code"] == OK, answer["errors"]) == (taken, []), (why, answer["messages"])
+
+
 @pytest.mark.parametrize(
     ("desc", "most", "why"),
     [
