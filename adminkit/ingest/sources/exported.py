@@ -201,13 +201,13 @@ def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str,
                         for n, name in enumerate(kinds, 1))  # fmt: skip
         found.project(cut).create_view("cut")
         answer = duck.execute("FROM cut")
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:  # RuntimeError: a name that is not UTF-8
         raise AdminkitError("a file is no Parquet that DuckDB reads", "export it again") from error
 
     def _batch() -> list[tuple[object, ...]]:
         try:
             return list(answer.fetchmany(_AT_ONCE))
-        except duckdb.Error as error:
+        except (duckdb.Error, RuntimeError) as error:
             raise AdminkitError("a Parquet file is damaged, or wants too much memory", "export it again") from error
 
     def rows() -> Iterator[tuple[int, str, Sequence[object] | None, str]]:

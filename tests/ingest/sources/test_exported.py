@@ -144,6 +144,20 @@ def test_whatever_a_row_is_it_is_stored_or_set_aside(tmp_path_factory: Any, rows
     assert counts.rows == len(rows) == counts.new + counts.changed + counts.unchanged + counts.rejected
 
 
+def test_a_parquet_whose_column_is_called_by_no_text_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    (place := tmp_path / "e").mkdir()
+    row = "'alpha' AS cluster, 1 AS job_id_raw, 100 AS submit_time, 'x' AS job_name"
+    duckdb.execute(f"COPY (SELECT {row}) TO '{place}/job.parquet' (FORMAT parquet)")
+    file = place / "job.parquet"
+    file.write_bytes(file.read_bytes().replace(b"job_name", b"job_\xff\xfeme"))
+    (place / ABOUT).write_text(json.dumps({"format": FORMAT, "tables": {"job": {"job.parquet": 1}}}))
+    assert main(["import", str(place), "--db", str(tmp_path / "t.db")]) == 1
+    assert "no Parquet that DuckDB reads" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
