@@ -15,7 +15,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.integrations.datasette_watch import Watch
-from adminkit.quote import clean
+from adminkit.quote import quote
 from adminkit.render.figure import need_matplotlib, panels
 from adminkit.render.report import Bar, Bars, Curves, Heat, Line, Panel, Pictures
 from adminkit.sqlite import sqlite3
@@ -28,6 +28,8 @@ _PLUGIN: Final = "adminkit"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 #: A chart has at most so many bars, or rows of tiles.
 MOST_DRAWN: Final = 20
+#: Characters of a text in a cell of a page; JSON and CSV have all.
+LONGEST_CELL: Final = 2048
 _ABOUT: Final = (
     "The runs of one cluster or several: the view run has a row for each, and the saved queries have numbers of the "
     "reports. Times are epoch seconds, durations seconds. Letters and their addresses, rejected lines and the log of "
@@ -160,9 +162,12 @@ def _register() -> None:
 
         @hookimpl  # type: ignore[misc, untyped-decorator, unused-ignore]
         def render_cell(self, value: Any, datasette: Any) -> Any:
-            # Datasette makes a link of a text that looks like one, and a job may have any name.
-            ours = hasattr(datasette, "adminkit_charts") and isinstance(value, str)
-            return escape(clean(value)) if ours and is_url(value.strip()) else None
+            # A job may have any name. Datasette makes a link of one that looks like a link; one with characters that are
+            # not seen, or that reorder a line, would look like another's.
+            if not hasattr(datasette, "adminkit_charts") or not isinstance(value, str):
+                return None
+            shown = quote(value, LONGEST_CELL)
+            return escape(shown) if shown != value or is_url(value.strip()) else None
 
         @hookimpl  # type: ignore[misc, untyped-decorator, unused-ignore]
         def permission_allowed(self, datasette: Any, action: str, resource: Any) -> bool | None:

@@ -86,6 +86,24 @@ def test_what_a_filter_may_not_ask_is_the_readers_mistake_and_no_error_of_the_se
     assert (answer.status_code, answer.json()["title"]) == (400, "Invalid SQL")
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ro\u200bot", r"ro\u200bot"),
+        ("\u202egnp.exe", r"\u202egnp.exe"),
+        ("a\n<b>", r"a\n&lt;b&gt;"),
+        ("x" * 5000, "x" * 2047 + "…"),
+        ("日本 é", "日本 é"),
+    ],
+)
+def test_a_name_on_a_page_looks_like_no_others(served: Any, name: str, shown: str) -> None:
+    page = asked(Gate(served))("/trace", params={"sql": "select :name as job_name", "name": name}).text
+    cell = page.partition('<td class="col-job_name">')[2].partition("</td>")[0]
+    assert cell.strip() == shown
+    rows = asked(Gate(served))("/trace.json", params={"sql": "select :name as job_name", "name": name}).json()["rows"]
+    assert rows == [[name]], "the data is whole"
+
+
 #: One step of SQLite that takes hours: it asks nobody meanwhile.
 _ENDLESS = "select instr(zeroblob(16000000), zeroblob(8000000) || x'01')"
 
