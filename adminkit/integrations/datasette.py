@@ -162,8 +162,8 @@ def _register() -> None:
 
         @hookimpl  # type: ignore[misc, untyped-decorator, unused-ignore]
         def render_cell(self, value: Any, datasette: Any) -> Any:
-            # A job may have any name. Datasette makes a link of one that looks like a link; one with characters that are
-            # not seen, or that reorder a line, would look like another's.
+            # A job may have any name. Datasette makes a link of one that looks like a link; one with characters that
+            # are not seen, or that reorder a line, would look like another's.
             if not hasattr(datasette, "adminkit_charts") or not isinstance(value, str):
                 return None
             shown = quote(value, LONGEST_CELL)
