@@ -92,6 +92,12 @@ end
 
 later.most_nodes = job_size.most_nodes
 
+-- The most nodes by counts of features, needed or preferred; 0 for none.
+function later.nodes_by_features(_, source)
+    local _, most = job_size.nodes_by_features(source)
+    return most
+end
+
 function later.fewest_nodes(_, source)
     return job_size.fewest_nodes(source.bitflags)
 end

@@ -24,7 +24,7 @@ local GROUPS = {
     { "num_tasks", "cpus_per_task", "ntasks_per_node", "ntasks_per_tres", "sockets_per_node" },
     { "time_limit", "time_min" },
     { "min_mem_per_cpu", "min_mem_per_node" },
-    { "shared", "features" },
+    { "shared", "features", "prefer" },
     { "tres_per_job", "tres_per_node", "tres_per_socket", "tres_per_task", "cpus_per_tres", "mem_per_tres" },
 }
 local WHERE, LIMIT = 1, 5
@@ -244,7 +244,7 @@ local FIELDS = { "limit", "limit_kind", "time_min", "account", "qos", "features"
 local SIZES = {
     "nodes", "max_nodes", "num_tasks", "cpus", "gpus", "gpus_per_node", "gpu_type", "most_nodes", "gpus_fixed", "gpus_each",
     "gpus_nodes", "node_gpus_most", "gpu_slices", "gpu_slices_fixed", "gpu_slices_each", "cpus_fixed", "cpus_each", "whole",
-    "node_list", "min_cpus", "min_mem_per_cpu",
+    "node_list", "min_cpus", "min_mem_per_cpu", "nodes_by_features",
 }
 local MEMORIES = { "mem_per_node", "mem_per_gpu" }
 

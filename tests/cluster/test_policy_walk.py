@@ -18,7 +18,7 @@ from tests.cluster.harness import machine
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.raw_client import Client, built
 from tests.cluster.harness.ruled import Ruled, ruling
-from tests.cluster.harness.spelling import CLASS_POINTS, Given
+from tests.cluster.harness.spelling import CLASS_POINTS, MOST, Given
 from tests.cluster.harness.walking import BUDGET, RULES, WITHOUT_BUDGET, Step, walks, wrong
 
 pytestmark = pytest.mark.cluster
@@ -228,14 +228,39 @@ def test_gpus_of_tasks_are_counted_on_each_node(ruled: Ruled) -> None:
     ruled.clear()
 
 
-@pytest.mark.parametrize("options", ["--gres=gpu:2", "--gpus=2", "-n2 --gpus-per-task=1"])
-def test_nodes_by_counts_of_features_are_counted(ruled: Ruled, options: str) -> None:
+@pytest.fixture(scope="module")
+def featured(ruled: Ruled) -> None:
+    """Two nodes are odd and two are even."""
     for number in range(1, 5):
         ruled.cluster.ask("scontrol", "update", f"NodeName=n{number}", f"Features={'odd' if number % 2 else 'even'}")
+
+
+@pytest.mark.usefixtures("featured")
+@pytest.mark.parametrize("options", ["--gres=gpu:2", "--gpus=2", "-n2 --gpus-per-task=1"])
+def test_nodes_by_counts_of_features_are_counted(ruled: Ruled, options: str) -> None:
     assert ruled.sbatch("-t", "5", "-p", "gq", *options.split(), "-C", "[odd|even]").accepted
     said = ruled.sbatch("-t", "5", "-p", "gq", *options.split(), "-C", "[odd*2&even*2]")
     assert not said.accepted and "jobs in gq" in said.text.replace("GPUs of a job in gq", "jobs in gq"), said
     ruled.clear()
+
+
+@pytest.mark.usefixtures("featured")
+@pytest.mark.parametrize("rules", [RULES, WITHOUT_BUDGET], ids=["a budget", "none"])
+@pytest.mark.parametrize("options", ["-n1", "-n1 -N1", "-n2"])
+def test_nodes_that_an_update_prefers_by_counts_are_held_to_the_rules(ruled: Ruled, rules: str, options: str) -> None:
+    """Slurm gives a job all nodes of such a preference where it may take them: four for a job of one task."""
+    ruled.rules(rules)
+    try:
+        said = ruled.sbatch("-t", "5", "-p", "gq", "--gres=gpu:1", *options.split(), script="sleep 300")
+        assert said.job is not None, said
+        assert ruled.update(said.job, "Prefer=odd").accepted
+        ruled.update(said.job, "Prefer=[odd*2&even*2]")
+        ruled.cluster.ask("scontrol", "release", str(said.job))
+        ruled.cluster.wait(said.job, "RUNNING")
+        assert int(ruled.job(said.job)["NumNodes"]) <= MOST["gq"]["gpus"], "a GPU on each"
+        ruled.clear()
+    finally:
+        ruled.rules(RULES)
 
 
 def test_tasks_for_each_gpu_take_no_watts_away(ruled: Ruled) -> None:
