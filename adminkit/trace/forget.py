@@ -157,7 +157,7 @@ def _bury(db: sqlite3.Connection, marks: Marks, whom: Whom, now: int) -> str:
 @contextmanager
 def _looking_for(db: sqlite3.Connection, whom: Whom) -> Iterator[dict[str, object]]:
     """Makes temp.whom, with the uids, and names(); yields what the statements are bound to."""
-    word = re.compile(rf"(?<![\w.-]){re.escape(whom.name)}(?![\w.-])")
+    word = re.compile(rf"(?<![\w.-]){re.escape(whom.name)}(?!\.*[\w-])")  # a full stop may end its sentence
 
     def names(text: object) -> bool:
         said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
@@ -178,10 +178,13 @@ def _looking_for(db: sqlite3.Connection, whom: Whom) -> Iterator[dict[str, objec
 
 
 def _rewrite_actions(db: sqlite3.Connection) -> None:
-    """The acts that name the user, with the id instead."""
+    """The acts that name the user, with the id instead. JSON's escapes (\\n) may hide in a line where a name begins."""
     marks = marks_of(db)
     assert marks
-    for row, line in db.execute("SELECT rowid, line FROM action WHERE names(line)").fetchall():
-        act = marks.without_names(json.loads(line))
+    for row, line in db.execute("SELECT rowid, line FROM action").fetchall():
+        before = json.loads(line)
+        act = marks.without_names(before)
+        if act == before:
+            continue
         said = json.dumps(act, ensure_ascii=False, sort_keys=True)
         db.execute("UPDATE OR REPLACE action SET who = ?, line = ? WHERE rowid = ?", (act.get("who"), said, row))

@@ -33,8 +33,11 @@ OWN_STEPS: Final = ("batch", "extern", "interactive")
 
 #: Columns that tell whose a run is, or may: free text, and what can be compared with a text.
 TELLING: Final = ("uid", "job_name", "admin_comment", "program", "fingerprint")
-#: What a name can be made of, so that "ada" is no word of "adam".
+#: What a name can be made of, so that "ada" is no word of "adam"; and what may stand around one in a sentence.
 _WORD: Final = re.compile(r"[\w.-]+")
+_BETWEEN: Final = re.compile(r"[^\s'\"`,;:=/|()<>\[\]{}]+")
+#: Keys of acts whose texts are adminkit's own.
+_OURS: Final = ("what", "did")
 
 
 class Marks:
@@ -60,14 +63,31 @@ class Marks:
 
     def named(self, text: str) -> bool:
         """Whether a forgotten name is a word of the text."""
-        return any(self.person(word) for word in _WORD.findall(text))
+        return self._replaced(text) != text
+
+    def _replaced(self, text: str) -> str:
+        """The text with ids in the place of the words of it that are forgotten names."""
+
+        def part(found: re.Match[str]) -> str:
+            return self.person(found[0]) or _WORD.sub(word, found[0])
+
+        def word(found: re.Match[str]) -> str:
+            name = found[0].rstrip(".")  # of the end of a sentence
+            return self.person(found[0]) or (self.person(name) or name) + found[0][len(name) :]
+
+        return self.person(text) or _BETWEEN.sub(part, text)
 
     def without_names(self, value: Any) -> Any:
-        """JSON's value with ids in the place of the texts that are forgotten names. Keys are adminkit's own words."""
+        """JSON's value with ids in the place of forgotten names, in texts too. Keys, and the texts of some of them,
+        are adminkit's own words.
+        """
         if isinstance(value, str):
-            return self.person(value) or value
+            return self._replaced(value)
         if isinstance(value, Mapping):
-            return {name: self.without_names(one) for name, one in value.items()}
+            return {
+                name: one if name in _OURS and isinstance(one, str) else self.without_names(one)
+                for name, one in value.items()
+            }
         if isinstance(value, list | tuple):
             return [self.without_names(one) for one in value]
         return value

@@ -15,6 +15,7 @@ from adminkit import actions
 from adminkit.cli.main import main
 from adminkit.reports.catalogue import SPECS
 from adminkit.trace import connect, ledger
+from adminkit.trace.actions import record_actions
 from adminkit.trace.connect import writer
 from adminkit.trace.forget import find, forget
 from adminkit.trace.forgotten import Marks, key_path, marks_of
@@ -315,6 +316,18 @@ def test_where_the_file_is_read_pruning_says_so(
     assert main(words) == 0
 
 
+def test_a_name_in_a_sentence_of_an_act_goes_from_the_log_and_from_the_trace(trace: Path, tmp_path: Path) -> None:
+    log = tmp_path / "acts.jsonl"
+    said = actions.act("elastic", None, None, {}, did="refused", why=f"the rules refuse it:\n{NAME} may have 2 GPUs.")
+    actions.append(log, said)
+    with writer(trace) as db:
+        record_actions(db, [said])
+    assert main(["trace", "forget", NAME, "--db", str(trace), "--apply"]) == 0
+    assert files_with(tmp_path, NAME) == []
+    (kept,) = [one for one in actions.read(log) if one["what"] == "elastic"]
+    assert kept["why"].endswith(" may have 2 GPUs."), kept
+
+
 @pytest.mark.parametrize("name", ["what", "at", "who", "hosts", "release"])
 def test_a_user_called_like_a_key_of_acts_leaves_the_keys(trace: Path, tmp_path: Path, name: str) -> None:
     log = tmp_path / "acts.jsonl"
@@ -362,7 +375,23 @@ def test_sql_and_python_make_the_same_mark(trace: Path) -> None:
         (NAME, "person:1", "a text"),
         ({"users": [NAME, "mei"]}, {"users": ["person:1", "mei"]}, "in a list"),
         ({NAME: 1, "what": {NAME: NAME}}, {NAME: 1, "what": {NAME: "person:1"}}, "keys are adminkit's own words"),
-        (f"{NAME} and mei", f"{NAME} and mei", "a sentence is left alone"),
+        (f"{NAME} and mei", "person:1 and mei", "in a sentence"),
+        (f"x{NAME}, {NAME}x, {NAME}.x, {NAME}-2", f"x{NAME}, {NAME}x, {NAME}.x, {NAME}-2", "names that have it within"),
+        (
+            f"the rules refuse it: '{NAME}'s jobs of {NAME}.",
+            "the rules refuse it: 'person:1's jobs of person:1.",
+            "between quotes, and before a full stop",
+        ),
+        (
+            f"couldn't read /home/{NAME}/p.toml:\n{NAME}=1",
+            "couldn't read /home/person:1/p.toml:\nperson:1=1",
+            "in a path, and behind a line break",
+        ),
+        (
+            {"what": f"{NAME} guard", "did": NAME, "why": NAME},
+            {"what": f"{NAME} guard", "did": NAME, "why": "person:1"},
+            "words of adminkit's own that are somebody's name",
+        ),
         ({"at": 5, "ok": None}, {"at": 5, "ok": None}, "no text"),
     ],
 )
