@@ -62,7 +62,7 @@ def _order(look: Look, settings: Elastic, now: int, log: Path, ruled: Ruled) -> 
     comment = with_order(job.comment, Order(look.to, now + settings.patience))
     if comment is None:
         return Act("refused", job, job.gpus, "its AdminComment is full")
-    return _recorded(log, lambda: set_comment(job.job_id, comment), Act("ordered", job, look.to, look.why))
+    return _recorded(log, lambda: _note(job, comment), Act("ordered", job, look.to, look.why))
 
 
 def outside(job: OpenJob, gpus: int) -> str:
@@ -137,9 +137,20 @@ def _take_off(job: OpenJob, act: Act | None, log: Path, acts: list[Act]) -> None
     if comment is None or comment == now.comment:
         return
     if act is not None:
-        acts.append(_recorded(log, lambda: set_comment(job.job_id, comment), act))
+        acts.append(_recorded(log, lambda: _note(job, comment), act))
     else:
-        set_comment(job.job_id, comment)
+        _note(job, comment)
+
+
+def _note(job: OpenJob, comment: str) -> None:
+    """The comment, of which the order has to be there afterwards: exit code 0 says only that slurmctld was asked."""
+    set_comment(job.job_id, comment)
+    after = open_job(job.job_id)
+    if after is not None and order_of(after.comment) != order_of(comment):
+        raise AdminkitError(
+            f"slurmctld took an AdminComment for job {job.job_id}, and its order is another",
+            "scontrol show job says more",
+        )
 
 
 def revoke(job: OpenJob, settings: Elastic, log: Path) -> list[Act]:
