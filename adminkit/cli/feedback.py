@@ -249,13 +249,13 @@ def _ran(trace: sqlite3.Connection, done: Done, database: str, settings: Config)
 
 def _complain_of(done: Done) -> None:
     """AdminkitError where sending stopped early: an operator has to act, the letters stay in the outbox. Exit code 1
-    where a letter couldn't be written; the others went.
+    where a letter couldn't be written, or something couldn't be looked at; the others went.
     """
     if done.stopped:
         raise AdminkitError(
             f"no letter goes through: {done.stopped}", "they stay in the outbox; the next run tries again"
         )
-    if done.counts.get("broken"):
+    if done.counts.get("broken") or done.planned.undone:
         raise typer.Exit(1)
 
 

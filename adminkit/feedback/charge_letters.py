@@ -26,6 +26,13 @@ Recipient = Callable[[str | None, int | None, str | None, Any], tuple[str, str] 
 
 
 @dataclass(frozen=True, slots=True)
+class Undone:
+    """What could not be looked at, in a sentence: the other letters go, and the run ends with exit code 1."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Charged:
     """A line of a statement. Amounts are texts, as the ledger has them; None where there is nothing of the kind."""
 
@@ -41,7 +48,7 @@ class Charged:
 
 def due_charges(
     db: sqlite3.Connection, settings: Config, cluster: str, on: int, now: int, recipient: Recipient
-) -> Iterator[StatementLetter | BudgetLetter | str]:
+) -> Iterator[StatementLetter | BudgetLetter | Undone | str]:
     """Letters that the last close causes, where it came after `on` and is recent: statements, and for all clusters
     together budgets. A text is why somebody gets none, or what the operators should know.
     """
@@ -54,7 +61,7 @@ def due_charges(
         try:
             yield from due_budgets(db, settings, load_schemes(settings.charge), last, recipient)
         except AdminkitError as error:
-            yield f"budgets are not looked at: {error.message}"
+            yield Undone(f"budgets are not looked at: {error.message}")
 
 
 def due_statements(
@@ -133,7 +140,7 @@ def _totals(found: dict[Group, Sum]) -> list[tuple[str, str]]:
 
 def due_budgets(
     db: sqlite3.Connection, settings: Config, file: ChargeFile, close: CloseOf, recipient: Recipient
-) -> Iterator[BudgetLetter | str]:
+) -> Iterator[BudgetLetter | Undone | str]:
     """A letter for each budget that has reached one of [feedback] budget_at, the highest of them: to the account's
     coordinators, else to the operators; a sentence where nobody can be told.
     """
@@ -143,7 +150,7 @@ def due_budgets(
             (one,) = spent_of(db, [each], file.clusters, file.named(None).unit)
         except (AdminkitError, ArithmeticError) as error:
             why = error.message if isinstance(error, AdminkitError) else "an amount in the ledger is no number"
-            yield f"the budget of {quote(each.account)} is not looked at: {why}"
+            yield Undone(f"the budget of {quote(each.account)} is not looked at: {why}")
             continue
         reached = [mark for mark in feedback.budget_at if one.share >= mark]
         if not reached:
@@ -153,7 +160,7 @@ def due_budgets(
         try:
             people += _coordinators(account, recipient)
         except AdminkitError as error:
-            yield f"couldn't ask who coordinates {quote(account)}: {error.message}"
+            yield Undone(f"couldn't ask who coordinates {quote(account)}: {error.message}")
         if not people and feedback.operators:
             people = [(None, None, feedback.language, ", ".join(feedback.operators))]
         if not people:

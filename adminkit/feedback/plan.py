@@ -13,7 +13,7 @@ from typing import Final
 from adminkit import journal
 from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
-from adminkit.feedback.charge_letters import due_charges
+from adminkit.feedback.charge_letters import Undone, due_charges
 from adminkit.feedback.holdout import held_out
 from adminkit.feedback.letter import (
     BudgetLetter,
@@ -96,6 +96,7 @@ class Plan:
     left_out: Mapping[str, int]  # runs and users without a letter, by reason
     notes: tuple[str, ...]
     flood: bool = False  # more than max_letters: `letters` is one to the operators, or empty
+    undone: bool = False  # something could not be looked at, as a note says
 
 
 @dataclass(slots=True)
@@ -112,6 +113,7 @@ class _Planner:
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     choices: dict[int, Read] = field(default_factory=dict)  # by uid
+    undone: bool = False
 
     @property
     def feedback(self) -> Feedback:
@@ -192,13 +194,13 @@ def plan(
     left_out = {reason: planner.left_out[reason] for reason in LEFT_OUT if planner.left_out[reason]}
     letters = sum(not isinstance(one.due, OperatorLetter) for one in new)
     if letters <= feedback.max_letters:
-        return Plan(new, left_out, planner.shown_notes)
+        return Plan(new, left_out, planner.shown_notes, undone=planner.undone)
     flood = f"{plural(letters, 'letter')} are due at once, more than max_letters = {feedback.max_letters}: none is sent"
     if preview:
-        return Plan(new, left_out, (*planner.shown_notes, flood), flood=True)
+        return Plan(new, left_out, (*planner.shown_notes, flood), flood=True, undone=planner.undone)
     alarm = _alarm(feedback.clusters[0], settings, flood, last_week(now, tz))
     letter_to_operators = () if known(db, [alarm.due.key]) or not alarm.due.address else (alarm,)
-    return Plan(letter_to_operators, left_out, (*planner.shown_notes, flood), flood=True)
+    return Plan(letter_to_operators, left_out, (*planner.shown_notes, flood), flood=True, undone=planner.undone)
 
 
 def _since(planner: _Planner, cluster: str, preview: bool) -> int:
@@ -323,7 +325,10 @@ def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
 def _charges(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
     """Statements, and budgets that are nearly spent."""
     for one in due_charges(planner.db, planner.settings, cluster, on, planner.now, planner.recipient):
-        if not isinstance(one, str):
+        if isinstance(one, Undone):
+            planner.undone = True
+            planner.notes.append(one.why)
+        elif not isinstance(one, str):
             yield PlannedLetter(one)
         elif one in LEFT_OUT:
             planner.left_out[one] += 1

@@ -15,10 +15,12 @@ from adminkit.cli.main import main
 from adminkit.feedback import recipients
 from adminkit.feedback.prefs import Prefs, read, write
 from adminkit.trace import outbox
+from adminkit.trace.connect import writer
 from adminkit.trace.lock import only_one
 from tests.feedback.server import Postbox, mail_server
-from tests.feedback.site import DAY, ended, opened, synced
+from tests.feedback.site import DAY, close, ended, opened, synced
 from tests.support.builders import HOUR
+from tests.support.fakes import Programs
 
 #: The commands ask the clock themselves.
 WHEN = int(time.time())
@@ -133,6 +135,41 @@ def test_a_letter_that_cannot_be_written_is_named_with_exit_code_1_and_the_other
     (note,) = [one for one in said["meta"]["notes"] if "couldn't be written" in one]
     assert note.startswith(f"the letter aaic 1@{WHEN - 2 * HOUR - 60} end")
     assert [to for to, _ in box.letters] == [["bob@example.org"]]
+
+
+@pytest.mark.parametrize(
+    ("sacctmgr", "charge", "said"),
+    [
+        ("echo it broke >&2; exit 1", True, "couldn't ask who coordinates vision: couldn't run sacctmgr: it broke"),
+        ("printf 'x|y\\n\\037 7=\\n'", True, "couldn't ask who coordinates vision: couldn't read"),
+        ("exit 1", False, "budgets are not looked at: "),
+    ],
+)
+def test_a_budget_that_cannot_be_looked_at_is_named_with_exit_code_1_and_the_letters_go(
+    trace: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sacctmgr: str,
+    charge: bool,
+    said: str,
+) -> None:
+    Programs(tmp_path / "bin", monkeypatch).add("sacctmgr", sacctmgr)
+    with writer(trace) as db:
+        close(db, "2026-01", [("ada", "vision", "85.00")], WHEN - HOUR)
+    schemes = 'scheme = "s"\n[schemes.s]\nformula = "node_hours"\nunit = "points"\n'
+    (tmp_path / "charge.toml").write_text(
+        f"version = 1\n{schemes}[[budgets]]\naccount = 'vision'\namount = 100\nfrom = '2026-01'\n"
+    )
+    box = Postbox()
+    with mail_server(box) as port:
+        say(tmp_path, host="localhost", port=port, statements=True, operators=["ops@example.org"])
+        named = tmp_path / ("charge.toml" if charge else "none.toml")
+        settings = (tmp_path / "adminkit.toml").read_text()
+        (tmp_path / "adminkit.toml").write_text(f"charge = {json.dumps(str(named))}\n{settings}")
+        out, _ = typed(capsys, "run", "--db", trace, "--send", "-f", "json", code=1)
+    assert [one for one in json.loads(out)["meta"]["notes"] if one.startswith(said)], out
+    assert {to[0] for to, _ in box.letters} >= {"ada@example.org", "bob@example.org"}, "what they ran, and a statement"
 
 
 def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,13 +15,17 @@ from adminkit.feedback.prefs import make_folder
 from adminkit.feedback.recipients import People
 from adminkit.feedback.send import Clock, Tools
 from adminkit.job import Job
+from adminkit.trace import ledger
 from adminkit.trace.outbox import SWITCHED_ON
+from adminkit.trace.person import person_of
 from adminkit.trace.windows import JOBS, RecordedWindow, record, set_fact
-from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.builders import HOUR, MONDAY, job, ledger_entry, make_trace
 
 DAY = 24 * HOUR
 #: Wednesday, 12:00 UTC. Monday and Tuesday before it are no quiet days either.
 NOW = MONDAY + 2 * DAY + 12 * HOUR
+#: When a month was closed.
+CLOSED = NOW - 2 * DAY
 USERS = {1001: "ada", 1002: "bob", 1003: "cyd", 30: "svc"}
 
 FEEDBACK = Feedback(clusters=("aaic",), domain="example.org", operators=("ops@example.org",), per_minute=6000.0)
@@ -53,6 +57,16 @@ def synced(path: Path, jobs: Iterable[Job] = (), on: int | None = NOW - 30 * DAY
         if on is not None:
             set_fact(db, "aaic", SWITCHED_ON, str(on), on)
     return path
+
+
+def close(db: sqlite3.Connection, month: str, charged: list[tuple[str, str, str]], at: int = CLOSED) -> None:
+    """A month that was closed: (user, account, amount) of each job."""
+    uids = {name: uid for uid, name in USERS.items()}
+    people = [(person_of(db, "aaic", user, now=1, uid=uids.get(user)), *rest) for user, *rest in charged]
+    entries = [ledger_entry(month, person, account=account, amount=amount, at=at) for person, account, amount in people]
+    empty = dict.fromkeys(("cluster", "job_id_raw", "submit_time", "last_submit", "person", "account"))
+    end = replace(ledger_entry(month, ""), kind="close", at=at, **empty)
+    ledger.append(db, [*entries, end])
 
 
 def folder(place: Path) -> Path:

@@ -233,6 +233,28 @@ def test_by_sendmail(tmp_path: Path, script: str, expected: str, why: str) -> No
     assert (tmp_path / "text").read_bytes() == TEXT.replace(b"\r\n", b"\n")
 
 
+@pytest.mark.parametrize(
+    ("scripts", "expected", "why"),
+    [
+        (["exit 1"] * 3, ["Later", "Later", "Stopped"], "three times in a row is no accident"),
+        (["exec sleep 5"] * 3, ["Later", "Later", "Stopped"], "nor to hang so often"),
+        (["exit 1", "exec sleep 5", "exit 0", "exit 1"], ["Later", "Later", "sent", "Later"], "one went"),
+        (["exit 75"] * 4, ["Later"] * 4, "four mailboxes are full"),
+        (["exit 1", "exit 1", "exit 67", "exit 1"], ["Later", "Later", "Refused", "Later"], "it knows a recipient"),
+    ],
+)
+def test_a_sendmail_that_is_broken_stops_the_run(
+    tmp_path: Path, scripts: list[str], expected: list[str], why: str
+) -> None:
+    program, found = tmp_path / "sendmail", []
+    with opened(Feedback(via="sendmail", sendmail=program, timeout=2.0)) as way:
+        for script in scripts:
+            program.write_text(f"#!/bin/sh\ncat >/dev/null\n{script}\n")
+            program.chmod(0o755)
+            found.append(outcome(lambda: way.send("a@b.c", ["u@b.c"], TEXT, "k")))
+    assert found == expected, why
+
+
 def test_without_sendmail_nothing_goes_through() -> None:
     with opened(Feedback(via="sendmail", sendmail=Path("/nonexistent/sendmail"))) as way, pytest.raises(Stopped):
         way.send("a@b.c", ["u@b.c"], TEXT, "k")

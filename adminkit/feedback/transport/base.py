@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
+
+#: After this many failures in a row that are of no letter (a lost connection, a program that hangs) no more are tried.
+MOST_LOST: Final = 3
 
 
 class Later(Exception):

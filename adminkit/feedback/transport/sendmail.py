@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.errors import cause
-from adminkit.feedback.transport.base import Later, Refused, Stopped
+from adminkit.feedback.transport.base import MOST_LOST, Later, Refused, Stopped
 
 #: sysexits.h: the text is refused, no such user, no such host, cannot be created.
 _REFUSED: Final = (65, 67, 68)
 #: Usage, software, missing files, configuration: not because of this letter.
 _STOPPED: Final = (64, 69, 70, 71, 72, 73, 77, 78, 126, 127)
+#: Of this letter, later: a full mailbox, a server that does not answer.
+_LATER: Final = 75
 
 
 class Sendmail:
@@ -23,6 +25,7 @@ class Sendmail:
     def __init__(self, program: Path, timeout: float) -> None:
         self.program = program
         self.timeout = timeout
+        self.lost = 0  # calls in a row that hung, or failed as no sendmail should
 
     def __enter__(self) -> Sendmail:
         return self
@@ -39,14 +42,25 @@ class Sendmail:
                 command, input=text, capture_output=True, timeout=self.timeout, env=_environment(), check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise Later(f"{self.program} took longer than {self.timeout:g} s; the letter may arrive twice") from error
+            why = f"{self.program} took longer than {self.timeout:g} s; the letter may arrive twice"
+            raise self._failed(why) from error
         except OSError as error:
             raise Stopped(f"couldn't run {self.program}: {cause(error)}") from error
         output = " ".join(done.stderr.decode("utf-8", "replace").split())[:300]
+        words = f"{self.program.name} failed with {done.returncode}: {output}"
+        if done.returncode in _STOPPED:
+            raise Stopped(words)
+        if done.returncode not in (0, _LATER, *_REFUSED):
+            raise self._failed(words)
+        self.lost = 0
         if done.returncode == 0:
             return output or "accepted"
-        words = f"{self.program.name} failed with {done.returncode}: {output}"
-        raise (Refused if done.returncode in _REFUSED else Stopped if done.returncode in _STOPPED else Later)(words)
+        raise (Later if done.returncode == _LATER else Refused)(words)
+
+    def _failed(self, why: str) -> Later | Stopped:
+        """It may have been this letter; several in a row are no accident."""
+        self.lost += 1
+        return (Stopped if self.lost >= MOST_LOST else Later)(why)
 
 
 def _environment() -> dict[str, str]:

@@ -13,11 +13,9 @@ from typing import Final
 
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
-from adminkit.feedback.transport.base import Later, Refused, Stopped
+from adminkit.feedback.transport.base import MOST_LOST, Later, Refused, Stopped
 from adminkit.files import open_named
 
-#: After this many lost connections in a row no more letters are tried.
-MOST_LOST: Final = 3
 _LOST: Final = (smtplib.SMTPServerDisconnected, OSError)
 #: "Service not available, closing transmission channel."
 _CLOSING: Final = 421
