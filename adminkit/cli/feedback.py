@@ -62,7 +62,7 @@ Refused = Annotated[bool, typer.Option("--refused", help="Every letter that was 
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="The recipient.")]
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, no_args_is_help=False)
 def root(context: typer.Context) -> None:
     """Send users letters about their jobs."""
     if context.invoked_subcommand is None:
