@@ -32,6 +32,7 @@ CALLS: list[tuple[tuple[str, ...], str]] = [
     (GUARD, "scontrol show federation"),
     (GUARD, "scontrol -o --all show partition"),
     (GUARD, "scontrol -o --all show reservation"),
+    (GUARD, "scontrol show hostnames"),
     (GUARD, "scontrol show assoc_mgr"),
     (GUARD, "squeue"),
     (REFRESH, "scontrol show config"),
@@ -44,7 +45,8 @@ SCONTROL = f"""case "$*" in
 "-o --all show node") echo 'NodeName=n1 Partitions=gq State=IDLE' ;;
 "show federation") echo 'There are no federations.' ;;
 "-o --all show partition") echo 'PartitionName=gq Nodes=n1 DefaultTime=NONE MaxTime=1-00:00:00' ;;
-"-o --all show reservation") echo 'No reservations in the system' ;;
+"-o --all show reservation") echo 'ReservationName=maint StartTime=9999999999 Nodes=n1 Flags=MAINT' ;;
+"show hostnames n1") echo n1 ;;
 "show assoc_mgr"*) printf 'Association Records\\n\\nQOS Records\\n\\nQOS=normal(1)\\n' ;;
 esac"""
 

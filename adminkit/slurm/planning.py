@@ -6,11 +6,12 @@ Everything is asked of the running slurmctld, never of slurm.conf or slurmdbd: w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.quote import quote
 from adminkit.slurm import assoc_limits, show_config
 from adminkit.slurm.cluster import parse_limit, read_limit
 from adminkit.slurm.keyvalue import all_records, given, names, number, options, settings
@@ -115,7 +116,8 @@ def planning(now: int) -> Planning:
     """Ask the running slurmctld. AdminkitError when it is away."""
     show_config.forget()
     words = settings(show_config.show_config())
-    nodes = _nodes(ask(["scontrol", "-o", "--all", "show", "node"]))
+    listed = ask(["scontrol", "-o", "--all", "show", "node"])
+    nodes, known = _nodes(listed), {words["NodeName"] for words in all_records(listed, "NodeName")}
     return Planning(
         release=parse_release(words.get("SLURM_VERSION", "")),
         parameters=frozenset(options(words.get("SchedulerParameters"))),
@@ -124,7 +126,7 @@ def planning(now: int) -> Planning:
         preempt=words.get("PreemptType", ""),
         federated=_is_federated(ask(["scontrol", "show", "federation"])),
         queues=tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)),
-        reservations=tuple(_reservations(now)),
+        reservations=tuple(_reservations(now, known)),
         bounds=parse_bounds(ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos"])),
     )
 
@@ -159,11 +161,15 @@ def _nodes(text: str) -> dict[str, frozenset[str]]:
     return {queue: frozenset(inside) for queue, inside in found.items()}
 
 
-def _reservations(now: int) -> Iterator[Reservation]:
+def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
+    """Those of nodes. Nodes that are none of the site's would leave jobs planned into the reservation unseen."""
     for words in all_records(ask(["scontrol", "-o", "--all", "show", "reservation"]), "ReservationName"):
         listed = given(words.get("Nodes"))
         if listed is not None:
             nodes = frozenset(ask(["scontrol", "show", "hostnames", listed]).split())
+            if not nodes or not nodes <= known:
+                what = f"scontrol show hostnames {quote(listed)}"
+                raise AdminkitError(f"couldn't read the answer of {what}: it names other nodes", "run it by hand")
             yield Reservation(words["ReservationName"], next_start(words, now), nodes)
 
 
