@@ -88,6 +88,24 @@ local function judge(outcome, rule, number, applied, spread, job, queue, facts, 
     return act(outcome, rule, number, job, queue, facts, request)
 end
 
+-- The rules of one check over the job, of which one at least is broken: whether the job was changed, and whether a rule held.
+local function judge_list(outcome, list, job, queue, facts, request, accept)
+    local changed, is_judged = false, false
+    for i = 1, #list do
+        local rule = list[i]
+        local first, second = list.measure(job, facts, request) -- which the rule before may have changed
+        local number, applied, spread = list.compare(first, second, rule.value, request), false, nil
+        if number then
+            applied, spread = applies(rule.when, job, request, facts)
+        end
+        if applied ~= false then
+            changed = judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept) or changed
+            is_judged = true
+        end
+    end
+    return changed, is_judged
+end
+
 -- All rules of one queue once, in order; nil is an unknown queue. True where the job was changed.
 local function judge_queue(outcome, job, queue, request, ruleset, accept)
     local facts = queue and ruleset.facts[queue]
@@ -95,29 +113,14 @@ local function judge_queue(outcome, job, queue, request, ruleset, accept)
     local changed, measured, first, second = false, nil, nil, nil
     for c = 1, #checks do
         local list = checks[c]
-        local measure, compare = list.measure, list.compare
-        if measure ~= measured then -- else the check before it has measured the same
-            measured, first, second = measure, measure(job, facts, request)
+        if list.measure ~= measured then -- else the check before it has measured the same
+            measured = list.measure
+            first, second = measured(job, facts, request)
         end
-        local number = compare(first, second, list.tightest, request)
-        if number then
-            for i = 1, #list do
-                local rule = list[i]
-                if list[2] then -- else it is the tightest
-                    number = compare(first, second, rule.value, request)
-                end
-                if number then
-                    local applied, spread = applies(rule.when, job, request, facts)
-                    if applied ~= false then
-                        changed = judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept) or changed
-                        if i < #list then
-                            first, second = measure(job, facts, request) -- which the rule may have changed
-                        else
-                            measured = nil
-                        end
-                    end
-                end
-            end
+        if list.compare(first, second, list.tightest, request) then
+            local is_changed, is_judged = judge_list(outcome, list, job, queue, facts, request, accept)
+            changed = changed or is_changed
+            measured = not is_judged and measured or nil
         end
     end
     return changed
