@@ -21,7 +21,7 @@ from tests.cluster.harness.machine import MARK, SEARCH
 from tests.cluster.harness.processes import LEDGER, Ledger, environment, inside, parent, pids, program, start_time
 
 NOT_RUN = "Slurm part not run"
-#: In the environment of every container of tests: what runs in it shares neither ports nor processes with this host.
+#: In the environment of every container of tests.
 CONTAINER = "ADMINKIT_CONTAINER"
 DAEMONS = frozenset({"slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurmstepd", "slurmscriptd", "sackd"})
 PROGRAMS = (
@@ -173,7 +173,7 @@ def _strangers(host: Host) -> dict[int, tuple[str, str]]:
     found = {}
     for pid in pids(host.proc):
         name = next((name for name in _names(host, pid) if name in DAEMONS), "")
-        if name and start_time(pid, host.proc) is not None and not _in_a_container(host, pid):
+        if name and start_time(pid, host.proc) is not None and not _has_other_files(host, pid):
             why = _why_no_tests(host, pid, name, known)
             if why is not None:
                 found[pid] = (name, why)
@@ -214,32 +214,23 @@ def _why_no_tests(host: Host, pid: int, name: str, known: dict[Path, set[int]]) 
     return None if ancestor > 1 else f"; {folder / LEDGER} names neither it nor its parents"
 
 
-def _in_a_container(host: Host, pid: int) -> bool:
-    """Whether the pids that a process sees are not this host's, and its ports neither: by its network, or since it is
-    in a container of tests. False where that cannot be read: only root reads the namespaces of others' processes.
+def _has_other_files(host: Host, pid: int) -> bool:
+    """Whether a process has another root folder than this program, and than the host's first process where root may
+    read that one's: it is in a container, a chroot or an image of its own. False where that cannot be read.
+
+    Such a Slurm has another configuration, and no packages of this host's. A private Slurm takes free ports beside it.
+    Trap: a service of systemd's may have its own mounts, but has the host's root folder.
     """
-    return _is_apart(host, pid, "pid") and (_is_apart(host, pid, "net") or _in_a_container_of_tests(host, pid))
+    its, ours, first = (_root_folder(host, one) for one in (str(pid), "self", "1"))
+    return None not in (its, ours) and its not in (ours, first)
 
 
-def _is_apart(host: Host, pid: int, kind: str) -> bool:
-    """Whether a process has another namespace of this kind than this program, and than the host's first process where
-    root may read that one's."""
-    its, ours, first = (_namespace(host, one, kind) for one in (str(pid), "self", "1"))
-    return "" not in (its, ours) and its not in (ours, first)
-
-
-def _namespace(host: Host, process: str, kind: str) -> str:
+def _root_folder(host: Host, process: str) -> tuple[int, int] | None:
     try:
-        return str((host.proc / process / "ns" / kind).readlink())
+        root = (host.proc / process / "root").stat()
     except OSError:
-        return ""
-
-
-def _in_a_container_of_tests(host: Host, pid: int) -> bool:
-    """The container is named in its first process, of which others are children."""
-    while pid > 1 and CONTAINER not in environment(pid, host.proc):
-        pid = parent(pid, host.proc)
-    return pid > 1
+        return None
+    return root.st_dev, root.st_ino
 
 
 def _folder_of(host: Host, pid: int) -> Path | None:

@@ -55,6 +55,8 @@ refusal() {
         echo "Slurm part not run: this host has a Slurm" && echo "SLURM_CONF is set to $SLURM_CONF" && return
     fi
     for comm in /proc/[0-9]*/comm; do
+        root=${comm%/comm}/root # another one: a container or a chroot
+        [ -e "$root/." ] && ! [ "$root" -ef / ] && continue
         case $(cat "$comm" 2>/dev/null) in
         slurmctld* | slurmd* | slurmrestd* | slurmstepd* | slurmscriptd* | sackd*)
             echo "Slurm part not run: this host has a Slurm" && echo "$(cat "$comm") is running" && return ;;

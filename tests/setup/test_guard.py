@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -154,42 +154,22 @@ def without_environment(root: Path, folder: Path) -> None:
     (root / "proc/700/cwd").symlink_to(folder / "alpha" / "log")
 
 
-def in_namespaces(root: Path, process: str, **numbers: int) -> None:
-    folder = root / "proc" / process / "ns"
-    folder.mkdir(parents=True)
-    for kind, number in numbers.items():
-        (folder / kind).symlink_to(f"{kind}:[{number}]")
+def at_roots(root: Path, **folders: str) -> None:
+    """A daemon, with the folder that each process has as its root."""
+    fake_process(root, 700, "slurmd")
+    for process, folder in folders.items():
+        (root.parent / folder).mkdir(exist_ok=True)
+        place = root / "proc" / {"daemon": "700", "first": "1"}.get(process, "self")
+        place.mkdir(exist_ok=True)
+        (place / "root").symlink_to(root.parent / folder)
 
 
-OURS = {"pid": 7, "net": 70}
-
-
-def in_a_container(
-    root: Path,
-    folder: Path,
-    *,
-    mark: str = "ADMINKIT_CONTAINER=1",
-    own: dict[str, int] = OURS,
-    init: dict[str, int] = OURS,
-    **other: int,
-) -> None:
-    """A daemon whose title took the place of its environment, below the first process of a container."""
-    fake_process(root, 700, "catatonit", env=mark)
-    fake_process(root, 701, "slurmd", ppid=700)
-    for process, numbers in (("self", own), ("1", init), ("700", other), ("701", other)):
-        in_namespaces(root, process, **numbers)
-
-
-def of_tests_on_our_ports(root: Path, folder: Path) -> None:
-    in_a_container(root, folder, pid=8, net=70)
-
-
-def of_anybody_on_its_own_ports(root: Path, folder: Path) -> None:
-    in_a_container(root, folder, mark="container=podman", pid=8, net=80)
+def in_another_root(root: Path, folder: Path) -> None:
+    at_roots(root, daemon="image", ours="host", first="host")
 
 
 def where_the_first_process_is_closed(root: Path, folder: Path) -> None:
-    in_a_container(root, folder, mark="container=podman", init={}, pid=8, net=80)
+    at_roots(root, daemon="image", ours="host")
 
 
 @pytest.mark.parametrize(
@@ -199,12 +179,11 @@ def where_the_first_process_is_closed(root: Path, folder: Path) -> None:
         child_of_recorded,
         step_of_a_test,
         without_environment,
-        of_tests_on_our_ports,
-        of_anybody_on_its_own_ports,
+        in_another_root,
         where_the_first_process_is_closed,
     ],
 )
-def test_what_a_test_started_or_a_container_has_is_no_obstacle(root: Path, tmp_path: Path, setup: Setup) -> None:
+def test_what_a_test_started_or_has_other_files_is_no_obstacle(root: Path, tmp_path: Path, setup: Setup) -> None:
     setup(root, tmp_path / "try")
     assert guard.check(host(root)) == Verdict()
 
@@ -253,21 +232,47 @@ def test_a_process_that_only_looks_like_ours_says_no_and_why(
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("roots", "why"),
     [
-        ({"mark": "container=podman", "pid": 8, "net": 70}, "somebody's Slurm in a container on the host's ports"),
-        ({"pid": 7, "net": 80}, "on the host's pids, whatever it says of itself"),
-        ({"mark": "container=podman", "pid": 8}, "its network cannot be read"),
-        ({"net": 80}, "which pids it sees cannot be read"),
-        ({"pid": 8, "net": 80, "own": {}}, "which pids we see cannot be read"),
-        ({"pid": 9, "net": 90, "init": {"pid": 9, "net": 90}}, "we are in a container, and it is the host's"),
+        ({"daemon": "host", "ours": "host", "first": "host"}, "it reads the configuration of this host"),
+        ({"ours": "host", "first": "host"}, "its root folder cannot be read"),
+        ({"daemon": "image", "first": "host"}, "ours cannot be read"),
+        ({"daemon": "host", "ours": "image", "first": "host"}, "we are in a container, and it is the host's"),
     ],
 )
-def test_a_daemon_that_is_not_known_to_be_in_a_container_of_its_own_says_no(
-    root: Path, tmp_path: Path, given: dict[str, Any], why: str
-) -> None:
-    in_a_container(root, tmp_path, **given)
-    assert guard.check(host(root)).detail == "slurmd is running (pid 701)", why
+def test_a_daemon_that_may_have_the_files_of_this_host_says_no(root: Path, roots: dict[str, str], why: str) -> None:
+    at_roots(root, **roots)
+    assert guard.check(host(root)).detail == "slurmd is running (pid 700)", why
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root changes a root folder")
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_real_daemon_in_a_chroot_is_not_of_this_host(tmp_path: Path, changed: bool) -> None:
+    with a_slurmctld(tmp_path if changed else Path("/")) as pid:
+        assert (pid in guard._strangers(Host())) != changed
+
+
+@contextmanager
+def a_slurmctld(root: Path) -> Iterator[int]:
+    """A process of that name which does nothing, in that root folder, until the block is left."""
+    ready, done = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(done[1])
+        Path("/proc/self/comm").write_text("slurmctld")
+        os.chroot(root)
+        os.write(ready[1], b"!")
+        os.read(done[0], 1)
+        os._exit(0)
+    os.close(ready[1])
+    os.close(done[0])
+    try:
+        assert os.read(ready[0], 1) == b"!"
+        yield pid
+    finally:
+        os.close(done[1])
+        os.close(ready[0])
+        os.waitpid(pid, 0)
 
 
 def test_the_rest_of_a_removed_test_cluster_is_named_with_what_ends_it(root: Path) -> None:
