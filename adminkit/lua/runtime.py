@@ -56,6 +56,7 @@ class Decision:
 
     verdict: str  # accept, amend or reject
     queue: str | None = None
+    fit: str | None = None  # of a refusal: the queue that takes the job
     limit: int | None = None
     time_min: int | None = None  # 0: a typed one is left out
     soft: int | None = None  # the soft limit that the policy gives
@@ -189,6 +190,7 @@ class Decider:
         return Decision(
             verdict=answer["verdict"],
             queue=answer.get("queue"),
+            fit=answer.get("fit"),
             limit=answer.get("limit"),
             time_min=answer.get("time_min"),
             soft=answer.get("soft"),

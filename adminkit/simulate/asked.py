@@ -1,33 +1,27 @@
 """What a policy would have made of each of today's jobs: slurmctld's own Lua decides, once for each distinct request.
 
-A refusal's text says what to type instead. For this its words are replaced by ones that can be read back; the rules
-and what they decide stay the same.
+A refusal's text says what to type instead: the bounds of the rules that refused, or the queue that fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adminkit.fit.request import parse_mem
 from adminkit.lua.runtime import Decider, Decision
 from adminkit.policy.compile import policy_table, policy_text
-from adminkit.policy.kinds import ACTIONS, NUMBERS, RATIOS
-from adminkit.policy.model import Policy
+from adminkit.policy.kinds import RATIOS
+from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.replay import judge
-from adminkit.policy.texts import EN
 from adminkit.slurm.site import Site, made_up
 from adminkit.sqlite import sqlite3
 from adminkit.stats.replay import Submission, queue_limits, submissions
 from adminkit.stats.select import Filter, snapshot
-from adminkit.units import parse_duration
 
 #: How often somebody types what the refusal says before they give up.
 TRIES: Final = 5
 _WIDTH: Final = len(Submission._fields)
-#: A text without anything to type.
-_NOTHING: Final = "adminkit nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +61,23 @@ def answers(
             limits = queue_limits(db, cluster)
             site = made_up([*policy.queues(), *limits], policy.users(), limits)
         now = max([policy.routing.from_ or 0, *(rule.from_ or 0 for rule in policy.rules)])
-        decider = Decider(policy_text(readable(policy_table(policy, site, now))).encode())
-        decide = judge(decider.decide, policy, site, now)
+        decide = judge(Decider(policy_text(policy_table(policy, site, now)).encode()).decide, policy, site, now)
+        rules = {rule.name: rule for rule in policy.rules}
         known: dict[Submission, Answer] = {}
         for row in submissions(db, chosen):
             asked = Submission(*row[:_WIDTH])  # type: ignore[arg-type]
             if asked not in known:
-                known[asked] = answer(asked, decide)
+                known[asked] = answer(asked, decide, rules)
             yield (int(row[_WIDTH + 1]), int(row[_WIDTH + 2])), known[asked]  # type: ignore[arg-type]
 
 
-def readable(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The compiled table with texts that `_typed` reads back."""
-    texts = dict.fromkeys(EN, _NOTHING)
-    for check in ACTIONS:
-        if f"{check}.reject" in texts:
-            texts[f"{check}.reject"] = f"adminkit {check} {{min}} {{max}}"
-    texts["most.reject"] = "adminkit {check} {min} {max}"
-    texts["misfit.reject"] = texts["fit"] = "adminkit queue {fit}"
-    rules = [{key: value for key, value in rule.items() if key != "text"} for rule in table["rules"]]
-    bare = {key: value for key, value in table.items() if key != "help_url"}
-    return {**bare, "languages": ["en"], "texts": {"en": texts}, "rules": rules}
-
-
-def answer(asked: Submission, decide: Callable[[Submission], Decision]) -> Answer:
+def answer(asked: Submission, decide: Callable[[Submission], Decision], rules: Mapping[str, Rule]) -> Answer:
     """Ask, and where the answer is no: type what it says, up to TRIES times; and go to the queue that it names."""
     decision = decide(asked)
     if decision.verdict != "reject":
         return Answer(_fate(asked, asked, decision))
-    fit = _fit(decision)
-    elsewhere = None if fit is None else asked._replace(queue=fit)
-    return Answer(None, _typing(asked, asked, decision, decide), _going(asked, elsewhere, decide))
+    elsewhere = None if decision.fit is None else asked._replace(queue=decision.fit)
+    return Answer(None, _typing(asked, decision, decide, rules), _going(asked, elsewhere, decide))
 
 
 def _going(first: Submission, asked: Submission | None, decide: Callable[[Submission], Decision]) -> Fate | None:
@@ -106,10 +86,11 @@ def _going(first: Submission, asked: Submission | None, decide: Callable[[Submis
 
 
 def _typing(
-    first: Submission, asked: Submission, decision: Decision, decide: Callable[[Submission], Decision]
+    first: Submission, decision: Decision, decide: Callable[[Submission], Decision], rules: Mapping[str, Rule]
 ) -> Fate | None:
+    asked = first
     for _ in range(TRIES):
-        again = _typed(asked, decision)
+        again = _typed(asked, decision, rules)
         if again == asked:
             return None
         asked, decision = again, decide(again)
@@ -128,42 +109,38 @@ def _fate(first: Submission, asked: Submission, decision: Decision) -> Fate:
     return Fate(limit, queue, decision.points, **changed)
 
 
-def _lines(decision: Decision) -> Iterator[list[str]]:
-    for message in decision.messages:
-        for line in message.split("\n"):
-            words = line.split(" ")
-            if "adminkit" in words:
-                yield words[words.index("adminkit") + 1 :]
-
-
-def _fit(decision: Decision) -> str | None:
-    """The queue that the refusal names."""
-    return next((words[1] for words in _lines(decision) if words[0] == "queue" and words[1] != "-"), None)
-
-
-def _typed(asked: Submission, decision: Decision) -> Submission:
+def _typed(asked: Submission, decision: Decision, rules: Mapping[str, Rule]) -> Submission:
     """The request with what the refusal says to type; the same where it says nothing that can be typed."""
-    own = [words for words in _lines(decision) if words[0] in ACTIONS]
-    if not own:
-        fit = _fit(decision)
-        return asked if fit is None else asked._replace(queue=fit)
-    for check, least, most, *_ in own:
-        if check in NUMBERS:
-            asked = _sized(asked, check, int(least), None if most == "-" else int(most))
-        elif check in RATIOS:
-            asked = _in_proportion(asked, check, parse_mem(most) if check == "mem_per_gpu" else int(most))
-        elif check == "require_limit":
-            # The limit that the job had in the end is what its owner could have typed.
-            asked = asked._replace(limit_kind="finite") if asked.time_limit else asked
-        else:
-            asked = asked._replace(limit_kind="finite", time_limit=parse_duration(most))
+    broken = [rules[name] for name, did in decision.fired if did == "reject" and name in rules]
+    if not broken:
+        return asked if decision.fit is None else asked._replace(queue=decision.fit)
+    asked = _limited(asked, broken)
+    for rule in broken:
+        if isinstance(rule.value, Range):
+            asked = _sized(asked, rule.check, rule.value.min or 0, rule.value.max)
+        elif rule.check in RATIOS:
+            asked = _in_proportion(asked, rule.check, min(_bounds(broken, rule.check)))
     return asked
 
 
+def _limited(asked: Submission, broken: Sequence[Rule]) -> Submission:
+    """The request with the lowest of the highest limits that are allowed, else with the highest of the lowest."""
+    if asked.time_limit and any(rule.check == "require_limit" for rule in broken):
+        asked = asked._replace(limit_kind="finite")  # its owner could have typed what the job had in the end
+    most, least = _bounds(broken, "max_limit", "restartable_above"), _bounds(broken, "min_limit")
+    if not most and not least:
+        return asked
+    return asked._replace(limit_kind="finite", time_limit=min(most) if most else max(least))
+
+
+def _bounds(broken: Sequence[Rule], *checks: str) -> list[int]:
+    return [rule.value for rule in broken if rule.check in checks and isinstance(rule.value, int)]
+
+
 def _in_proportion(asked: Submission, check: str, most: int) -> Submission:
-    """The request with so many CPUs, or bytes of memory, for each GPU as the rule allows."""
+    """The request with as many CPUs, or as much memory (MiB), for each GPU as the rule allows."""
     whole = int(most * (asked.gpus or 0))
-    return asked._replace(cpus=whole) if check == "cpus_per_gpu" else asked._replace(mem=whole)
+    return asked._replace(cpus=whole) if check == "cpus_per_gpu" else asked._replace(mem=whole << 20)
 
 
 def _sized(asked: Submission, check: str, least: int, most: int | None) -> Submission:

@@ -85,7 +85,7 @@ local function check_named(outcome, job, request, ruleset, action)
     local words, lines = misfit_words(job, request, queues[1], fit.name), "warned"
     if action == "amend" then
         action, lines = "reject", "refused"
-        outcome.misfit, outcome.code = true, rules.CODES.routing
+        outcome.misfit, outcome.fit, outcome.code = true, fit.name, rules.CODES.routing
     end
     decision.fire(outcome, ruleset.routed[action])
     text.say(decision.list(outcome, lines), ruleset.policy, "misfit", action, words, nil, LAST_MISFIT)

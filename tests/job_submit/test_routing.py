@@ -108,6 +108,7 @@ def test_doubt_is_logged(lua: Lua) -> None:
 def test_a_rule_that_refuses_names_the_queue_that_fits(lua: Lua) -> None:
     decision = lua.decide(request(queues=["gq-middle"], gpus=2, limit=100 * H), policy(ONE_GPU))
     assert decision["messages"] == ["gq-middle takes 1 GPUs, you asked for 2.", "gq-long would take it: -p gq-long"]
+    assert decision["fit"] == "gq-long"
 
 
 def test_a_text_that_has_the_queue_in_it_says_it_once(lua: Lua) -> None:
@@ -120,6 +121,7 @@ def test_a_queue_that_can_never_take_the_job_is_refused_with_the_one_that_can(lu
     decision = lua.decide(request(queues=["gq-short"], limit=100 * H), policy())
     assert decision["verdict"] == "reject"
     assert decision["fired"] == [{"rule": "routing", "action": "reject"}]
+    assert decision["fit"] == "gq-middle"
     assert decision["messages"] == ["adminkit: gq-short cannot take this job; gq-middle can (-p gq-middle)."]
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adminkit.lua.runtime import Decider, Decision
+from adminkit.lua.runtime import Decider
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.model import Policy
 from adminkit.policy.replay import judge
-from adminkit.simulate.asked import Answer, Fate, answer, answers, readable
+from adminkit.simulate.asked import Answer, Fate, answer, answers
 from adminkit.slurm.site import Site, SiteQueue
 from adminkit.stats.replay import Submission
 from adminkit.trace.connect import reader
@@ -28,10 +27,10 @@ SITE = Site(
 )
 
 
-def decider(rules: list[dict[str, Any]], **keys: Any) -> Callable[[Submission], Decision]:
+def answered(request: Submission, rules: list[dict[str, Any]], **keys: Any) -> Answer:
     policy = Policy.model_validate({"version": 1, "rules": rules, **keys})
-    table = readable(policy_table(policy, SITE, 0))
-    return judge(Decider(policy_text(table).encode()).decide, policy, SITE, 0)
+    decide = judge(Decider(policy_text(policy_table(policy, SITE, 0)).encode()).decide, policy, SITE, 0)
+    return answer(request, decide, {rule.name: rule for rule in policy.rules})
 
 
 def asked(**changes: Any) -> Submission:
@@ -83,6 +82,24 @@ REJECT = {"action": "reject"}
             "nothing to type",
         ),
         (
+            [rule(max_limit="2-00:00:00", **REJECT), {"name": "tighter", "max_limit": "1-00:00:00", **REJECT}],
+            asked(),
+            Answer(None, Fate(time_limit=DAY)),
+            "two bounds: the one that binds",
+        ),
+        (
+            [rule(cpus_per_gpu=4, **REJECT)],
+            asked(cpus=20, gpus=2),
+            Answer(None, Fate(3 * DAY, cpus=8), Fate(3 * DAY, queue="gq-long")),
+            "as many for each GPU as are allowed",
+        ),
+        (
+            [rule(mem_per_gpu="10G", **REJECT)],
+            asked(mem=99 << 30, gpus=2),
+            Answer(None, Fate(3 * DAY), Fate(3 * DAY, queue="gq-long")),
+            "less memory",
+        ),
+        (
             [{"name": "a", "max_limit": "1-00:00:00", "queues": ["gq"], **REJECT},
              {"name": "b", "gpus": "4", "queues": ["gq-long"], **REJECT}],
             asked(),
@@ -94,19 +111,19 @@ REJECT = {"action": "reject"}
 def test_a_request_has_its_answer(
     rules: list[dict[str, Any]], request_: Submission, expected: Answer, why: str
 ) -> None:
-    assert answer(request_, decider(rules)) == expected, why
+    assert answered(request_, rules) == expected, why
 
 
 def test_a_queue_that_can_never_take_it_leads_to_the_one_that_can() -> None:
-    found = answer(asked(time_limit=5 * DAY), decider([], routing={"action": "amend"}))
+    found = answered(asked(time_limit=5 * DAY), [], routing={"action": "amend"})
     there = Fate(time_limit=5 * DAY, queue="gq-long")
     assert found == Answer(None, there, there)
 
 
 def test_texts_of_the_policys_own_do_not_matter() -> None:
     own = rule(max_limit="1-00:00:00", **REJECT, text={"en": "No! {value}? Never.", "ja": "{value}"})
-    decide = decider([own], languages=["ja", "en"], help_url="https://hpc.example.org/limits")
-    assert answer(asked(), decide).typed == Fate(time_limit=DAY)
+    found = answered(asked(), [own], languages=["ja", "en"], help_url="https://hpc.example.org/limits")
+    assert found.typed == Fate(time_limit=DAY)
 
 
 def test_each_job_of_the_trace_is_decided_by_what_it_asked_for(tmp_path: Path) -> None:
