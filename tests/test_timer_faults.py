@@ -28,11 +28,10 @@ GUARD, REFRESH, ELASTIC, POINTS = (
 CALLS: list[tuple[tuple[str, ...], str]] = [
     (ELASTIC, "squeue"),
     (GUARD, "scontrol show config"),
-    (GUARD, "scontrol -o --all show node"),
+    (GUARD, "scontrol -o -d --all show node"),
     (GUARD, "scontrol show federation"),
     (GUARD, "scontrol -o --all show partition"),
     (GUARD, "scontrol -o --all show reservation"),
-    (GUARD, "scontrol show hostnames"),
     (GUARD, "scontrol show assoc_mgr"),
     (GUARD, "squeue"),
     (REFRESH, "scontrol show config"),
@@ -42,11 +41,10 @@ CALLS: list[tuple[tuple[str, ...], str]] = [
 
 SCONTROL = f"""case "$*" in
 "show config") cat {DATA / "scontrol-config.txt"} ;;
-"-o --all show node") echo 'NodeName=n1 Partitions=gq State=IDLE' ;;
+"-o -d --all show node") echo 'NodeName=n1 Partitions=gq State=IDLE' ;;
 "show federation") echo 'There are no federations.' ;;
 "-o --all show partition") echo 'PartitionName=gq Nodes=n1 DefaultTime=NONE MaxTime=1-00:00:00' ;;
 "-o --all show reservation") echo 'ReservationName=maint StartTime=9999999999 Nodes=n1 Flags=MAINT' ;;
-"show hostnames n1") echo n1 ;;
 "show assoc_mgr"*) printf 'Association Records\\n\\nQOS Records\\n\\nQOS=normal(1)\\n' ;;
 esac"""
 

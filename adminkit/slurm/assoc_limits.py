@@ -70,7 +70,7 @@ def held(user: str, uid: int, account: str | None, qos: str | None, queue_qos: s
     enforce = words.get("AccountingStorageEnforce", "").lower()
     if not {"limits", "safe"} & set(re.split(r"[,\s]+", enforce)):
         return Held(enforced=False)
-    text = ask(["scontrol", "show", "assoc_mgr", f"users={user}", "flags=assoc,qos"], _PATIENCE)
+    text = assoc_mgr(user)
     try:
         names, caps = _qos_of(user, words.get("ClusterName", "")), _user_caps()
     except AdminkitError as error:
@@ -78,6 +78,12 @@ def held(user: str, uid: int, account: str | None, qos: str | None, queue_qos: s
         if qos is None:
             return Held(problem=f"the default QOS is not known: {error.message}")
     return parse_held(text, uid, account, qos, queue_qos, names, caps)
+
+
+def assoc_mgr(user: str | None = None, patience: float = _PATIENCE) -> str:
+    """What slurmctld holds everybody to, or this user, for records()."""
+    whose = [] if user is None else [f"users={user}"]
+    return ask(["scontrol", "show", "assoc_mgr", *whose, "flags=assoc,qos"], patience)
 
 
 def parse_held(

@@ -68,7 +68,7 @@ def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
 
 def dbd_backlog(cluster: str | None = None) -> int | None:
     """How many records slurmctld still holds for slurmdbd; None where it does not say."""
-    return parse_backlog(ask(["sdiag", *on(cluster)]))
+    return parse_backlog(_sdiag(cluster))
 
 
 def parse_backlog(text: str) -> int | None:
@@ -78,7 +78,11 @@ def parse_backlog(text: str) -> int | None:
 
 def clock(cluster: str | None = None) -> int | None:
     """slurmctld's time, epoch seconds; None where it does not say. AdminkitError where it is away."""
-    return parse_clock(ask(["sdiag", *on(cluster)]))
+    return parse_clock(_sdiag(cluster))
+
+
+def _sdiag(cluster: str | None) -> str:
+    return ask(["sdiag", *on(cluster)])
 
 
 def parse_clock(text: str) -> int | None:
@@ -145,12 +149,14 @@ def parse_stats(text: str) -> int | None:
 def admin_level(user: str | None = None) -> str | None:
     """AdminLevel of a user, this process's for None: None, Operator or Administrator; None for a user without."""
     name = user or pwd.getpwuid(os.geteuid()).pw_name
-    answer = ask(["sacctmgr", "-n", "-P", "show", "user", name, "format=user,adminlevel"])
-    for line in answer.splitlines():
-        who, _, level = line.partition("|")
-        if who == name:
-            return None if level in ("", "None") else level
-    return None
+    level = dict(reversed(admin_levels(name))).get(name, "")
+    return None if level in ("", "None") else level
+
+
+def admin_levels(*only: str) -> list[tuple[str, str]]:
+    """(user, AdminLevel) of every line that slurmdbd has, or has of these users. Trap: a name may look like a line."""
+    answer = ask(["sacctmgr", "-n", "-P", "show", "user", *only, "format=user,adminlevel"])
+    return [(name, level) for name, _, level in (line.partition("|") for line in answer.splitlines())]
 
 
 def shows_every_job() -> bool:

@@ -14,13 +14,10 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
-from adminkit.slurm.cluster import read_limit
-from adminkit.slurm.hostlist import hosts
-from adminkit.slurm.keyvalue import given, number
+from adminkit.slurm import squeue
 from adminkit.slurm.process import Refused, ask
-from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.seal import Marks
 from adminkit.slurm.server_job import no_such_job
-from adminkit.slurm.squeue import read, shape
 
 #: Why a job waits that was put back held.
 HELD: Final = "job_requeued_in_held_state"
@@ -83,15 +80,14 @@ class OpenJob:
 
 def open_jobs(only: Collection[int] = ()) -> list[OpenJob]:
     """Those of this cluster, or these alone. AdminkitError when slurmctld is away."""
-    marks = draw()
     which = ["-j", ",".join(map(str, sorted(only)))] if only else []
     try:
-        answer = ask(["squeue", "-a", "-h", *which, "-O", shape(_FIELDS, marks)], seal=marks.seal)
+        found = squeue.jobs(_FIELDS, *which)
     except Refused as error:
         if only and no_such_job(error.output):
             return []
         raise
-    return [job for job in read(answer, marks, parse) if not only or job.job_id in only]
+    return [job for job in map(_open, found) if not only or job.job_id in only]
 
 
 def open_job(job_id: int) -> OpenJob | None:
@@ -100,43 +96,38 @@ def open_job(job_id: int) -> OpenJob | None:
 
 
 def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
-    """Passes over lines that are not of a job: the rest of a name with a newline."""
-    for line in text.split("\n"):
-        cells = [cell.strip() for cell in line.split(marks.delimiter, len(_FIELDS) - 1)]
-        if len(cells) != len(_FIELDS) or not cells[0].isdigit():
-            continue
-        job, task, state, queue, listed, many, tres, of_job, submit, start, end, limit, reason, user = cells[:14]
-        uid, account, qos, het, restarts, time_min, whole, of_cpus, of_mem, comment, name = cells[14:]
-        submitted, nodes = marks.epoch(submit), number(many.partition("-")[0])
-        if submitted is None:  # no line of slurmctld's
-            continue
-        seconds, odd = read_limit(limit)
-        yield OpenJob(
-            job_id=int(job),
-            state=state,
-            queue=queue,
-            nodes=tuple(hosts(given(listed) or "")),
-            many=nodes or 0,
-            tres=given(tres) or "",
-            submit_time=submitted,
-            starts=marks.epoch(start),
-            ends=marks.epoch(end),
-            time_limit=seconds,
-            reason=reason.replace(" ", "_"),
-            user=user,
-            account=given(account) or "",
-            qos=given(qos) or "",
-            comment="" if len(comment) >= _LONGEST else given(comment) or "",
-            job_name=name.removesuffix(marks.delimiter).strip(),
-            restarts=number(restarts) or 0,
-            uid=number(uid),
-            time_min=read_limit(time_min)[0] or None,
-            odd=odd or read_limit(time_min)[1] or ("" if nodes else f"its nodes are {quote(many, 20)}"),
-            whole=given(whole) or "",
-            cpus_per_gpu=given(of_cpus) or "",
-            mem_per_gpu=given(of_mem) or "",
-            alone=given(task) is None and not number(het) and given(of_job) is None,
-        )
+    """Of squeue's answer."""
+    return map(_open, squeue.parse(text, _FIELDS, marks))
+
+
+def _open(job: squeue.QueuedJob) -> OpenJob:
+    comment = job.admin_comment or ""
+    return OpenJob(
+        job_id=job.job_id,
+        state=job.state,
+        queue=job.queue or "",
+        nodes=job.nodes,
+        many=job.many or 0,
+        tres=job.tres_per_node or "",
+        submit_time=job.submit_time,
+        starts=job.start_time,
+        ends=job.end_time,
+        time_limit=job.time_limit,
+        reason=job.reason.replace(" ", "_"),
+        user=job.user,
+        account=job.account or "",
+        qos=job.qos or "",
+        comment="" if len(comment) >= _LONGEST else comment,
+        job_name=job.job_name or "",
+        restarts=job.restarts or 0,
+        uid=job.uid,
+        time_min=job.time_min,
+        odd=job.odd or ("" if job.many else f"its nodes are {quote(job.many_text, 20)}"),
+        whole=job.tres or "",
+        cpus_per_gpu=job.cpus_per_tres or "",
+        mem_per_gpu=job.mem_per_tres or "",
+        alone=job.tasks is None and not job.het_id and job.tres_per_job is None,
+    )
 
 
 def set_comment(job_id: int, comment: str) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from adminkit.slurm import bindings
+from adminkit.slurm import bindings, squeue
 from adminkit.slurm.cluster import local_cluster
-from adminkit.slurm.process import ask
-from adminkit.slurm.seal import Marks, draw
-from adminkit.slurm.squeue import shape
+from adminkit.slurm.seal import Marks
 
 _FIELDS: Final = ("JobID", "SubmitTime", "admin_comment")
 
@@ -23,14 +20,13 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and cluster == local_cluster():
         return bindings.admin_comments(pyslurm)
-    marks = draw()
-    words = ["squeue", "-a", "-h", "-M", cluster, "-O", shape(_FIELDS, marks)]
-    return parse(ask(words, seal=marks.seal), marks)
+    return [one for job in squeue.jobs(_FIELDS, "-M", cluster) for one in _of(job)]
 
 
 def parse(text: str, marks: Marks) -> list[tuple[int, int, str]]:
-    """Passes over lines that are not of a job: the cluster's name, the rest of a comment with a newline."""
-    mark, seal = re.escape(marks.delimiter), re.escape(marks.seal)
-    lines = re.findall(rf"^(\d+) *{mark}(\d+){seal} *{mark}(.*?) *{mark}$", text, re.MULTILINE)
-    jobs = ((int(job), int(submit), comment) for job, submit, comment in lines)
-    return [one for one in jobs if one[2] not in ("", "(null)", "N/A")]
+    """Of squeue's answer. A comment with a line break is passed over, and with it its job."""
+    return [one for job in squeue.parse(text, _FIELDS, marks) for one in _of(job)]
+
+
+def _of(job: squeue.QueuedJob) -> list[tuple[int, int, str]]:
+    return [] if job.admin_comment is None else [(job.job_id, job.submit_time, job.admin_comment)]

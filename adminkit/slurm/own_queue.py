@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.slurm import squeue
 from adminkit.slurm.arrays import tasks_of
-from adminkit.slurm.cluster import local_cluster, on, parse_limit
-from adminkit.slurm.keyvalue import given, number
-from adminkit.slurm.process import ask
-from adminkit.slurm.seal import Marks, draw
-from adminkit.slurm.squeue import shape
+from adminkit.slurm.cluster import local_cluster, on
+from adminkit.slurm.keyvalue import given
+from adminkit.slurm.seal import Marks
 
 #: squeue's words for the fields. The name, the one text that its owner writes, is the last.
 _FIELDS: Final = (
@@ -65,9 +65,7 @@ def own_queue(cluster: str, uid: int) -> list[Queued]:
     Traps: `-M` asks slurmdbd even for the local cluster. `-t PD` leaves out a pending job with a flag, such as one
     that is held after a requeue; without `-t` squeue shows all that are open.
     """
-    marks = draw()
-    words = ["squeue", "-a", "-h", *_on(cluster), "-u", str(uid), "-O", shape(_FIELDS, marks)]
-    return parse(ask(words, seal=marks.seal), marks)
+    return _shown(squeue.jobs(_FIELDS, *_on(cluster), "-u", str(uid)))
 
 
 def _on(cluster: str) -> list[str]:
@@ -78,33 +76,25 @@ def _on(cluster: str) -> list[str]:
 
 
 def parse(text: str, marks: Marks) -> list[Queued]:
-    """Every whole record. What is before the first is the cluster's name; a name may hold newlines.
-
-    A record counts where its submission is sealed, which no name can be (seal.py).
-    """
-    cells = [cell.strip() for cell in text.split(marks.delimiter)]
-    many = len(_FIELDS)
-    found = []
-    for at in range(0, len(cells) - many + 1, many):
-        one = cells[at : at + many]
-        submit = marks.epoch(one[5])
-        if submit is not None and one[1] != _REVOKED:
-            found.append(_queued(one, submit, marks))
-    return found
+    """Of squeue's answer."""
+    return _shown(squeue.parse(text, _FIELDS, marks))
 
 
-def _queued(cells: list[str], submit: int, marks: Marks) -> Queued:
-    job, state, queue, limit, used, _, start, nodes, cpus, reason, name = cells
-    return Queued(
-        job.split("\n")[-1],  # the first one stands behind the cluster's name
-        state,
-        given(queue),
-        parse_limit(limit),
-        parse_limit(used),
-        submit,
-        marks.epoch(start),
-        number(nodes.partition("-")[0]),
-        number(cpus),
-        given(reason),
-        given(name),
-    )
+def _shown(jobs: Iterable[squeue.QueuedJob]) -> list[Queued]:
+    return [
+        Queued(
+            job_id=job.listed_id,
+            state=job.short_state,
+            queue=job.queue,
+            time_limit=job.time_limit,
+            elapsed=job.elapsed,
+            submit_time=job.submit_time,
+            start_time=job.start_time,
+            nodes=job.many,
+            cpus=job.cpus,
+            reason=given(job.reason),
+            job_name=job.job_name,
+        )
+        for job in jobs
+        if job.short_state != _REVOKED
+    ]

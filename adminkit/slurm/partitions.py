@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Literal
 
 from adminkit.gres import UNTYPED, Gpus, parse_gres
-from adminkit.slurm import bindings
-from adminkit.slurm.cluster import local_cluster, on, parse_limit
-from adminkit.slurm.keyvalue import given, names, number, records
-from adminkit.slurm.process import ask
+from adminkit.slurm import bindings, show
+from adminkit.slurm.cluster import local_cluster
 from adminkit.slurm.site import SiteNode, SiteQueue
 
 Source = Literal["pyslurm", "scontrol"]
-
-_MIB: Final = 1 << 20
 
 
 def queues(cluster: str | None = None) -> list[SiteQueue]:
@@ -25,7 +21,7 @@ def queues(cluster: str | None = None) -> list[SiteQueue]:
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return bindings.partitions(pyslurm)
-    return parse_queues(ask(["scontrol", "-o", *on(cluster), "--all", "show", "partition"]))
+    return [_queue(one) for one in show.partitions(cluster)]
 
 
 def nodes(cluster: str | None = None) -> list[SiteNode]:
@@ -33,12 +29,12 @@ def nodes(cluster: str | None = None) -> list[SiteNode]:
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return bindings.nodes(pyslurm)
-    return parse_nodes(ask(["scontrol", "-o", *on(cluster), "--all", "show", "node"]))
+    return [_node(one) for one in show.nodes(cluster)]
 
 
 def told_by_scontrol() -> dict[str, SiteQueue]:
     """The queues of the local cluster by name, for what pyslurm does not have."""
-    return {queue.name: queue for queue in parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]))}
+    return {one.name: _queue(one) for one in show.partitions()}
 
 
 def source() -> Source:
@@ -48,57 +44,49 @@ def source() -> Source:
 
 def parse_queues(text: str) -> list[SiteQueue]:
     """`scontrol -o show partition`."""
-    return [
-        SiteQueue(
-            name=words["PartitionName"],
-            default_limit=parse_limit(words.get("DefaultTime", "NONE")),
-            max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
-            min_nodes=number(words.get("MinNodes")),
-            max_nodes=number(words.get("MaxNodes")),
-            up=is_up(words),
-            is_default=words.get("Default") == "YES",
-            whole=gives_whole_nodes(words),
-            priority_tier=number(words.get("PriorityTier")),
-            priority_factor=number(words.get("PriorityJobFactor")),
-            total_nodes=number(words.get("TotalNodes")),
-            allow_accounts=names(words.get("AllowAccounts")),
-            deny_accounts=names(words.get("DenyAccounts")),
-            allow_qos=names(words.get("AllowQos")),
-            deny_qos=names(words.get("DenyQos")),
-            allow_groups=names(words.get("AllowGroups")),
-        )
-        for words in records(text, "PartitionName")
-    ]
+    return [_queue(one) for one in show.parse_partitions(text)]
 
 
-def is_up(words: Mapping[str, str]) -> bool:
-    """Whether users' jobs start in this queue: one for root only, or for reservations only, is not up for them."""
-    return words.get("State", "UP") == "UP" and "YES" not in (words.get("RootOnly"), words.get("ReqResv"))
-
-
-def gives_whole_nodes(words: Mapping[str, str]) -> bool:
-    """Whether each job of this queue has its nodes for itself, as 26.05 says it too."""
-    return words.get("OverSubscribe") == "EXCLUSIVE" or words.get("Exclusive") == "NODE"
+def _queue(one: show.Partition) -> SiteQueue:
+    return SiteQueue(
+        name=one.name,
+        default_limit=one.default_limit,
+        max_limit=one.max_limit,
+        min_nodes=one.min_nodes,
+        max_nodes=one.max_nodes,
+        up=one.up,
+        is_default=one.is_default,
+        whole=one.whole,
+        priority_tier=one.tier,
+        priority_factor=one.factor,
+        total_nodes=one.total_nodes,
+        allow_accounts=one.allow_accounts,
+        deny_accounts=one.deny_accounts,
+        allow_qos=one.allow_qos,
+        deny_qos=one.deny_qos,
+        allow_groups=one.allow_groups,
+    )
 
 
 def parse_nodes(text: str) -> list[SiteNode]:
     """`scontrol -o show node`."""
-    return [
-        SiteNode(
-            name=words["NodeName"],
-            cpus=number(words.get("CPUTot")),
-            mem=None if (mem := number(words.get("RealMemory"))) is None else mem * _MIB,
-            gpus=gpus_of(given(words.get("Gres"))),
-            gpu_shares=shares_of(parse_gres(given(words.get("Gres")) or "")),
-            features=names(words.get("AvailableFeatures")) or frozenset(),
-            queues=names(words.get("Partitions")) or frozenset(),
-            weight=number(words.get("Weight")),
-        )
-        for words in records(text, "NodeName")
-    ]
+    return [_node(one) for one in show.parse_nodes(text)]
 
 
-def gpus_of(gres: str | None) -> Mapping[str, int]:
+def _node(one: show.Node) -> SiteNode:
+    return SiteNode(
+        name=one.name,
+        cpus=one.cpus,
+        mem=one.mem,
+        gpus=gpus_of(one.gres),
+        gpu_shares=shares_of(parse_gres(one.gres)),
+        features=one.all_features,
+        queues=one.queues,
+        weight=one.weight,
+    )
+
+
+def gpus_of(gres: str) -> Mapping[str, int]:
     """gpu:8, gpu:a100:4(S:0-1),gpu:a100_3g.20gb:2,shard:8 -> how many GPUs of each type, each profile of MIG a type."""
     found = parse_gres(gres) if gres else None
     return found.types if found else {}

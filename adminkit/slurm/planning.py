@@ -12,13 +12,11 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
-from adminkit.slurm import assoc_limits, show_config
-from adminkit.slurm.cluster import parse_limit, read_limit
-from adminkit.slurm.keyvalue import all_records, given, names, number, options, settings
-from adminkit.slurm.process import ask
+from adminkit.slurm import assoc_limits, show, show_config, squeue
+from adminkit.slurm.keyvalue import given, number, options, settings
+from adminkit.slurm.process import TIMEOUT, ask
 from adminkit.slurm.release import Release, parse_release
-from adminkit.slurm.seal import Marks, draw
-from adminkit.slurm.squeue import read, shape
+from adminkit.slurm.seal import Marks
 
 PARAMETER: Final = "time_min_as_soft_limit"
 #: Seconds after which a reservation with this flag begins again.
@@ -116,8 +114,8 @@ def planning(now: int) -> Planning:
     """Ask the running slurmctld. AdminkitError when it is away."""
     show_config.forget()
     words = settings(show_config.show_config())
-    listed = ask(["scontrol", "-o", "--all", "show", "node"])
-    nodes, known = _nodes(listed), {words["NodeName"] for words in all_records(listed, "NodeName")}
+    every = show.nodes()
+    nodes = _nodes(every)
     return Planning(
         release=parse_release(words.get("SLURM_VERSION", "")),
         parameters=frozenset(options(words.get("SchedulerParameters"))),
@@ -125,9 +123,9 @@ def planning(now: int) -> Planning:
         enforce=words.get("EnforcePartLimits", ""),
         preempt=words.get("PreemptType", ""),
         federated=_is_federated(ask(["scontrol", "show", "federation"])),
-        queues=tuple(parse_queues(ask(["scontrol", "-o", "--all", "show", "partition"]), nodes)),
-        reservations=tuple(_reservations(now, known)),
-        bounds=parse_bounds(ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos"])),
+        queues=tuple(_queue(one, nodes) for one in show.partitions()),
+        reservations=tuple(_reservations(now, {one.name for one in every})),
+        bounds=parse_bounds(assoc_limits.assoc_mgr(patience=TIMEOUT)),
     )
 
 
@@ -139,49 +137,41 @@ def _is_federated(text: str) -> bool:
 
 def parse_queues(text: str, nodes: Mapping[str, frozenset[str]]) -> Iterator[PlanQueue]:
     """`scontrol -o show partition`; `nodes` are those of each queue."""
-    for words in all_records(text, "PartitionName"):
-        name = words["PartitionName"]
-        yield PlanQueue(
-            name=name,
-            default_limit=parse_limit(words.get("DefaultTime", "NONE")),
-            max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
-            qos=given(words.get("QoS")),
-            tier=number(words.get("PriorityTier")) or 0,
-            preempt_mode=words.get("PreemptMode", "OFF"),
-            nodes=nodes.get(name, frozenset()),
-        )
+    return (_queue(one, nodes) for one in show.parse_partitions(text))
 
 
-def _nodes(text: str) -> dict[str, frozenset[str]]:
+def _queue(one: show.Partition, nodes: Mapping[str, frozenset[str]]) -> PlanQueue:
+    inside = nodes.get(one.name, frozenset())
+    return PlanQueue(one.name, one.default_limit, one.max_limit, one.qos, one.tier or 0, one.preempt_mode, inside)
+
+
+def _nodes(every: Iterable[show.Node]) -> dict[str, frozenset[str]]:
     """The nodes of each queue."""
     found: dict[str, set[str]] = {}
-    for words in all_records(text, "NodeName"):
-        for queue in names(words.get("Partitions")) or ():
-            found.setdefault(queue, set()).add(words["NodeName"])
+    for one in every:
+        for queue in one.queues:
+            found.setdefault(queue, set()).add(one.name)
     return {queue: frozenset(inside) for queue, inside in found.items()}
 
 
 def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
     """Those of nodes. Nodes that are none of the site's would leave jobs planned into the reservation unseen."""
-    for words in all_records(ask(["scontrol", "-o", "--all", "show", "reservation"]), "ReservationName"):
-        listed = given(words.get("Nodes"))
-        if listed is not None:
-            nodes = frozenset(ask(["scontrol", "show", "hostnames", listed]).split())
-            if not nodes or not nodes <= known:
-                what = f"scontrol show hostnames {quote(listed)}"
-                raise AdminkitError(f"couldn't read the answer of {what}: it names other nodes", "run it by hand")
-            yield Reservation(words["ReservationName"], next_start(words, now), nodes)
+    for one in show.reservations():
+        if not one.nodes <= known:
+            what = f"the nodes of reservation {quote(one.name)}"
+            raise AdminkitError(f"couldn't read {what}: they are none of the site's", "scontrol show reservation")
+        if one.nodes:
+            yield Reservation(one.name, next_start(one, now), one.nodes)
 
 
-def next_start(words: Mapping[str, str], now: int) -> int | None:
-    """When a reservation of `scontrol show reservation` begins next; of one whose start moves with the clock, now."""
-    flags, start = words.get("Flags", "").split(","), number(words.get("StartTime"))
-    if start is None or "TIME_FLOAT" in flags:
+def next_start(one: show.Reservation, now: int) -> int | None:
+    """When a reservation begins next; of one whose start moves with the clock, now."""
+    if one.start_time is None or "TIME_FLOAT" in one.flags:
         return now
-    if start > now:
-        return start
-    again = min((seconds for flag, seconds in _AGAIN.items() if flag in flags), default=None)
-    return None if again is None else start + ((now - start) // again + 1) * again
+    if one.start_time > now:
+        return one.start_time
+    again = min((seconds for flag, seconds in _AGAIN.items() if flag in one.flags), default=None)
+    return None if again is None else one.start_time + ((now - one.start_time) // again + 1) * again
 
 
 def parse_bounds(text: str) -> Bounds:
@@ -226,50 +216,43 @@ def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> fr
 
 def open_jobs() -> list[PlannedJob]:
     """Every open job, of every state. AdminkitError when slurmctld is away."""
-    marks = draw()
-    return read(ask(["squeue", "-a", "-h", "-O", shape(_FIELDS, marks)], seal=marks.seal), marks, parse_jobs)
+    return list(map(_planned, squeue.jobs(_FIELDS)))
 
 
 def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
-    """Passes over lines that are not of a job: those without a sealed submission."""
-    jobs = []
-    for line in text.split("\n"):
-        cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != len(_FIELDS) + 1 or not cells[0].isdigit() or not cells[1].isdigit():
-            continue
-        if marks.epoch(cells[15]) is None:
-            continue
-        (limit, odd), (least, also_odd) = read_limit(cells[5]), read_limit(cells[6])
-        jobs.append(
-            PlannedJob(
-                job_id_raw=int(cells[0]),
-                job_id=_name(*cells[:3]),
-                state=cells[3],
-                queues=tuple(filter(None, cells[4].split(","))),
-                time_limit=limit,
-                time_min=least or None,
-                restarts=number(cells[7]) or 0,
-                has_deadline=marks.epoch(cells[8]) is not None,
-                start_time=marks.epoch(cells[9]),
-                uid=number(cells[10]),
-                account=cells[11],
-                qos=cells[12],
-                comment=cells[17],
-                nodes=number(cells[13]) or 1,
-                reason=cells[14],
-                whole=given(cells[16]) or "",
-                odd=odd or also_odd,
-            )
-        )
-    return jobs
+    """Of squeue's answer."""
+    return list(map(_planned, squeue.parse(text, _FIELDS, marks)))
 
 
-def _name(raw: str, array: str, tasks: str) -> str:
+def _planned(job: squeue.QueuedJob) -> PlannedJob:
+    return PlannedJob(
+        job_id_raw=job.job_id,
+        job_id=_name(job),
+        state=job.state,
+        queues=tuple(filter(None, (job.queue or "").split(","))),
+        time_limit=job.time_limit,
+        time_min=job.time_min,
+        restarts=job.restarts or 0,
+        has_deadline=job.deadline is not None,
+        start_time=job.start_time,
+        uid=job.uid,
+        account=job.account or "",
+        qos=job.qos or "",
+        comment=job.admin_comment or "",
+        nodes=job.many or 1,
+        reason=job.reason,
+        whole=job.tres or "",
+        odd=job.odd,
+    )
+
+
+def _name(job: squeue.QueuedJob) -> str:
     """8_3 for a task; 8_[4-6] for those that wait, unless squeue cut the list short; else the number."""
+    tasks = job.tasks or ""
     if tasks.isdigit():
-        return f"{array}_{tasks}"
+        return f"{job.array_id}_{tasks}"
     listed = tasks.partition("%")[0]
-    return f"{array}_[{listed}]" if _TASKS.fullmatch(listed) else raw
+    return f"{job.array_id}_[{listed}]" if _TASKS.fullmatch(listed) else str(job.job_id)
 
 
 def clear(jobs: Sequence[int]) -> None:

@@ -8,11 +8,12 @@ SuspendTimeout, and Slurm's own test refuses it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from adminkit.slurm.keyvalue import number, records
+from adminkit.slurm.keyvalue import number
+from adminkit.slurm.show import Partition
 
 #: asleep: powered down; falling: on the way down; waking: on the way up. "": none of them.
 Power = Literal["", "asleep", "falling", "waking"]
@@ -74,17 +75,14 @@ def _words(text: str) -> Iterator[str]:
         yield from (_MARKS[mark] for mark in found[2])
 
 
-def parse_timeouts(partitions: str, config: Mapping[str, str]) -> tuple[Timeouts, dict[str, Timeouts]]:
-    """slurm.conf's own, and those of each queue that has its own; from `scontrol -o show partition` and its config."""
+def parse_timeouts(partitions: Iterable[Partition], config: Mapping[str, str]) -> tuple[Timeouts, dict[str, Timeouts]]:
+    """slurm.conf's own, and those of each queue that has its own."""
     whole = Timeouts(_seconds(config.get("ResumeTimeout")), _seconds(config.get("SuspendTimeout")))
-    own = {
-        words["PartitionName"]: (words.get("ResumeTimeout", "GLOBAL"), words.get("SuspendTimeout", "GLOBAL"))
-        for words in records(partitions, "PartitionName")
-    }
-    return whole, {
-        name: Timeouts(*(_NONE if text == "GLOBAL" else _seconds(text) for text in texts))
-        for name, texts in own.items()
-    }
+    return whole, {one.name: Timeouts(_own(one.resume_timeout), _own(one.suspend_timeout)) for one in partitions}
+
+
+def _own(text: str) -> int | None:
+    return _NONE if text == "GLOBAL" else _seconds(text)
 
 
 #: Seconds of a queue that has no timeout of its own.

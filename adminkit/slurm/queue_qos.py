@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from adminkit.slurm.associations import qos as every_qos
-from adminkit.slurm.keyvalue import given, records, settings
-from adminkit.slurm.process import ask
+from adminkit.slurm.keyvalue import settings
+from adminkit.slurm.show import partitions
 from adminkit.slurm.show_config import show_config
 
 
@@ -30,10 +30,7 @@ class HeldGpus:
 def held_gpus() -> HeldGpus:
     """Of every queue. AdminkitError where slurmctld or slurmdbd does not answer."""
     caps = {one.name: one.max_user_tres.get("gres/gpu") for one in every_qos()}
-    queues = {}
-    for words in records(ask(["scontrol", "-a", "-o", "show", "partition"]), "PartitionName"):
-        qos = given(words.get("QoS"))
-        queues[words["PartitionName"]] = QueueQos(qos, caps.get(qos) if qos else None)
+    queues = {one.name: QueueQos(one.qos, caps.get(one.qos) if one.qos else None) for one in partitions()}
     return HeldGpus(queues, _problems(settings(show_config())))
 
 

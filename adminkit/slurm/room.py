@@ -13,19 +13,16 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from adminkit.gres import parse_tres as parse_tres_gpus
+from adminkit.slurm import show, squeue
 from adminkit.slurm.associations import parse_tres
-from adminkit.slurm.cluster import parse_limit
-from adminkit.slurm.hostlist import hosts
-from adminkit.slurm.keyvalue import given, names, number, records, settings
-from adminkit.slurm.partitions import gives_whole_nodes, is_up, shares_of
+from adminkit.slurm.keyvalue import given, number, settings
+from adminkit.slurm.partitions import shares_of
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.power_saving import Power, Timeouts, parse_state, parse_timeouts, timeouts_of
-from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
-from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.seal import Marks
 from adminkit.slurm.shares import Shares, gpus_of_tres, node_gres
 from adminkit.slurm.show_config import show_config
-from adminkit.slurm.squeue import shape
 
 #: Seconds that slurmctld may take for each question; backfill holds its locks for two at a time.
 PATIENCE: Final = 6.0
@@ -161,15 +158,15 @@ class Room:
 
 def room(now: int) -> Room:
     """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
-    nodes = tuple(parse_nodes(ask(["scontrol", "-o", "-d", "--all", "show", "node"], PATIENCE)))
+    nodes = tuple(map(_node, show.nodes(patience=PATIENCE)))
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
-    partitions = ask(["scontrol", "-o", "--all", "show", "partition"], PATIENCE)
+    partitions = show.partitions(patience=PATIENCE)
     nodes = tuple(with_timeouts(nodes, *parse_timeouts(partitions, config)))
-    queues = tuple(parse_queues(partitions, config))
-    reserved = tuple(parse_reserved(ask(["scontrol", "-o", "--all", "show", "reservation"], PATIENCE), now))
-    marks, release = draw(), parse_release(config.get("SLURM_VERSION", ""))
-    listed = ask(["squeue", "-a", "-h", "-r", "-O", shape(fields(release), marks)], PATIENCE, marks.seal)
-    jobs = tuple(parse_jobs(listed, marks, release))
+    queues = tuple(_queue(one, config) for one in partitions)
+    reserved = tuple(_reserved(show.reservations(PATIENCE), now))
+    release = parse_release(config.get("SLURM_VERSION", ""))
+    listed = squeue.jobs(fields(release), "-r", patience=PATIENCE, most=MOST_JOBS)
+    jobs = tuple(_job(one, release) for one in listed)
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
     memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
@@ -178,35 +175,27 @@ def room(now: int) -> Room:
 
 def parse_nodes(text: str) -> Iterator[RoomNode]:
     """`scontrol -o -d show node`."""
-    for words in records(text, "NodeName"):
-        state = parse_state(words.get("State", "UNKNOWN"))
-        gres = node_gres(words)
-        special = (number(words.get("MemSpecLimit")) or 0) * _MIB
-        yield RoomNode(
-            name=words["NodeName"],
-            has=Vector(
-                number(words.get("CPUEfctv")) or number(words.get("CPUTot")) or 0,
-                (number(words.get("RealMemory")) or 0) * _MIB - special,
-                gres.has,
-                gres.shares,
-            ),
-            taken=Vector(
-                number(words.get("CPUAlloc")) or 0,
-                (number(words.get("AllocMem")) or 0) * _MIB,
-                gres.taken,
-                gres.taken_shares,
-            ),
-            queues=names(words.get("Partitions")) or frozenset(),
-            state=words.get("State", ""),
-            away=state.away,
-            cut=gres.cut,
-            widest=gres.widest,
-            power=state.power,
-            reason=words.get("Reason", ""),
-            threads=number(words.get("ThreadsPerCore")) or 1,
-            features=(now := names(words.get("ActiveFeatures")) or frozenset()),
-            features_else=(names(words.get("AvailableFeatures")) or frozenset()) - now,
-        )
+    return map(_node, show.parse_nodes(text))
+
+
+def _node(one: show.Node) -> RoomNode:
+    state = parse_state(one.state or "UNKNOWN")
+    gres = node_gres(one.gres, one.gres_used, one.alloc_tres)
+    return RoomNode(
+        name=one.name,
+        has=Vector(one.usable_cpus or one.cpus or 0, (one.mem or 0) - (one.own_mem or 0), gres.has, gres.shares),
+        taken=Vector(one.alloc_cpus or 0, one.alloc_mem or 0, gres.taken, gres.taken_shares),
+        queues=one.queues,
+        state=one.state,
+        away=state.away,
+        cut=gres.cut,
+        widest=gres.widest,
+        power=state.power,
+        reason=one.reason,
+        threads=one.threads or 1,
+        features=one.features,
+        features_else=one.all_features - one.features,
+    )
 
 
 def with_timeouts(nodes: Iterable[RoomNode], whole: Timeouts, own: Mapping[str, Timeouts]) -> Iterator[RoomNode]:
@@ -220,51 +209,56 @@ def with_timeouts(nodes: Iterable[RoomNode], whole: Timeouts, own: Mapping[str, 
 
 
 def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
-    """`scontrol -o show partition`, with slurm.conf's own limits on memory where the queue has none."""
-    for words in records(text, "PartitionName"):
+    """`scontrol -o show partition`."""
+    return (_queue(one, config) for one in show.parse_partitions(text))
 
-        def memory(name: str, words: Mapping[str, str] = words) -> int | None:
-            found = number(words.get(name)) or number(config.get(name))
-            return found * _MIB if found else None
 
-        # Trap: of one pair the queue prints one alone, and slurm.conf's other one does not count beside it.
-        own_node, own_cpu = number(words.get("DefMemPerNode")), number(words.get("DefMemPerCPU"))
-        yield RoomQueue(
-            name=words["PartitionName"],
-            default_limit=parse_limit(words.get("DefaultTime", "NONE")),
-            max_limit=parse_limit(words.get("MaxTime", "UNLIMITED")),
-            up=is_up(words),
-            is_default=words.get("Default") == "YES",
-            whole=gives_whole_nodes(words),
-            default_mem_cpu=None if own_node else memory("DefMemPerCPU"),
-            default_mem_node=None if own_cpu else memory("DefMemPerNode"),
-            max_mem_cpu=memory("MaxMemPerCPU"),
-            max_mem_node=memory("MaxMemPerNode"),
-            max_cpus_node=number(words.get("MaxCPUsPerNode")),
-            min_nodes=number(words.get("MinNodes")) or 0,
-            max_nodes=number(words.get("MaxNodes")),
-            total_nodes=number(words.get("TotalNodes")),
-            qos=given(words.get("QoS")),
-            allow_accounts=names(words.get("AllowAccounts")),
-            deny_accounts=names(words.get("DenyAccounts")),
-            allow_qos=names(words.get("AllowQos")),
-            deny_qos=names(words.get("DenyQos")),
-            allow_groups=names(words.get("AllowGroups")),
-        )
+def _queue(one: show.Partition, config: Mapping[str, str]) -> RoomQueue:
+    """With slurm.conf's own limits on memory where the queue has none."""
+
+    def memory(own: int | None, name: str) -> int | None:
+        return own or (number(config.get(name)) or 0) * _MIB or None
+
+    # Trap: of one pair the queue prints one alone, and slurm.conf's other one does not count beside it.
+    return RoomQueue(
+        name=one.name,
+        default_limit=one.default_limit,
+        max_limit=one.max_limit,
+        up=one.up,
+        is_default=one.is_default,
+        whole=one.whole,
+        default_mem_cpu=None if one.default_mem_node else memory(one.default_mem_cpu, "DefMemPerCPU"),
+        default_mem_node=None if one.default_mem_cpu else memory(one.default_mem_node, "DefMemPerNode"),
+        max_mem_cpu=memory(one.max_mem_cpu, "MaxMemPerCPU"),
+        max_mem_node=memory(one.max_mem_node, "MaxMemPerNode"),
+        max_cpus_node=one.max_cpus_node,
+        min_nodes=one.min_nodes or 0,
+        max_nodes=one.max_nodes,
+        total_nodes=one.total_nodes,
+        qos=one.qos,
+        allow_accounts=one.allow_accounts,
+        deny_accounts=one.deny_accounts,
+        allow_qos=one.allow_qos,
+        deny_qos=one.deny_qos,
+        allow_groups=one.allow_groups,
+    )
 
 
 def parse_reserved(text: str, now: int) -> Iterator[Reserved]:
-    """`scontrol -o show reservation`: what has begun, and the next time of each."""
-    for words in records(text, "ReservationName"):
-        nodes = frozenset(hosts(given(words.get("Nodes")) or ""))
-        start, end = number(words.get("StartTime")), number(words.get("EndTime"))
-        if not nodes or start is None or end is None:
+    """`scontrol -o show reservation`."""
+    return _reserved(show.parse_reservations(text), now)
+
+
+def _reserved(every: Iterable[show.Reservation], now: int) -> Iterator[Reserved]:
+    """What has begun, and the next time of each."""
+    for one in every:
+        if not one.nodes or one.start_time is None or one.end_time is None:
             continue
-        if start <= now < end:
-            yield Reserved(words["ReservationName"], nodes, start, end)
-        after = next_start(words, now)
-        if after is not None and (after > now or not start <= now < end):
-            yield Reserved(words["ReservationName"], nodes, after, after + end - start)
+        if one.start_time <= now < one.end_time:
+            yield Reserved(one.name, one.nodes, one.start_time, one.end_time)
+        after = next_start(one, now)
+        if after is not None and (after > now or not one.start_time <= now < one.end_time):
+            yield Reserved(one.name, one.nodes, after, after + one.end_time - one.start_time)
 
 
 def exclusive(release: Release) -> tuple[str, str]:
@@ -283,38 +277,36 @@ def fields(release: Release) -> tuple[str, ...]:
 
 
 def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:
-    """Passes over lines that are not of a job: those without a sealed submission."""
-    for line in text.split("\n")[:MOST_JOBS]:
-        cells = [cell.strip() for cell in line.split(marks.delimiter)]
-        if len(cells) != 23 or not cells[0].isdigit() or marks.epoch(cells[21]) is None:
-            continue
-        job, array, state, queue, listed, planned, tres, many, limit, start, end, priority, reason, uid = cells[:14]
-        account, qos, eligible, features, licences, shares, reservation = cells[14:21]
-        nodes = tuple(hosts(given(listed) or given(planned) or ""))
-        count = max(1, len(nodes) or number(many.partition("-")[0]) or 1)
-        yield RoomJob(
-            job_id=int(job),
-            state=state,
-            queue=queue,
-            nodes=nodes,
-            each=_share(tres, count),
-            many=count,
-            time_limit=parse_limit(limit),
-            starts=marks.epoch(start),
-            ends=marks.epoch(end),
-            priority=number(priority) or 0,
-            reason=reason,
-            uid=number(uid),
-            account=given(account),
-            qos=given(qos),
-            job_id_array=number(array) or int(job),
-            eligible_time=marks.epoch(eligible),
-            even=_even(tres, count),
-            features=given(features),
-            licences=given(licences),
-            exclusive=shares == exclusive(release)[1],
-            reservation=given(reservation),
-        )
+    """Of squeue's answer."""
+    return (_job(one, release) for one in squeue.parse(text, fields(release), marks, MOST_JOBS))
+
+
+def _job(one: squeue.QueuedJob, release: Release) -> RoomJob:
+    nodes = one.nodes or one.planned_nodes
+    count, tres = max(1, len(nodes) or one.many or 1), one.tres or ""
+    return RoomJob(
+        job_id=one.job_id,
+        state=one.state,
+        queue=one.queue or "",
+        nodes=nodes,
+        each=_share(tres, count),
+        many=count,
+        time_limit=one.time_limit,
+        starts=one.start_time,
+        ends=one.end_time,
+        priority=one.priority or 0,
+        reason=one.reason,
+        uid=one.uid,
+        account=one.account,
+        qos=one.qos,
+        job_id_array=one.array_id or one.job_id,
+        eligible_time=one.eligible_time,
+        even=_even(tres, count),
+        features=one.features,
+        licences=one.licences,
+        exclusive=one.sharing == exclusive(release)[1],
+        reservation=one.reservation,
+    )
 
 
 def _share(tres: str, nodes: int) -> Vector:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.job import SERVER_NAME
+from adminkit.slurm import squeue
 from adminkit.slurm.keyvalue import number
 from adminkit.slurm.seal import Marks
-from adminkit.slurm.squeue import shape
 
 #: squeue's fields: none of them is text that a user wrote.
 _FIELDS: Final = "%i|%T|%B|%S|%r"
@@ -74,7 +74,7 @@ _MARKED: Final = ("JobArrayID", "SubmitTime", "UserName", "Comment")
 
 def marked(marks: Marks) -> list[str]:
     """squeue's words for all servers that are not over, with their comments. It has to be run with the seal."""
-    return ["squeue", "-a", "-h", f"--name={SERVER_NAME}", "-O", shape(_MARKED, marks)]
+    return squeue.words(_MARKED, marks, f"--name={SERVER_NAME}")
 
 
 def parse_marked(text: str, words: Collection[str], marks: Marks) -> dict[tuple[str, str], list[str]]:
@@ -84,14 +84,10 @@ def parse_marked(text: str, words: Collection[str], marks: Marks) -> dict[tuple[
     the seal count.
     """
     found: dict[tuple[str, str], list[str]] = {}
-    for line in text.split("\n"):
-        cells = [cell.strip() for cell in line.split(marks.delimiter, len(_MARKED) - 1)]
-        if len(cells) != len(_MARKED) or not re.fullmatch(r"[0-9]+", cells[0]) or marks.epoch(cells[1]) is None:
-            continue
-        job_id, _, user, comment = cells
-        for word in comment.removesuffix(marks.delimiter).split():
-            if word in words:
-                found.setdefault((user, word), []).append(job_id)
+    for job in squeue.parse(text, _MARKED, marks):
+        for word in job.comment.split():
+            if word in words and job.listed_id.isdigit():
+                found.setdefault((job.user, word), []).append(job.listed_id)
     return found
 
 

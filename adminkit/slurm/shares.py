@@ -64,18 +64,17 @@ class NodeGres:
     widest: Shares = field(default_factory=dict)
 
 
-def node_gres(words: Mapping[str, str]) -> NodeGres:
-    """Of a line of `scontrol -o -d show node`: Gres and GresUsed, and AllocTRES for what they do not say."""
-    text, tres = given(words.get("Gres")) or "", words.get("AllocTRES", "")
-    has, shares = gpus_of(text), shares_of(parse_gres(text))
-    whole = gpus_of(given(words["GresUsed"])) if "GresUsed" in words else gpus_of_tres(tres)
+def node_gres(gres: str, used: str | None, tres: str) -> NodeGres:
+    """Of a node's Gres and GresUsed, and of its AllocTRES for what they do not say."""
+    has, shares = gpus_of(gres), shares_of(parse_gres(gres))
+    whole = gpus_of_tres(tres) if used is None else gpus_of(given(used) or "")
     if not shares:
         return NodeGres(has, taken=whole)
     tracked = shares_of(parse_tres_gpus(tres))
-    used, cut, widest = in_use(parse_shared(words.get("GresUsed", "")), tracked, shares, has, whole)
+    shared, cut, widest = in_use(parse_shared(used or ""), tracked, shares, has, whole)
     shut = of_whole(whole, shares, has)
     taken = {kind: whole.get(kind, 0) + cut.get(kind, 0) for kind in {**whole, **cut}}
-    return NodeGres(has, shares, taken, {key: used.get(key, 0) + shut[key] for key in shares}, cut, widest)
+    return NodeGres(has, shares, taken, {key: shared.get(key, 0) + shut[key] for key in shares}, cut, widest)
 
 
 def gpus_of_tres(tres: str) -> dict[str, int]:

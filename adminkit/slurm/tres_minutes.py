@@ -11,13 +11,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.slurm.assoc_limits import Record, bounds, records
+from adminkit.slurm.assoc_limits import Record, assoc_mgr, bounds, records
 from adminkit.slurm.associations import qos as every_qos
 from adminkit.slurm.keyvalue import settings
-from adminkit.slurm.process import ask
 from adminkit.slurm.show_config import show_config
 
-_PATIENCE: Final = 10.0
 _LIMIT: Final = "GrpTRESMins"
 
 
@@ -39,8 +37,7 @@ def tres_minutes() -> list[TresMinutes]:
     """Every GrpTRESMins that is set, accounts first. AdminkitError where slurmctld or slurmdbd does not answer."""
     words = settings(show_config())
     keep = {one.name for one in every_qos() if any(flag.lower() == "nodecay" for flag in one.flags)}
-    text = ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos"], _PATIENCE)
-    return parse_tres_minutes(text, words, keep)
+    return parse_tres_minutes(assoc_mgr(), words, keep)
 
 
 def parse_tres_minutes(text: str, words: dict[str, str], keep: set[str]) -> list[TresMinutes]:

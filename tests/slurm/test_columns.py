@@ -29,16 +29,11 @@ CALLS: Final = {
     ("sacctmgr", "slurm/cluster.py"): "-P, and settings in lines",
     ("sacctmgr", "slurm/coordinators.py"): "-P",
     ("sacctmgr", "slurm/events.py"): "-P cuts times only, and they have a width that holds them",
-    ("sacctmgr", "slurm/gather.py"): "-P",
     ("sinfo", "slurm/plugstack.py"): "-o without a width",
     ("sprio", "slurm/fair_share.py"): "-o without a width",
     ("sprio", "slurm/priority.py"): "-o without a width",
-    ("squeue", "slurm/elastic_jobs.py"): "shape()",
-    ("squeue", "slurm/open_jobs.py"): "shape()",
-    ("squeue", "slurm/own_queue.py"): "shape()",
-    ("squeue", "slurm/planning.py"): "shape()",
-    ("squeue", "slurm/room.py"): "shape()",
     ("squeue", "slurm/server_job.py"): "-o without a width",
+    ("squeue", "slurm/squeue.py"): "shape()",
 }
 #: A width as -o and -O, and the format of sacct and sacctmgr, take it.
 WIDTH: Final = re.compile(r"%\.?[1-9][0-9]*[A-Za-z]|\b[A-Za-z][A-Za-z_-]+(?::\.?-?[1-9]|%[1-9])[0-9]*")
@@ -136,7 +131,8 @@ def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = Programs(tmp_path / "bin", monkeypatch)
     (programs.folder / "squeue").write_text(SQUEUE)
     (programs.folder / "squeue").chmod(0o755)
-    programs.add("scontrol", 'case "$*" in *config*) echo "SLURM_VERSION = 22.05.8"; echo "ClusterName = alpha";; esac')
+    config = 'echo "SLURM_VERSION = 22.05.8"; echo "ClusterName = alpha"'
+    programs.add("scontrol", f'case "$*" in *config*) {config};; *) echo "No such in the system";; esac')
     show_config.forget()
     fit_ask.forget()
 

@@ -7,6 +7,7 @@ import pytest
 from adminkit.errors import AdminkitError
 from adminkit.slurm.planning import next_start, parse_bounds, parse_jobs, parse_queues
 from adminkit.slurm.seal import Marks
+from adminkit.slurm.show import Reservation
 
 NOW = 1_800_000_000
 DAY = 86_400
@@ -85,8 +86,10 @@ def test_an_account_called_like_a_record_is_an_error(name: str, why: str) -> Non
     ],
 )
 def test_when_a_reservation_begins_next(start: int | None, flags: str, expected: int | None, why: str) -> None:
-    words = {"Flags": flags, "StartTime": "Unknown" if start is None else str(start)}
-    assert next_start(words, NOW) == expected, why
+    one = Reservation(
+        name="r", nodes=frozenset({"n1"}), start_time=start, end_time=None, flags=frozenset(flags.split(","))
+    )
+    assert next_start(one, NOW) == expected, why
 
 
 def test_queues() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.slurm.power_saving import Timeouts, parse_state, parse_timeouts, timeouts_of
+from adminkit.slurm.show import parse_partitions
 
 #: (state, why no job may have it, its power, why)
 STATES = [
@@ -82,10 +83,10 @@ PartitionName=old State=UP
 def test_a_node_has_the_longest_timeout_of_its_queues(
     queues: str, resume: int | None, suspend: int | None, why: str
 ) -> None:
-    whole, own = parse_timeouts(PARTITIONS, {"ResumeTimeout": "60 sec", "SuspendTimeout": "30 sec"})
+    whole, own = parse_timeouts(parse_partitions(PARTITIONS), {"ResumeTimeout": "60 sec", "SuspendTimeout": "30 sec"})
     assert timeouts_of(frozenset(queues.split()), whole, own) == Timeouts(resume, suspend), why
 
 
 def test_what_slurmctld_does_not_say_is_unknown() -> None:
-    whole, own = parse_timeouts("", {})
+    whole, own = parse_timeouts([], {})
     assert timeouts_of(frozenset({"gq"}), whole, own) == Timeouts(None, None)

@@ -54,14 +54,14 @@ NODES = [
 def test_a_gpu_is_given_whole_or_in_parts(
     words: dict[str, str], gpus: int, shares: int, cut: int, widest: int | None, why: str
 ) -> None:
-    found = node_gres(words)
+    found = node_gres(words.get("Gres", ""), words.get("GresUsed"), words.get("AllocTRES", ""))
     assert sum(found.taken.values()) == gpus and sum(found.taken_shares.values()) == shares
     assert sum(found.cut.values()) == cut and next(iter(found.widest.values()), None) == widest
 
 
 def test_a_slice_of_mig_is_a_type_of_its_own() -> None:
     text = "gpu:ampere:6(S:0-1),gpu:1g.10gb:28(S:0-1)"
-    found = node_gres({"Gres": text, "GresUsed": "gpu:ampere:6(IDX:0-5),gpu:1g.10gb:3(IDX:0,2-3)"})
+    found = node_gres(text, "gpu:ampere:6(IDX:0-5),gpu:1g.10gb:3(IDX:0,2-3)", "")
     assert found == NodeGres({"ampere": 6, "1g.10gb": 28}, taken={"ampere": 6, "1g.10gb": 3})
 
 

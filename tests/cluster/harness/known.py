@@ -20,37 +20,55 @@ _WORDS: Final = {"COMPLETE": "COMPLETED", "OOM": "OUT_OF_MEMORY"}
 STATES: Final = {"PENDING", "RUNNING", "SUSPENDED"} | (FINISHED - {"REVOKED"})
 _FLAGS: Final = {"RQ", "RS", "RV"}
 
+#: The one module of adminkit/slurm that asks a question and parses its answer; others take a view of what it has read.
+#: One way to spell lists of hosts (hostlist), lists of GRES (adminkit/gres.py) and amounts of TRES (associations).
+HOMES: Final = {
+    "sacctmgr show account withcoord": "coordinators",
+    "sacctmgr show assoc": "associations",
+    "sacctmgr show cluster": "cluster",
+    "sacctmgr show configuration": "cluster",
+    "sacctmgr show event": "events",
+    "sacctmgr show qos": "associations",
+    "sacctmgr show stats": "cluster",
+    "sacctmgr show user": "cluster",
+    "scontrol show": "show",  # partition, node, reservation
+    "scontrol show assoc_mgr": "assoc_limits",
+    "scontrol show config": "show_config",
+    "scontrol show federation": "planning",
+    "scontrol show licenses": "licences",
+    "sdiag": "cluster",
+    "sinfo": "plugstack",
+    "sprio": "fair_share",  # each part of the priority of each job
+    "sprio %Y": "priority",  # the sums
+    "squeue": "squeue",
+    "squeue all": "server_job",  # those that are over, too: once a second, without a text of users
+}
 #: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
 READERS: Final = {
     "assoc_limits": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
     "cluster": (("sacctmgr", "show", "configuration"),),
-    "partitions": (("scontrol", "-o", "--all", "show", "partition"), ("scontrol", "-o", "--all", "show", "node")),
     "controller": (("scontrol", "show", "config"),),
-    "planning": (
-        ("scontrol", "show", "config"),
-        ("scontrol", "-o", "--all", "show", "partition"),
-        ("scontrol", "-o", "--all", "show", "node"),
-        ("scontrol", "-o", "--all", "show", "reservation"),
-        ("scontrol", "show", "assoc_mgr"),
-    ),
+    "planning": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
     "plugstack": (("scontrol", "show", "config"),),
-    "power_saving": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
     "priority": (("scontrol", "show", "config"),),
     "requeue": (("scontrol", "show", "config"),),
-    "queue_qos": (("scontrol", "show", "config"), ("scontrol", "-o", "--all", "show", "partition")),
-    "room": (
-        ("scontrol", "show", "config"),
+    "queue_qos": (("scontrol", "show", "config"),),
+    "scheduler": (("scontrol", "show", "config"),),
+    "show": (
+        ("scontrol", "show", "config"),  # a queue has timeouts only where they are its own
         ("scontrol", "-o", "-d", "--all", "show", "node"),
         ("scontrol", "-o", "--all", "show", "partition"),
         ("scontrol", "-o", "--all", "show", "reservation"),
     ),
-    "scheduler": (("scontrol", "show", "config"),),
-    "shares": (("scontrol", "-o", "-d", "--all", "show", "node"),),
     "tres_minutes": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
 }
-#: Words that are read where a release prints them, with the first release that does not. Of cgroups, and of memory
-#: kept for a node's own programs, none prints anything on a cluster without them, as the one of these tests is.
-GONE: Final = {"BOOT_TIME": (26, 5, 0), "CgroupPlugin": release.OLDEST, "MemSpecLimit": release.OLDEST}
+#: Words that are read where a release prints them, with the first release that does not. Of cgroups, of memory kept for
+#: a node's own programs, and of a queue's own maximum of memory for a CPU, none prints anything on a cluster without
+#: them, as the one of these tests is.
+GONE: Final = {
+    "BOOT_TIME": (26, 5, 0),
+    **dict.fromkeys(("CgroupPlugin", "MaxMemPerCPU", "MemSpecLimit"), release.OLDEST),
+}
 #: Words that are read where a release prints them, with the first release that does.
 LATE: Final = {"Exclusive": (26, 5, 0)}
 
