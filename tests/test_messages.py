@@ -67,6 +67,12 @@ def test_a_sentence_in_the_source_is_a_literal() -> None:
     assert wrong == []
 
 
+def test_a_sentence_of_a_template_is_a_literal() -> None:
+    texts = {path: path.read_text("utf-8") for path in sources() if path.suffix != ".py"}
+    assert any(path.name == "words.j2" for path in texts), "those of letters"
+    assert [path for path, text in texts.items() if re.search(r"gettext\((?!\")", text)] == []
+
+
 # --- what a message is
 
 

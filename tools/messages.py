@@ -32,7 +32,8 @@ _UNSAID: Final = (
 def sources() -> list[Path]:
     """The files that may have sentences: others call something else by these names."""
     modules = (path for path in PACKAGE.rglob("*.py") if "from adminkit.messages import" in path.read_text())
-    return sorted([*modules, *(path for path in PACKAGE.rglob("templates/**/*") if path.is_file())])
+    templates = [*PACKAGE.rglob("templates/**/*"), PACKAGE.parent / "etc/letters/words.j2"]
+    return sorted([*modules, *(path for path in templates if path.is_file())])
 
 
 def extracted() -> Catalog:

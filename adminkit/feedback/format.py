@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-from adminkit.messages import catalogue, template
+from adminkit.messages import catalogue, template, translated
 from adminkit.quote import clean
 
 #: The most characters of a name, in the text and in the subject, and of a subject.
@@ -75,11 +75,6 @@ def energy(joules: float) -> str:
     """In watt-hours or more: 12 Wh, 3.4 kWh, 1,234 kWh."""
     hours = joules / 3600
     return f"{amount(hours)}{NO_BREAK}Wh" if hours < 999.5 else f"{amount(hours / 1000)}{NO_BREAK}kWh"
-
-
-def plural(number: int, noun: str) -> str:
-    """1 run, 1,234 runs; of English alone."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def amount(value: float) -> str:
@@ -172,7 +167,7 @@ def filters(language: str, tz: tzinfo | None) -> Mapping[str, Callable[..., str]
         "energy": energy,
         "in_hours": lambda seconds: in_hours(seconds, language),
         "count": lambda number: f"{number:,}",
-        "plural": plural,
+        "translated": lambda text: translated(text, language),
         "moment": lambda epoch: moment(epoch, language, tz),
         "day": lambda epoch: day(epoch, language, tz),
         "joined": joined,

@@ -11,6 +11,7 @@ from adminkit.feedback.template_values import Found
 from adminkit.feedback.templates import Templates
 from adminkit.findings.finding import Finding
 from adminkit.findings.registry import KINDS
+from adminkit.messages import translated
 
 #: The most characters of a command that is shown.
 COMMAND: Final = 160
@@ -35,7 +36,11 @@ def sentences(one: Finding, templates: Templates) -> tuple[str, str]:
         # A number that the sentence needs is not known.
         written = "\n\n"
     said, _, advice = written.replace(format.NO_BREAK, " ").partition("\n\n")
-    return (said.strip(), advice.strip()) if said.strip() else (_plain(one, words), one.advice)
+    return (
+        (said.strip(), advice.strip())
+        if said.strip()
+        else (_plain(one, words), translated(one.advice, templates.language))
+    )
 
 
 def _all_of(names: Iterable[str]) -> set[str]:

@@ -167,7 +167,7 @@ class Found:
     user: str  # of a finding about one
     other: str  # of the kind queue_fit the queue that would do, of failing the job's name, of effect the measure
     evidence: Mapping[str, float]
-    advice: str  # in English; words.ja.j2 has its own
+    advice: str  # a message
     command: str
 
 

@@ -6,7 +6,7 @@ are values only, so nothing in them is read as a template.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import tzinfo
 from functools import cache
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.feedback.format import filters
 from adminkit.installed import data_file
+from adminkit.messages import catalogue
 from adminkit.owner import as_caller
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ TEMPLATES: Final = (
     "end.txt.j2", "end.html.j2", "lost.txt.j2", "lost.html.j2",
     "digest.txt.j2", "digest.html.j2", "operator.txt.j2", "operator.html.j2",
     "statement.txt.j2", "statement.html.j2", "budget.txt.j2", "budget.html.j2",
-    "found.txt.j2", "layout.html.j2", "words.en.j2", "words.ja.j2",
+    "found.txt.j2", "layout.html.j2", "words.j2",
 )  # fmt: skip
 
 
@@ -74,12 +75,22 @@ _HINT: Final = "docs/letters.md lists the values and filters of templates"
 
 @cache
 def _environment(language: str, folders: tuple[Path, ...], tz: tzinfo | None, *, escape: bool) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
 
     class Loader(FileSystemLoader):
-        """Reads templates as root even where root acts as the trace's owner."""
+        """Reads templates as root even where root acts as the trace's owner.
 
-        get_source = as_caller()(FileSystemLoader.get_source)
+        words.LANGUAGE.j2 is a site's own; where it has none, words.j2 says all sentences by the catalogues.
+        """
+
+        @as_caller()
+        def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+            try:
+                return super().get_source(environment, template)
+            except TemplateNotFound:
+                if template != f"words.{language}.j2":
+                    raise
+            return super().get_source(environment, "words.j2")
 
     environment = Environment(
         loader=Loader(folders),
@@ -89,7 +100,9 @@ def _environment(language: str, folders: tuple[Path, ...], tz: tzinfo | None, *,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.install_gettext_translations(catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     environment.filters.update(filters(language, tz))
     return environment
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.bundles import Bundler
 
 
@@ -21,7 +22,11 @@ class Limits:
 KIND: Final = Kind(
     "bundle",
     "a user whose jobs of several GPUs only look parallel",
-    {"bundle": Verdict("warn", "submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")},
+    {
+        "bundle": Verdict(
+            "warn", message("submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")
+        )
+    },
     {
         "runs": Number("of several GPUs or nodes"),
         "bundles": Number("of these, single-GPU work side by side"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -23,7 +24,9 @@ KIND: Final = Kind(
     "default_limit",
     "a queue whose default limit is much longer than the jobs need that take it",
     {
-        "long": Verdict("warn", "lower DefaultTime: who asks for nothing needs little, and who needs more can say so"),
+        "long": Verdict(
+            "warn", message("lower DefaultTime: who asks for nothing needs little, and who needs more can say so")
+        ),
         "fits": Verdict("info"),
     },
     {

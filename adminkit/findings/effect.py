@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.effect import Change
 
 
@@ -34,10 +35,12 @@ KIND: Final = Kind(
     "whether letters changed how users ask, against users without one",
     {
         "better": Verdict("good"),
-        "worse": Verdict("warn", "look at what the letters say, and at who is left out: docs/reports/feedback.md"),
-        "no significant change": Verdict("info", "wait: a smaller change needs more users to show"),
-        "too few users": Verdict("info", "wait until more users have had a letter"),
-        "nobody to compare with": Verdict("info", "set [feedback] holdout: without a hold-out nobody is left"),
+        "worse": Verdict(
+            "warn", message("look at what the letters say, and at who is left out: docs/reports/feedback.md")
+        ),
+        "no significant change": Verdict("info", message("wait: a smaller change needs more users to show")),
+        "too few users": Verdict("info", message("wait until more users have had a letter")),
+        "nobody to compare with": Verdict("info", message("set [feedback] holdout: without a hold-out nobody is left")),
     },
     {
         "users": Number("who had a first letter, and runs before and after it"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ KIND: Final = Kind(
     "estimate",
     "how well a run's limit fitted what it needed",
     {
-        "hit_limit": Verdict("warn", "ask for more, or write checkpoints: it ran into its limit"),
-        "overestimated": Verdict("info", "ask for less: most of the limit was not used"),
-        "unlimited": Verdict("info", "ask for a limit: without one backfill cannot place it"),
+        "hit_limit": Verdict("warn", message("ask for more, or write checkpoints: it ran into its limit")),
+        "overestimated": Verdict("info", message("ask for less: most of the limit was not used")),
+        "unlimited": Verdict("info", message("ask for a limit: without one backfill cannot place it")),
         "accurate": Verdict("good"),
     },
     {

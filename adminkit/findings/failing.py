@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.failing import Failing
 
 
@@ -23,8 +24,10 @@ KIND: Final = Kind(
     "failing",
     "a user's job name that fails again and again",
     {
-        "memory": Verdict("warn", "most ran out of memory: ask for more, or find what grows"),
-        "failing": Verdict("warn", "look at the output of one before submitting the next; try it with few data first"),
+        "memory": Verdict("warn", message("most ran out of memory: ask for more, or find what grows")),
+        "failing": Verdict(
+            "warn", message("look at the output of one before submitting the next; try it with few data first")
+        ),
     },
     {
         "runs": Number("of the name, however they ended"),

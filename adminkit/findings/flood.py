@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.failing import Flood
 
 
@@ -20,7 +21,11 @@ class Limits:
 KIND: Final = Kind(
     "flood",
     "a user who submits very many jobs one by one",
-    {"flood": Verdict("warn", "submit an array, or put several short tasks into one job: the scheduler reads each")},
+    {
+        "flood": Verdict(
+            "warn", message("submit an array, or put several short tasks into one job: the scheduler reads each")
+        )
+    },
     {
         "hours": Number("with so many submissions"),
         "most": Number("jobs in one of these hours; tasks of an array are not counted"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -24,8 +25,10 @@ KIND: Final = Kind(
     {
         "habit": Verdict(
             "warn",
-            "make shorter limits worth it: points for them, hints that name one; or lower MaxTime and let longer"
-            " jobs checkpoint",
+            message(
+                "make shorter limits worth it: points for them, hints that name one; or lower MaxTime and let longer"
+                " jobs checkpoint"
+            ),
         ),
         "needed": Verdict("info"),
     },

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.efficiencies import Group
 
 
@@ -22,7 +23,7 @@ class Limits:
 KIND: Final = Kind(
     "idle_gpus",
     "a user whose jobs held GPUs that did nothing",
-    {"idle": Verdict("warn", "see whether the program finds its GPUs; a job that needs none asks for none")},
+    {"idle": Verdict("warn", message("see whether the program finds its GPUs; a job that needs none asks for none"))},
     {
         "runs": Number("with GPUs, of which somebody measured the use"),
         "idle": Number("of these, runs whose GPUs were busy for less than 1 % of the time"),

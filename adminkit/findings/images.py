@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.images import Image
 
 
@@ -23,7 +24,7 @@ KIND: Final = Kind(
     "container images of one kind that are read again and again by short runs",
     {
         "again": Verdict(
-            "warn", "put the image on the nodes once, or several short runs into one job: each run reads it"
+            "warn", message("put the image on the nodes once, or several short runs into one job: each run reads it")
         )
     },
     {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.queue_fit import QueueJobs
 
 
@@ -25,7 +26,9 @@ KIND: Final = Kind(
     "max_limit",
     "a queue whose maximum is longer than nearly all of its jobs need",
     {
-        "long": Verdict("warn", "lower MaxTime; the few jobs that need more can checkpoint, or take a longer queue"),
+        "long": Verdict(
+            "warn", message("lower MaxTime; the few jobs that need more can checkpoint, or take a longer queue")
+        ),
     },
     {
         "jobs": Number("that count"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.efficiencies import NODE_MEM, Group
 
 
@@ -23,7 +24,7 @@ class Limits:
 KIND: Final = Kind(
     "memory",
     "a user whose jobs ask for much more memory than they use",
-    {"over_asked": Verdict("warn", "ask for less memory: what one job holds keeps others from its node")},
+    {"over_asked": Verdict("warn", message("ask for less memory: what one job holds keeps others from its node"))},
     {
         "runs": Number("of which it is known what the fullest node held at most"),
         "share": Number("that / asked for on a node, over all runs and their time", "share"),

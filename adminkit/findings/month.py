@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.users import Change, Month
 
 
@@ -30,8 +31,8 @@ KIND: Final = Kind(
     "month",
     "a user whose accuracy this month is other than in the months before, by more than they differ",
     {
-        "better": Verdict("good", "say so: praise costs nothing"),
-        "worse": Verdict("warn", "ask what changed: new programs need other limits"),
+        "better": Verdict("good", message("say so: praise costs nothing")),
+        "worse": Verdict("warn", message("ask what changed: new programs need other limits")),
     },
     {
         "month": Number("of UTC", "year × 100 + month"),

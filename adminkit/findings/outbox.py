@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Subject, Verdict
+from adminkit.messages import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ KIND: Final = Kind(
     "outbox",
     "whether letters that are due leave",
     {
-        "stuck": Verdict("warn", "adminkit feedback status --letters says why"),
+        "stuck": Verdict("warn", message("adminkit feedback status --letters says why")),
         "moving": Verdict("good"),
     },
     {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict, of_resource
+from adminkit.messages import message
 from adminkit.stats.queue_habits import QueueHabits
 
 
@@ -23,7 +24,9 @@ KIND: Final = Kind(
     "over_asked",
     "a queue whose jobs reserve much more time than they use",
     {
-        "unused": Verdict("warn", "show users what their jobs need where they ask: hints at submission, and letters"),
+        "unused": Verdict(
+            "warn", message("show users what their jobs need where they ask: hints at submission, and letters")
+        ),
         "fair": Verdict("info"),
         "used": Verdict("good"),
     },

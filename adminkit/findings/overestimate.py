@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict, of_resource
+from adminkit.messages import message
 from adminkit.stats.due import Ended, Habit
 
 
@@ -32,7 +33,11 @@ class Measure:
 KIND: Final = Kind(
     "overestimate",
     "a run, or an array, that used little of what it reserved",
-    {"overestimated": Verdict("warn", "ask for a shorter limit next time: adminkit recommend walltime names one")},
+    {
+        "overestimated": Verdict(
+            "warn", message("ask for a shorter limit next time: adminkit recommend walltime names one")
+        )
+    },
     {
         "tasks": Number("runs of the array; 1 for a single run"),
         "elapsed": Number("of the longest", "seconds"),

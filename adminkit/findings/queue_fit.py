@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.queue_fit import QueueJobs
 
 
@@ -32,7 +33,9 @@ KIND: Final = Kind(
     "queue_fit",
     "a queue of which many jobs would have fitted a shorter queue",
     {
-        "fits": Verdict("warn", "tell users of the shorter queue, or route such jobs there by a rule of policy.toml"),
+        "fits": Verdict(
+            "warn", message("tell users of the shorter queue, or route such jobs there by a rule of policy.toml")
+        ),
     },
     {
         "jobs": Number("that count"),

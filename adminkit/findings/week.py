@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from adminkit.findings.finding import Finding, Kind, Number, Stake, Subject, Verdict
+from adminkit.messages import message
 from adminkit.stats.weeks import Name, Week
 
 
@@ -45,11 +46,13 @@ KIND: Final = Kind(
     {
         "better": Verdict("good"),
         "same": Verdict("info"),
-        "worse": Verdict("warn", "look at the job names below, and at `adminkit report accuracy`"),
+        "worse": Verdict("warn", message("look at the job names below, and at `adminkit report accuracy`")),
         "unknown": Verdict("info"),
         "praise": Verdict("good"),
         "best": Verdict("good"),
-        "worst": Verdict("warn", "ask for a shorter limit for this job name: adminkit recommend walltime names one"),
+        "worst": Verdict(
+            "warn", message("ask for a shorter limit for this job name: adminkit recommend walltime names one")
+        ),
     },
     {
         "runs": Number("that ended in the week and count"),

@@ -27,7 +27,7 @@ from adminkit.feedback.chart import Bar
 from adminkit.feedback.compose import Composer
 from adminkit.feedback.format import SUBJECT
 from adminkit.feedback.letter import Letter
-from adminkit.feedback.templates import TEMPLATES
+from adminkit.feedback.templates import TEMPLATES, Templates
 from adminkit.installed import data_file
 from adminkit.job import Job
 from adminkit.messages import LANGUAGES
@@ -470,6 +470,20 @@ def test_a_site_replaces_one_template_and_keeps_the_rest(known: Path, tmp_path: 
     assert "#SBATCH --time=06:00:00" in letter.html
 
 
+def test_a_site_replaces_the_words_of_one_language_and_keeps_those_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "words.ja.j2").write_text(
+        "{% macro found_says(one) %}x{% endmacro %}{% macro found_advice(one) %}y{% endmacro %}"
+    )
+    one = {
+        "kind": "habit",
+        "queue": "gq",
+        "evidence": {"share": 0.5, "max_limit": 3600, "used_fraction": 0.1},
+        "advice": "",
+    }
+    said = [Templates(name, tmp_path).render("found.txt.j2", {"language": name, "found": one}) for name in ("ja", "en")]
+    assert said[0].split() == ["x", "y"] and said[1].startswith("gq: 50\N{NO-BREAK SPACE}% of the jobs")
+
+
 def test_the_page_lists_every_value_that_a_template_may_say() -> None:
     page = (GOLDEN.parent.parent / "docs" / "letters.md").read_text()
     rows = {line for line in page.splitlines() if re.match(r"\| (end|digest|operator|statement|all)", line)}
@@ -494,7 +508,7 @@ def test_the_page_lists_every_value_that_a_template_may_say() -> None:
         names = {f.name for f in fields(view)}
         assert any(names <= set(re.findall(r"`(\w+)`", row)) for row in rows), view
     assert set(TEMPLATES) == {one.name for one in data_file("etc", "letters", TEMPLATES[0]).parent.iterdir()}
-    assert all(f"`{name}`" in page for name in TEMPLATES)
+    assert all(f"`{name}`" in page for name in (*TEMPLATES, *(f"words.{one}.j2" for one in LANGUAGES)))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
