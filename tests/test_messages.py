@@ -32,6 +32,13 @@ def test_a_catalogue_has_every_sentence_of_the_source_and_no_other(path: Path) -
     assert path.read_text("utf-8") == as_text(written(path)), "python -m tools.messages writes it"
 
 
+def test_a_sentence_that_has_no_plural_any_more_has_no_translation_either(tmp_path: Path) -> None:
+    path = tmp_path / "ja.po"
+    head = "".join(LOCALE.joinpath("ja.po").read_text("utf-8").partition("\n\n")[:2])
+    path.write_text(f'{head}msgid "nodes have room"\nmsgid_plural "x"\nmsgstr[0] "y"\n', "utf-8")
+    assert 'msgid "nodes have room"\nmsgstr ""\n' in as_text(written(path))
+
+
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.name)
 def test_every_sentence_has_a_translation_with_the_same_values(path: Path) -> None:
     entries = [one for one in read(path) if one.id]

@@ -58,7 +58,8 @@ def written(path: Path) -> Catalog:
     made, known = extracted(), read(path)
     made.locale, made.header_comment = known.locale, known.header_comment
     for one in made:
-        if one.id and (before := known.get(one.id, one.context)):
+        before = known.get(one.id, one.context) if one.id else None
+        if before and before.pluralizable == one.pluralizable:
             one.string = before.string
     return made
 
