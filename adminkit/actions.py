@@ -119,7 +119,7 @@ def _changed(line: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
 
 
 def _act(line: str | bytes) -> dict[str, Any] | None:
-    """The object of one line; None for what is no such line, or nested deeper than whoever reads it can follow."""
+    """The object of one line; None for a line that is not an act, or is nested too deeply to read."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

@@ -174,7 +174,7 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Elastic:
-    """Jobs that go on with another number of GPUs. Seconds."""
+    """Jobs that continue with another number of GPUs. Seconds."""
 
     restart: Annotated[int, Ge(1)] = 300  # what a change costs the job
     between: Annotated[int, Ge(0)] = 3600  # a job has one change in that time at most
@@ -188,7 +188,7 @@ class Config:
 
     db: Path | None = None
     acts: Path = Path("/var/log/adminkit/acts.jsonl")
-    own: Path = Path("/var/lib/adminkit-own")  # the folder with a file for each user, who alone may read it
+    own: Path = Path("/var/lib/adminkit-own")  # the folder with a file for each user, which only that user may read
     charge: Path | None = None  # the file of schemes and budgets; None: /etc/adminkit/charge.toml
     slurm_prefix: Path | None = None  # Slurm's own; None: its programs are on PATH
     sync: Sync = field(default_factory=Sync)

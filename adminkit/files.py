@@ -131,7 +131,7 @@ def _size(most: int) -> str:
 
 
 def open_folder(path: Path, links: bool = False) -> int:
-    """A descriptor of a folder; the last part of its path is no link unless `links`."""
+    """Open a folder and return its descriptor; refuse a link at the end of its path unless `links`."""
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
     except OSError as error:

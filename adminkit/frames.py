@@ -162,7 +162,7 @@ def _when(when: When | None) -> str | None:
     return when if when is None or isinstance(when, str) else when.isoformat()
 
 
-#: Filters that are no single word -> their value as the command line reads it.
+#: Filters that are not a single word -> their value as the command line reads it.
 _TYPED: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("job_class", "queue", "user", "account", "cluster"), _names),
     **dict.fromkeys(("since", "until"), _when),

@@ -1,4 +1,4 @@
-"""One line on stderr (the journal, in a systemd unit) for each thing that was refused; the run goes on.
+"""One line on stderr (the journal, in a systemd unit) for each thing that was refused; the run continues.
 
 A user can make any number of bad things, so each kind has MOST lines in a run; `close` counts the rest.
 """

@@ -16,7 +16,7 @@ KEY_BYTES: Final = 32
 def read_key(path: Path | None) -> bytes:
     """The key in that file, which is made with mode 0600 where it is missing; without a file one that is kept nowhere.
 
-    AdminkitError for a file that others may read, or that is no key.
+    AdminkitError for a file that others may read, or that is not a key.
     """
     if path is None:
         return secrets.token_bytes(KEY_BYTES)
@@ -66,6 +66,7 @@ def old_key(path: Path) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise AdminkitError(
-            f"{path} is no key: {2 * KEY_BYTES} hexadecimal digits", "name a file that is not there, to get a new key"
+            f"{path} is not a key of {2 * KEY_BYTES} hexadecimal digits",
+            "name a file that is not there, to get a new key",
         )
     return key

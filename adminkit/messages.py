@@ -27,7 +27,7 @@ _JOINT: Final = re.compile("(?<=[\u3040-\u30ff\u4e00-\u9fff]) ?\0 ?(?=[\u3040-\u
 class Message(str):
     """A sentence. As a text it is English; `translated` makes it of its template and values in another language.
 
-    Trap: a text that is made of it (by an f-string, join, strip) is no Message, and stays English. Give it to another
+    Trap: a text made of it (by an f-string, join, strip) is not a Message, and stays English. Give it to another
     message as a value, or use `joined`.
     """
 
@@ -41,7 +41,7 @@ class Message(str):
 
 
 def message(template: str, /, **values: object) -> Message:
-    """The template, a literal, is what catalogues have. Of the values only a Message is translated."""
+    """The template, a literal, is what catalogues have. Only a value that is a Message is translated."""
     return _made(template, None, 1, values)
 
 
@@ -73,7 +73,7 @@ def _made(template: str, many: str | None, number: int, values: Mapping[str, obj
 
 
 def translated(text: str, language: str) -> str:
-    """The sentence in `language`. What is no Message is others' words, and stays as it is."""
+    """The sentence in `language`. A text that is not a Message is others' words, and stays as it is."""
     if language == "en" or not isinstance(text, Message):
         return str(text)
     return _JOINT.sub("", _in(catalogue(language), text))

@@ -55,7 +55,7 @@ def of_somebody_else(path: Path, itself: bool = True) -> os.stat_result | None:
     """The stat(2) of whoever can change what a path means; None where only root can.
 
     That is the owner of the folder; else of the file; else of the nearest folder above, whose owner may rename what is
-    below. Of a link both its owner and where it leads to count. Without `itself` the owner of a file does not count,
+    below. For a link both its owner and its target count. Without `itself` the owner of a file does not count,
     who can change what is in it and nothing else.
     """
     path = path.absolute()

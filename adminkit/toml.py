@@ -37,7 +37,7 @@ _HINT: Final = 'text goes in quotes, lists in brackets: key = ["a", "b"]'
 
 
 class NoToml(AdminkitError):
-    """A text that is no TOML, or more than a file of adminkit's is. The place of its file is not in the message."""
+    """A text that is not TOML, or too large for a file of adminkit's. The place of its file is not in the message."""
 
 
 def read_toml(path: Path, hint: str, most: int = MOST_BYTES) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def table_of(data: bytes, name: str) -> dict[str, Any]:
     try:
         return parse_toml(data.decode("utf-8"))
     except (NoToml, UnicodeDecodeError) as error:
-        raise AdminkitError(f"{name} is no TOML: {error}", _HINT) from error
+        raise AdminkitError(f"{name} is not TOML: {error}", _HINT) from error
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def _excess(text: str) -> str:
-    """What no file of adminkit's has so much of; "" where there is nothing."""
+    """Say what the text has more of than a file of adminkit's may; "" where it has no excess."""
     bare = _TEXTS.sub("s", text)
     if found := _LONG.search(bare):
         return f"a word has more than {MOST_WORD} characters: {found[0][:20]}…"

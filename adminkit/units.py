@@ -53,7 +53,7 @@ def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
 
 
 def parse_edge(text: str, now: int, tz: tzinfo | None = None) -> int:
-    """parse_when for the edge of a window: so many days or weeks ago is the full hour of UTC before."""
+    """parse_when for the edge of a window: "3 days ago" is the full hour of UTC before."""
     at = parse_when(text, now, tz)
     ago = _AGO.fullmatch(text.strip().lower())
     return at - at % 3600 if ago and ago[2] in ("d", "w") else at

@@ -38,7 +38,7 @@ PLANNED: Final = (Bar("running", 0, 2, 0, 4), Bar("running", 2, 1, 0, 3), Bar("n
 
 
 def placed(limit: float, planned: Sequence[Bar] = PLANNED) -> Bar:
-    """The job with this limit: where a node is free soonest for all of it. Of several nodes it gets the last."""
+    """The job with this limit: where a node is free soonest for all of it. Where several are, it gets the last."""
     for start in sorted({0.0, *(bar.end for bar in planned)}):
         for node in reversed(range(NODES)):
             there = [bar for bar in planned if bar.node <= node < bar.node + bar.count]

@@ -26,7 +26,7 @@ A key that is to come is read over in its place, so that an older `adminkit` sti
 """
 WHY = """
 ## Why nobody else's word is believed
-A user can type any of these words into a name, a comment or a command line. They are read in these fields alone:
+A user can type any of these words into a name, a comment or a command line. They are read only in these fields:
 """
 BELIEVED = """
 ## What a word is believed for

@@ -218,7 +218,7 @@ def config() -> str:
         out.append(f"| `{one.name}` | {default} | `{one.variable}` | {_cell(one.help)} |")
     out += [
         "",
-        "An unknown key, a value of the wrong kind and text that is no TOML are errors, which name the file, the key",
+        "An unknown key, a value of the wrong kind and text that is not TOML are errors, which name the file, the key",
     ]
     out += ["and the nearest key there is. `adminkit doctor` says which file is in use.", ""]
     return "\n".join(out)

@@ -47,7 +47,7 @@ def pages() -> dict[str, str]:
     made["adminkit-users(7)"] = _document("users.md", "adminkit-users", "time limits, for users of the cluster")
     made["adminkit_ckpt(8)"] = _document("checkpoint.md", "adminkit_ckpt", "the signal before the kill", _CKPT)
     if strange := said.keys() - made.keys() - {""}:
-        raise ValueError(f"docs/man.md has what is no page: {', '.join(sorted(strange))}")
+        raise ValueError(f"docs/man.md has what is not a page: {', '.join(sorted(strange))}")
     made["adminkit_ckpt(8)"] += _plugstack()
     whole = {name: _whole(name, lines, made, said[name]) for name, lines in made.items()}
     users = _document("users.ja.md", "adminkit-users", "ジョブの制限時間(クラスタの利用者向け)")

@@ -151,7 +151,7 @@ def _leave_real(path: Path, cluster: str) -> None:
         with connect.reader(path) as trace:
             others = jobs_besides_demo(trace, cluster)
         if others:
-            raise AdminkitError(f"{path} holds {others} jobs that are no demo", "name another place with --db")
+            raise AdminkitError(f"{path} holds {others} jobs that are not the demo's", "name another place with --db")
 
 
 def _store(path: Path, rows: bytes, text: Path | None, cluster: str, site: Site | None = None, since: int = 0) -> None:

@@ -30,7 +30,7 @@ Job = Annotated[
 ]
 Gpus = Annotated[
     int | None,
-    typer.Option("--gpus", "-G", metavar="N", min=1, help="Have --job go on with N GPUs, whatever it gains."),
+    typer.Option("--gpus", "-G", metavar="N", min=1, help="Give --job N GPUs, whatever it gains."),
 ]
 Wait = Annotated[
     bool, typer.Option("--wait/--no-wait", help="Stay until every job that was ordered waits with its new GPUs.")
@@ -47,7 +47,7 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show how many GPUs each job should have, and why. Of the jobs that opted in. Changes nothing.
+    """Show how many GPUs each job that opted in should have, and why. Changes nothing.
 
     Example: adminkit elastic preview
     """
@@ -133,7 +133,7 @@ def revoke(
 
 
 def _looks(job: int | None, gpus: int | None, db: Path | None) -> tuple[list[Look], str, list[str]]:
-    """What should become of the elastic jobs; the cluster; what was left out. A job that is named with its GPUs goes on
+    """What should become of the elastic jobs; the cluster; what was left out. A job named with its GPUs continues
     with them.
     """
     from adminkit.elastic.plan import Look, keeps
@@ -174,7 +174,7 @@ def _planned(jobs: Sequence[OpenJob], cluster: str, db: Path | None, now: int) -
         with reader(path) as trace:
             known = known_of(trace, jobs, cluster, settings.energy.node_watts, now)
     else:
-        notes.append(f"there is no trace at {path}, so it is not known how fast jobs are: `adminkit sync` makes one")
+        notes.append(f"there is no trace at {path}, so the speed of jobs is unknown: `adminkit sync` makes one")
     there = board(room(now))
     return plan(jobs, known, there, settings.elastic, now, partial(forbidden, there), _ruled()), notes
 
@@ -202,7 +202,7 @@ def _open(job: int) -> OpenJob:
 
 def _see_through(ordered: set[int], settings: Elastic, log: Path, notes: list[str]) -> list[Act]:
     """Settle these jobs until none of them has an order that holds; a look every few seconds. A look that fails is
-    said, and the next one goes on.
+    reported, and the next one continues.
     """
     from adminkit.elastic.resize import settle
     from adminkit.slurm.elastic_jobs import open_jobs

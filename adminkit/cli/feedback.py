@@ -109,7 +109,7 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send the letters that are due or waiting. The first run switches letters on: jobs that end from then on count.
+    """Send the letters that are due or waiting. The first run switches letters on: only jobs that end after it count.
 
     Example: adminkit feedback run --send
     """

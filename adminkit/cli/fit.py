@@ -141,7 +141,7 @@ def _job(job: int, db: Path | None) -> Report:
 
 
 def _request(size: Size, profile: str | None, profiles: Path | None, user: str | None, db: Path | None) -> Report:
-    """Of the size that was typed, or of a profile."""
+    """The answer for the size that was typed, or for a profile."""
     from adminkit.fit.ask import answer
     from adminkit.fit.profiles import SYSTEM_PROFILES, load_profiles, named
     from adminkit.fit.request import request

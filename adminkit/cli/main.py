@@ -20,7 +20,7 @@ from adminkit.render.say import complain, hush
 from adminkit.slurm import show_config
 from adminkit.sqlite import sqlite3
 
-#: Click's UsageError. Typer carries its own copy of click from 0.20 on, so it is reached through typer alone.
+#: Click's UsageError. Typer carries its own copy of click since 0.20, so it is reached through typer only.
 _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 
 #: What a shell makes of SIGINT, and some releases of typer of KeyboardInterrupt.

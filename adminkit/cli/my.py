@@ -41,8 +41,8 @@ class Shown(StrEnum):
     JSON = "json"
 
 
-Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Jobs that ended so lately.")]
-Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="So many jobs.")]
+Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Jobs of the last N days.")]
+Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="The last N jobs.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Another cluster.")]
 Watch = Annotated[
     bool, typer.Option("--watch", "-w", help="Show it again and again; squeue is asked every 30 seconds at most.")

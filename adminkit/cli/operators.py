@@ -45,6 +45,6 @@ HISTORY: Final[Refusal] = (
 
 
 def operators_only(path: Path, refusal: Refusal) -> None:
-    """UsageError with `refusal` for whoever may not be shown the jobs of others. Where there is no trace, no error."""
+    """Raise UsageError with `refusal` where the caller may not see others' jobs. No error without a trace."""
     if connect.is_there(path):
         sight.operators_only(path, *refusal)

@@ -110,7 +110,7 @@ def try_(
     features: Annotated[str | None, typer.Option("--constraint", "-C", help="As for sbatch.")] = None,
     name: Annotated[str | None, typer.Option("--job-name", "-J", help="As for sbatch.")] = None,
     srun: Annotated[bool, typer.Option("--srun", help="Submitted by srun or salloc, not by sbatch.")] = False,
-    ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can go on from a checkpoint.")] = False,
+    ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can resume from a checkpoint.")] = False,
     at: Annotated[
         str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
     ] = None,

@@ -133,7 +133,7 @@ def status(
 
 
 def target_of(folder: Path | None, push: str | None, fetch: str | None) -> tuple[Target, Controller]:
-    """Where tables go on this site, and what slurmctld says of itself."""
+    """Where this site's tables go, and what slurmctld reports."""
     from adminkit.deploy.install import site_target
     from adminkit.slurm.controller import controller_or_conf
 

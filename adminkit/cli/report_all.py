@@ -20,7 +20,7 @@ from adminkit.render.sink import write_aside
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
 
-#: Of a new file: it names users.
+#: The mode of a new file: it names users.
 MODE: Final = 0o640
 
 

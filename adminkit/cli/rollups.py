@@ -21,9 +21,9 @@ from adminkit.trace.location import find_trace
 def rollups(
     db: Database = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make them from the runs, and keep them from here on.")
+        bool, typer.Option("--rebuild", help="Make them from the runs, and keep them up to date.")
     ] = False,
-    drop: Annotated[bool, typer.Option("--drop", help="Remove them, and keep none from here on.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove them, and stop keeping them.")] = False,
 ) -> None:
     """Compare the trace's rollups with its runs. They are sums per month and hour. Exit code 1 where they differ.
 

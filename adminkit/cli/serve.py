@@ -65,7 +65,7 @@ def serve(
     if (seconds := parse_duration(time_limit)) < 1:
         raise UsageError(f"--time-limit {time_limit}: no time", "ten seconds is usual: 10s")
     if not re.fullmatch(r"/(?:[\w.~-]+/)*", base_url, re.ASCII):
-        raise UsageError(f"--base-url {base_url} is no path", "it begins and ends with a slash: /adminkit/")
+        raise UsageError(f"--base-url {base_url} is not a path", "begin and end it with a slash: /adminkit/")
     settings = config.load()
     path = find_trace(db, settings.db)
     operators_only(path, SERVE)

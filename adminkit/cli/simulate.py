@@ -193,7 +193,7 @@ def own_priority(priority: Priorities, order: Order = Order.SUBMIT) -> bool | No
 def opened(
     wanted: Wanted, db: Path | None, cluster: str | None, since: str | None, until: str | None, when: Moment
 ) -> tuple[Subject, Filter, Path]:
-    """The jobs and the machine, what they were taken by, and the trace's file. AdminkitError for who is no operator."""
+    """The jobs and the machine, the filter they were taken by, the trace's file. AdminkitError unless an operator."""
     from adminkit.simulate.subject import subject
 
     settings = config.load()

@@ -88,9 +88,12 @@ HighQos = Annotated[
 ]
 Restart = Annotated[str, typer.Option("--restart", metavar="TIME", help="What a resize costs a job.")]
 Hold = Annotated[str, typer.Option("--hold", metavar="TIME", help="A job has one resize in this time at most.")]
-Idle = Annotated[float, typer.Option("--idle-watts", min=0, max=10_000, metavar="W", help="Of an idle GPU.")]
+Idle = Annotated[
+    float, typer.Option("--idle-watts", min=0, max=10_000, metavar="W", help="Power of an idle GPU, watts.")
+]
 Sleep = Annotated[
-    float, typer.Option("--sleep-watts", min=0, max=10_000, metavar="W", help="Of a GPU of a node that sleeps.")
+    float,
+    typer.Option("--sleep-watts", min=0, max=10_000, metavar="W", help="Power of a GPU of a sleeping node, watts."),
 ]
 SleepAfter = Annotated[
     str | None,
@@ -190,7 +193,7 @@ def of_trace(
     db: Path | None, programs: Programs, high: list[str], cluster: str | None, since: str | None, until: str | None,
     when: Moment,
 ) -> tuple[Workload, Meta]:  # fmt: skip
-    """The runs with GPUs of one cluster, and where they are from. AdminkitError for who is no operator."""
+    """The runs with GPUs of one cluster, and where they are from. AdminkitError unless the caller is an operator."""
     from adminkit.simulate.elastic_input import jobs_of_runs
     from adminkit.stats.workload import NAMED, read_runs
 

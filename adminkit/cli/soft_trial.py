@@ -116,7 +116,9 @@ def stop(
             raise
         before = None
     if before is not None and not before.under_way(now):
-        raise AdminkitError("no trial of soft limits goes on", "adminkit soft-limits trial --result shows the last one")
+        raise AdminkitError(
+            "no trial of soft limits is running", "adminkit soft-limits trial --result shows the last one"
+        )
     ended = trials.stop(there, now, config.load().acts, controller.gid) if apply else before
     if ended is None and not apply:
         raise AdminkitError("there is no trial of soft limits", "adminkit soft-limits trial --days 28 previews one")
@@ -158,7 +160,7 @@ def _begin(
 
 
 def _refuse(folder: Path, now: int) -> None:
-    """AdminkitError where nobody is given a soft limit anyway, or a trial goes on."""
+    """Raise AdminkitError where nobody is given a soft limit anyway, or a trial is running."""
     from adminkit.deploy.guard import look
     from adminkit.deploy.trial import refuse_second
 

@@ -19,10 +19,10 @@ from adminkit.stats.workload import Runs
 
 T = TypeVar("T", bound=Hashable)
 
-#: A value (a limit, a size, a queue, a state) is kept where so many jobs of so many users have it.
+#: A value (a limit, a size, a queue, a state) is kept where at least this number of jobs and users have it.
 JOBS: Final = 10
 USERS: Final = 3
-#: So many run times, or gaps, are one: their mean.
+#: This number of run times, or gaps, become one: their mean.
 TOGETHER: Final = 5
 #: A look-alike of fewer jobs has nobody to hide among.
 LEAST_JOBS: Final = 200
@@ -284,7 +284,7 @@ def batches_of(own: Sequence[One]) -> Iterator[list[One]]:
 
 
 def _batches(by_user: dict[int, list[One]], pooled: dict[int, int]) -> tuple[dict[int, list[int]], list[int]]:
-    """Sizes of a user's batches, in groups of TOGETHER where there are so many; the gaps inside all of them."""
+    """Sizes of a user's batches, in groups of TOGETHER where there are enough; the gaps inside all of them."""
     sizes: defaultdict[int, list[int]] = defaultdict(list)
     gaps: list[int] = []
     for user, own in by_user.items():

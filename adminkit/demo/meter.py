@@ -35,7 +35,7 @@ def metered(used: Iterable[tuple[Job, Use]]) -> Iterator[tuple[Job, Use]]:
 
 
 def _joules(late: Sequence[tuple[Job, Use]]) -> list[int]:
-    """Of each job: the joules of its nodes from its start to its end."""
+    """The joules of each job's nodes from its start to its end."""
     on = [hosts(job.node_list or "") for job, _ in late]
     by_node: defaultdict[str, list[tuple[int, int, float]]] = defaultdict(list)  # start, end, watts above those of rest
     for (job, use), nodes in zip(late, on, strict=True):

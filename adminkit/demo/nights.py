@@ -29,7 +29,7 @@ PIPELINE_RANK: Final = 12
 
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
-#: Days, from 0, on whose evenings the training begins; hours from their midnight on in which it submits jobs, so many.
+#: Days, from 0, on whose evenings the training begins; hours after their midnight in which it submits jobs; the jobs.
 _EVENINGS: Final = (1, 2, 3, 8, 9, 10)
 _HOURS: Final = range(21, 28)
 _EACH: Final = 28

@@ -1,4 +1,4 @@
-"""Two months after the look-alike's five: a crowded machine, failures, users with habits, and a rule from February on.
+"""Two months after the look-alike's five: a crowded machine, failures, users with habits, and a rule since February.
 Then four weeks on nodes with a meter: two in March, two in April with a queue on some nights.
 
 The jobs of the study stay as they are and come first. The others are their programs again, in random streams of their
@@ -218,7 +218,7 @@ def _made(old: Job, queue: str, limit: int, elapsed: int, submit: int, task: int
 
 
 def _first(programs: Sequence[Program], rank: int, gpus: int) -> Job:
-    """A job of gq with so many GPUs, as the user of that rank would have it."""
+    """A job of gq with `gpus` GPUs, as the user of that rank would have it."""
     users = list(dict.fromkeys(program.jobs[0].user for program in programs))
     own = next(one.jobs[0] for one in programs if one.jobs[0].user == users[rank])
     shape = next(one.jobs[0] for one in programs if one.jobs[0].gpus == gpus and one.jobs[0].queue == "gq")

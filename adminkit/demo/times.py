@@ -23,7 +23,7 @@ SHORTEST: Final = 61
 class Queue:
     """One queue: its limits (seconds), its popular limits, how long its jobs run, how many are counted.
 
-    Of the jobs that ask for one limit some run into it; of the others a share is `quick` (tests, early ends), whose
+    Some of the jobs that ask for one limit run into it; a share of the others is `quick` (tests, early ends), whose
     run time has nothing to do with the limit, and the rest are real runs: `run_median` for those that ask for the
     maximum, shorter with shorter limits by (limit / maximum) ** run_slope. Both are log-normal, cut at the limit;
     a spread is the standard deviation of the run time's logarithm.

@@ -36,7 +36,7 @@ KINDS: Final[Mapping[int, Kind]] = {
 
 
 def runs(shape: Job, rng: Random) -> Iterator[tuple[Job, int]]:
-    """Of each run the job, with its iterations, and its elapsed time; `shape` is a job of one GPU."""
+    """Each run's job, with its iterations, and its elapsed time; `shape` is a job of one GPU."""
     cpus = (shape.cpus or 0) * GPUS_PER_NODE
     for gpus, kind in KINDS.items():
         whole = replace(

@@ -210,7 +210,7 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
     """Make the subfolder, keep everybody else out of it until done, and clear what a crash left."""
     inner = folder / SUBFOLDER
     if not folder.is_dir():
-        raise AdminkitError(f"{folder} is no folder", "name the folder of slurm.conf with --folder")
+        raise AdminkitError(f"{folder} is not a folder", "name the folder of slurm.conf with --folder")
     try:
         inner.mkdir(mode=FOLDER_MODE)
     except FileExistsError:

@@ -28,7 +28,7 @@ from adminkit.lua.runtime import Lua
 from adminkit.slurm import planning
 from adminkit.slurm.planning import PlannedJob, Planning
 
-#: Below the folder of job_submit.lua. It is no table that an install puts, so it does not count among its checksums.
+#: Below the folder of job_submit.lua. An install does not put it there, so its checksums leave it out.
 LEASE: Final = f"{SUBFOLDER}/soft_lease"
 #: Periods of the timer for which a lease lasts.
 PERIODS: Final = 3
@@ -47,11 +47,11 @@ class Round:
     enabled: bool
     reasons: Sequence[Reason] = ()
     valid_until: int | None = None  # of the lease that it wrote; None: none
-    planned: int = 0  # open jobs with a soft limit of ours
+    planned: int = 0  # open jobs with adminkit's soft limit
     acts: Sequence[Act] = ()
     left: Sequence[Act] = ()
     notes: Sequence[str] = ()
-    trial: Trial | None = None  # that goes on or is to begin
+    trial: Trial | None = None  # running, or about to begin
     odd: bool = False  # jobs were left alone, of which nobody knows what they have; `notes` names them
 
     @property
@@ -141,16 +141,16 @@ class _Found:
     enabled: bool
     against: Sequence[Reason]
     given: Mapping[str, Any] | None
-    jobs: Sequence[PlannedJob]  # with a soft limit of ours
+    jobs: Sequence[PlannedJob]  # with adminkit's soft limit
     plan: Plan
     there: Trial | None  # under way or ended
     trial: Trial | None  # under way
     is_off: bool
-    unread: Sequence[str]  # jobs that may have a soft limit of ours, and nobody knows
+    unread: Sequence[str]  # jobs that may have adminkit's soft limit, or not
 
     @property
     def why(self) -> str:
-        """Of the lease, in words for the record; "" where nothing is against it."""
+        """Why there is no lease, in words for the record; "" where there is one."""
         words = "; ".join(one.why for one in self.against)
         return words or (DAY_OFF if self.is_off else "" if self.enabled else "soft limits are off")
 

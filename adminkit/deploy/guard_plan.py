@@ -15,7 +15,7 @@ from adminkit.slurm.planning import PlannedJob, Planning
 Ruled = Callable[[PlannedJob, int], Answer]
 STARTED: Final = ("RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING")
 ENDING: Final = ("COMPLETING", "STAGE_OUT")
-#: Of a record that has a soft limit.
+#: The keys of a record that has a soft limit.
 _KEYS: Final = (",soft=", ",keep=")
 
 
@@ -61,9 +61,9 @@ class Records:
 
 
 def unread(jobs: Iterable[PlannedJob]) -> list[str]:
-    """The jobs that may have a soft limit of ours, of which nobody knows it: a sentence each."""
+    """A sentence for each job whose record cannot be read, so it may have adminkit's soft limit."""
     return [
-        f"job {job.job_id} is left alone: couldn't read what squeue says of it: {job.odd}"
+        f"job {job.job_id} is left alone: couldn't read squeue's line for it: {job.odd}"
         for job in jobs
         if job.odd and any(key in job.comment for key in _KEYS)
     ]
@@ -97,7 +97,7 @@ def plan(
     """What a round does to `jobs`. `given` is the lease, None for none: then no pending job keeps a soft limit, and
     `without` is the reason.
 
-    A job that has a TimeMin of ours had, while pending, the limit that its record says: the script gives none to a job
+    A job with adminkit's TimeMin had, while pending, the limit that its record says: the script gives none to a job
     whose limit a rule changed, and takes it away in every update of a limit. So a lower limit is Slurm's doing where
     the job is seen for the first time since its start, and an operator's or the owner's later. `started` are those that
     were seen, as in State; None: nothing was kept, and of what started more than `margin` seconds ago only a limit that

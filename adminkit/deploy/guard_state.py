@@ -11,7 +11,7 @@ from typing import Final
 from adminkit.deploy.files import SUBFOLDER, put_file, read_text
 from adminkit.errors import AdminkitError
 
-#: Below the folder of job_submit.lua. It is no table that an install puts, so it does not count among its checksums.
+#: Below the folder of job_submit.lua. An install does not put it there, so its checksums leave it out.
 STATE: Final = f"{SUBFOLDER}/soft_state.json"
 _MODE: Final = 0o600
 

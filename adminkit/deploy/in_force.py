@@ -57,7 +57,7 @@ class Rules:
     why: str = ""
 
     def of_gpus(self, job: OpenJob, gpus: int) -> str:
-        """Why the job may not go on with so many GPUs of its one node; "" where it may."""
+        """Why the job may not have `gpus` GPUs of its one node; "" where it may."""
         if job.gpus is None or job.uid is None:
             return "it is not known what it asks for"
         return self._asked({"tres_per_node": _gres(job.tres, gpus)}, _record(job), job.whole).why
@@ -139,7 +139,7 @@ def _planned(job: PlannedJob) -> dict[str, Any]:
 
 def _known(whole: str) -> dict[str, Any]:
     """What follows from its record: the script notes a range, and a soft limit, only for batch jobs whose limit the
-    rules took. A range is of a job that can go on from a checkpoint.
+    rules took. Only a job that can resume from a checkpoint has a range.
     """
     known = {"restartable": True, "batch": True, "scripted": True}
     return known if "mem" in parse_tres(whole) else {**known, "mem_unknown": True}

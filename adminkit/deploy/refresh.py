@@ -1,4 +1,4 @@
-"""Who passes every rule, looked up again: whoever is no operator any more is held by the rules from then on.
+"""Look up again who passes every rule: the rules then hold whoever is no longer an operator.
 
 policy.lua has the uids of its installation. `refresh` puts today's in their place, in the policy that is in force and
 in the one that a rollback would bring back; nothing else of either changes. Who is an operator is asked of slurmdbd by
@@ -23,7 +23,7 @@ from adminkit.lua.literal import literal
 
 _OPEN: Final = "\nreturn {\n"
 _CLOSE: Final = "}\n"
-#: An entry of the table: its name, then its lines. Every line of ours inside one is indented further.
+#: An entry of the table: its name, then its lines. Every line that adminkit writes inside one is indented further.
 _ENTRY: Final = re.compile(r'^  \["(\w+)"\] = .*\n(?:(?:    .*|  \},?)\n)*', re.MULTILINE)
 _UID: Final = re.compile(r"\[(\d+)\] = true")
 _MADE: Final = ("generation", "made_at")

@@ -53,7 +53,7 @@ class Trial:
         return self.days[-1].until
 
     def under_way(self, now: int) -> bool:
-        """Whether it goes on, or is still to begin."""
+        """Whether it is running, or still to begin."""
         return self.ended is None and now < self.ends
 
     def day(self, now: int) -> tuple[int, Day] | None:
@@ -116,14 +116,14 @@ def _switch(value: Any) -> bool:
 
 
 def refuse_second(folder: Path, now: int) -> None:
-    """AdminkitError where a trial goes on."""
+    """Raise AdminkitError where a trial is running."""
     there = read_trial(folder)
     if there is not None and there.under_way(now):
-        raise AdminkitError("a trial of soft limits goes on", "adminkit soft-limits stop --apply ends it")
+        raise AdminkitError("a trial of soft limits is running", "adminkit soft-limits stop --apply ends it")
 
 
 def begin(folder: Path, trial: Trial, log: Path, group: int | None = None) -> None:
-    """Write a trial down, for the guard. AdminkitError where one goes on."""
+    """Write a trial down, for the guard. AdminkitError where one is running."""
     actions.check(log)
     with changing(folder, group):
         refuse_second(folder, trial.made_at)
@@ -132,7 +132,7 @@ def begin(folder: Path, trial: Trial, log: Path, group: int | None = None) -> No
 
 
 def stop(folder: Path, now: int, log: Path, group: int | None = None) -> Trial | None:
-    """End the trial that goes on; None where none does. A file that cannot be read is removed."""
+    """End the running trial; None where there is none. A file that cannot be read is removed."""
     actions.check(log)
     with changing(folder, group):
         try:

@@ -28,7 +28,7 @@ BUILD: Final = "build it with this release's headers and install it: make -C spa
 
 
 def checkpoints(code: int) -> Iterator[Check]:
-    """Every check; one alone where the plugin is not in use. AdminkitError without slurmctld.
+    """Every check; a single one where the plugin is not in use. AdminkitError without slurmctld.
 
     `code` is [checkpoint] code of the settings.
     """
@@ -100,7 +100,7 @@ def _file(path: Path) -> Check:
 
 
 def _nodes() -> Check:
-    """The file can be looked at on this host alone; of the other nodes slurmctld knows the release."""
+    """Check the file on this host; for the other nodes, the release that slurmctld knows."""
     names = {socket.gethostname(), socket.gethostname().partition(".")[0]}
     try:
         every, ours = plugstack.nodes(), release.release()
@@ -115,7 +115,7 @@ def _nodes() -> Check:
             "ckpt nodes",
             "warn",
             f"{here}; {plural(len(differing), 'node')} of another release: {names_and_releases}",
-            "a plugin works with one release: build it for those nodes with the headers of theirs",
+            "a plugin works with one release: build it for those nodes with the headers of their release",
         )
     if others:
         unseen = some([node.name for node in others])

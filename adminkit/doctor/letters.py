@@ -22,7 +22,7 @@ TRY: Final = "to try it: adminkit feedback test ADDRESS --send"
 
 
 def letters(settings: config.Config, db: Path) -> Iterator[Check]:
-    """Every check; one alone where letters are off. Connects to no mail server."""
+    """Every check; a single one where letters are off. Connects to no mail server."""
     if not settings.feedback.clusters:
         yield Check("letters", "ok", "off: [feedback] clusters names no cluster")
         return

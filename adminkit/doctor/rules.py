@@ -36,7 +36,7 @@ class _Site:
 
 
 def rules(settings: config.Policy) -> Iterator[Check]:
-    """Every check; one alone where no rules are installed. AdminkitError without both slurmctld and slurm.conf."""
+    """Every check; a single one where no rules are installed. AdminkitError without both slurmctld and slurm.conf."""
     controller = controller_or_conf()
     site = _Site(controller, site_folder(controller, settings.folder), settings)
     inner = site.folder / "adminkit"

@@ -34,7 +34,7 @@ def soft_limits(settings: config.Policy) -> Iterator[Check]:
     for one in now.reasons:
         yield Check("soft limits", "missing", f"{one.name}: {one.why}", one.hint)
     if now.trial is not None and now.is_off and not now.reasons and now.valid_until is None:
-        yield Check("soft limits", "ok", f"none today: a trial goes on until {show_time(now.trial.ends)}")
+        yield Check("soft limits", "ok", f"none today: a trial runs until {show_time(now.trial.ends)}")
     elif not now.reasons and now.valid_until is None:
         why = "no lease: the guard does not run, so no job is given a soft limit and nothing is put right"
         yield Check("soft limits", "missing", why, "systemctl enable --now adminkit-soft-limits.timer")

@@ -79,7 +79,7 @@ def spent(budgets: Iterable[Budget], entries: Iterable[Line], closed: Sequence[s
 
 
 def spent_of(db: sqlite3.Connection, budgets: Sequence[Budget], clusters: Sequence[str], unit: str) -> list[Spent]:
-    """The same from the ledger, of which the entries of these budgets' accounts and months alone are read."""
+    """The same from the ledger; reads only the entries of these budgets' accounts and months."""
     closed = [one.month for one in closes(db)]
     months = [month for month in closed if any(one.holds(month) for one in budgets)]
     accounts = [one.account for one in budgets]

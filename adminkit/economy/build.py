@@ -100,7 +100,7 @@ class Explained:
 def worth(settings: Incentives, per_hour: float | None, *, past: bool = False) -> Worth:
     """Points of an hour of ageing: `per_hour` (--points-per-hour), else the setting, else as Slurm ranks jobs.
 
-    Of the `past` Slurm knows nothing: `per_hour` and the setting are taken unchecked, and no priorities compared.
+    Slurm has no data for `past`: `per_hour` and the setting are taken unchecked, and no priorities compared.
 
     AdminkitError where a site factor would have no effect, or the points of an hour are unknown.
     """

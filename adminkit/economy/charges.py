@@ -93,7 +93,7 @@ def values(run: Piece, scheme: Scheme) -> Values:
 
 
 def _gpus(run: Piece) -> Number | None:
-    """GPU equivalents, exact: sevenths and the like are no decimal fractions."""
+    """GPU equivalents, exact: sevenths have no finite decimal."""
     return run.gpus if run.gpus is None or isinstance(run.gpus, int) else Fraction(run.gpus).limit_denominator(10**4)
 
 

@@ -45,7 +45,7 @@ NAMES: Final[Mapping[str, str]] = {
 #: Names that are true or false: they stand where a condition does.
 SWITCHES: Final[Mapping[str, str]] = {
     "bundle": "its steps are single-GPU work side by side",
-    "parallel": "it ran on several nodes, and is no bundle",
+    "parallel": "it ran on several nodes, and is not a bundle",
     "has_slices": "it had slices of MIG",
     "has_shards": "it had shards",
     "has_mps": "it had MPS",
@@ -72,7 +72,7 @@ class NotChargeable(Exception):
 
 
 class FormulaError(ValueError):
-    """A text that is no formula."""
+    """A text that is not a formula."""
 
     def __init__(self, message: str, hint: str = _HINT) -> None:
         super().__init__(message)
@@ -137,7 +137,7 @@ class _Reader:
                 return lambda of: yes(of) if decide(of) else no(of)
             case ast.Call(func=ast.Name(id=name), args=given, keywords=[]):
                 return self._call(name, given, depth)
-        raise FormulaError(f"{self._shown(node)} is no number of a formula")
+        raise FormulaError(f"{self._shown(node)} is not a number that a formula may have")
 
     def condition(self, node: ast.expr, depth: int) -> _Decided:
         self._count(depth)
@@ -157,7 +157,7 @@ class _Reader:
                 high = self.number(right, depth + 1)
                 return lambda of: compare(low(of), high(of))
         raise FormulaError(
-            f"{self._shown(node)} is no condition", f"compare two numbers, or use one of: {', '.join(SWITCHES)}"
+            f"{self._shown(node)} is not a condition", f"compare two numbers, or use one of: {', '.join(SWITCHES)}"
         )
 
     def _count(self, depth: int) -> None:
@@ -169,7 +169,9 @@ class _Reader:
         """The number as it is written: a float of Python's would have another value."""
         written = self._shown(node)
         if not _LITERAL.fullmatch(written):
-            raise FormulaError(f"{written} is no number", "write 12, 0.7 or .5: 15 digits at most, 12 after the point")
+            raise FormulaError(
+                f"{written} is not a number", "write 12, 0.7 or .5: 15 digits at most, 12 after the point"
+            )
         exact = _plain(Fraction(Decimal(written)))
         return lambda of: exact
 
@@ -178,14 +180,16 @@ class _Reader:
             raise FormulaError(f"{name} is true or false, no number", f"write 0.7 if {name} else 1")
         if name not in NAMES:
             near = unknown_word("name", name, (*NAMES, *SWITCHES, *FUNCTIONS))
-            raise FormulaError(f"{quote(name)} is no name of a formula", near.hint)
+            raise FormulaError(f"{quote(name)} is not a name that a formula knows", near.hint)
         self.names.add(name)
 
         return lambda of: _known(of, name)
 
     def _call(self, name: str, given: list[ast.expr], depth: int) -> _Computed:
         if name not in FUNCTIONS:
-            raise FormulaError(f"{quote(name)} is no function of a formula", f"known: {', '.join(FUNCTIONS)}")
+            raise FormulaError(
+                f"{quote(name)} is not a function that a formula knows", f"known: {', '.join(FUNCTIONS)}"
+            )
         single = name in ("ceil", "floor")
         if not given or len(given) > (1 if single else MOST_ARGUMENTS):
             raise FormulaError(f"{name} of {len(given)} numbers", "ceil(x), floor(x), max(x, y), min(x, y)")

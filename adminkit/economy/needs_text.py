@@ -2,7 +2,7 @@
 
 A uid divided by the number of texts leaves the place of its text, and in there the quotient stands for the uid. A
 text has several users, `..QUOTIENT-`, each with names, `.NAME`, each with queues, `_-QUEUE-600-1800-3600`, and two dots
-at its end. In names each byte that is no letter or digit is _ and two hexadecimal digits, so nothing that a user types
+at its end. In names each byte that is not a letter or digit is _ and two hexadecimal digits, so nothing a user types
 begins a user, a name or a queue. As thousands of small tables or texts the same takes slurmctld three times as long to
 load, and Lua's garbage collector more than a decision may.
 """

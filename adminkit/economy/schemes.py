@@ -30,7 +30,7 @@ OTHERS: Final = "*"
 MOST_DIGITS: Final = 6
 _MOST_WEIGHT: Final = 10**9
 #: Name -> a function from an exact number to a whole one. Charges are never below 0. With
-#: `up` alone, the default, no run is so short that it is free.
+#: `up`, the default, no run is too short to be charged.
 ROUNDINGS: Final[Mapping[str, Callable[[Fraction], int]]] = {
     "half-even": lambda value: round(value),
     "half-up": lambda value: floor(value + Fraction(1, 2)),
@@ -121,7 +121,7 @@ def scheme_of(text: str) -> Scheme:
 
 def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
     if not isinstance(table, dict):
-        raise AdminkitError(f"{where} is no table", _HINT)
+        raise AdminkitError(f"{where} is not a table", _HINT)
     _known(table, _KEYS, where)
     if not isinstance(table.get("formula"), str):
         raise AdminkitError(f"{where}.formula: no text", 'write formula = "node_hours"')
@@ -159,12 +159,14 @@ def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
 
 def _weights(table: Any, where: str) -> dict[str, dict[str, Fraction]]:
     if not isinstance(table, dict):
-        raise AdminkitError(f"{where} is no table", _HINT)
+        raise AdminkitError(f"{where} is not a table", _HINT)
     _known(table, WEIGHTS, where)
     found: dict[str, dict[str, Fraction]] = {}
     for kind, of in table.items():
         if not isinstance(of, dict):
-            raise AdminkitError(f"{where}.{kind} is no table", 'write a weight for each name, and "*" for the others')
+            raise AdminkitError(
+                f"{where}.{kind} is not a table", 'write a weight for each name, and "*" for the others'
+            )
         found[kind] = {key: _weight(value, f"{where}.{kind}.{quote(key)}") for key, value in of.items()}
     return found
 

@@ -1,1 +1,1 @@
-"""Jobs that go on with another number of GPUs: which ones, how many, and the steps of the change (docs/elastic.md)."""
+"""Jobs that continue with another number of GPUs: which, how many, and the steps of the change (docs/elastic.md)."""

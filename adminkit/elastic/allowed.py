@@ -13,7 +13,7 @@ from adminkit.slurm.will_run import user_of
 
 
 def forbidden(board: Board, job: OpenJob, to: int) -> str:
-    """Why the job may not have so many GPUs; "" where it may. What is not known forbids it."""
+    """Why the job may not have `to` GPUs; "" where it may. What is not known forbids it."""
     queue = board.room.queue(job.queue)
     more, seconds = to - (job.gpus or 0), job.time_limit or NEVER // 2
     request = Request(job.queue, 1, None, more, job.gpu_type, None, job.account or None, job.qos or None)

@@ -1,4 +1,4 @@
-"""Which elastic jobs should go on with another number of GPUs, and why the others should not. Pure.
+"""Which elastic jobs should get another number of GPUs, and why the others should not. Pure.
 
 Three reasons, the first that holds counts: a waiting job could start on what it gives up; it is about as fast on
 fewer; nobody needs idle GPUs of its node before it is done, and it is faster with them. Each is only one where it
@@ -22,7 +22,7 @@ from adminkit.slurm.room import READY, Vector
 from adminkit.slurm.site import UNTYPED
 from adminkit.units import show_duration
 
-#: How much longer a job may take on fewer GPUs that are taken from it for their energy alone.
+#: How much longer a job may take on fewer GPUs, where they are taken only to save energy.
 SLOWER: Final = 0.05
 #: Changes of one round.
 MOST: Final = 20
@@ -72,7 +72,7 @@ def held_by_others(job: OpenJob, settings: Elastic) -> str:
     order = order_of(job.comment)
     if order is None or was_put_back(job.comment, order.until - settings.patience - min(MARGIN, settings.between // 2)):
         return ""
-    return f"it is held, and not by its order: scontrol release {job.job_id} lets it go on"
+    return f"it is held, but not by an order: to let it run, type scontrol release {job.job_id}"
 
 
 def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
@@ -81,11 +81,11 @@ def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     if range_of(job.comment) is None:
         return "it did not opt in"
     if job.odd:
-        return f"couldn't read what squeue says of it: {job.odd}"
+        return f"couldn't read squeue's line for it: {job.odd}"
     if job.held_for_gpus and (why := held_by_others(job, settings)):
         return why
     if order is None and job.held_for_gpus:
-        return f"it is held and has no order: scontrol release {job.job_id} lets it go on"
+        return f"it is held and has no order: to let it run, type scontrol release {job.job_id}"
     if not job.alone:
         return "it is a part of an array or of a heterogeneous job, or has GPUs by --gpus"
     if job.gpus is None:
@@ -93,7 +93,7 @@ def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     if job.state != "RUNNING" or job.starts is None or len(job.nodes) != 1:
         return "it does not run"
     if order is not None and now < order.until + MARGIN:
-        return f"it is to go on with {plural(order.gpus, 'GPU')} already"
+        return f"it already has an order to continue with {plural(order.gpus, 'GPU')}"
     if order is not None and now < order.until + settings.between:
         return "it did not answer the last order"
     if now - job.starts < settings.between:
@@ -114,7 +114,7 @@ def plan(
 ) -> list[Look]:
     """A Look for each job that opted in; `known` is by job id, `board` of the same moment.
 
-    `forbidden` says why limits keep a job from so many GPUs now, `ruled` why the rules do.
+    `forbidden` says why limits keep a job from a number of GPUs now, `ruled` why the rules do.
     """
     mine = [job for job in jobs if range_of(job.comment) is not None]
     firsts = {job.job_id: _first(job, known.get(job.job_id, Known()), settings, now, ruled) for job in mine}

@@ -27,7 +27,7 @@ from adminkit.slurm.elastic_jobs import OpenJob, open_job, release, set_comment,
 WHAT: Final = "elastic"
 
 Did = Literal["ordered", "changed", "released", "void", "revoked", "held", "refused"]
-#: Why the rules of now forbid a job so many GPUs; "" where they do not.
+#: Why today's rules forbid a job this number of GPUs; "" where they do not.
 Ruled = Callable[[OpenJob, int], str]
 
 
@@ -103,7 +103,7 @@ def _settle(job: OpenJob, found: Order, now: int, settings: Elastic, log: Path, 
 
 
 def _finish(job: OpenJob, found: Order, log: Path, ruled: Ruled, acts: list[Act]) -> None:
-    """The held job's GPUs, its release, its comment: cut off between two of them, the next run goes on with it."""
+    """Set the held job's GPUs, release it, write its comment: the next run resumes where this one was cut off."""
     gpus = job.gpus
     if job.gpus != found.gpus:
         changed = Act("changed", job, found.gpus, f"from {job.gpus}")

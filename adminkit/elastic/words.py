@@ -31,7 +31,7 @@ _PUT_BACK: Final = ("more", "limit")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`until`: epoch seconds, from which on it is void."""
+    """`until`: epoch seconds, when it becomes void."""
 
     gpus: int
     until: int

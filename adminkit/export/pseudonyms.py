@@ -23,7 +23,7 @@ _PREFIX: Final = {
 }  # fmt: skip
 #: Free text, and numbers that point into slurmdbd: left out.
 _GONE: Final = ("admin_comment", "db_index")
-#: Words that are no names: what adminkit makes of a command line, Slurm's own steps.
+#: Words that are not names: what adminkit makes of a command line, Slurm's own steps.
 _WORDS: Final = {
     "framework": frozenset(FRAMEWORKS.values()),
     "container": frozenset(CONTAINERS.values()),

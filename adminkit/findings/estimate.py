@@ -18,7 +18,7 @@ class Limits:
     accurate: float = 0.5
     #: A recommended limit is worth typing where it is at most this share of the one that was asked for.
     worth: float = 0.8
-    #: A limit that is too short for more than this share of runs is no advice.
+    #: A limit that is too short for more than this share of runs is not recommended.
     risky: float = 0.25
 
 

@@ -27,7 +27,7 @@ KIND: Final = Kind(
         )
     },
     {
-        "hours": Number("with so many submissions"),
+        "hours": Number("with that number of submissions or more"),
         "most": Number("jobs in one of these hours; tasks of an array are not counted"),
         "jobs": Number("in all of them"),
         "elapsed": Number("the mean run time of these jobs", "seconds"),

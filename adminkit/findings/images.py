@@ -15,7 +15,7 @@ class Limits:
     """When an image is worth a word."""
 
     starts: int = 1000  # on each node of each run once
-    short: int = 600  # seconds: a run of at most so long is a short one
+    short: int = 600  # seconds: the longest run that counts as short
     share: float = 0.5  # of the runs are short
 
 

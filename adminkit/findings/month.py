@@ -12,7 +12,7 @@ from adminkit.stats.users import Change, Month
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From what on a change is news."""
+    """When a change is news."""
 
     moved: float = 0.05  # in accuracy
 

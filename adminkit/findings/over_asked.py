@@ -16,8 +16,8 @@ class Limits:
 
     jobs: int = 100  # fewer are an accident
     used_fraction: float = 0.5  # a queue that used less than this share of what it reserved
-    well: float = 0.7  # from here on it does well
-    unused: float = 100 * 3600.0  # GPU-seconds, 16 CPU-seconds for one; less is not worth a rule
+    well: float = 0.7  # a queue that used at least this share does well
+    unused: float = 100 * 3600.0  # GPU-seconds, 16 CPU-seconds for one; below this a rule is not worth it
 
 
 KIND: Final = Kind(

@@ -1,4 +1,4 @@
-"""Whether a run that has ended asked for so much more than it used that its user should be told."""
+"""Whether a run that has ended asked for far more than it used, so its user should be told."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from adminkit.stats.due import Ended, Habit
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A share alone would write about minutes, a floor alone about every long job: both have to be met."""
+    """Both have to be met: only a share would write about minutes, only a floor about every long job."""
 
     used_fraction: float = 0.5  # used less than this share of what was reserved
     unused: float = 4 * 3600.0  # GPU-seconds left unused; without GPUs, 16 CPU-seconds for one

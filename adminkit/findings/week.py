@@ -13,9 +13,9 @@ from adminkit.stats.weeks import Name, Week
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From what on a week is news."""
+    """When a week is news."""
 
-    moved: float = 0.05  # a share of the time asked for that moved by less is no news
+    moved: float = 0.05  # a change of the share of the time asked for that is worth a line
     runs: int = 3  # fewer runs, of a week or a job name, are an accident
     unused: int = 3600  # GPU-seconds, 16 CPU-seconds for one; with less unused there is nothing to advise
     well: float = 0.5  # who used this share did well

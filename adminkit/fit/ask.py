@@ -176,7 +176,7 @@ def _start(now: Board, request: Request, who: User, test: bool) -> Start:
 
 def by_nodes(now: Board, request: Request) -> dict[str, Said]:
     """The two sources that are node vectors: without the jobs that wait before it, and with them. They differ where it
-    has to wait alone."""
+    has to wait in any case."""
     waiting = by_vectors(now, request)
     bare = by_vectors(now, request, waiting=False) if waiting.word == "later" else waiting
     return {"vectors": bare, "waiting": waiting}

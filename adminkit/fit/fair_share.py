@@ -1,4 +1,4 @@
-"""What of a job's wait is fair share: the jobs that are before it for that alone. Pure."""
+"""How much of a job's wait is fair share: the jobs that are before it only for that. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """When a request can start by what others like it have waited: where neither node vectors nor Slurm can name a time.
 
-Of the past only jobs count that waited as long as this one has waited, a minute at least: it is known to wait, and
+Only past jobs count that waited as long as this one has waited, a minute at least: it is known to wait, and
 those that started at once would make the time too early.
 """
 
@@ -20,13 +20,13 @@ from adminkit.units import show_short
 #: Days of waits that count.
 DAYS: Final = 90
 #: What the waits of the past tell something of: jobs and their order. Nodes that are away, reservations and limits are
-#: not in them: wait_given_limit takes the jobs that waited for the queue alone.
+#: not in them: wait_given_limit takes the jobs that waited for nothing but the queue.
 _WHYS: Final = frozenset({"busy", "hidden", "priority", "fair_share"}) | READY
 
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """Which jobs are like the one in question: of this cluster and queue, with about this limit and so many GPUs."""
+    """Which jobs are like the one in question: of this cluster and queue, with about this limit and number of GPUs."""
 
     cluster: str
     queue: str

@@ -12,7 +12,7 @@ from adminkit.slurm.room import Room
 def by_licences(text: str, room: Room, known: Licences | None) -> Said:
     """later, at an unknown time, where too few are free; unknown where jobs that wait may have what is free."""
     asked = parse_asked(text)
-    # Of a resource of resources.yaml each layer has its own count, and which one counts depends on the node.
+    # Each layer of a resource of resources.yaml has its own count, and which one counts depends on the node.
     if asked is None or known is None or asked.keys() & known.mode.keys():
         unsure = message("what {text} asks of licences is not known here", text=quote(text))
         return Said("unknown", None, "licence", unsure)

@@ -19,7 +19,7 @@ _ALONE: Final = ("MaxTRESPJ", "MaxTRESPN")
 _JOBS: Final = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
 _SUBMIT: Final = ("GrpSubmitJobs", "MaxSubmitJobs", "MaxSubmitJobsPU", "MaxSubmitJobsPA")
 _NODE: Final = "MaxTRESPN"
-#: Of a QOS and of an association, the same limit by two names.
+#: The same limit by two names: a QOS's and an association's.
 _SAME: Final = {"MaxJobsPU": "MaxJobs", "MaxSubmitJobsPU": "MaxSubmitJobs"}
 
 

@@ -35,7 +35,7 @@ class Parts:
     most: int | None = None
 
     def need(self, tasks: int) -> Need:
-        """A node's part with so many tasks."""
+        """A node's part with `tasks` tasks."""
         cpus = self.each.cpus * tasks
         if self.mem_cpu is not None:
             return replace(self.each, cpus=cpus, mem=self.mem_cpu * cpus)
@@ -56,7 +56,7 @@ class Parts:
         return range(1, min(self.tasks, cpus // max(1, self.each.cpus)) + 1)
 
     def enough(self, room: Sequence[int]) -> bool:
-        """Whether nodes that have room for so many of `counts` each are enough together."""
+        """Whether nodes whose `room` is the number of tasks each can take are enough together."""
         if self.per_node is not None:
             return sum(map(bool, room)) >= (self.nodes or 1)
         if self.nodes is None:
@@ -83,7 +83,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What limits count of all nodes together; `least`: the amounts that are at least so much."""
+    """The amounts that limits count over all nodes; `least`: those that are only a lower bound."""
 
     nodes: int
     all: Vector
@@ -149,7 +149,7 @@ def need_of_job(job: RoomJob) -> Need:
 
 
 def alike(need: Need, nodes: int) -> Parts:
-    """The same of each of so many nodes."""
+    """The same need on each of `nodes` nodes."""
     return Parts(nodes, nodes, 1, need)
 
 

@@ -294,7 +294,7 @@ def with_cut(node: RoomNode, parts: list[tuple[RoomJob, Vector]]) -> list[tuple[
 
 
 def _shares(node: RoomNode, runs: Sequence[RoomJob], hidden: bool) -> list[tuple[RoomJob, Vector]]:
-    """Each job's part of the node. Slurm lists those of jobs of one node alone: one of several nodes has what the
+    """Each job's part of the node. Slurm lists only those of one-node jobs: a job of several nodes has what the
     others leave of what is taken. Where two of several nodes are not even, the one that ends last has all of that.
 
     `hidden`: jobs that are not shown may have a part, so that nothing is left over for those that are.

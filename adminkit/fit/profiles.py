@@ -79,10 +79,10 @@ class Problem:
 
 
 def load_profiles(path: Path = SYSTEM_PROFILES) -> tuple[Profile, ...]:
-    """In the order of the file. AdminkitError for what is no profile."""
+    """The profiles in the order of the file. AdminkitError for what is not a profile."""
     raw = read_toml(path, "name a file of profiles; etc/profiles.toml is an example")
     if len(raw) > _MOST:
-        raise UsageError(f"{path} has more than {_MOST} profiles", "nobody picks from so many")
+        raise UsageError(f"{path} has more than {_MOST} profiles", "leave out those that nobody picks")
     return tuple(_profile(path, key, value) for key, value in raw.items())
 
 
@@ -165,20 +165,20 @@ def _crowded(profile: Profile, board: Board) -> Iterator[Problem]:
 def _profile(path: Path, key: str, raw: Any) -> Profile:
     where = f"{path}: [{quote(key)}]"
     if not isinstance(raw, dict):
-        raise UsageError(f"{where} is no section", "write [NAME], then its keys; etc/profiles.toml is an example")
+        raise UsageError(f"{where} is not a section", "write [NAME], then its keys; etc/profiles.toml is an example")
     for word, value in raw.items():
         if word not in _KEYS:
             raise unknown_word(f"key of a profile in {where}", word, _KEYS)
         kind = int if word in _COUNTS else dict if word == "name" else list if word == "modules" else str
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise UsageError(f"{where}: {word} is no {_KINDS[kind]}", "etc/profiles.toml is an example")
+            raise UsageError(f"{where}: {word} is not a {_KINDS[kind]}", "etc/profiles.toml is an example")
     titles = raw.get("name", {})
     for language, title in titles.items():
         if language not in LANGUAGES or not isinstance(title, str):
-            raise UsageError(f"{where}: name.{quote(language)} is no name", f"languages are {', '.join(LANGUAGES)}")
+            raise UsageError(f"{where}: name.{quote(language)} is not a name", f"languages are {', '.join(LANGUAGES)}")
     modules = raw.get("modules", [])
     if not all(isinstance(one, str) for one in modules):
-        raise UsageError(f"{where}: modules is no list of names", "etc/profiles.toml is an example")
+        raise UsageError(f"{where}: modules is not a list of names", "etc/profiles.toml is an example")
     try:
         asked = request(
             raw.get("partition"), raw.get("cpus", 1), raw.get("mem"), raw.get("gpus"), raw.get("time"),
@@ -190,10 +190,10 @@ def _profile(path: Path, key: str, raw: Any) -> Profile:
         raise UsageError(f"{where}: {error.message}", error.hint) from error
     if (kernel := raw.get("kernel")) is not None and not _KERNEL.fullmatch(kernel):
         raise UsageError(
-            f"{where}: {quote(kernel)} is no name of a kernel", "jupyter kernelspec list has those there are"
+            f"{where}: {quote(kernel)} is not the name of a kernel", "jupyter kernelspec list shows the kernels"
         )
     if (image := raw.get("image")) is not None and not _IMAGE.fullmatch(image):
-        raise UsageError(f"{where}: {quote(image)} is no image", "a path, or a reference such as docker://name:tag")
+        raise UsageError(f"{where}: {quote(image)} is not an image", "a path, or a reference such as docker://name:tag")
     return Profile(key, titles, asked, raw.get("max_cpus"), max_mem, image, tuple(modules), kernel, *idle)
 
 

@@ -59,7 +59,7 @@ class Request:
 
     @property
     def tasks(self) -> int:
-        """Of all nodes."""
+        """The tasks on all nodes together."""
         return self.ntasks if self.ntasks is not None else (self.nodes or 1) * (self.per_node or 1)
 
     def words(self) -> list[str]:

@@ -55,7 +55,7 @@ def up_at(first: int, now: int, nodes: Sequence[RoomNode]) -> int | None:
 
 
 def _by_firsts(lines: Sequence[Timeline], parts: Parts, nodes: int) -> tuple[int, list[Timeline]]:
-    """No moment is earlier than the one by which so many nodes have had room for the first time: it, and the nodes that
+    """The job cannot start before `nodes` nodes have had room for the first time. That moment, and the nodes that
     have room then; none where they are too few, as some have lost it again."""
     firsts = sorted((line.earliest(own(parts.one, line.node)), place) for place, line in enumerate(lines))
     at = firsts[nodes - 1][0] if len(firsts) >= nodes else NEVER

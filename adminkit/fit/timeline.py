@@ -117,7 +117,7 @@ class Timeline:
         return Timeline(self.node, self.now, list(self.uses), self._steps)
 
     def steps(self) -> list[tuple[int, Vector]]:
-        """(from when, what is free then), the first from now on."""
+        """(from when, what is free then), the first beginning now."""
         if self._steps is None:
             moments = {self.now} | {at for use in self.uses for at in (use.starts, use.ends) if self.now < at < NEVER}
             self._steps = [(at, self._free(at)) for at in sorted(moments)]
@@ -143,7 +143,7 @@ class Timeline:
             yield begin, NEVER
 
     def earliest(self, need: Need) -> int:
-        """When this much is free for so long; NEVER where it does not come to that."""
+        """When the need fits for its whole time; NEVER where it does not come to that."""
         found = self._first.get(need)
         if found is None:
             fits = (begin for begin, end in self.windows(need) if begin + need.seconds <= end)

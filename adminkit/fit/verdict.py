@@ -1,4 +1,4 @@
-"""One verdict of several sources. *now* is said where all of them say so, and each of them alone may say no."""
+"""One verdict of several sources. The answer is *now* only where all of them say so; any one may say no."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Waiting:
 
 
 def waiting(job_id: int) -> Waiting:
-    """Of a job that slurmctld shows to this user. UsageError where none of this number waits."""
+    """A waiting job that slurmctld shows to this user. UsageError where no job of this number waits."""
     room = ask.current().room
     job = next((one for one in room.jobs if job_id in (one.job_id, one.job_id_array) and one.state == "PENDING"), None)
     if job is None and (waking := next((one for one in room.jobs if one.job_id == job_id and _wakes(one)), None)):
@@ -111,7 +111,7 @@ def _wakes(job: RoomJob) -> bool:
 
 
 def wakes(room: Room, job: RoomJob) -> Waiting:
-    """Of a job that has its nodes, and waits until they are up."""
+    """The answer for a job that has its nodes, and waits until they are up."""
     asleep = [node for node in room.nodes if node.name in job.nodes and node.power]
     since = room.at if job.starts is None else job.starts
     at, names = up_at(since, since, asleep), ", ".join(node.name for node in asleep[:SHOWN])

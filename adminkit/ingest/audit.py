@@ -56,7 +56,7 @@ def audit(
 
     `purge`: seconds after which slurmdbd purges jobs, as the operator says. `opener`: the source.
 
-    Confirmed rows are flagged window by window, so that an interrupted audit goes on from there. Unknown rows are set
+    Confirmed rows are flagged window by window, so that an interrupted audit resumes there. Unknown rows are set
     aside only after the last answer: none is where slurmdbd fails before.
     """
     with ExitStack() as stack:
@@ -64,7 +64,7 @@ def audit(
             connect.prepare(options.db)
             stack.enter_context(only_one(options.db, "adminkit trace audit"))
         db = stack.enter_context((connect.writer if apply else connect.reader)(options.db))
-        # Trap: as root, programs are from here on started as the user who owns the trace.
+        # Trap: as root, later programs are started as the user who owns the trace.
         if not slurm.shows_every_job():
             raise AdminkitError(
                 "slurmdbd shows this user only their own jobs: all other rows would look invented",

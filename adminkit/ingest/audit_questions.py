@@ -47,7 +47,7 @@ def forget_answers(work: Work) -> None:
 
 
 def look_up(work: Work, gone: Sequence[StoredRun]) -> None:
-    """Ask for these runs by id: a run with another end in slurmdbd is in no window of theirs."""
+    """Ask for these runs by id: a run with another end in slurmdbd is in none of the windows."""
     for place in range(0, len(gone), IDS_PER_QUERY):
         some = gone[place : place + IDS_PER_QUERY]
         window = Window(max(min(stored.submit_time for stored in some), horizon.FLOOR), work.now)

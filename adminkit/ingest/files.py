@@ -58,7 +58,7 @@ class Import:
     kind: str = "import"
     origin: str | None = None  # the rows' source, one of job.SOURCES; None: the format's
     site: Site | None = None  # the cluster's queues and nodes
-    site_since: int = 0  # from when on, epoch seconds
+    site_since: int = 0  # epoch seconds: since when they are so
     map: TableMap | None = None
     gpus: GpuSettings = field(default_factory=GpuSettings)
 
@@ -236,7 +236,7 @@ def remember(
 
 
 def _reading(layout: Layout, wanted: Import, now: int, lines: int = 0) -> Statement:
-    """How adminkit-ingest reads this layout, with `lines` of ours before the text. Raises UsageError for what the text
+    """How adminkit-ingest reads this layout, with `lines` before the text. Raises UsageError for what the text
     cannot say by itself.
     """
     if layout.civil_times and not wanted.timezone:

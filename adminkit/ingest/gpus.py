@@ -18,7 +18,7 @@ from adminkit.trace.windows import fact, set_fact
 #: The fact that says which GPUs slurm.conf had accounting track: [[since, until, names], …], until the last look. Names
 #: are types of GPUs, gpu (all of them together), shard and mps.
 TRACKED: Final = "gpus tracked"
-#: The chance below which it is no chance that so many runs in a row name no GPU.
+#: The probability below which it is not chance that all runs of a row name no GPU.
 RARE: Final = 1e-6
 _EVER: Final = 1 << 62
 
@@ -119,7 +119,7 @@ def _same(row: Untracked, other: Untracked) -> bool:
 
 
 def _of(runs: Sequence[Queue], wanted: Iterable[str], known: Iterable[str]) -> list[Queue]:
-    """Of the queues with runs those whose nodes are wanted ones, or that no node has."""
+    """The queues with runs whose nodes are wanted ones, or that no node has."""
     names, there = set(wanted), set(known)
     return [one for one in runs if not (parts := set(one.queue.split(","))) <= there or parts & names]
 
@@ -140,7 +140,7 @@ def _end(seen: Sequence[Look], number: int) -> int:
 def _judged(
     db: sqlite3.Connection, cluster: str, queues: Sequence[Queue], until: int, tracked_now: bool
 ) -> Iterator[tuple[int, int]]:
-    """When no run named a GPU for so long that it is no chance."""
+    """When no run named a GPU for longer than chance explains."""
     firsts = [one.first for one in queues if one.first is not None]
     first = min((at for at in firsts if at < until), default=None)
     if first is None:

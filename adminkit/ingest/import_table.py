@@ -205,7 +205,9 @@ def _open(wanted: Import, stream: IO[bytes]) -> _Table:
     if table.columns is None:
         _, _, cells, reason = next(records)
         if cells is None:
-            raise UsageError(f"the first line is no header: {reason}", "name the columns in the map: columns = [...]")
+            raise UsageError(
+                f"the first line is not a header: {reason}", "name the columns in the map: columns = [...]"
+            )
         header = [cell.strip() for cell in cells]
     return _Table(rows, records, row_reader(table, header, wanted.cluster, wanted.timezone))
 

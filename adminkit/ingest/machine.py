@@ -20,7 +20,7 @@ def store_queues(db: sqlite3.Connection, cluster: str, queues: Sequence[SiteQueu
 
 
 def store_nodes(db: sqlite3.Connection, cluster: str, nodes: Sequence[SiteNode], since: int) -> None:
-    """The nodes as they are from `since` on; a node that is not among them is gone from then on."""
+    """The nodes as they are from `since` on; a node that is not among them is gone since."""
     for node in nodes:
         types = ",".join(f"{name}:{count}" for name, count in sorted(node.gpus.items()))
         shares = ",".join(f"{name}:{count}" for name, count in sorted(node.gpu_shares.items())) or None

@@ -1,6 +1,6 @@
 """The caller's own runs, from their accounting into a copy of their own (trace/private_copy.py).
 
-A question is for so many days, and for the steps of so many runs. The copy holds what was answered for a day; after
+A question names a number of days, and of runs whose steps it wants. The copy holds the answers for a day; after
 that, or where more is wanted than it has, everything is asked for again.
 """
 
@@ -97,7 +97,7 @@ def _missing(wanted: Wanted, data: bytes, cluster: str, now: int) -> Missing | N
         steps, queues = windows.recorded(db, cluster, windows.STEPS), windows.fact(db, cluster, QUEUES_FACT)
     if wanted.fresh or not jobs or days is None or int(days[0]) < wanted.days:
         return "all"
-    # Of a copy that is made newer again and again, the first question counts: it is a day old some time.
+    # A copy may be made newer again and again. Its first question counts, which is a day old some time.
     if not 0 <= now - days[1] < wanted.max_age:
         return "all"
     if now < jobs[-1].asked_at:  # the clock was ahead then

@@ -19,5 +19,5 @@ def with_rollups(reading: Statement, db: sqlite3.Connection) -> Statement:
 
 
 def rebuild(db: Path, now: int) -> None:
-    """Make the rollups from the rows of job, and keep them from here on. One transaction."""
+    """Make the rollups from the rows of job, and keep them up to date. One transaction."""
     ingest(Statement([Column("-", "skip")], "|", rollups=rebuilding(now)), db, io.BytesIO())

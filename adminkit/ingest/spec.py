@@ -58,7 +58,7 @@ class Column:
 def parameters(columns: list[Column]) -> dict[str, str]:
     """Where each output is bound: {"Submit": "?3", "State.cancelled_by": "?9", …}.
 
-    A kind's first output goes by the column's name alone.
+    A kind's first output has only the column's name.
     """
     places: dict[str, str] = {}
     number = 0

@@ -56,7 +56,7 @@ def sync(
     `opener`: who is asked for their runs.
 
     Raises AdminkitError: another run is at work, slurmdbd cannot be reached, a cluster is unknown, or a first run was
-    not told where to begin. What was imported until then is kept, and the next run goes on from there.
+    not told where to begin. What was imported until then is kept, and the next run resumes there.
     """
     connect.prepare(options.db)
     with only_one(options.db, "adminkit sync"), connect.writer(options.db) as db, _spool(options.db) as spool:
@@ -71,7 +71,7 @@ def sync(
 
 
 def _collect_acts(db: sqlite3.Connection, log: Path | None, talk: Callable[[str], None]) -> None:
-    """Copy this host's log of actions. A log that cannot be read is reported, and the run goes on."""
+    """Copy this host's log of actions. A log that cannot be read is reported, and the run continues."""
     try:
         record_actions(db, actions.read(log) if log else ())
     except AdminkitError as error:
@@ -104,7 +104,7 @@ def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
 
 
 def _note_machine(run: SyncRun, now: int) -> None:
-    """Store the queues and nodes as they are now. Where slurmctld is away this is reported, and the run goes on."""
+    """Store the queues and nodes as they are now. Where slurmctld is away this is reported, and the run continues."""
     name = run.cluster
     try:
         queues = partitions.queues(name)
@@ -115,7 +115,7 @@ def _note_machine(run: SyncRun, now: int) -> None:
         store_queues(run.db, name, queues, now)
     try:
         nodes = partitions.nodes(name)
-    except AdminkitError as error:  # with PrivateData=nodes slurmctld refuses whoever is no operator
+    except AdminkitError as error:  # with PrivateData=nodes slurmctld refuses whoever is not an operator
         run.talk(f"{error.message}; nodes are as last seen")
         nodes = []
     with transaction(run.db):

@@ -38,7 +38,7 @@ def ask_stretches(run: SyncRun, part: Part, stretches: Sequence[Window], now: in
 
     Raises SourceFailed when the source cannot be reached, or when the narrowest window still gets no answer.
     """
-    # All windows end by `now`: a row that slurmctld sends from here on ended after them.
+    # All windows end by `now`: a row that slurmctld sends later ended after them.
     sure = run.source.backlog() == 0
     fitting = Width(run.options.budget, width)
     todo = deque(stretches)

@@ -1,1 +1,1 @@
-"""adminkit for other programs: each an extra, which is imported in its command alone."""
+"""adminkit for other programs: each an extra, which only its command imports."""

@@ -26,7 +26,7 @@ from adminkit.trace.exposed import READABLE, exposed
 NAME: Final = "trace"
 _PLUGIN: Final = "adminkit"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
-#: A chart has at most so many bars, or rows of tiles.
+#: The most bars, or rows of tiles, that a chart has.
 MOST_DRAWN: Final = 20
 #: Characters of a text in a cell of a page; JSON and CSV have all.
 LONGEST_CELL: Final = 2048
@@ -107,7 +107,7 @@ def _database(served: Any, path: Path, watch: Watch) -> Any:
     from datasette.database import Database
 
     class Trace(Database):  # type: ignore[misc]  # Datasette has no types
-        """The trace, through trace/exposed.py alone."""
+        """The trace, read only through trace/exposed.py."""
 
         def connect(self, write: bool = False) -> Any:
             if write:

@@ -34,8 +34,8 @@ _LONGEST_PATH: Final = 107
 def unix_socket(path: Path, trace: Path) -> Iterator[socket.socket]:
     """A bound socket that does not listen yet, gone from the folder at the end.
 
-    Who may read `trace` may connect: its group, where its mode and this process's groups allow that, else the owner of
-    the socket alone. It is 0600 from the moment it is there, gets its group, then 0660; nobody can connect before it
+    Whoever may read `trace` may connect: its group, if its mode and this process's groups allow that, else the owner
+    of the socket only. It is 0600 from the moment it is there, gets its group, then 0660; nobody can connect before it
     listens.
     """
     _refuse_open_folder(path)
@@ -46,7 +46,7 @@ def unix_socket(path: Path, trace: Path) -> Iterator[socket.socket]:
         ours = _identity(path)
         try:
             if facts.st_mode & _GROUP_READS:
-                with suppress(PermissionError):  # somebody who is no member of that group
+                with suppress(PermissionError):  # somebody who is not a member of that group
                     if path.lstat().st_gid != facts.st_gid:  # in the unit it is, and chown(2) is not allowed
                         os.chown(path, -1, facts.st_gid)
                     path.chmod(0o660)
@@ -72,7 +72,7 @@ def tcp_socket(port: int) -> Iterator[socket.socket]:
 
 
 def bound_memory(more: int = MORE_MEMORY, file: int = LARGEST_FILE) -> None:
-    """Let this process have so many bytes more than now, and write no file that is larger: SQLite sorts in files. A
+    """Let this process have `more` bytes more than now, and write no file that is larger: SQLite sorts in files. A
     SELECT that wants more is an error of its reader's, and the others are answered on.
     """
     import resource
@@ -127,7 +127,7 @@ def _read(file: Path) -> str:
                 raise AdminkitError(f"{file} is not secret: mode {mode:04o}, of uid {facts.st_uid}", hint)
             token = text.read(_MOST).strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = cause(error) if isinstance(error, OSError) else "it is no text"
+        why = cause(error) if isinstance(error, OSError) else "it is not text"
         raise AdminkitError(f"couldn't read {file}: {why}", hint) from error
     if len(token) < _FEWEST or not token.isascii() or not token.isprintable() or " " in token:
         raise AdminkitError(f"{file} has no token of {_FEWEST} characters or more on one line", hint)
@@ -135,7 +135,7 @@ def _read(file: Path) -> str:
 
 
 def _refuse_open_folder(path: Path) -> None:
-    """Where others may rename what is in a folder, they could put a socket of theirs in the place of this one."""
+    """Where others may rename what is in a folder, they could put their own socket in the place of this one."""
     try:
         facts = path.parent.stat()
     except OSError as error:

@@ -8,7 +8,7 @@ __all__ = ["Spawner"]
 
 
 def __getattr__(name: str) -> Any:
-    """Trap: the hub's packages are loaded by who asks for the spawner alone."""
+    """Trap: only asking for the spawner loads the hub's packages."""
     if name == "Spawner":
         from adminkit.jupyter.spawner import Spawner
 

@@ -1,6 +1,6 @@
 """One desk for each file of profiles of a hub: what is offered, who is let in, what is promised and not yet Slurm's.
 
-All forms share one snapshot of the nodes. Slurm's own test is asked at the click alone. A spawn that was let in is
+All forms share one snapshot of the nodes. Slurm's own test is asked only at the click. A spawn that was let in is
 booked in the snapshot until slurmctld knows its job, so that two users of the hub are not given the same GPU.
 """
 
@@ -39,7 +39,7 @@ SOON: Final = 0.2
 LONG: Final = 5.0
 #: Programs of Slurm's that run at a time. The hub's own threads serve its logins.
 _WORKERS: Final = 8
-#: Of a profile with a container image. What runs without it is not what its user chose.
+#: The answer for a profile with a container image: a job without it is not what its user chose.
 _IMAGE: Final = Said("never", None, "image", message("it has an image, which this hub does not start"))
 
 
@@ -132,7 +132,7 @@ class Desk:
         return bool(profile.image) and not self._images
 
     async def place(self, job_id: str) -> Place | None:
-        """Of a job that waits, in its queue, as of ten seconds ago at most; None where it cannot be told."""
+        """Return a waiting job's place in its queue, at most ten seconds old; None where it is unknown."""
         shot = await self._lately()
         return place_in_line(shot.board.room, int(job_id)) if shot and job_id.isdigit() else None
 
@@ -225,7 +225,7 @@ class Desk:
         return now
 
     async def _fresh(self) -> _Shot:
-        """A snapshot that was begun from now on; clicks that wait for one share the next."""
+        """A snapshot that begins after this call; clicks that wait for one share the next."""
         try:
             if self._asking is not None and not self._asking.done():
                 await asyncio.wait({self._asking}, timeout=LONG)

@@ -43,7 +43,7 @@ def last_server(state: str, lines: Sequence[str]) -> tuple[Message, list[str]]:
 
 
 def ended_early(state: str, lines: Sequence[str]) -> Message:
-    """Of a job that ended before its server answered."""
+    """Say why a job ended before its server answered."""
     how = in_words(state)
     if lines:
         return message("The job ended before the server answered: {how}. The last lines of its log:", how=how)

@@ -20,7 +20,7 @@ from adminkit.units import show_duration, show_short
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 NO_ANSWER: Final = message("Slurm does not answer, so nothing was started. Try again in a minute.")
-#: Of a submission whose outcome is not known.
+#: The answer to a submission whose outcome is not known.
 NO_WORD: Final = message(
     "Slurm did not say whether it took the job. If it did, the job is cancelled. Try again in a minute."
 )
@@ -121,7 +121,7 @@ def place(found: Place) -> Message:
 
 
 def fair_share(found: Behind) -> Message:
-    """How many jobs are before it for that alone."""
+    """How many jobs are before it only for their fair share."""
     return message("It has {why}.", why=found.text)
 
 

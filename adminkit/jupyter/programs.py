@@ -1,4 +1,4 @@
-"""Slurm's programs as the user, for a hub that must go on answering: an argument list, no shell, a time limit.
+"""Slurm's programs as the user, for a hub that must keep answering: an argument list, no shell, a time limit.
 
 `slurm/process.py` is the same for commands that may wait. Here a program runs beside the hub's event loop, as the user
 whose server it is about, so job_submit, PrivateData and limits see that user.
@@ -72,7 +72,7 @@ async def run(
         ) from None
     finally:
         if process.returncode is None:
-            # Its own group: runuser's child would go on.
+            # Its own group: runuser's child would keep running.
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
 

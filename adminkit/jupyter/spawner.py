@@ -1,7 +1,7 @@
 """A server of JupyterHub as a Slurm job: refused at once where it cannot start, watched until it ends.
 
 On batchspawner's SlurmSpawner. What differs: no shell is started; what runs as the user gets none of the hub's secrets;
-the sizes come from the operator's profiles alone; the job is watched after it runs, too.
+the sizes come only from the operator's profiles; the job is watched after it runs, too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Spawner(Settings):
     _seen: Seen | None = None
     _nearest: Profile | None = None  # what has room in place of what was refused
     _place: Place | None = None  # in its queue, while it waits
-    _behind: Behind | None = None  # others, for their fair share alone
+    _behind: Behind | None = None  # others, only for their fair share
     _stopping = False
 
     @property
@@ -66,7 +66,7 @@ class Spawner(Settings):
 
     @property
     def language(self) -> str:
-        """Of the page: that of the browser, else English."""
+        """The page's language: that of the browser, else English."""
         handler = getattr(self, "handler", None)
         return preferred(handler.request.headers.get("Accept-Language", "")) if handler else "en"
 
@@ -265,7 +265,7 @@ class Spawner(Settings):
             await asyncio.sleep(self.startup_poll_interval)
 
     async def _look_on(self) -> None:
-        """The job as it is; Refused, with its last words, where it has ended. No answer of slurmctld's is no end."""
+        """The job as it is; Refused, with its last words, where it has ended. Silence of slurmctld is not an end."""
         try:
             self._seen = await self.jobs.look(self.job_id)
         except AdminkitError as error:

@@ -54,7 +54,7 @@ def module(value: Mapping[str, Any], comment: str) -> str:
 
 def _key(key: Any) -> str:
     if isinstance(key, bool) or not isinstance(key, (int, str)):
-        raise TypeError(f"{type(key).__name__} is no key of a Lua table")
+        raise TypeError(f"{type(key).__name__} is not a key of a Lua table")
     return literal(key)
 
 

@@ -1,6 +1,6 @@
 """The Lua that slurmctld runs, run by Python: the same files decide in `try`, in `replay` and in tests.
 
-Text goes in and out as bytes, so that a name that is no UTF-8 arrives as it is.
+Text goes in and out as bytes, so that a name that is not UTF-8 arrives as it is.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Lua:
         return self.call(self._need, name)
 
     def table(self, text: bytes, name: str) -> Any:
-        """The table in a generated file, by the check that slurmctld makes: a text that is no data is not loaded."""
+        """The table in a generated file, by the check that slurmctld makes: a text that is not data is not loaded."""
         value, wrong = self._guarded(self._read, text, f"={name}".encode())
         if value is None and wrong is not None:
             raise AdminkitError(f"{name}: {wrong.decode('utf-8', 'replace')}", "it was not made by adminkit")

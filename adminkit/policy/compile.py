@@ -20,7 +20,7 @@ from adminkit.slurm.site import Site, SiteQueue
 
 #: Raised when an older decide.lua would misread the table.
 FORMAT: Final = 1
-#: How a batch job says that it can go on from a checkpoint, and with another number of GPUs.
+#: How a batch job says that it can resume from a checkpoint, and with another number of GPUs.
 CKPT: Final = {
     "variable": "ADMINKIT_CKPT",
     "option": "_SLURM_SPANK_OPTION_adminkit_ckpt_",

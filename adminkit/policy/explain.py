@@ -83,7 +83,7 @@ def _beside(wide: int) -> str:
 
 
 def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
-    """One rule: whose jobs, what they must do, what happens to others, from when on."""
+    """One rule: whose jobs, what they must do, what happens to others, since when."""
     sentence = f"{_whose(rule)} {_must(rule)}"
     if rule.does == "warn":
         sentence += "; others are taken, and their owners are told"
@@ -144,7 +144,7 @@ def _must(rule: Rule) -> str:
         "exclusive": lambda: "must take whole nodes",
         "cpus_per_gpu": lambda: f"take {value} CPU{'' if value == 1 else 's'} for each GPU at most",
         "mem_per_gpu": lambda: f"take {show_mem(value << 20)} of memory for each GPU at most",
-        "restartable_above": lambda: f"of more than {limit} must be able to go on from a checkpoint",
+        "restartable_above": lambda: f"of more than {limit} must be able to resume from a checkpoint",
     }
     return phrases[rule.check]()
 

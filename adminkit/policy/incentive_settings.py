@@ -24,20 +24,24 @@ class Incentives(BaseModel):
     accept_foreign_site_factor: bool = False  # a PrioritySiteFactorPlugin may overwrite what is set at submission
 
     from_score: Annotated[float, Field(ge=0, lt=1)] = 0.5  # nothing up to here, then in proportion
-    menu_steps: Annotated[int, Field(ge=1, le=5)] = 1  # the limit so many steps of the menu over the run scores full
+    menu_steps: Annotated[int, Field(ge=1, le=5)] = (
+        1  # a limit this number of the menu's steps over the run scores full
+    )
     half_life_days: Annotated[float, Field(gt=0)] = 30.0
     window_days: Annotated[int, Field(ge=1)] = 180
     min_jobs: Annotated[int, Field(ge=1)] = 10
-    min_days: Annotated[int, Field(ge=1)] = 3  # on so many different days
+    min_days: Annotated[int, Field(ge=1)] = 3  # on at least this number of days
     min_share: Annotated[float, Field(ge=0, le=1)] = 0.25  # of all the hours a user had, those in runs that weigh
     min_elapsed: Annotated[Seconds, Field(ge=0)] = 60
     min_cpu_use: Annotated[float, Field(ge=0, lt=1)] = 0.02  # CPU time / (elapsed × CPUs)
     unknown_use: Literal["leave_out", "count"] = "leave_out"
     name_day_hours: Annotated[float, Field(gt=0)] = 192.0  # GPU-hours that one job name may weigh on one day
-    cpus_per_gpu: Annotated[float, Field(gt=0)] = 8.0  # so many CPU-hours weigh as a GPU-hour, for jobs without GPUs
+    cpus_per_gpu: Annotated[float, Field(gt=0)] = 8.0  # CPU-hours that weigh as a GPU-hour, for jobs without GPUs
     recorded_only: bool = False  # only limits that the decision at submission recorded
     bundle_days: Annotated[int, Field(ge=1)] = 30
-    bundle_share: Annotated[float, Field(gt=0, le=1)] = 0.25  # of a user's parallel hours; from here on no class points
+    bundle_share: Annotated[float, Field(gt=0, le=1)] = (
+        0.25  # of a user's parallel hours; at and above it no class points
+    )
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

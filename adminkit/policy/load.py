@@ -56,9 +56,9 @@ def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer
 def examine(
     path: Path, queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None
 ) -> tuple[Policy | None, list[Problem]]:
-    """The policy in this file and its problems; None for a file that is no policy. `queues` as queue_clashes() has it.
+    """The policy in this file and its problems; None where it is not a policy. `queues` as queue_clashes() has it.
 
-    AdminkitError for a file that cannot be read or is no TOML.
+    AdminkitError for a file that cannot be read or is not TOML.
     """
     return examine_table(read_toml(path, _HINT), queues, tz)
 

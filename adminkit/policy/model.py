@@ -189,7 +189,7 @@ class RuleText(_Table):
 
 
 class Rule(_Table):
-    """One rule: one check, the conditions under which it looks, what it does and from when on."""
+    """One rule: one check, the conditions under which it looks, what it does and since when."""
 
     name: Name
     require_limit: Literal[True] | None = None

@@ -10,7 +10,7 @@ from adminkit.slurm.queue_qos import HeldGpus
 
 
 def to_type(wanted: Mapping[str, int], there: HeldGpus) -> list[str]:
-    """The lines that make Slurm hold users to so many GPUs at a time in each queue; none where it does already.
+    """The commands that make Slurm hold users to `wanted` GPUs at a time in each queue; none where it does.
 
     The last line of a queue without a QOS lasts until slurmctld reads slurm.conf again: QOS= belongs there, too.
     """

@@ -93,7 +93,7 @@ def _kind(header: Sequence[str], name: str) -> tuple[str, Callable[[Row, Given, 
     if header[:1] == ["global_batch_size"] and len(header) > 1 and all(cell.isdecimal() for cell in header[1:]):
         return "a table of throughput", _throughput(_of_name(name, r"throughputs_([\w.-]+?)_([\w.-]+)"))
     if missing := set(_OWN_NEEDED) - set(header):
-        raise AdminkitError(f"{name} is no file of measurements: no column {', '.join(sorted(missing))}", HINT)
+        raise AdminkitError(f"{name} is not a file of measurements: no column {', '.join(sorted(missing))}", HINT)
     raise AdminkitError(f"{name} has columns that say nothing here: {', '.join(sorted(set(header) - set(_OWN)))}", HINT)
 
 

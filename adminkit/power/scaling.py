@@ -62,18 +62,18 @@ class Model:
     power_error: Error | None = None  # of watts
 
     def seconds(self, gpus: int, batch: float) -> float:
-        """Of an iteration."""
+        """The seconds that an iteration takes."""
         a, c = self.arithmetic
         d, e, f = self.talking
         return max(a * batch / gpus + c, d + e * math.log2(gpus) + f * (gpus - 1))
 
     def used(self, gpus: int, batch: float) -> float:
         """The parallel efficiency, u in the formula, 1 at most."""
-        seconds = self.seconds(gpus, batch)  # 0 for a number of GPUs that no point has: all talking, and alone
+        seconds = self.seconds(gpus, batch)  # 0 for a number of GPUs that no point has
         return min(self.seconds(1, batch) / (gpus * seconds), 1.0) if seconds else 1.0
 
     def watts(self, gpus: int, batch: float) -> float | None:
-        """Of all GPUs."""
+        """The power of all GPUs together."""
         if self.idle is None or self.busy is None:
             return None
         return gpus * (self.idle + (self.busy - self.idle) * self.used(gpus, batch))

@@ -110,7 +110,7 @@ def walltime(
     """A limit for the next job of `kind`; fields of it that are None are ignored. `runs` come by submission.
 
     No limit above `most`, the queue's maximum, is recommended. `risk` is the site's control's for
-    this user; without it `runs` alone steer the risk.
+    this user; without it only `runs` steer the risk.
     """
     rule, menu = Rule(risk=offer.risk), offer.menu
     levels = levels_of(kind)

@@ -10,7 +10,7 @@ from adminkit.recommend.menu import round_up
 
 GIB: Final = 2**30
 MIB: Final = 2**20
-#: Memory is sampled, so a run that completed needed up to about so much more than was seen.
+#: Memory is sampled, so a run that completed may have needed up to this times what was seen.
 HEADROOM: Final = 1.25
 #: Without any run to learn from.
 GROWTH: Final = 2
@@ -20,7 +20,7 @@ GROWTH: Final = 2
 class NextMemory:
     """Bytes per node. `limit` is None where no node has more than the run had.
 
-    `why`: used (a completed run used so much, with headroom), had (a completed run had so much), doubled, node (all
+    `why`: used (what a completed run used, with headroom), had (what a completed run had), doubled, node (all
     that a node has).
     """
 

@@ -13,7 +13,7 @@ from typing import Final
 
 #: Below the risk that the longest run shows, the limit grows with this power of the ratio of the two risks …
 TAIL: Final = 0.5
-#: … up to so many times the longest run.
+#: … up to this many times the longest run.
 LONGEST: Final = 4.0
 #: Tolerance for comparing risks, which are sums of floats.
 EQUAL: Final = 1e-9
@@ -29,7 +29,7 @@ class Curve:
     runs: int
     cut: int
     weight: float
-    expected: int | None = None  # half of such runs take at most so long
+    expected: int | None = None  # half of such runs take this or less
     needs: tuple[int, ...] = ()
     longer: tuple[float, ...] = ()
 

@@ -17,7 +17,7 @@ from adminkit.stats.student import CONFIDENCE, quantile
 
 #: The numbers that are always looked at.
 COUNTS: Final = (1, 2, 4, 8)
-#: A difference below this share is no reason to change, and "about the same".
+#: A difference below this share does not justify a change: it is "about the same".
 SMALL: Final = 0.05
 
 
@@ -94,8 +94,8 @@ def known_of(ran: Sequence[Ran]) -> list[Known]:
 def advise(known: Sequence[Known], present: int, max_slower: float) -> GpuAdvice | None:
     """The least energy at no more than 1 + `max_slower` of the present time; None where the present is not measured.
 
-    Without energy the fewest GPU-hours. What gains less than SMALL, or less than the model's error, or not surely, is
-    no reason to change.
+    Without energy the fewest GPU-hours. A gain below SMALL, below the model's error, or not certain, does
+    not justify a change.
     """
     base = next((one for one in known if one.gpus == present), None)
     if base is None:
@@ -119,7 +119,7 @@ def advise(known: Sequence[Known], present: int, max_slower: float) -> GpuAdvice
 
 
 def _hours(one: Choice, present: int) -> Ratio | None:
-    """GPU-hours: those of the time, by so many GPUs."""
+    """GPU-hours: the time's change times that of the GPUs."""
     if one.time is None:
         return None
     more = one.gpus / present

@@ -165,7 +165,7 @@ def learn(
 ) -> Learnt:
     """Hints and needs. `runs` come by submission; those without a uid give no entry.
 
-    `control` is the site's now; without one the outcomes of hints alone steer their risk.
+    `control` is the site's now; without one only the outcomes of hints steer their risk.
 
     Each is made of one user's runs. A uid that passed to another user has entries of the present user only.
     """

@@ -1,6 +1,6 @@
 """The limits people are advised to type, and how often one may be too short: policy.toml's `menu` and `risk`.
 
-The defaults and the bounds stand here alone; whatever names a limit to somebody is given an Offer.
+The defaults and the bounds stand only here; whatever names a limit to somebody is given an Offer.
 """
 
 from __future__ import annotations

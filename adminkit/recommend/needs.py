@@ -16,7 +16,7 @@ QUANTILES: Final = (50, 75, 90)
 LEVELS: Final = (("cluster", "user", "job_name", "queue"), ("cluster", "user", "job_name"), ("cluster", "user"))
 #: Stands for all runs of a user, where those of a name are too few. A job of this name is one of these.
 ANY_NAME: Final = "*"
-#: Of one user's runs the last ones count most: after so many a run counts half.
+#: A user's last runs count most: a run with this number of later ones counts half.
 _HALF_LIFE: Final = 50
 #: Runs that keep the promise of a quantile, of each user from the beginning.
 _PRIOR: Final = 10.0

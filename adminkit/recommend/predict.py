@@ -68,7 +68,7 @@ class Recommendation:
     level: tuple[str, ...]
     runs: int = 0
     cut: int = 0
-    expected: int | None = None  # half of such runs take at most so long
+    expected: int | None = None  # half of such runs take this or less
     safe: int | None = None  # not rounded
     enough: bool = False  # whether there were runs enough to tell
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit.stats.queue_fit import Known, QueueJobs, Share
 
-#: Fewer jobs of a queue, or fewer that took its default, are no basis.
+#: Fewer jobs of a queue, or fewer that took its default, are too few to judge by.
 LEAST_JOBS: Final = 100
 
 
@@ -24,7 +24,7 @@ class Cut:
     longer: Share
     users: int  # whose jobs ran longer
     ran: Known  # by these
-    restartable: int  # of these jobs, runs of their name have gone on from a checkpoint
+    restartable: int  # of these jobs, runs of their name have resumed from a checkpoint
     lowered: int  # jobs that asked for more
     freed: Known  # of limits above it
 

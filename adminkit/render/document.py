@@ -24,7 +24,7 @@ class Section:
 
     `anchor` is a word of letters, digits and "-". The report is in English, and is shown in the page's language
     but for its table. `items` are lines of a
-    list, under `items_title`. Of a report that could not be made, `failure` says why.
+    list, under `items_title`. `failure` says why a report could not be made.
     """
 
     anchor: str

@@ -167,7 +167,7 @@ def some(names: Sequence[str], most: int = 6) -> str:
 
 
 def header(meta: Meta, tz: tzinfo | None) -> list[tuple[str, str]]:
-    """The lines above every table: a short name and what it says. What is no Message is not ours."""
+    """The lines above every table: a short name and what it says. A text that is not a Message is others' words."""
     lines = [("answer", answer) for answer in meta.answers]
     lines += [("database", meta.database)] if meta.database else []
     if meta.as_of is not None:

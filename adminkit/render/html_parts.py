@@ -26,7 +26,7 @@ def facts(lines: Sequence[tuple[str, str]]) -> str:
 
 
 def _facts(lines: Sequence[tuple[str, str, str]]) -> str:
-    """Of a name, a text, and the text's language where it is another than the page's."""
+    """The list of (a name, a text, the text's language where it is another than the page's)."""
     said = "\n".join(
         f"<dt>{escape(clean(name))}</dt><dd{_lang(language)}>{escape(clean(text))}</dd>"
         for name, text, language in lines
@@ -84,7 +84,7 @@ def _side(field: Field) -> str:
 
 
 def figures(pictures: Pictures, summary: str, *, every: bool, language: str = "en") -> str:
-    """Each picture with its title; `every` one, or those of matrices alone, with its numbers under `summary`.
+    """Each picture with its title; with its numbers under `summary`: for `every` one, or only for matrices.
 
     What is said is in the language of the page, but for names.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Of every page.
+#: The style of every page.
 CSS: Final = """
 :root { color-scheme: light dark; --ink: #1f2328; --muted: #646b73; --grid: #e3e5e8; --paper: #ffffff;
   --ran: #0072b2; --asked: #d55e00; --fill: #cfe3f1; }
@@ -38,7 +38,7 @@ svg text { font-family: system-ui, "DejaVu Sans", sans-serif !important; }
   .panels { grid-template-columns: 1fr 1fr; }
   table { font-size: .55rem; } th, td { padding: .15rem .25rem; } }
 """
-#: Of the page of all reports, besides.
+#: What the page of all reports has besides.
 DOCUMENT_CSS: Final = """
 html { scroll-padding-top: .5rem; }
 body { overflow-wrap: break-word; line-height: 1.55; font-family: system-ui, "DejaVu Sans", "Noto Sans CJK JP",

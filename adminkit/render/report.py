@@ -38,7 +38,7 @@ class Field:
 
     A `quiet` column is in tables only where its texts differ or a number is not zero; JSON and CSV always have it. The
     text of a `below` column stands on lines of its own below its row in the terminal. A `data` column is for programs:
-    it is in JSON and CSV alone.
+    only JSON and CSV have it.
     """
 
     name: str

@@ -31,7 +31,7 @@ def complain(text: str) -> None:
 
 
 def put(text: str, end: str = "\n") -> None:
-    """An answer that is no report. To stdout."""
+    """Print an answer that is not a report to stdout."""
     print(_harmless(text, sys.stdout.encoding), end=end, flush=True)
 
 

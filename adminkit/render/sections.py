@@ -51,7 +51,7 @@ def colours() -> bool:
 
 
 def as_json(sections: Mapping[str, Report]) -> str:
-    """One object: the name of each section -> its report, as it is written alone."""
+    """One object: the name of each section -> its report, as it is written by itself."""
     return json.dumps({name: json.loads(text.as_json(one)) for name, one in sections.items()}, indent=2) + "\n"
 
 

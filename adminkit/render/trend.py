@@ -50,7 +50,7 @@ def _months(begin: date, end: date, step: int) -> Iterator[date]:
 
 
 def _hours(day: date, step: int, tz: tzinfo | None) -> Iterator[int]:
-    """Of a day on which the clock changes the hours that the clock shows then."""
+    """The hours of a day, as the clock shows them, also where it changes on that day."""
     for at in range(midnight(day, tz), midnight(day + timedelta(days=1), tz), _HOUR):
         if local_time(at, tz).hour % step == 0:
             yield at

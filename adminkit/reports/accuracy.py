@@ -47,7 +47,7 @@ POINT_FIELDS: Final = (
     Field("queue"),
     Field("line", help="ran: of elapsed; asked: of the limit"),
     Field("seconds", "duration"),
-    Field("share", "share", "jobs that ran, or asked for, at most so long"),
+    Field("share", "share", "jobs that ran, or asked for, this time or less"),
     Field("cluster", quiet=True),
 )
 #: Means of elapsed / limit elsewhere; the archive's by this report, of jobs of more than 60 s.
@@ -97,7 +97,7 @@ def _within(line: str, at: int) -> Field:
     """The column for one of --points: ran_1h, asked_90m."""
     size, unit = next((size, unit) for size, unit in ((3600, "h"), (60, "m"), (1, "s")) if at % size == 0)
     said = "ran" if line == "ran" else "asked for"
-    return Field(f"{line}_{at // size}{unit}", "share", f"jobs that {said} at most so long")
+    return Field(f"{line}_{at // size}{unit}", "share", f"jobs that {said} this time or less")
 
 
 def _point_rows(queue: QueueAccuracy, name: str | None, points: Sequence[int]) -> list[list[Cell]]:
@@ -269,7 +269,12 @@ SPEC: Final = ReportSpec(
     FILTERS,
     parts=("queue", "point"),
     options=(
-        Option("points", ("--points",), "Also the shares of jobs that ran, and asked for, at most so long.", "1h,70h"),
+        Option(
+            "points",
+            ("--points",),
+            "Also the shares of jobs that ran, and asked for, each of these times or less.",
+            "1h,70h",
+        ),
     ),
     pictures=True,
     from_rollups=_from_rollups,

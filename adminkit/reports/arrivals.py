@@ -20,7 +20,7 @@ FIELDS: Final = (
     Field("per_hour", "ratio", "submissions per hour of such time in the window"),
     Field("gap_mean", "duration", "time since the submission before"),
     Field("gap_median", "duration", "its median"),
-    Field("gap_p95", "duration", "95 % of the gaps are at most so long"),
+    Field("gap_p95", "duration", "95 % of the gaps are this or shorter"),
     Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
     Field("burstiness", "ratio", "Goh and Barabási's B: -1 a clock, 0 a Poisson process, 1 all at once"),
     Field("dispersion", "ratio", "variance / mean of the submissions per hour: 1 for a Poisson process"),

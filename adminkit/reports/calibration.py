@@ -70,7 +70,7 @@ def _pictures(found: Calibration) -> Pictures:
     shown = [found.parts[0], *queues[: PANELS - 1]] if len(queues) > 1 else [found.parts[0]]
     panels = [_panel(part, *found.waits_of(part)) for part in shown]
     caption = (
-        "Each curve: the share of jobs that waited at most so long; waits below a second are drawn as a second. Where"
+        "Each curve: the share of jobs that waited this time or less; waits below a second are drawn as a second. Where"
         " the two curves lie on each other, the simulator has the site's waits."
     )
     return Pictures(f"Waits, real and simulated: {found.verdict}", caption, panels)

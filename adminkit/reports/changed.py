@@ -48,7 +48,7 @@ FIELDS: Final = (
 #: Clusters that get pictures, and marks that are listed.
 MOST_CLUSTERS: Final = 4
 MOST_MARKS: Final = 20
-#: Of a picture's width: marks closer than that share a label; and what a letter of one takes.
+#: As shares of a picture's width: marks closer than this share a label; what a letter of one takes.
 NEAR: Final = 0.05
 LETTER: Final = 0.013
 

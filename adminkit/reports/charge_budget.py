@@ -12,7 +12,7 @@ from adminkit.reports.charge import money
 from adminkit.slurm.tres_minutes import TresMinutes
 
 LEDGER, SLURM = "ledger", "Slurm"
-#: From here on a budget is said to be near its end.
+#: At this share a budget is said to be near its end.
 NEAR: Final = 0.8
 FIELDS: Final = (
     Field("counted_by", help="ledger: what closed months charged; Slurm: what slurmctld counts now"),
@@ -34,7 +34,7 @@ def budget_report(
     rows: list[list[Cell]] = [_of_ledger(one, unit) for one in ledger] + [_of_slurm(one) for one in slurm]
     said = [*notes]
     if slurm:
-        said.append("Slurm counts by its own weights and may forget: its minutes are no part of any bill")
+        said.append("Slurm counts by its own weights and may forget: its minutes are in none of the bills")
     over = sum(one.left < 0 for one in ledger)
     near = sum(one.left >= 0 and one.share >= NEAR for one in ledger)
     answer = f"overspent: {over} of {plural(len(ledger), 'budget')}; spent to {NEAR:.0%} or beyond: {near}"

@@ -27,7 +27,7 @@ FIELDS: Final = (
 )
 #: A change within this counts as none.
 _SAME: Final = 0.005
-#: Name -> the changes from which on it holds.
+#: Name -> the smallest change for which it holds.
 _STEPS: Final = (
     ("over 50 % less", -1.0),
     ("10 to 50 % less", -0.5),

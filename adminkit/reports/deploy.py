@@ -30,7 +30,7 @@ DONE_FIELDS: Final = (
 REFRESH_FIELDS: Final = (
     Field("uid", help="of a user"),
     Field("user", help="its name on this host"),
-    Field("change", help="passes no longer: is no operator any more; passes from now on"),
+    Field("change", help="passes no longer: is not an operator any more; passes from now on"),
 )
 STATUS_FIELDS: Final = (
     Field("table", help="policy, incentives or hints"),

@@ -18,7 +18,7 @@ PREVIEW_FIELDS: Final = (
     Field("node", help="where it runs"),
     Field("range", help="the GPUs that it opted in to"),
     Field("gpus", "count", "those it has"),
-    Field("to", "count", "those it should go on with"),
+    Field("to", "count", "those it should continue with"),
     Field("verdict", help="keep, shrink, grow"),
     Field("why", help="the reason"),
     Field("saves", "duration", "what that saves: time of the job, or of the one that waits"),

@@ -94,7 +94,7 @@ def unsized_notes(counted: Unsized) -> list[str]:
     if counted.gpus:
         notes.append(f"hours of {plural(counted.gpus, 'job')} of unknown GPUs are CPU-hours")
     if counted.both:
-        notes.append(f"{plural(counted.both, 'job')} of unknown GPUs and CPUs: no hours of theirs are known")
+        notes.append(f"{plural(counted.both, 'job')} of unknown GPUs and CPUs: their hours are unknown")
     return notes
 
 
@@ -115,7 +115,7 @@ def findings_report(
     counted: Unsized | None = None,
 ) -> Report:
     """A row for each finding of that severity or above, of each kind for the first `most`; 0: for all. `ends`: the
-    first and last end of the trace, None where no job ended: nothing found where nothing ended is no good news.
+    first and last end of the trace, None where no job ended: no finding where no job ended is not good news.
     `counted`: the jobs whose hours are not known.
     """
     grave = [one for one in findings if SEVERITIES.index(one.severity) >= SEVERITIES.index(least)]
@@ -216,7 +216,7 @@ def _estimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterat
 
 
 def _weeks(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator[Finding]:
-    """Of the seven days before `until`, whenever the window begins."""
+    """The findings of the seven days before `until`, whenever the window begins."""
     for cluster in scope.clusters:
         before = _counted(settings, scope, cluster, scope.until - WEEKS * WEEK)
         if scope.everybody:

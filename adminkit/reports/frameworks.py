@@ -61,7 +61,7 @@ def hours(group: Group) -> tuple[float | None, float | None]:
 
 
 def gpu_share(group: Group, overall: Group) -> float | None:
-    """Of all GPU-hours of the report."""
+    """The share of all GPU-hours of the report."""
     known = hours(group)[0] is not None and overall.gpu_seconds
     return group.gpu_seconds / overall.gpu_seconds if known else None
 

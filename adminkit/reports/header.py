@@ -79,7 +79,7 @@ def outside(window: tuple[int | None, int | None], ends: tuple[int | None, int |
 
 
 def ends_early(until: int | None, query: Query) -> list[str]:
-    """The note of a window that was asked for beyond `until`, from which on nothing is known."""
+    """The note of a window that was asked for beyond `until`, after which nothing is known."""
     asked = query.filter.until
     if asked is None or until is None or until >= min(asked, query.now):
         return []

@@ -149,7 +149,7 @@ def user_report(explained: Explained, settings: Incentives, database: str) -> Re
 
 
 def shortened(report: Report, most: int) -> Report:
-    """One user's points with at most so many runs, those with the most weight."""
+    """One user's points with at most `most` runs, those with the most weight."""
     runs = [row for row in report.rows if row[0] == "run" and row[1] != "(lighter ones)"]
     left_out = {id(row) for row in runs[most:]}
     return replace(report, rows=[row for row in report.rows if id(row) not in left_out])

@@ -1,4 +1,4 @@
-"""Every listing that is no report of catalogue.py: the command that prints it, and its columns.
+"""Every listing that is not a report of catalogue.py: the command that prints it, and its columns.
 
 Their rows come from files, hosts, slurmdbd or the outbox as well as from the trace, so each command makes its own;
 docs/reports.md and the golden tests go through this table.

@@ -22,9 +22,9 @@ FIELDS: Final = (
     Field("cpu_hours", "hours", "CPU-hours of these jobs"),
     Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("accuracy_std", "ratio", "its standard deviation (n - 1)"),
-    Field("elapsed_p10", "duration", "a tenth of the jobs ran for at most so long"),
-    Field("elapsed_median", "duration", "half of the jobs ran for at most so long"),
-    Field("elapsed_p90", "duration", "nine tenths of the jobs ran for at most so long"),
+    Field("elapsed_p10", "duration", "a tenth of the jobs ran for this time or less"),
+    Field("elapsed_median", "duration", "half of the jobs ran for this time or less"),
+    Field("elapsed_p90", "duration", "nine tenths of the jobs ran for this time or less"),
     Field("cluster", quiet=True),
 )
 _MOST: Final = 30

@@ -1,4 +1,4 @@
-"""Words that several reports say: so many jobs, what rows are of."""
+"""Words that several reports share: a number of jobs, what rows are about."""
 
 from __future__ import annotations
 

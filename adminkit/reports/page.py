@@ -181,7 +181,7 @@ def _section(
     db: sqlite3.Connection, spec: ReportSpec[Any], cluster: str, path: Path, settings: Config, asked: Asked,
     chosen: Filter, measures: Measures, failures: list[Failure],
 ) -> Section:  # fmt: skip
-    """The section of a report; of `cluster` alone where it is named."""
+    """The section of a report; of `cluster` only where it is named."""
     words = words_in(asked.language)
     typed: dict[str, Any] = {
         "cluster": [cluster] if cluster else list(asked.cluster), "queue": list(asked.queue),
@@ -229,8 +229,8 @@ def _says_nothing(report: Report) -> bool:
 
 
 def _marked(one: Section, marks: Sequence[Change], words: Any, cluster: str | None) -> Section:
-    """The section whose pictures over the calendar have the marks, where its report has none of its own; of `cluster`
-    alone where the section is."""
+    """The section whose calendar pictures have the marks, where its report has none of its own; of `cluster` only
+    where the section is."""
     report = one.report
     if report is None or report.pictures is None:
         return one

@@ -26,8 +26,8 @@ FIELDS: Final = (
     Field("plan_accuracy", "ratio", "mean of need / soft limit, or of soft limit / need where the job needed more"),
     Field("limit_accuracy", "ratio", "mean of need / limit of the same jobs"),
     Field("backfilled", "count", "jobs that backfill started; empty where the trace does not know how jobs started"),
-    Field("ahead", "count", "of these, at most so many could start only because of their soft limit"),
-    Field("delayed", "count", "other jobs, at most so many, that waited for a job that had outlived its soft limit"),
+    Field("ahead", "count", "of these, how many at most could start only because of their soft limit"),
+    Field("delayed", "count", "how many other jobs at most waited for a job that had outlived its soft limit"),
     Field("delay_hours", "hours", "how long they did, together, at most"),
     Field("cluster", quiet=True),
 )

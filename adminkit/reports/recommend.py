@@ -18,7 +18,7 @@ FIELDS: Final = (
     Field("similar", help="what the runs have in common with the job"),
     Field("runs", "count", "such runs, the last ones"),
     Field("cut_off", "count", "of these, runs that needed more than they got"),
-    Field("expected", "duration", "half of such runs take at most so long"),
+    Field("expected", "duration", "half of such runs take this or less"),
     Field("safe", "duration", "the safe limit before it is rounded"),
     Field("limit", "duration", "the safe limit"),
     Field("risk", "share", "how often it was too short, by trying it on earlier runs"),
@@ -123,7 +123,7 @@ def learnt_from(told: Mapping[str, int]) -> list[str]:
     if not others:
         return []
     shown = ", ".join(f"{source} {runs:,}" for source, runs in told.items())
-    return [f"from runs of every source: {shown}; hints and letters learn from slurmdbd's and trusted ones alone"]
+    return [f"from runs of every source: {shown}; hints and letters learn only from slurmdbd's and trusted ones"]
 
 
 #: How far above the risk the share over may be in a tenth of a trace: docs/recommend.md has the traces.

@@ -37,7 +37,7 @@ FIELDS: Final = (
     Field("users", "count", "users of the jobs that ran longer"),
     Field("hours", "hours", "GPU-hours that these jobs ran"),
     Field("cpu_hours", "hours", "CPU-hours of those of these jobs that have no GPUs", quiet=True),
-    Field("restartable", "count", "of these jobs, runs of the same name have gone on from a checkpoint"),
+    Field("restartable", "count", "of these jobs, runs of the same name have resumed from a checkpoint"),
     Field("freed_hours", "hours", "GPU-hours of limits beyond the new maximum"),
     Field("freed_cpu_hours", "hours", "CPU-hours of the same, of jobs without GPUs", quiet=True),
     Field("knee", "duration", "a longer limit grows faster than the share of jobs that end within it"),
@@ -52,7 +52,7 @@ MOVE_FIELDS: Final = (
     Field("queue", help="the queue"),
     Field("to", help="a queue with a shorter maximum"),
     Field("to_limit", "duration", "its maximum"),
-    Field("jobs", "count", "jobs that ended within it, and are no larger than the largest there"),
+    Field("jobs", "count", "jobs that ended within it, and are not larger than the largest there"),
     Field("share", "share", "of the queue's jobs"),
     Field("share_low", "share", "the lower end of its 95 % interval over users"),
     Field("share_high", "share", "the upper end"),
@@ -146,7 +146,7 @@ def _sentence(one: QueueAdvice) -> str:
             f" {number(most.longer.jobs)} of {plural(jobs, 'job')} ({percent(most.longer.share)})"
         )
         if most.longer.jobs:
-            text += f", of which {most.restartable} can go on from a checkpoint"
+            text += f", of which {most.restartable} can resume from a checkpoint"
         said.append(text)
     if one.moves:
         move = max(one.moves, key=lambda move: (move.share.jobs, -move.max_limit))
@@ -171,7 +171,7 @@ def _pictures(measured: Advised) -> Pictures | None:
     left = len(measured.queues) - len(shown)
     return Pictures(
         "How many jobs end within a limit",
-        "Shares of a queue's jobs that ran, and that asked, at most so long. Beyond the knee a longer"
+        "The share of a queue's jobs that ran, and that asked for, this time or less. Beyond the knee a longer"
         " limit lets few more jobs end." + (f" {plural(left, 'queue')} not shown." if left else ""),
         [_curve(one, label(one.jobs.queue or NO_QUEUE, one.jobs.cluster, many)) for one in shown],
     )

@@ -24,7 +24,7 @@ FIELDS: Final = (
     Field("ran_hours", "hours", "run time of all pieces"),
     Field("wait_hours", "hours", "between the end of a piece and the start of the next"),
     Field("saving_hours", "hours", "from a signal that was caught to the end of a piece that was requeued"),
-    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal: at most so much was redone"),
+    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal: the most that was redone"),
     Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
     Field("put_back", "count", "restarts that adminkit asked for; not preemptions, failed nodes, scontrol requeue"),
     Field("signals", "count", "runs in which the plugin looked for processes to signal"),
@@ -44,7 +44,7 @@ PIECES: Final = (
     Field("state", help="as Slurm has it; REQUEUED: by adminkit, an operator or Slurm"),
     Field("ended", help="how the plugin judged the end; see below"),
     Field("saving", "duration", "from a signal that was caught to the end of a piece that was requeued"),
-    Field("unsaved", "duration", "run time of a piece cut short without such a signal: at most so much was redone"),
+    Field("unsaved", "duration", "run time of a piece cut short without such a signal: the most that was redone"),
     Field("cluster", quiet=True),
 )
 #: How the last run ended -> its meaning, where the word needs one.
@@ -157,7 +157,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "done": "everything that was watched exited with 0",
     "failed": "exited with another code",
     "max": "was requeued as often as it asked for",
-    "short": "ran less than twice the lead, which is no progress",
+    "short": "ran less than twice the lead, so it made no progress",
     "refused": "Slurm refused to requeue it",
 }
 

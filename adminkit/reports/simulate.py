@@ -85,7 +85,7 @@ def run_report(subject: Subject, schedule: Schedule, filter: Filter, database: s
 
 
 def calibration_notes(subject: Subject, schedule: Schedule) -> tuple[list[str], list[str]]:
-    """Of the site's own scheduler on its own jobs: what its answers are worth here, and what is not modelled."""
+    """What the site's own scheduler's answers on its own jobs are worth here, and what is not modelled."""
     if subject.model != "slurm":
         return [], []
     try:

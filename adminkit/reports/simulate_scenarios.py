@@ -99,7 +99,7 @@ def sentences_of(name: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _change(row: Row) -> str:
-    """Of the mean wait. The verdict stands in front, whatever it is."""
+    """The change of the mean wait. The verdict stands in front, whatever it is."""
     assert row.change is not None and row.low is not None and row.high is not None and row.today is not None
     between = f"95 % interval {_signed(row.low)} to {_signed(row.high)}"
     if row.verdict == NO_CHANGE:
@@ -162,7 +162,7 @@ def _pictures(
         several = summaries[name]
         lines = [_line(side, [one["waits"][at] for one in several]) for at, side in enumerate(("today", "scenario"))]
         if all(line.seconds for line in lines):
-            waits.append(Curves(name, "share of jobs that waited at most so long", lines))
+            waits.append(Curves(name, "share of jobs that waited this time or less", lines))
         busy = [_mean([one["busy"][at] for one in several]) for at in (0, 1)]
         if all(busy):
             title = "share of the machine in use"
@@ -175,7 +175,7 @@ def _pictures(
 
 
 def _line(name: str, counts: Sequence[Sequence[int]]) -> Line:
-    """The share of jobs that waited at most so long, up to where all have; from one second on, for the logarithm."""
+    """The share of jobs that waited each time or less, up to where all have; at least a second, for the logarithm."""
     total = sum(one[-1] for one in counts)
     if not total:
         return Line(name, (), ())

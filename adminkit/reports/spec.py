@@ -25,7 +25,7 @@ FILTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option that one report alone has. Its value is an int where `default` is one, else text or None."""
+    """An option that only one report has. Its value is an int where `default` is one, else text or None."""
 
     name: str
     flags: Sequence[str]

@@ -153,12 +153,10 @@ def _result_notes(trial: Trial, waits: Sequence[DayWaits], on: Sequence[bool], n
     notes = [
         "days are the units: each is paired with the same weekday of the next week; the interval holds the changes that"
         " a randomisation test does not reject at 5 %",
-        "the first row is the answer; of several classes one may differ by chance alone",
+        "the first row is the answer; of several classes one may differ only by chance",
     ]
     if trial.under_way(now):
-        notes.insert(
-            0, f"the trial goes on until {show_time(trial.ends)}: looking often makes chance look like an effect"
-        )
+        notes.insert(0, f"the trial runs until {show_time(trial.ends)}: looking often makes chance look like an effect")
     elif len(waits) < len(trial.days):
         notes.insert(0, f"it was ended after {len(waits)} of {plural(len(trial.days), 'day')}")
     for word, which in (("on", True), ("off", False)):

@@ -35,10 +35,10 @@ CAUSES: Final = {
 }
 #: The columns after the one of the part.
 FIELDS: Final = (
-    Field("jobs", "count", "jobs that started and had waited for the queue alone"),
+    Field("jobs", "count", "jobs that started and had waited only for the queue"),
     Field("apart", "count", "other jobs: they waited for something else too; below (all) are their waits", quiet=True),
-    Field("median", "duration", "from Eligible to the start: half of the jobs waited so long or less"),
-    Field("p75", "duration", "three quarters of the jobs waited so long or less"),
+    Field("median", "duration", "from Eligible to the start: half of the jobs waited this time or less"),
+    Field("p75", "duration", "three quarters of the jobs waited this time or less"),
     Field("p90", "duration"),
     Field("p95", "duration"),
     Field("max", "duration", "the longest wait"),
@@ -47,7 +47,7 @@ FIELDS: Final = (
 )
 #: Unit of a size -> what a heat map calls it.
 UNITS: Final = {"gpus": message("GPUs"), "nodes": message("nodes"), "cpus": message("CPUs")}
-#: Fewer jobs give a cell of the heat map no colour, and are no finding.
+#: Fewer jobs give a cell of the heat map no colour, and no finding.
 FEW: Final = 5
 FEWEST: Final = 30
 
@@ -216,7 +216,7 @@ def _heat(unit: str, cells: Sequence[Group]) -> Heat:
 
 
 def _finding(unit: str, some: dict[tuple[int, int], Waits], sizes: Sequence[int], limits: Sequence[int]) -> str:
-    """Of the size with the most jobs: the medians of its shortest and its longest limit."""
+    """The medians of the shortest and the longest limit of the size with the most jobs."""
     most = max(sizes, key=lambda size: sum(one.jobs for key, one in some.items() if key[0] == size))
     often = [limit for limit in limits if limit <= LONGER and some.get((most, limit), Waits()).jobs >= FEWEST]
     if len(often) < 2:
@@ -267,7 +267,7 @@ def _gpus(text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise UsageError(f"--gpus {text!r} is no number of GPUs", "write a whole number; 0: jobs without GPUs")
+        raise UsageError(f"--gpus {text!r} is not a number of GPUs", "write a whole number; 0: jobs without GPUs")
     return int(text)
 
 
@@ -288,7 +288,7 @@ SPEC: Final = ReportSpec(
     parts=tuple(PARTS),
     options=(
         Option("req_limit", ("--limit",), "What jobs with such a limit waited, and what to expect: 4h, 30m.", "TIME"),
-        Option("gpus", ("--gpus",), "With --limit: jobs of about so many GPUs; 0: jobs without.", "N"),
+        Option("gpus", ("--gpus",), "With --limit: jobs with about N GPUs; 0: jobs without.", "N"),
     ),
     pictures=True,
     every_end=True,

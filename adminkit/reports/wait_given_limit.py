@@ -16,7 +16,7 @@ from adminkit.units import show_short
 
 FIELDS: Final = (
     Field("queue"),
-    Field("jobs", "count", "jobs with such a limit, and such a size, that waited for the queue alone"),
+    Field("jobs", "count", "jobs with such a limit, and such a size, that waited only for the queue"),
     Field("days", "count", "days on which they became eligible"),
     Field("median", "duration", "of their waits; empty, like the next three, where there are too few of them"),
     Field("median_low", "duration", "of 20 further periods as long, 19 should have a median from here"),

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 Verdict = Literal["trust", "direction only", "no basis"]
 VERDICTS: Final = get_args(Verdict)
 
-#: The error of the mean wait that is trusted, and from which on nothing is known.
+#: The error of the mean wait up to which it is trusted, and above which nothing is known.
 NEAR: Final = 0.15
 FAR: Final = 0.50
-#: Of the order of starts.
+#: The least agreement (Kendall's tau) of the order of starts.
 LEAST_TAU: Final = 0.9
 #: The share of waits whose reasons are not modelled, above which nothing is known.
 MOST_UNMODELLED: Final = 0.20

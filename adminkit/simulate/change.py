@@ -24,7 +24,7 @@ def _several(value: Any) -> Any:
     """One value is a list of one. Trap: True is a number for Python."""
     values = value if isinstance(value, list) else [value]
     if not values:
-        raise ValueError("an empty list is no scenario; give it one value at least")
+        raise ValueError("an empty list is not a scenario; give it at least one value")
     if any(isinstance(one, bool) for one in values):
         raise ValueError("a number belongs here")
     if len(set(map(str, values))) < len(values):

@@ -163,7 +163,7 @@ class Runs:
         return submit + Luck(seed).draw("shake").integers(0, SHAKE + 1, len(submit)) if seed else submit
 
     def measures(self, policy: Policy, efficiency: int = 0, seed: int = 0) -> Measures:
-        """Of the schedule that `policy` makes; `high_later` is known once fifo's was made, and for the seed 0 alone."""
+        """Measure the schedule of `policy`; `high_later` is known once fifo's was made, and only for the seed 0."""
         import numpy as np
 
         rules, submit = self.rules, self.submit(seed)

@@ -159,7 +159,7 @@ class Programs:
                 )
 
     def of(self, name: str, batch: str, gpus: int) -> int:
-        """The place of the curve; NONE where there is none, or none that knows so many GPUs."""
+        """The place of the curve; NONE where there is none, or none that knows this number of GPUs."""
         key = (name, batch)
         if key not in self._found:
             self._found[key] = self._place(self._key(name, batch))
@@ -274,5 +274,7 @@ def _finite(text: str) -> float | None:
 def _number(text: str, path: Path, line: int, name: str) -> float:
     value = _finite(text)
     if value is None:
-        raise AdminkitError(f"{path}, line {line}: {name} is no number: {quote(text)}", "leave out what is not known")
+        raise AdminkitError(
+            f"{path}, line {line}: {name} is not a number: {quote(text)}", "leave out what is not known"
+        )
     return value

@@ -19,7 +19,7 @@ LENGTHS: Final = ("up to 1 h", "1 to 4 h", "4 to 24 h", "above 24 h")
 _LENGTHS: Final = (3600, 4 * 3600, 24 * 3600)
 SIZES: Final = ("1", "2 to 8", "9 to 64", "above 64")
 SIZE_EDGES: Final = (1, 8, 64)
-#: Of a part that tells jobs whose users follow from others.
+#: The names of a part that tells jobs whose users follow from others.
 FOLLOWS: Final = ("others", "who follow")
 UNKNOWN: Final = "(unknown)"
 

@@ -49,7 +49,7 @@ def held(
 
 
 def wide_jobs(case: Case, percent: int) -> Mask:
-    """The jobs that ask for `percent` of the nodes of a queue of theirs, or of the pool; none for 0."""
+    """The jobs that ask for `percent` of the nodes of one of their queues, or of the pool; none for 0."""
     import numpy as np
 
     if not percent:

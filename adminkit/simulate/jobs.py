@@ -83,7 +83,7 @@ class Jobs:
         )
 
     def with_columns(self, **columns: Column) -> Jobs:
-        """The same jobs with these columns in place of theirs."""
+        """The same jobs with these columns in place of their own."""
         return replace(self, columns={**self.columns, **columns})
 
     def words(self, name: str) -> Sequence[str]:

@@ -161,7 +161,7 @@ def busy(case: Case, schedule: Schedule, unit: str, window: tuple[int, int]) -> 
 
 
 def _started(moments: Column, size: Column, edges: Floats) -> Floats:
-    """Unit-seconds by each edge, if everything that began at its moment went on for ever."""
+    """Unit-seconds by each edge, if everything that began at its moment never ended."""
     import numpy as np
 
     order = np.argsort(moments, kind="stable")
@@ -174,7 +174,7 @@ def _started(moments: Column, size: Column, edges: Floats) -> Floats:
 
 
 def _curve(waits: Column) -> list[int]:
-    """How many jobs waited at most so long, for each of EDGES."""
+    """For each of EDGES, the number of jobs that waited that time or less."""
     import numpy as np
 
     found: list[int] = np.searchsorted(np.sort(waits), EDGES, side="right").tolist()

@@ -1,7 +1,7 @@
 """Replicates: today and every scenario with the same chance, many times, on all cores.
 
 A finished one is kept in a file, whole or not at all. Its name is a digest of all that it was made from, so whoever
-runs the same again, after a kill or not, gets the same result; and a scenario that is new runs alone.
+runs the same again, after a kill or not, gets the same result; and only a new scenario runs.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _replicate(
 
 
 def _digests(case: Case) -> tuple[bytes, bytes]:
-    """Of what the core is given, and of the whole case."""
+    """The digests of what the core is given, and of the whole case."""
     digest = hashlib.sha256()
     for piece in case.request.to_bytes():
         digest.update(piece)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.int64]
 
 #: Slurm's words, as sacct keeps the last one of a job, for waits that the model has: of nodes, of others in front, of
-#: a moment, of another job (both are in the time from which on the job was eligible).
+#: a moment, of another job (the job's eligible time has both).
 MODELLED: Final = ("", "None", "Priority", "Resources", "BeginTime", "Dependency", "WaitingForScheduling")
 #: The same where the site says which limits its QOS have.
 _QOS: Final = re.compile(r"QOS(Max(Cpu|GRES|Jobs?)PerUser\w*|Grp(Cpu|GRES|Jobs?)\w*)")

@@ -19,7 +19,7 @@ _SOURCE: Final = "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2
 _COUNT: Final = "CASE WHEN {0} BETWEEN 0 AND 500000000 THEN {0} ELSE -1 END"
 _NUMBERS: Final = ("elapsed", "req_limit", _SOURCE, _COUNT.format("size_cpus"), _COUNT.format("size_gpus"))
 
-#: A queue's limits as they are at :now. Of several rows SQLite shows the one that has the maximum.
+#: A queue's limits as they are at :now. SQLite shows the row that has the maximum.
 QUEUE_LIMITS: Final = """
 SELECT cluster, queue, default_limit, max_limit, max(since) FROM queue WHERE since <= :now GROUP BY cluster, queue
 """
@@ -79,7 +79,9 @@ class QueueAccuracy:
     error: Spread | None = None  # how far off each value of `spread` may be; infinite: it is that much or more
     elapsed_curve: Curve = field(default=Curve(), repr=False)
     req_limit_curve: Curve = field(default=Curve(), repr=False)
-    ran_within: Sequence[float | None] = ()  # of Wanted.points each: the share of the jobs that ran at most so long
+    ran_within: Sequence[
+        float | None
+    ] = ()  # for each of Wanted.points: the share of the jobs that ran this time or less
     asked_within: Sequence[float | None] = ()
 
 

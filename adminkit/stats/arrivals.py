@@ -33,7 +33,7 @@ FIXED: Final[Mapping[str, Sequence[str]]] = {
 #: Days of a line of submissions by day; a longer window has weeks.
 MOST_DAYS: Final = 400
 
-#: 0 for a job that was submitted alone.
+#: 0 for a job that was submitted by itself.
 _GROUP: Final = "coalesce(array_job, het_job, 0)"
 #: The first submission of these clusters (JSON), whoever's.
 _FIRST_EVER: Final = """SELECT min(submit_time) FROM run
@@ -129,7 +129,7 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
 def _submissions(
     texts: Sequence[Texts], columns: list[NDArray[Any]]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Sequence[str | None]]:
-    """Of each submission, in the order of time: the time, its jobs, the place of its queue among the names. `columns`,
+    """Each submission, in the order of time: the time, its jobs, the place of its queue among the names. `columns`,
     the times, the groups and how many jobs a row stands for, are taken away."""
     import numpy as np
 
@@ -267,7 +267,7 @@ def _by_queue(came: _Came, queues: NDArray[Any], names: Sequence[str | None]) ->
 
 
 def _places(codes: NDArray[Any], many: int) -> list[NDArray[Any]]:
-    """For each code from 0 on, the places at which it stands, in their order."""
+    """For each code, 0 and up, the places at which it stands, in their order."""
     import numpy as np
 
     return split(codes, many, np.arange(len(codes), dtype=np.int32))

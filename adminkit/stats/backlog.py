@@ -13,7 +13,7 @@ from adminkit.stats.rollup import sums
 from adminkit.stats.select import Filter, snapshot
 from adminkit.stats.window import SEEN
 
-#: SQL: the job is eligible and has not started; who was not seen for so long is lost, not waiting.
+#: SQL: the job is eligible and has not started; one that was not seen for LOST seconds is lost, not waiting.
 WAITS: Final = f"end_time IS NULL AND start_time IS NULL AND eligible_time <= :now AND {SEEN}"
 _WAITING: Final = f"""
 SELECT cluster, queue, sum(coalesce(tasks, 1)), min(eligible_time), count(*) - count(tasks) FROM run WHERE {WAITS}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 DRAWS: Final = 2000
-#: Of the interval.
+#: The confidence level of the interval.
 LEVEL: Final = 0.95
 _SEED: Final = 16
 _DAYS_SEED: Final = 18

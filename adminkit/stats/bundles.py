@@ -29,7 +29,7 @@ BUNDLE: Final = f"""
        WHERE {_WORK}))
 """
 
-#: SQL over a row of run: whether it has steps. For speed alone: BUNDLE takes as long for a run without.
+#: SQL over a row of run: whether it has steps. Only for speed: BUNDLE takes as long for a run without.
 _SEEN: Final = f"EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN})"
 
 #: What a multi-GPU or multi-node run looks like by its steps and its command line.

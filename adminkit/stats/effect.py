@@ -6,7 +6,7 @@ about as badly in the same weeks. Days are counted from 1970, in UTC.
 
 - Difference in differences: Ashenfelter, Card, Review of Economics and Statistics 67 (1985) 648; with matched controls:
   Heckman, Ichimura, Todd, Review of Economic Studies 64 (1997) 605.
-- A user's runs are no independent observations, so users are drawn, not runs: Bertrand, Duflo, Mullainathan, "How much
+- A user's runs are not independent observations, so users are drawn, not runs: Bertrand, Duflo, Mullainathan, "How much
   should we trust differences-in-differences estimates?", Quarterly Journal of Economics 119 (2004) 249; Cameron,
   Gelbach, Miller, "Bootstrap-based improvements for inference with clustered errors", Review of Economics and
   Statistics 90 (2008) 414.
@@ -233,7 +233,7 @@ def _change(
 
 
 def _apart(measure: Measure, one: float, other: float, design: Design) -> float:
-    """The distance of two users before the letter, in calipers; above 1 they are no match."""
+    """The distance of two users before the letter, in calipers; above 1 they do not match."""
     if measure == "accuracy":
         return abs(one - other) / design.accuracy_apart
     return abs(math.log1p(one) - math.log1p(other)) / design.hours_apart

@@ -1,7 +1,7 @@
 """What the runs of a queue, class, user or account used of what they had: CPUs, memory, GPUs and their memory.
 
 efficiency.py has what one run used. Here it is added up: a share of hours, in which long runs weigh more, and its
-spread over runs, each once. A run of which a use is unknown is left out of that resource alone.
+spread over runs, each once. A run whose use of a resource is unknown is left out only of that resource.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _block(
     gpus: NDArray[Any], busy: NDArray[Any], told: NDArray[Any], gpu_mem: NDArray[Any], gpu_mem_there: NDArray[Any],
     node_mem: NDArray[Any],
 ) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDArray[Any], NDArray[Any]]]]:  # fmt: skip
-    """Of each run of a block what counts it, and for each of _USES the share that was used, and what was reserved.
+    """For each run of a block what counts it, and for each of _USES the share that was used, and what was reserved.
 
     What Jobstats says counts before what Slurm's plugin saw busy.
     """

@@ -37,7 +37,7 @@ JOBSTATS: Final = tuple(
 _JOBSTATS: Final = "JS1:"
 #: Bytes of a summary, unpacked: what comes from outside is not let grow without end.
 _MOST: Final = 1 << 20
-#: Bytes of one GPU's memory: more is no memory.
+#: Bytes of one GPU's memory: a larger number is not believed.
 _MOST_MEMORY: Final = 1 << 50
 
 
@@ -123,7 +123,7 @@ def sql_functions(db: sqlite3.Connection) -> None:
 
 @lru_cache(1)  # a comment is read as often as it is asked for something
 def _summary(admin_comment: str | None) -> list[dict[str, Any]]:
-    """Of each node what Jobstats says of it. Whatever cannot be read is nothing: anybody may have written it."""
+    """What Jobstats says of each node. Whatever cannot be read is nothing: anybody may have written it."""
     place = (admin_comment or "").find(_JOBSTATS)
     if place < 0:
         return []
@@ -139,7 +139,7 @@ def _summary(admin_comment: str | None) -> list[dict[str, Any]]:
 
 
 def _values(nodes: Sequence[dict[str, Any]], key: str) -> list[float]:
-    """The numbers under `key` of every GPU of every node, by node and GPU; none where one is no number."""
+    """The numbers under `key` of every GPU of every node, by node and GPU; none where one is not a number."""
     try:
         return [float(one) for node in nodes for _, one in sorted(node.get(key, {}).items())]
     except (ValueError, TypeError, AttributeError, OverflowError):

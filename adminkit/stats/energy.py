@@ -38,7 +38,7 @@ _NODES: Final = "SELECT cluster, node, cpus, max(since) FROM node WHERE present 
 class Group:
     """The runs with one value of a part (PARTS), None for unknown; those that never ran are not among them.
 
-    All but the counts are sums over the measured runs alone.
+    All but the counts are sums over only the measured runs.
     """
 
     value: str | None
@@ -88,7 +88,7 @@ def energy(db: sqlite3.Connection, chosen: Filter, part: str, node_watts: float)
 
 
 def _cpus_held(db: sqlite3.Connection, clusters: Texts, lists: Texts) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Of each run a number, and for each number cpus_of_nodes(); NaN where one is unknown."""
+    """A number for each run, and for each number cpus_of_nodes(); NaN where one is unknown."""
     import numpy as np
 
     there = cpus_of_nodes(db)

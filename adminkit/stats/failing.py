@@ -18,7 +18,7 @@ HOUR: Final = 3600
 #: States in which a program of the user's ended by itself, and badly.
 FAILED: Final = ("FAILED", "OUT_OF_MEMORY")
 _TEXTS: Final = ("cluster", "user", "job_name", "state")
-#: The last one: whether it was submitted alone. An array is one submission.
+#: The last one: whether it was submitted by itself. An array is one submission.
 _NUMBERS: Final = (
     "coalesce(elapsed, 0)", "coalesce(size_units, 0)", "coalesce(size_gpus, 0) > 0", "coalesce(end_time, 0)",
     "submit_time", "array_job IS NULL AND coalesce(het_offset, 0) = 0",

@@ -17,7 +17,7 @@ SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
     size_nodes, size_cpus, size_gpus, mem, cpu_time, nullif(energy, 0), admin_comment, gpu_kind
 FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
 """
-#: Of a task that was requeued only the last run: SQLite shows the row that has the maximum.
+#: Only the last run of a task that was requeued: SQLite shows the row that has the maximum.
 _TASKS: Final = f"""
 SELECT job_id_raw, max(submit_time), state, elapsed FROM run
 WHERE cluster = ? AND array_job = ? AND submit_time >= ? AND end_time <= ? AND acting

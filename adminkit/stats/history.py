@@ -43,6 +43,6 @@ class Event:
 
 
 def events(db: sqlite3.Connection, since: int, most: int) -> list[Event]:
-    """The newest first, at most so many, none of before `since` (epoch seconds)."""
+    """At most `most` events, the newest first, none of before `since` (epoch seconds)."""
     found = db.execute(_EVENTS, {"since": since, "most": most})
     return [Event(**dict(zip(Event.__slots__, row[:-1], strict=True))) for row in found]

@@ -38,7 +38,7 @@ _LATER: Final = """
 SELECT submit_time, previous_submit, state, start_time, end_time FROM run
 WHERE cluster = ? AND job_id_raw = ? AND submit_time > ? ORDER BY submit_time
 """
-#: Of a run on several nodes nobody knows which one failed.
+#: Nobody knows which node of a run on several nodes failed.
 _FAILED: Final = """
 SELECT node_list, end_time FROM run
 WHERE end_time >= ? AND end_time <= ? AND +cluster = ? AND state = 'NODE_FAIL' AND size_nodes = 1 AND acting
@@ -152,7 +152,7 @@ def memory_had(db: sqlite3.Connection, cluster: str, keys: Iterable[tuple[int, i
         row = db.execute(_MEMORY, (cluster, *key)).fetchone()
         if row is not None:
             mem, nodes = row
-            # Of several nodes the use of each is not known.
+            # Where there are several nodes the use of each is not known.
             found.append(Had(mem, memory(steps_of(db, cluster, *key), nodes) if nodes == 1 else None))
     return found
 

@@ -1,6 +1,6 @@
 """The memory that a run used: the one home of it for reports, findings, letters, recommendations and `my`.
 
-Slurm samples tasks. Of a step it keeps the largest peak of any task (MaxRSS) and, since 18.08, the peaks of all tasks
+Slurm samples tasks. For a step it keeps the largest peak of any task (MaxRSS) and, since 18.08, the peaks of all tasks
 added up (mem of TRESUsageInTot). Two questions have two answers:
 
 - memory(): what all tasks used together. Without the sum, MaxRSS is that of a step of one task only.

@@ -11,7 +11,7 @@ from adminkit.sqlite import sqlite3
 #: What became of it: rules were installed or put back, points were installed, a trial of soft limits; a queue has other
 #: limits; the first letter left.
 Kind = Literal["rules", "points", "soft_limits", "limits", "letters"]
-#: What the log of acts calls it -> its kind. A new table of the same rules (`policy refresh`) is no news.
+#: What the log of acts calls it -> its kind. A new table of the same rules (`policy refresh`) is not news.
 ACTS: Final[dict[str, Kind]] = {
     "policy install": "rules",
     "policy rollback": "rules",
@@ -19,7 +19,7 @@ ACTS: Final[dict[str, Kind]] = {
     "soft-limits trial": "soft_limits",
 }
 
-#: An act that put what was there already changes nothing; one act may put several tables. Of a trial the begin counts.
+#: An act that puts what is there already changes nothing; an act may put several tables. Trials count when they begin.
 _ACTS: Final = f"""
 SELECT DISTINCT at, what FROM action
 WHERE what IN ({", ".join(map(repr, ACTS))}) AND at < :until AND json_valid(line)

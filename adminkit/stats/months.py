@@ -33,7 +33,7 @@ LEAST_MONTHS: Final = 3
 #: How a run ends that failed.
 FAILED: Final = ("FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL")
 
-#: Of a run that ended; {counts} stands for whether it counts.
+#: The sums over runs that ended; {counts} stands for whether a run counts.
 _NUMBERS: Final = (
     "end_time", "{counts}", LIMITED, "elapsed", "coalesce(req_limit, 0)", "coalesce(size_gpus, -1)",
     "coalesce(size_units, 0)", f"coalesce(state IN ({', '.join(map(repr, FAILED))}), 0)",
@@ -56,7 +56,7 @@ class Month:
     cpu_sized: int = 0  # of the limited ones, on GPUs or of known CPUs: the CPU-hours are theirs
     ended: int = 0  # runs, however they ended
     failed: int = 0
-    waited: int = 0  # jobs that started and had waited for the queue alone
+    waited: int = 0  # jobs that started and had waited only for the queue
     wait_median: float | None = None  # seconds
     wait_p95: float | None = None
 

@@ -94,7 +94,7 @@ def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:
 
 
 def lost(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, Reserved]:
-    """Of the same runs those that lost their work, as far as is known (stats/lost.py), and what they had reserved."""
+    """Those of the same runs that lost their work, as far as is known (stats/lost.py), and what they had reserved."""
     runs, gpu, cpu = db.execute(_LOST, _values(owner, since)).fetchone()
     return int(runs), Reserved(gpu, cpu)
 

@@ -24,10 +24,10 @@ CORE_CLASSES: Final = ("single-core", "multi-core")
 
 #: SQL: the cores of a run that is in no class of GPUs.
 _CORES: Final = "CASE WHEN coalesce({gpus}, 0) = 0 AND coalesce({nodes}, 1) <= 1 THEN {cpus} END"
-#: Of a plain job: its cluster, class, GPUs, nodes and cores.
+#: A plain job's cluster, class, GPUs, nodes and cores.
 PLAIN_SIZE: Final = f"""cluster, class, size_gpus, size_nodes,
     {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")}"""
-#: Of a record: the look of multi-GPU and multi-node jobs, which are those of more than one of either.
+#: The look of a record of a multi-GPU or multi-node job: one with more than one of either.
 _LOOK: Final = f"CASE WHEN (size_gpus > 1 OR size_nodes > 1) AND het_job IS NULL THEN {LOOK} END"
 #: The same, and whether it is a plain job.
 _NUMBERS: Final = ("size_gpus", "size_nodes", "size_cpus", "het_job IS NULL")

@@ -1,6 +1,6 @@
 """Jobs that backfill planned by need: their soft limits against what they needed, and what that did to other jobs.
 
-The view's `soft_limit` alone says which jobs; what they needed is the run time of those that came to their own end.
+Only the view's `soft_limit` says which jobs; what they needed is the run time of those that came to their own end.
 Slurm keeps no plan, so what happened to others is read from when they started, and where: docs/reports/soft-limits.md
 has what each number may have too much or too little of.
 """
@@ -20,7 +20,7 @@ from adminkit.trace.run_view import STUDY_STATES
 
 #: What a row may be about -> SQL over the view run.
 PARTS: Final[Mapping[str, str]] = {"queue": "queue", "user": "user"}
-#: A job that starts on a node so many seconds after another has left it waited for that one: a cycle of backfill, the
+#: A job that starts on a node within these seconds after another has left it waited for it: a cycle of backfill, the
 #: epilog, the node's own work.
 SOON: Final = 600
 #: The rule that leaves out what has no soft limit, has not run, or has not ended.

@@ -65,7 +65,7 @@ def counted(
 
 @dataclass(slots=True)
 class Ran:
-    """The runs with one number of GPUs: seconds an iteration of each; joules of those alone on nodes with a meter."""
+    """The runs with one number of GPUs: seconds an iteration; joules, of those that had metered nodes to themselves."""
 
     gpus: int
     seconds: list[float] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Ran:
     elapsed: int = 0
     metered: int = 0  # iterations of the runs of `joules`
     energy: float = 0.0  # of these
-    shared: int = 0  # runs with a meter whose nodes were not theirs alone
+    shared: int = 0  # runs with a meter that shared their nodes
 
     @property
     def pace(self) -> float:

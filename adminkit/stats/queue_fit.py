@@ -69,7 +69,7 @@ class QueueJobs:
     gpus: Ints  # -1: unknown, as of the nodes
     nodes: Ints
     source: Ints  # 1: took the default, 0: asked, 2: unknown
-    restartable: Ints  # 1: runs of its name have gone on from a checkpoint
+    restartable: Ints  # 1: runs of its name have resumed from a checkpoint
 
     @property
     def at_default(self) -> NDArray[np.bool_]:
@@ -80,7 +80,7 @@ class QueueJobs:
         return took
 
     def share(self, which: NDArray[np.bool_]) -> Share:
-        """Of all its jobs, those in `which`."""
+        """The share of its jobs that are in `which`."""
         import numpy as np
 
         jobs, count = int(which.sum()), len(which)
@@ -134,8 +134,8 @@ class QueueJobs:
         return Known(*sums)
 
     def fitting(self, other: QueueJobs) -> NDArray[np.bool_]:
-        """The jobs that end within the maximum of `other`, and are no larger than the largest job there. An unknown
-        size is no larger than unknown ones only.
+        """The jobs that end within the maximum of `other`, and are not larger than the largest job there. An unknown
+        size is not larger than unknown ones only.
         """
         within: NDArray[np.bool_] = self.elapsed <= (other.max_limit or 0)
         for mine, theirs in ((self.gpus, other.gpus), (self.nodes, other.nodes)):

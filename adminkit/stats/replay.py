@@ -98,7 +98,7 @@ def submissions(db: sqlite3.Connection, chosen: Filter, *, planning: bool = Fals
 
 
 def typed_time_min(db: sqlite3.Connection, chosen: Filter) -> TypedTimeMin:
-    """Of the jobs of submissions()."""
+    """Count the --time-min that the jobs of submissions() asked for."""
     selection = _selection(chosen)
     found = db.execute(_TYPED.format(where=selection.where), selection.params).fetchone()
     return TypedTimeMin(*map(int, found))

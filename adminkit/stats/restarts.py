@@ -25,7 +25,7 @@ PARTS: Final[Mapping[str, str]] = {
     "ended": "ended",
 }
 
-#: SQL: the run ended before its job did, and what it computed was redone unless it was saved. A resized one goes on.
+#: SQL: the run ended before its job did, and what it computed was redone unless it was saved. A resized one continues.
 _CUT: Final = f"(continued AND state <> '{RESIZED}')"
 #: Each run of the jobs in {ids}, beside the run before it. Traps: a run that is put back at its limit becomes
 #: REQUEUED, so its elapsed tells its TIMEOUT; its number of requeues is in the note of the next run only.

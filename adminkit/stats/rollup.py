@@ -2,7 +2,7 @@
 
 What trace/rollup.py keeps is read under the names of the view `run`, so that the condition is the one of select():
 `end_time` is the first second of the month of the end, `elapsed` and `req_limit` are upper edges of bins. A window is
-made of whole months. Of a month of which it has a part, that part is read from the rows, or the other part is and is
+made of whole months. Where it has a part of a month, that part is read from the rows, or the other part is and is
 taken away: whichever is shorter, and the few runs after a window that ends about now. From the rows come runs without
 an end, and the few that another run's row makes checkpoint runs.
 """
@@ -66,13 +66,13 @@ FEW: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Of the runs of each group that a Filter takes: the group's values -> sums by name, and counts where asked for."""
+    """The runs that a Filter takes, by group: the group's values -> sums by name, and counts where asked for."""
 
     groups: Mapping[Values, Mapping[str, int]]
     excluded: Mapping[str, int]
 
 
-#: Of all runs: those that ended, and those that did not.
+#: All runs: those that ended, and those that did not.
 EVERYTHING: Final = (
     "SELECT coalesce(sum(jobs), 0) FROM ended_month UNION ALL SELECT count(*) FROM run WHERE end_time IS NULL"
 )
@@ -80,9 +80,9 @@ EVERYTHING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Runs by bin: `bins` has (above, up to, runs), ascending; `above` None: the bin has its upper edge alone.
+    """Runs by bin: `bins` has (above, up to, runs), ascending; `above` None: the bin has only its upper edge.
 
-    Of the last bin of accuracy and of wait `up to` is None. Runs of which the value is unknown are in `unknown`.
+    `up to` of the last bin of accuracy and of wait is None. Runs whose value is unknown are in `unknown`.
     """
 
     bins: Sequence[tuple[int | None, int | None, int]]

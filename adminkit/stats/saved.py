@@ -1,4 +1,4 @@
-"""SELECTs that stand alone: numbers of reports as queries over the view run, for programs that run SQL.
+"""SELECTs that need nothing else: numbers of reports as queries over the view run, for programs that run SQL.
 
 Each names the report whose numbers it has, and says which columns are drawn. What the settings decide stands in its
 text; what a reader chooses is a parameter, which is bound, and "" leaves it out. A run counts in no answer where the
@@ -84,14 +84,14 @@ WHERE {{where}}
 GROUP BY way ORDER BY jobs DESC, way"""
 #: Whose weight falls from 1 at a quantile's place to 0 one place beside it: linear interpolation.
 _QUANTILE: Final = "sum(waited * max(0.0, 1 - abs(place - {share} * (jobs - 1)))) AS {name}"
-_WAITS: Final = f"""WITH alone AS (
+_WAITS: Final = f"""WITH queued AS (
     SELECT cluster, queue, CASE WHEN wait > 0 THEN wait ELSE 0 END AS waited
     FROM run
     WHERE ({CAUSES["queue"]}) AND {{where}}
 ), placed AS (
     SELECT *, row_number() OVER (PARTITION BY cluster, queue ORDER BY waited) - 1 AS place,
         count(*) OVER (PARTITION BY cluster, queue) AS jobs
-    FROM alone
+    FROM queued
 )
 SELECT cluster, queue, jobs,
     {_QUANTILE.format(share=0.5, name="median")},
@@ -135,7 +135,7 @@ FROM counted GROUP BY class ORDER BY jobs DESC, class"""
 
 
 def saved_queries(states: Iterable[str], min_elapsed: int | None, checkpoint_code: int) -> tuple[Saved, ...]:
-    """Every query, for a site whose reports count these states and runs of more than so many seconds."""
+    """Every query, for a site whose reports count these states and runs of more than `min_elapsed` seconds."""
     usual = Filter(states=tuple(states), min_elapsed=min_elapsed, checkpoint_code=checkpoint_code)
     limited, counted = select(usual, limits=True), select(usual, limits=False)
     every = select(replace(usual, states=(), min_elapsed=None), limits=False)
@@ -157,8 +157,8 @@ def saved_queries(states: Iterable[str], min_elapsed: int | None, checkpoint_cod
         ),
         Saved(
             "limits", "accuracy", "What ran, and what was asked for", "The share of jobs that ran, and that asked for, "
-            "at most so many seconds.", of(_LIMITS, limited),
-            Chart("curves", "Jobs that ran, and asked for, at most so long", ("seconds",),
+            "this number of seconds or less.", of(_LIMITS, limited),
+            Chart("curves", "Jobs that ran, and asked for, this time or less", ("seconds",),
                 ("ran_within", "asked_within")),
         ),
         Saved(
@@ -166,7 +166,7 @@ def saved_queries(states: Iterable[str], min_elapsed: int | None, checkpoint_cod
             of(_MONTHS, counted), Chart("bars", "Mean accuracy of each month", ("month",), ("accuracy",)),
         ),
         Saved(
-            "wait", "wait", "Waits", "Seconds from Eligible to the start, of jobs that waited for the queue alone; the "
+            "wait", "wait", "Waits", "Seconds from Eligible to the start, of jobs that waited only for the queue; the "
             "window is that of their starts.", of(_WAITS, waiting, "start_time"),
             Chart("heat", "How long jobs waited for the queue", _BY_QUEUE, ("median", "p75", "p90", "p95")),
         ),

@@ -89,7 +89,7 @@ class Selection:
 
     @property
     def counting(self) -> str:
-        """`where` for a SELECT from run alone, whose rows that are left out a LeftOut counts."""
+        """`where` for a SELECT from only run; a LeftOut counts the rows that it leaves out."""
         return f"{self.within} AND CASE WHEN {self.within} THEN {self._case('left_out({})', 'TRUE')} END"
 
     def _case(self, broken: str, kept: str) -> str:

@@ -15,7 +15,7 @@ from adminkit.errors import AdminkitError
 from adminkit.sqlite import sqlite3
 from adminkit.trace.run_view import step_of
 
-#: Answered from an index that has such rows alone.
+#: Answered from an index that has only such rows.
 _DEMO: Final = "SELECT EXISTS (SELECT 1 FROM job WHERE cluster = ? AND source = 'demo')"
 _HELD: Final = "SELECT count(*), count(DISTINCT coalesce(user, uid)), min(end_time), max(end_time) FROM run"
 _BY_SOURCE: Final = "SELECT source, count(*) FROM run WHERE {which} GROUP BY source ORDER BY count(*) DESC, source"

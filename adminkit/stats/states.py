@@ -32,7 +32,7 @@ ENDS: Final = (
 #: The study's selection. The first two are what it counts, and what other reports count by default.
 STUDY: Final = ("normal", "out_of_time", "short", "wrong_parameters", "system_failure", "other_ends")
 
-#: Of a run without an end these states are open; one without a state is, too, unless its run time is known and its
+#: A run without an end is open in these states; one without a state is, too, unless its run time is known and its
 #: start is not: Slurm has no such run, a job table or an SWF trace without waits has, and of runs that ended.
 _OPEN_STATES: Final = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING")
 ENDED_ONCE: Final = (
@@ -67,7 +67,7 @@ _VAIN_REASONS: Final = (
 _ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END"
 #: Trap: SQLite computes both sides of an AND whose value it needs; of a CASE it does not.
 _NEVER: Final = f"CASE WHEN elapsed > 0 AND elapsed < {TOO_LONG} THEN 0 ELSE ({STARTED}) IS NOT TRUE END"
-#: The end and the place in the study of a run of no state of the study's: what decides is read of these runs alone.
+#: The end and the place in the study of a run in another state than the study's: only these runs need what decides.
 _APART: Final = f"""CASE WHEN state IN {STUDY_STATES} THEN NULL ELSE {END} || ' ' || CASE
     WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
         OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'
@@ -76,7 +76,7 @@ _APART: Final = f"""CASE WHEN state IN {STUDY_STATES} THEN NULL ELSE {END} || ' 
             AND (reason IN {_VAIN_REASONS} OR reason GLOB '*Max*PerJob*') THEN 'wrong_parameters'
     ELSE 'other_ends' END END"""
 
-#: Of each run: the seconds that it ran, its size, whether it never started, whether a step of it failed.
+#: Each run's seconds, its size, whether it never started, whether a step of it failed.
 _NUMBERS: Final = ("elapsed", "size_gpus", "size_cpus", _NEVER, "derived_exit_code > 0")
 
 
@@ -133,7 +133,7 @@ class States:
 
 
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States:
-    """Count the ended runs that `chosen` takes. `short`: the study leaves out runs of at most so many seconds."""
+    """Count the ended runs that `chosen` takes. `short`: the study leaves out runs of at most these seconds."""
     selection = select(replace(chosen, min_elapsed=None), limits=False)
     selection = replace(selection, rules={"open": ENDED, **selection.rules})
     groups: dict[tuple[str, str | None], Group] = {}

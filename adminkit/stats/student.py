@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: Of the intervals.
+#: The confidence level of the intervals.
 CONFIDENCE: Final = 0.95
 
 

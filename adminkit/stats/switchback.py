@@ -71,7 +71,7 @@ class Change:
 
 
 def check_days(days: int) -> None:
-    """UsageError for a number of days that is no whole number of fortnights, or too large."""
+    """UsageError for a number of days that is not a whole number of fortnights, or too large."""
     if days < BLOCK or days % BLOCK or days > MOST_DAYS:
         nearest = min(max(round(days / BLOCK) * BLOCK, BLOCK), MOST_DAYS)
         raise UsageError(

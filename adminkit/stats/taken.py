@@ -108,7 +108,7 @@ def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArr
     import numpy as np
 
     ends = np.cumsum(numbered(number, groups))
-    found, free = np.empty_like(values), np.concatenate([np.zeros(1, np.int64), ends])  # where each group goes on
+    found, free = np.empty_like(values), np.concatenate([np.zeros(1, np.int64), ends])  # where each group continues
     for block in blocks(len(number)):
         order = np.argsort(number[block], kind="stable")
         mine = number[block][order]

@@ -29,7 +29,7 @@ class UnknownGpus(NamedTuple):
 
 
 def unknown_gpus(db: sqlite3.Connection, chosen: Filter) -> UnknownGpus:
-    """Of the runs that `chosen` takes, whatever their time limit."""
+    """Count the runs of unknown GPUs that `chosen` takes, whatever their time limit."""
     if not is_cut_or_untracked(db):
         return UnknownGpus()
     selection = select(chosen, limits=False)

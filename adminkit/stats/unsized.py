@@ -13,7 +13,7 @@ FROM run WHERE """
 
 
 class Unsized(NamedTuple):
-    """Of the jobs that a filter takes."""
+    """The jobs of unknown size that a filter takes."""
 
     gpus: int = 0  # of unknown GPUs and known CPUs: their hours are CPU-hours
     both: int = 0  # of unknown GPUs and CPUs: they have no hours

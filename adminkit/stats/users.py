@@ -1,6 +1,6 @@
 """Users: their jobs, hours and accuracy, how active they are, and whether their accuracy changed in the last month.
 
-A user's runs, days and weeks are no independent observations: the same program comes back for weeks. So months are
+A user's runs, days and weeks are not independent observations: the same program comes back for weeks. So months are
 compared: the last one with what a further month is expected to be like, by the user's months before it.
 """
 
@@ -20,12 +20,12 @@ from adminkit.stats.taken import Taken, add, blocks, grouped, months, taken
 
 #: Seconds: a twelfth of 365.25 days.
 MONTH: Final = 2_629_800
-#: The study's active users have at least so many jobs a month on average.
+#: The study's active users have at least this number of jobs a month on average.
 ACTIVE_JOBS: Final = 10
-#: A month with fewer jobs says nothing; a change has an interval where so many months before do say something.
+#: A month with fewer jobs says nothing; a change has an interval where this number of earlier months say something.
 LEAST_JOBS: Final = 5
 LEAST_MONTHS: Final = 3
-#: Of the interval, both ends together.
+#: The confidence level of the interval, both ends together.
 LEVEL: Final = 0.95
 
 _NUMBERS: Final = ("end_time", "elapsed", "size_gpus", "size_cpus", f"CASE WHEN {LIMITED} THEN req_limit END")
@@ -84,7 +84,7 @@ class User:
     cpu_seconds: float = 0.0
     gpus_unknown: int = 0  # jobs
     cpus_unknown: int = 0
-    limited: int = 0  # jobs with a finite limit that are no checkpoint runs: accuracy is theirs
+    limited: int = 0  # jobs with a finite limit that are not checkpoint runs: accuracy is theirs
     ratios: float = 0.0
     used: float = 0.0  # seconds
     reserved: float = 0.0  # seconds

@@ -70,7 +70,7 @@ class Utilization:
     jobs: int
     open: int  # of these, still running
     partial: bool  # whether one of them had fewer CPUs than its nodes have at least
-    until: int | None  # nothing is known from here on
+    until: int | None  # nothing is known after it
     unknown: Mapping[str, int]  # resource -> runs of which the number is unknown
     capacity: Capacity
     zone: str

@@ -2,7 +2,7 @@
 
 Slurm's Reason is the last one besides Priority and Resources that slurmctld saw while the job waited, however long ago
 and however briefly; the trace has no other. So a job that has one is kept apart, whole, from those that waited for the
-queue alone. docs/reports/wait.md has which of these moments Slurm takes out of the wait itself.
+queue only. docs/reports/wait.md has which of these moments Slurm takes out of the wait itself.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ PARTS: Final[Mapping[str, str | None]] = {
     "user": "user",
     "cells": None,
 }
-#: Of what a size counts; the order of the heat maps.
+#: What a size counts; the order of the heat maps.
 UNITS: Final = ("gpus", "nodes", "cpus")
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 _IN_DOUBT: Final = 255  # instead of a bucket of GPUs
 
-#: Of each job: its wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether nobody says why it waited; its
+#: Each job's wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether nobody says why it waited; its
 #: size in UNITS.
 _NUMBERS: Final = (
     "wait",
@@ -78,7 +78,7 @@ class Group:
 
     value: Any
     cluster: str | None
-    waits: Waits  # of those that waited for the queue alone
+    waits: Waits  # of those that waited only for the queue
     apart: int  # the others
     limit: int | None = None
 
@@ -291,7 +291,7 @@ def _cells(
 
 
 def _split(code: NDArray[Any], wait: NDArray[Any], mine: NDArray[Any]) -> Iterator[tuple[int, Waits, int]]:
-    """Of each code, ascending: the waits of the jobs that are `mine`, and how many are not."""
+    """For each code, ascending: the waits of the jobs that are `mine`, and how many are not."""
 
     many = int(code.max()) + 1 if len(code) else 0
     apart = numbered(code[~mine], many)

@@ -31,7 +31,7 @@ MIN_JOBS: Final = 30
 MIN_DAYS: Final = 10
 DRAWS: Final = 500
 _DAY: Final = 86_400
-#: Different waits that the bootstrap tells apart: more are taken in so many steps of equal height.
+#: Different waits that the bootstrap tells apart: more are taken in this number of steps of equal height.
 _STEPS: Final = 500
 
 #: The size is the GPUs or, below 0, the CPUs of a job without; IN_DOUBT of neither.
@@ -52,13 +52,13 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The jobs of one queue with the limit and the size asked for, that waited for the queue alone.
+    """The jobs of one queue with the limit and the size asked for, that waited only for the queue.
 
     `expected` is None where there are too few of them. `of_queue` is about all jobs of the queue, whatever their limit
     and size. `tried` cells (a size and a limit of this queue) were predicted for the later half of the time from the
     earlier: in `held` of them the interval had the median. `error` is the mean distance of the prediction from the
     median, `queue_error` that of the queue's median from it, both in seconds; None where none could be tried.
-    `missed` is about these jobs alone, one by one: half of the waits of the later half were so close to the median that
+    `missed` is about only these jobs, one by one: half of the later half's waits were this close to the median that
     the earlier predicted.
     """
 
@@ -104,7 +104,7 @@ def wait_given_limit(
 ) -> GivenLimit:
     """What jobs that ask for about `limit` seconds have waited; `gpus` None: jobs of every size.
 
-    `least`: of those alone that waited so many seconds, for a job of which it is known that it waits as long.
+    `least`: count only jobs that waited at least these seconds, for a job that has already waited as long.
     """
     selection = started(chosen)
     queues: dict[tuple[str, str | None], _Queue] = {}

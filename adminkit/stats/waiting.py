@@ -37,7 +37,7 @@ ORDER BY 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Who waited in one queue: from `at[i]` to `at[i + 1]` only jobs of `alone[i]`; "": of several users; None: no job.
+    """Who waited in one queue: from `at[i]` to `at[i + 1]` only jobs of `alone[i]`; "": several users'; None: no job.
 
     A job without a user's name counts as somebody else's.
     """

@@ -75,7 +75,7 @@ class _Row(NamedTuple):
 
 @dataclass(slots=True)
 class _Jobs:
-    """Jobs that waited for the queue alone, and how many others there are."""
+    """Jobs that waited only for the queue, and how many others there are."""
 
     jobs: int = 0
     apart: int = 0

@@ -46,7 +46,7 @@ class Wasted:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
-    until: int | None = None  # nothing is known from here on
+    until: int | None = None  # nothing is known after it
     nodes: int = 0  # that the trace knows, of the queues that were asked for
     homeless: int = 0  # runs in the window without a list of known nodes
     ran: int = 0  # runs in the window
@@ -63,7 +63,7 @@ class _Found:
 
 def waste(db: sqlite3.Connection, chosen: Filter, now: int, rows: int = BLOCK) -> Wasted:
     """Measure all kinds; `chosen` has one cluster, and its window is of ends for limits and of the time itself else.
-    Of that time a block is looked at in which about so many `rows` end, then the next one.
+    That time is read block by block; about `rows` runs end in each.
     """
     with snapshot(db):
         names = tuple(chosen.clusters) or tuple(clusters(db))
@@ -112,7 +112,7 @@ def _limits(db: sqlite3.Connection, chosen: Filter) -> tuple[list[Waste], Mappin
 
 
 def _sum(kind: str, rows: Sequence[Waste]) -> Waste:
-    """Of all queues; None where no queue knows."""
+    """The sum over all queues; None where no queue knows."""
 
     def total(name: str) -> float | None:
         values = [value for one in rows if (value := getattr(one, name)) is not None]
@@ -198,7 +198,7 @@ class _Filled:
             self.sums[queues[place]] = [one + other for one, other in zip(sums, parts, strict=True)]
 
     def rows(self, queues: Sequence[str]) -> list[Waste]:
-        """Of the queues that have nodes and had runs."""
+        """The rows of the queues that have nodes and had runs."""
         found = []
         for name in self.of_queue:
             if name in queues:

@@ -32,7 +32,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given away on each place: (begin, end, GPUs, CPUs); it goes on from one block of time to the next."""
+    """What was given away on each place: (begin, end, GPUs, CPUs); it is kept from one block of time to the next."""
 
     on: dict[int, list[tuple[float, float, float, float]]] = field(default_factory=dict)
 
@@ -199,7 +199,7 @@ def _gaps(room: Room, kept: NDArray[Any], name: str, size: int, mine: NDArray[An
 
     known = room.cpu_known & room.gpu_known if name == "gpu" else room.cpu_known
     open_ = known & (getattr(room, name) >= size) & mine[room.place]
-    joined = np.zeros(len(open_) + 1, np.bool_)  # whether the piece goes on from the one before it
+    joined = np.zeros(len(open_) + 1, np.bool_)  # whether the piece continues the one before it
     joined[1:-1] = open_[1:] & open_[:-1] & (room.place[1:] == room.place[:-1]) & (room.begin[1:] == room.end[:-1])
     first, last = np.flatnonzero(open_ & ~joined[:-1]), np.flatnonzero(open_ & ~joined[1:])
     place, begin, end, since = room.place[first], room.begin[first], room.end[last], kept[last]
@@ -209,7 +209,7 @@ def _gaps(room: Room, kept: NDArray[Any], name: str, size: int, mine: NDArray[An
 
 
 def _tries(runs: Held, some: NDArray[Any], gaps: _Gaps) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """The gaps into which each run would have fitted by its run time alone, in their order: the run's place in `some`,
+    """The gaps into which each run would have fitted by its run time, in their order: the run's place in `some`,
     the gap's, and when it would begin. A run looks at LOOKS gaps that end when it could have ended, or later.
     """
     import numpy as np

@@ -57,7 +57,7 @@ class _Changes:
     _by: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
 
     def add(self, place: Any, begin: Any, end: Any, **by: Any) -> None:
-        """From `begin` to `end` each of `by` is more by so much."""
+        """Add each amount of `by` from `begin` to `end`."""
         for at, sign in ((begin, 1.0), (end, -1.0)):
             self.place.append(place)
             self.at.append(at)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BLOCK: Final = 1 << 17
 _MORE: Final = 8
 #: Runs that took longer from the moment they could start to their end are read first, as are those without an end:
-#: all others that could start before a moment end at most so long after it, seconds.
+#: all others that could start before a moment end at most these seconds after it.
 LONG: Final = 7 * 86_400
 _INDEX: Final = "job_end"
 _NUMBERS: Final = (
@@ -37,7 +37,7 @@ _TOOK: Final = (
 _FIRST: Final = f"{_RUNS} AND (end_time IS NULL OR {_TOOK} > {LONG})"
 _ENDING: Final = f"{_RUNS} AND end_time > :after AND end_time <= :upto AND {_TOOK} <= {LONG}"
 _GPUS: Final = f"SELECT 1 {_RUNS} AND size_gpus IS NOT NULL LIMIT 1"
-#: Of all clusters: so many runs are about those of a block, and SQLite needs the index alone.
+#: Counts all clusters: a block needs only a rough number, and SQLite reads only the index.
 _ENDS: Final = "FROM run WHERE end_time > :since AND end_time < :until"
 
 
@@ -114,7 +114,7 @@ class Reader:
         self._runs = self._read(_FIRST)
 
     def blocks(self, rows: int = BLOCK) -> Iterator[tuple[int, int]]:
-        """Stretches of the window in each of which about so many runs end."""
+        """Stretches of the window in each of which about `rows` runs end."""
         import numpy as np
 
         plan = self._db.execute(f"EXPLAIN QUERY PLAN SELECT 1 {_ENDING}", {**self._given, "after": 0, "upto": 0})

@@ -96,7 +96,7 @@ class Name:
 def weeks(db: sqlite3.Connection, chosen: Filter, many: int, *, by_user: bool) -> dict[str | None, Sequence[Week]]:
     """The last `many` weeks before chosen.until, the oldest first, of each user; of all together under None.
 
-    Of a user without interactive jobs: to leave those early is right.
+    Only for a user without interactive jobs: to leave those early is right.
     """
     until = chosen.until or 0
     counted = select(chosen, limits=True)

@@ -10,14 +10,14 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter
 from adminkit.trace.runs import LOST
 
-#: SQL: a run without an end is open still; one that was not seen for so long is lost.
+#: SQL: a run without an end is open still; one that was not seen for LOST seconds is lost.
 SEEN: Final = f"seen_open >= :now - {LOST}"
-#: SQL: a run that was open in sync's last snapshot goes on to :now; one that sync lost, or an import saw, no further
+#: SQL: a run that was open in sync's last snapshot lasts until :now; one that sync lost, or an import saw, no further
 #: than it was seen.
 OPEN: Final = f"CASE WHEN {SEEN} THEN :now ELSE seen_open END"
 #: SQL: the end of a run that started; NULL where nothing is known of it.
 END: Final = f"coalesce(end_time, {OPEN})"
-#: Of these clusters (JSON); none: of all.
+#: Rows of these clusters (JSON); an empty list takes all.
 _THESE: Final = "(:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"
 _FIRST: Final = f"SELECT min(start_time) FROM run WHERE start_time > 0 AND {_THESE}"
 #: Runs with an end and those without one apart: an index has each of them.
@@ -33,7 +33,7 @@ _ASKED: Final = f"SELECT max(until) FROM window WHERE pass = 'job' AND {_THESE}"
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a trace has of some clusters, epoch seconds: the first moment, the last one at which there was anything, and
-    the one from which on nothing is known. None where there is none.
+    the one after which nothing is known. None where there is none.
     """
 
     first: int | None

@@ -47,7 +47,7 @@ STEP_AT_END: Final = frozenset(
 
 _ENDED: Final = "end_time <= {at}"
 _STARTED: Final = f"({_ENDED} OR start_time <= {{at}})"
-#: Of a comment the policy's record, which is written at submission; other words may have come later.
+#: The policy's record in a comment, which is written at submission; other words may have come later.
 _RECORD: Final = f"CASE WHEN admin_comment GLOB '{RECORD_GLOB}' THEN {first_word('admin_comment')} END"
 #: SQL: columns of an open run whose value differs from the row's.
 _OPEN: Final = {

@@ -7,7 +7,7 @@ from typing import Final
 CONFIRMED: Final = "confirmed"
 CONTRADICTED: Final = "contradicted"
 ABSENT: Final = "absent"
-#: slurmdbd has the run's end alone, see trace/upsert.py.
+#: slurmdbd has only the run's end, see trace/upsert.py.
 SHELL: Final = "shell"
 
 #: What an ended run never changes in slurmdbd, and what points and letters are made of. Not here: names of users and
@@ -25,7 +25,7 @@ _STEP_KEYS: Final = (
     "(o.cluster, o.job_id_raw, o.submit_time, o.step) = (s.cluster, s.job_id_raw, s.submit_time, s.step)"
 )
 #: Whether a run has other steps than the answers, as far as nodes, tasks and GPUs go. A purge takes the earliest
-#: steps, so a step that began before all that slurmdbd has of the run is no difference.
+#: steps, so a step that began before all that slurmdbd has of the run does not count.
 _STEPS_DIFFER: Final = f"""
 EXISTS (SELECT 1 FROM theirs.step AS s LEFT JOIN step AS o ON {_STEP_KEYS}
     WHERE {_STEPS_OF} AND (o.step, o.nodes, o.tasks, o.gpus) IS NOT (s.step, s.nodes, s.tasks, s.gpus))
@@ -33,7 +33,7 @@ OR EXISTS (SELECT 1 FROM step AS s LEFT JOIN theirs.step AS o ON {_STEP_KEYS}
     WHERE {_STEPS_OF} AND o.step IS NULL AND coalesce(s.start_time, 1 << 62) >= (
         SELECT min(s.start_time) FROM theirs.step AS s WHERE {_STEPS_OF}))
 """
-#: Column -> whether it differs so that it matters. A record of the policy that slurmdbd has lost since is no
+#: Column -> whether it differs so that it matters. A record of the policy that slurmdbd has lost since is not a
 #: difference, nor is CPU time whose steps it has purged.
 DIFFERS: Final[dict[str, str]] = {
     **{column: f"job.{column} IS NOT t.{column}" for column in DECIDING},

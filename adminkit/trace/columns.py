@@ -25,7 +25,7 @@ CHUNK: Final = 2000
 _FUNCTION: Final = "adminkit_columns"
 _ONE: Final = "adminkit_column"
 _HEAD: Final = 6
-#: mallopt(3): blocks from so many bytes on are apart from each other, and go back one by one.
+#: mallopt(3): blocks of this many bytes or more are apart from each other, and go back one by one.
 _M_MMAP_THRESHOLD: Final = -3
 _APART: Final = 1 << 20
 _FUNCTIONS: Final = f"SELECT DISTINCT name FROM pragma_function_list WHERE name IN ('{_FUNCTION}', '{_ONE}')"
@@ -39,7 +39,7 @@ class Texts(NamedTuple):
 
 
 def give_back() -> None:
-    """Let the columns that are done with go back to the system, now and from here on. glibc keeps freed blocks of up to
+    """Let the columns that are done with go back to the system, now and later. glibc keeps freed blocks of up to
     32 MB for itself once it has seen one, and what lies between them keeps them there: a process of many measures would
     only grow. Smaller blocks go back now.
     """
@@ -54,7 +54,7 @@ def give_back() -> None:
 @cache
 @as_caller()
 def register() -> bool:
-    """Give the function to every connection that this process opens from here on; whether it could be done.
+    """Give the function to every connection that this process opens later; return whether it could be done.
 
     Python has its own way to load a library only where it was built so. Trap: the copy of SQLite must be the one that
     Python itself uses, so its name is looked up from there, and the library is linked with none.
@@ -77,7 +77,7 @@ def columns(
     rest: str,
     given: Mapping[str, Any] | Sequence[Any] = (),
 ) -> tuple[list[Texts], list[NDArray[Any]]]:
-    """What "SELECT texts, numbers" and the `rest` from FROM on answers, in its order, as columns.
+    """What "SELECT texts, numbers" with `rest` (FROM and what follows) answers, in its order, as columns.
 
     Whole numbers are as narrow as they allow: widen them before a product or a sum. A column in which a number is
     unknown is of floats, NaN for that one.

@@ -73,7 +73,7 @@ ADMIN_COMMENT: Final = Field(
     name="AdminComment",
     setting="admin_comment",
     owner_writes=False,
-    guard="Slurm takes it from operators alone; it refuses others at submission, before the script, and in updates",
+    guard="Slurm takes it only from operators; it refuses others at submission, before the script, and in updates",
 )
 COMMENT: Final = Field(
     name="Comment",
@@ -215,7 +215,7 @@ NOTE: Final = Word(
             name="end",
             values="|".join(CKPT_ENDS),
             longest=max(map(len, CKPT_ENDS)),
-            meaning="what became of the run; absent while it goes on",
+            meaning="what became of the run; absent while it runs",
         ),
     ),
     fields=(ADMIN_COMMENT,),
@@ -279,7 +279,7 @@ PROGRESS: Final = Word(
 )
 ORDER: Final = Word(
     prefix="el1",
-    meaning="the order to go on with another number of GPUs",
+    meaning="the order to continue with another number of GPUs",
     keys=(
         Key(name="gpus", values=_NUMBER, longest=4, meaning="GPUs of the job's one node", needed=True),
         Key(name="until", values=_NUMBER, longest=12, meaning="epoch seconds: later it is void", needed=True),

@@ -281,7 +281,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 def _hint(path: Path, text: str) -> str:
     if "not a database" in text or "file is encrypted" in text:
-        return "the file is no SQLite database; name another one with --db"
+        return "the file is not an SQLite database; name another one with --db"
     if "readonly" in text or "unable to open" in text:
         if strange := foreign_sidecar(path):
             return remedy(path, strange)

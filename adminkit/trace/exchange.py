@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from adminkit.job import Job, Step
 
-#: Of what an export looks like; a reader refuses another number.
+#: The version of an export's form; a reader refuses another number.
 FORMAT: Final = 1
 #: The file that makes a folder an export; it is written last.
 ABOUT: Final = "export.json"

@@ -105,7 +105,7 @@ def held(db: sqlite3.Connection, whom: Whom) -> list[Held]:
 def forget(db: sqlite3.Connection, trace: Path, whom: Whom, now: int, tick: Callable[[int], None]) -> str:
     """Take the name out and keep an id in its place, which is returned. `tick` gets the runs that are done.
 
-    The tombstone comes first, so that a forgetting that was cut short goes on under the same id when it is repeated.
+    The tombstone comes first, so that a forgetting that was cut short keeps the same id when it is repeated.
     """
     marks = Marks(read_key(key_path(trace)), {})
     with _looking_for(db, whom) as values:

@@ -33,7 +33,7 @@ OWN_STEPS: Final = ("batch", "extern", "interactive")
 
 #: Columns that tell whose a run is, or may: free text, and what can be compared with a text.
 TELLING: Final = ("uid", "job_name", "admin_comment", "program", "fingerprint")
-#: What a name can be made of, so that "ada" is no word of "adam"; and what may stand around one in a sentence.
+#: What a name can be made of, so that "ada" is not found in "adam"; and what may stand around one in a sentence.
 _WORD: Final = re.compile(r"[\w.-]+")
 _BETWEEN: Final = re.compile(r"[^\s'\"`,;:=/|()<>\[\]{}]+")
 #: Keys of acts whose texts are adminkit's own.

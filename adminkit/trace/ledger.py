@@ -1,7 +1,7 @@
 """The ledger of charges: entries that are only ever added, each with the SHA-256 of the one before.
 
 The hash of an entry is that of a list in JSON: FIELDS in their order, in ASCII and without blanks. The last of them is
-the hash of the entry before, 64 zeros for the first. Triggers refuse what is no next entry. docs/charge.md.
+the hash of the entry before, 64 zeros for the first. Triggers refuse any other entry. docs/charge.md.
 """
 
 from __future__ import annotations

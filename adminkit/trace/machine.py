@@ -1,4 +1,4 @@
-"""Queues and nodes of a cluster, each with the time from which on it was so, and the events of nodes."""
+"""Queues and nodes of a cluster, each with the time since when it was so, and the events of nodes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SET present = 1, cpus = excluded.cpus, mem = excluded.mem, gpus = excluded.gpus,
     gpu_shares = excluded.gpu_shares, features = excluded.features, queues = excluded.queues
 """
 
-# Of several rows SQLite shows the one that has the maximum.
+# SQLite shows the row that has the maximum.
 _GONE: Final = """
 INSERT INTO node (cluster, node, since, present)
 SELECT cluster, node, ?2, 0 FROM (SELECT cluster, node, present, max(since) FROM node WHERE cluster = ?1 GROUP BY node)

@@ -19,12 +19,12 @@ from adminkit.sqlite import sqlite3
 from adminkit.trace.transaction import transaction
 
 STATES: Final = ("due", "claimed", "sent", "refused", "expired")
-#: Key of the fact from when on a cluster's users get letters.
+#: Key of the fact since when a cluster's users get letters.
 SWITCHED_ON: Final = "feedback_since"
 #: A letter that was handed over is written down however long another writer takes; tries of BUSY_SECONDS each.
 _PATIENCE: Final = 20
 #: A letter is given up after more tries than this and longer than that (seconds). Trap: while a server is away every
-#: run is a try, so the number alone would be reached within hours.
+#: run is a try, so only a number of tries would be reached within hours.
 MOST_TRIES: Final = 24
 LONGEST: Final = 3 * 86_400
 #: What a killed run leaves behind.
@@ -106,7 +106,7 @@ def _entry(row: Sequence[Any]) -> Entry:
 
 
 def durable(db: sqlite3.Connection) -> None:
-    """From here on a commit is on the disk, not only past a crash of this process."""
+    """Make every later commit survive a crash of the host, not only one of this process."""
     db.execute("PRAGMA synchronous = FULL")
 
 

@@ -1,4 +1,4 @@
-"""A file for each user with what adminkit has of them, written by who owns the trace and readable by that user alone.
+"""A file for each user with what adminkit has of them, written by the trace's owner and readable only by that user.
 
 The trace's owner is not root and gives no file away: a file stays its own, of mode 0600, with an ACL that has one user
 more, who may read. Whoever writes cannot be misled, as nobody else may write in the folder. Every file is written each
@@ -69,7 +69,10 @@ def write(folder: Path, uid: int, what: Mapping[str, Any]) -> None:
     text = json.dumps({"version": VERSION, "uid": uid, **what}, ensure_ascii=False).encode("utf-8", "replace")
     size = max(LEAST, 1 << len(text).bit_length())
     if size > MOST:
-        raise AdminkitError(f"the file of uid {uid} would have {len(text)} bytes", "no user has so many charges: look")
+        raise AdminkitError(
+            f"the file of uid {uid} would have {len(text)} bytes",
+            "look at the user's charges: no user should have that many",
+        )
     name = path_of(folder, uid).name
     try:
         with folder_to_write(folder) as place:

@@ -28,7 +28,7 @@ def missing_sidecar(path: Path) -> Path | None:
 
 
 def foreign_sidecar(path: Path) -> Path | None:
-    """The first of -wal and -shm that belongs to somebody else than the trace does, or that is no plain file."""
+    """The first of -wal and -shm that belongs to somebody else than the trace does, or that is not a plain file."""
     try:
         owner = path.lstat().st_uid
         for one in sidecars(path):

@@ -11,7 +11,7 @@ from adminkit.trace.load import MAX_RAW
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import REJECT
 
-#: One measurement a row. Seconds and joules are those of so many iterations; where these are not known, of a piece of
+#: One measurement a row. Seconds and joules are those of its iterations; where these are not known, of a piece of
 #: work (an epoch, a window of time) that is the same in every row of the model. `cap` is the power limit of a GPU.
 SCHEMA: Final = """
 CREATE TABLE power_curve (

@@ -65,13 +65,13 @@ def read(folder: Path) -> bytes | None:
         return None
     except OSError as error:
         raise AdminkitError(
-            f"couldn't read {path}: {cause(error)}", f"look at it; to go on: mv {path} {path}.old"
+            f"couldn't read {path}: {cause(error)}", f"look at it; to start afresh: mv {path} {path}.old"
         ) from error
     return data if _is_of_this_release(data) else None
 
 
 def keep(folder: Path, data: bytes) -> Path:
-    """Put the copy into its place, for its owner alone. AdminkitError where that cannot be."""
+    """Put the copy into its place, readable only by its owner. AdminkitError where that cannot be."""
     path = folder / NAME
     if len(data) > MOST:
         raise AdminkitError(f"{path} would be too large", "ask for fewer days")
@@ -109,7 +109,7 @@ def changed(path: Path, data: bytes | None) -> Iterator[sqlite3.Connection]:
 
 
 def stepless(db: sqlite3.Connection, cluster: str, most: int, since: int) -> list[int]:
-    """JobIDRaw of the last `most` runs, as far as they ended at or after `since` and no step of theirs is known."""
+    """JobIDRaw of the last `most` runs, as far as they ended at or after `since` and none of their steps is known."""
     return [row[0] for row in db.execute(_STEPLESS, (cluster, most, since))]
 
 

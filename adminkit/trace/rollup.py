@@ -22,7 +22,7 @@ from adminkit.trace.transaction import transaction
 
 #: Those with keys of their own.
 APART: Final = (HOURS, STARTS)
-#: Of what the tables hold. A release that changes it counts one up; rollups of another version are not read.
+#: The version of the tables. A release that changes them counts one up; rollups of another version are not read.
 VERSION: Final = 3
 
 
@@ -179,7 +179,7 @@ KEPT: Final = (
 )
 
 
-#: SQL: what makes the tables anew, without a row, and keeps none from here on: those of another version too.
+#: SQL: makes the tables again, empty, and stops keeping them: those of another version too.
 DROP: Final = (
     *(f"DROP TRIGGER IF EXISTS {name}" for name in _TRIGGERS),
     "DROP VIEW IF EXISTS rollup_change",
@@ -190,7 +190,7 @@ DROP: Final = (
 
 
 def keep(now: int) -> str:
-    """SQL: say that the tables are kept from here on, which the triggers do."""
+    """SQL: say that the tables are kept up to date, which the triggers do."""
     return f"INSERT INTO rollup_kept VALUES ({VERSION}, {int(now)})"
 
 
@@ -223,7 +223,7 @@ def may_read(db: sqlite3.Connection) -> bool:
 
 
 def rebuild(db: sqlite3.Connection, now: int) -> Size:
-    """Make the rollups from the rows of job, and keep them from here on. One transaction."""
+    """Make the rollups from the rows of job, and keep them up to date. One transaction."""
     with transaction(db):
         for statement in DROP:
             db.execute(statement)

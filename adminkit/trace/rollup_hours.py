@@ -68,6 +68,6 @@ HOURS: Final = RollupTable(
     "started = 0 AND ended = 0",
     image,
 )
-#: What makes and removes the index of ODD, for traces that keep rollups alone.
+#: What makes and removes the index of ODD, only for traces that keep rollups.
 CREATE_ODD: Final = f"CREATE INDEX rollup_odd ON job (start_time) WHERE {ODD}"
 DROP_ODD: Final = "DROP INDEX IF EXISTS rollup_odd"

@@ -86,10 +86,10 @@ _LOAD: Final = RollupLoad((), _statements(rows=False), EMPTY)
 
 
 def loading() -> RollupLoad:
-    """Of a load into a trace that keeps rollups."""
+    """What a load into a trace that keeps rollups adds."""
     return _LOAD
 
 
 def rebuilding(now: int) -> RollupLoad:
-    """Make the rollups from every row of job, and keep them from here on."""
+    """Make the rollups from every row of job, and keep them up to date."""
     return RollupLoad((*DROP, keep(now)), _statements(rows=True), (CREATE_ODD, *triggers()))

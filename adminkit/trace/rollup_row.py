@@ -1,6 +1,6 @@
 """What a run adds to the rollups, as SQL over its row of job: a month, a key, sums, and counts by bin and by day.
 
-Every number is whole, so that adding and subtracting a run is exact. What a run adds depends on its own row alone.
+Every number is whole, so that adding and subtracting a run is exact. What a run adds depends only on its own row.
 native/ingest/image.c says the same in C.
 
 A bin goes by its upper edge: `elapsed_600` counts runs of more than 300 and at most 600 seconds.

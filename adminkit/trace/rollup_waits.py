@@ -14,7 +14,7 @@ from adminkit.trace.rollup_table import RollupTable
 from adminkit.trace.run_view import CPUS, GPUS, NODES, REQ_LIMIT, STARTED, TOO_LONG, class_sql
 from adminkit.trace.wait_sql import CAUSE, LIMIT_UNKNOWN, LIMITS, LONGER, QUEUES_OWN, SIZES, UNLIMITED
 
-#: Why a run is no job that waited: `left_out` of a key, 0 for one that is.
+#: Why a run does not count as a job that waited: `left_out` of a key, 0 for one that is.
 NOT_STARTED, ELIGIBLE_UNKNOWN = 1, 2
 #: The month of a run without a start.
 NO_MONTH: Final = -1

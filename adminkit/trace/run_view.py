@@ -1,7 +1,7 @@
 """The view `run`: every row of `job` with what measures derive from its columns. The one home of each of these facts.
 
 The SQL is what SQLite and DuckDB both take and answer alike: CASE for truth values (0 and 1), and no max() of two
-values, which the two treat differently where one is NULL. What depends on a setting is no column of it.
+values, which the two treat differently where one is NULL. What depends on a setting is not a column of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from adminkit.job import SERVER_NAME
 from adminkit.trace.decision_sql import iterations, soft_limit
 from adminkit.trace.pieces_sql import CONTINUED, CONTINUES, PIECE, PREVIOUS_SUBMIT, acting
 
-#: Durations from here on (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
+#: Durations of this and more (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
 TOO_LONG: Final = 2**31 - 1
 #: The study counts jobs that ended as they should, or at their limit …
 STUDY_STATES: Final = ("COMPLETED", "TIMEOUT")
@@ -85,7 +85,7 @@ STARTED: Final = (
 #: How many tasks the row stands for: pending ones of an array share a row, also after they were cancelled.
 _TASKS: Final = f"""CASE WHEN array_job IS NULL OR array_task IS NOT NULL THEN 1
         WHEN array_tasks IS NOT NULL THEN array_tasks WHEN {STARTED} THEN 1 END"""
-#: Of a record that was read whole, in the field that users cannot write; one in Comment is no more than `stated`.
+#: The soft limit of a record read whole, in the field that users cannot write; one in Comment is no more than `stated`.
 _SOFT_LIMIT: Final = f"CASE WHEN limit_source = 'explicit' THEN {soft_limit('admin_comment')} END"
 _STUDY_COUNTED: Final = f"""CASE
         WHEN state IN ('{"', '".join(STUDY_STATES)}') AND elapsed > {STUDY_MIN_ELAPSED} AND elapsed < {TOO_LONG}

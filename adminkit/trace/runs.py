@@ -46,7 +46,7 @@ WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = '
     AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
 """
 
-# Trap: a run of which the accounting database has the end alone is left out; see upsert.py.
+# Trap: a run of which the accounting database has only the end is left out; see upsert.py.
 _HELD: Final = """
 SELECT submit_time, end_time FROM job
 WHERE cluster = ? AND end_time IS NOT NULL AND (qos, job_name) IS NOT ('Unknown', 'allocation')
@@ -145,7 +145,7 @@ def ends(db: sqlite3.Connection, cluster: str, which: list[tuple[int, int]]) -> 
 
 
 def held(db: sqlite3.Connection, cluster: str) -> list[tuple[int, int]]:
-    """(submission, end) of every run that ended, without runs of which slurmdbd has the end alone."""
+    """(submission, end) of every run that ended, without runs of which slurmdbd has only the end."""
     return [(row[0], row[1]) for row in db.execute(_HELD, (cluster,))]
 
 

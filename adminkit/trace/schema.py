@@ -220,7 +220,7 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX job_open ON job (cluster, seen_open) WHERE end_time IS NULL")
     # Is there any row of the demo? Nothing is installed or sent of those.
     db.execute("CREATE INDEX job_demo ON job (cluster) WHERE source = 'demo'")
-    # Was an earlier run of the same job put back? The view run asks it of every run, and of this index alone.
+    # Was an earlier run of the same job put back? The view run asks it of every run, and only this index answers.
     db.execute(
         f"CREATE INDEX job_requeued ON job (cluster, job_id_raw, submit_time, state, restarts) WHERE {IN_PIECES}"
     )

@@ -31,7 +31,7 @@ def sensible(values: Mapping[str, str]) -> dict[str, str]:
     if "start_time" in values:
         start = values["start_time"]
         begin = f"coalesce({start}, {submit})"
-        # Of an end before the submission nothing follows for the start.
+        # An end before the submission says nothing of the start.
         behind = f"{end} < {start} - {CLOCKS} AND {end} >= {submit} - {CLOCKS}"
         found["start_time"] = f"CASE WHEN {behind} THEN NULL ELSE {start} END"
     if elapsed is not None:

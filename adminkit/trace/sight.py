@@ -66,7 +66,7 @@ def sees_others(path: Path) -> bool:
 
 
 def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | None = None) -> None:
-    """From here on this connection shows the trace as it was at `as_of` (epoch seconds; None: as it is), with `own` the
+    """Make this connection show the trace as it was at `as_of` (epoch seconds; None: as it is), with `own` the
     jobs of this process's user only, and with `of` those of that user only, whatever is asked of it.
 
     UsageError where no job that it would show was submitted by `as_of`.

@@ -92,7 +92,7 @@ def upsert_job(
     tells the stored run and this one apart, the statement fails (adminkit-ingest, after LOAD_BEGINS).
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
-    turns an ended run into an open one (unless by a higher source), or into a row that has the end alone.
+    turns an ended run into an open one (unless by a higher source), or into a row that has only the end.
     """
     never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
     return _upsert("job", KEY, sensible(values), source, only_where, never, sums_up, apart)

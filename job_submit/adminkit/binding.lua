@@ -14,7 +14,7 @@ function binding.bound(rule, number)
     return { check = rule.check, value = value, is_most = is_most, lines = nil, first = nil, count = nil }
 end
 
--- Whether a job that keeps one of these keeps the other. A maximum counts for jobs that can go on from a checkpoint, too.
+-- Whether a job that keeps one of these keeps the other. A maximum counts for jobs that can resume from a checkpoint, too.
 local function covers(one, other)
     if one.is_most ~= other.is_most
         or (one.check ~= other.check and not (one.check == "max_limit" and other.check == "restartable_above")) then

@@ -15,7 +15,7 @@ data.DEEPEST = 12
 local VALUE, TEXT, KEY, FIELD = "\1", "\2", "\3", "\4"
 local OTHER = "it holds something other than texts, numbers, true, false and tables"
 
--- The source with one character for each text, each other value that is no table, and each key with its `=`; whatever else it
+-- The source with one character for each text, each other value but tables, and each key with its `=`; whatever else it
 -- holds stays. nil and a reason where it is too long or no source.
 local function tokens(source)
     if #source > data.MOST_BYTES then
@@ -53,7 +53,7 @@ local function tokens(source)
     return (gsub(rest, "%[[" .. VALUE .. TEXT .. "]%]=", KEY))
 end
 
--- Why a text is no table of data; nil where it is one. The innermost tables become values, until one value is left.
+-- Why a text is not a table of data; nil where it is one. The innermost tables become values, until one value is left.
 function data.wrong(source)
     local rest, wrong = tokens(source)
     if not rest then

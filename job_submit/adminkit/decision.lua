@@ -43,7 +43,7 @@ local function add(outcome, name, value)
 end
 decision.add = add
 
--- A list of what fired, with this alone, made when the policy is loaded: most jobs break no second rule.
+-- A list with one entry, what fired, made when the policy is loaded: most jobs break no second rule.
 function decision.alone(name, action)
     return { { rule = name, action = action } }
 end

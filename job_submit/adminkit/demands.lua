@@ -5,7 +5,7 @@ local demands = {}
 local measure = {}
 demands.measure = measure
 
--- Submitted by sbatch. A step of a job, srun within it, is no submission.
+-- Submitted by sbatch. A step of a job, srun within it, is not a submission.
 function measure.batch_only(_, _, request)
     if request.batch_unknown then
         return nil

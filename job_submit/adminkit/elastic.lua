@@ -15,7 +15,7 @@ local function is_plain(request)
         and not request.array and not request.het_offset
 end
 
--- The job of a decision as a request with so many GPUs.
+-- The job of a decision as a request with `gpus` GPUs.
 local function with(job, request, gpus)
     local changed = {
         queues = job.queues, limit = job.limit, limit_kind = job.kind, time_min = job.time_min, gpus = gpus,

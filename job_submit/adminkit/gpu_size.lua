@@ -20,7 +20,7 @@ local function is_doubtful(gpus)
     return gpus.least == 0 and gpus.most > 0
 end
 
--- The tasks that a submission of so many may get: one on each node that it has to take. false where it says none.
+-- The tasks that a submission for these nodes may get: one on each node that it has to take. false where it says none.
 local function tasks_placed(made, source, nodes)
     local tasks, named = made.num_tasks, source.req_nodes
     if not tasks or made.older then
@@ -176,7 +176,7 @@ local function viewed(name, made, source, nodes, counted, site)
     return setmetatable(view, { __index = made })
 end
 
--- Nodes and GPUs into `made`, as count() has them. Of a job with slices, shards or MPS, GPUs are what the parts make; it has
+-- Nodes and GPUs into `made`, as count() has them. For a job with slices, shards or MPS, GPUs are what the parts make; it has
 -- `counts`, its GPUs as Slurm counts them, by which they are placed, and `bodies`, each part as a GPU; and `gpu_slices`, the
 -- least number of parts, with the most in `gpu_slices_fixed` and `gpu_slices_each`, as of GPUs. `counted` is a reading.
 function gpu_size.read(made, source, nodes, counted, site)
@@ -232,7 +232,7 @@ local function gpus_in(list, site)
 end
 
 -- Whether an update names GPUs of another type than the job has: before 23.11 Slurm gives such a job both, and shows the new
--- type alone.
+-- type only.
 function gpu_size.leaves_type(job_desc, job_rec, site)
     if site.gres_slash then
         return false

@@ -18,7 +18,7 @@ end
 
 local MOST_DIGITS = 12 -- more may not fit what C counts in, and turn into another number there
 
--- A count as strtoull reads it: 2, +2, " 2", 2k. nil for a word that is no count; false for a count that C reads and we do not.
+-- A count as strtoull reads it: 2, +2, " 2", 2k. nil for a word that is not a count; false for one that C reads and we do not.
 local function count_of(word)
     local sign, digits, unit = match(word, "^%s*([+-]?)(%d+)(%a*)$")
     if not digits then
@@ -101,7 +101,7 @@ local function entry(item, slash)
     return nil
 end
 
--- Of a part whose share of a GPU is unknown: more than none.
+-- The share of a part whose share of a GPU is unknown: more than none.
 local SOME = 1e-5
 gres.NEAR = 1e-6 -- sums of shares that differ by less are the same
 
@@ -147,7 +147,7 @@ local function add(sum, least, most)
     sum.least, sum.most = (sum.least or 0) + least, (sum.most or 0) + most
 end
 
--- So many (`least` to `most`) of this word, added to a reading.
+-- Add `least` to `most` of this word to a reading.
 local function count(reading, name, kind, least, most, shares)
     local low, high, part = weight(name, kind, shares)
     least = least < huge and least or 0

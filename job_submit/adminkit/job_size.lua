@@ -74,7 +74,7 @@ function job_size.nodes_named(list)
     return count
 end
 
--- The nodes that so many tasks of a node need; where the job says that it takes fewer, 26.05 puts more tasks on each.
+-- The nodes that the job's tasks need, at its tasks per node; where the job takes fewer, 26.05 puts more tasks on each.
 function job_size.nodes_by_tasks(made, source)
     local tasks = made.num_tasks
     local per_node = tasks and tasks > 1 and u16(source.ntasks_per_node)

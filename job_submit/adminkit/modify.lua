@@ -35,7 +35,7 @@ local LAST_KEEPS = {
     ending = "adminkit: the last run of this job is still ending, nothing of it can be changed now; try again in some seconds.",
 }
 
--- scontrol of 22.05 shows the text of this error alone.
+-- scontrol of 22.05 shows only the text of this error.
 local CODES = { ending = "TRANSITION_STATE_NO_UPDATE" }
 
 local function no_longer(now, before)
@@ -48,7 +48,7 @@ local function no_longer(now, before)
     return before.kind == "unlimited" or (now.limit or 0) <= (before.limit or 0)
 end
 
--- Whether what is below `least` is no further below it than before.
+-- Whether a value below `least` is as close to it as before, or closer.
 local function no_shorter(now, before, least)
     if now.kind == "finite" and now.limit < least and not (before.kind == "finite" and now.limit >= before.limit) then
         return false

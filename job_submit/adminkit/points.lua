@@ -4,7 +4,7 @@ local points = {}
 local floor = math.floor
 local MOST = 2 ^ 30 -- above the offset that Slurm adds, a site factor has 31 bits
 
--- Lua's garbage collector looks at a table in one go, in the middle of a decision: a table of all users is in so many parts.
+-- Lua's garbage collector looks at a table in one go, in the middle of a decision: so the table of all users has parts.
 local PARTS = 32
 
 -- A table of incentives with plain numbers in `earned` and the users whose class earns nothing in `classless`, each in the part

@@ -1,5 +1,5 @@
--- The power budget: what a job's GPUs may draw, as licences of Slurm's, of which there are as many as the site has watts. The
--- number of them is ours alone: what a user names of this licence is taken out.
+-- The power budget: what a job's GPUs may draw, as licences of Slurm's, of which there are as many as the site has watts. Only
+-- adminkit sets their number: what a user names of this licence is taken out.
 local need = ...
 local allocation = need("allocation")
 local counts = need("counts")
@@ -93,7 +93,7 @@ local function names_one(listed, name)
     return false
 end
 
--- A list of licences with so many of `name` in the place of its own, "" for none; nil where they cannot be joined: of
+-- A list of licences with this number of `name` in the place of its own, "" for none; nil where they cannot be joined: of
 -- alternatives Slurm takes one.
 function power.licences(listed, name, watts)
     listed = listed or ""
@@ -164,7 +164,7 @@ local function is_within(has, request, job, ruleset)
 end
 
 -- The watts that the job keeps, nil for those of its GPUs as they will be. Where it changes in size an owner's update leaves it
--- what it has, since Slurm may have set the licences when another field is wrong; it gives up watts by its licences alone.
+-- what it has, since Slurm may have set the licences when another field is wrong; it gives up watts only by its licences.
 local function kept(after, request, job, ruleset, has, is_owner, names)
     if not resulting.is_as_large(request, job, ruleset) then
         return is_owner and (has or 0) or nil

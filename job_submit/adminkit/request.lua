@@ -48,7 +48,7 @@ function later.account(_, source)
     return lowered(source.account) or lowered(source.default_account)
 end
 
--- Of an update, see of_update: whether it names one, as that of an older job may be its user's default.
+-- Whether an update (see of_update) names one, as that of an older job may be its user's default.
 function later.account_given(_, source)
     return lowered(source.account) ~= nil
 end
@@ -82,7 +82,7 @@ function later.het_offset(_, source)
     return offset and offset < NO_VAL and offset or nil
 end
 
--- --exclusive. Of an older job only our record tells; one without is not known to be.
+-- --exclusive. Only our record tells it of an older job; without one it is unknown.
 function later.exclusive(made, source)
     if made.older then
         return made.whole == true
@@ -172,7 +172,7 @@ function later.restartable(made)
     return restartable == nil and "unknown" or restartable
 end
 
--- The GPUs that a job which can go on from a checkpoint may be given, "1-8"; nil for none. Only the field that users cannot
+-- The GPUs that a job which can resume from a checkpoint may be given, "1-8"; nil for none. Only the field that users cannot
 -- write can say so.
 function later.elastic(made)
     local name = made._elastic

@@ -86,7 +86,7 @@ local function has_time(facts, job)
     return (kind == "unset" or not limit or limit <= most) and (not time_min or time_min <= most)
 end
 
--- Slurm lists only the queues a user's groups may use; without that list (usable) the policy's own list of groups is no answer.
+-- Slurm lists only the queues a user's groups may use; without that list (usable) the policy's list of groups cannot tell.
 local function is_open(facts, request, queue)
     if facts.up == false then
         return false
@@ -104,7 +104,7 @@ local function of_kind(facts, wanted)
     return facts.gpu_types ~= nil and facts.gpu_types[wanted] == true
 end
 
--- Whether the queue could ever run the job, by its time limit, nodes and GPUs alone: what nobody changes for one user.
+-- Whether the queue could ever run the job, by only its time limit, nodes and GPUs: what nobody changes for one user.
 function route.takes(queue, job, request)
     if has_time(queue.facts, job) == false then
         return false

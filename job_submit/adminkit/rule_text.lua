@@ -1,5 +1,5 @@
--- The words about a broken rule and about the queue that fits a job: the policy's texts, in which what depends on the rule
--- or the queue alone is filled in when the policy is loaded.
+-- The words about a broken rule and about the queue that fits a job: the policy's texts, in which what depends only on the rule
+-- or the queue is filled in when the policy is loaded.
 local need = ...
 local allocation = need("allocation")
 local placeholders = need("placeholders")
@@ -124,7 +124,7 @@ local function asked_nodes(_, request)
     return request.nodes and text.count[request.nodes] or "-"
 end
 
--- The messages of a check that is no rule's.
+-- The messages of a check that belongs to no rule.
 local function named_messages(check, outcome, values, policy, last)
     local languages, messages = policy.languages or text.NONE, {}
     for i = 1, #languages do

@@ -189,7 +189,7 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
         return answer(slurm, job_desc, decide.modify(wanted, job, ruleset))
     end
 
-    -- An error of ours: logged, and open or closed as the policy says.
+    -- Handle adminkit's own error: log it, and let the job pass or not, as the policy says.
     local function failed(wrong, uid)
         pcall(slurm.log_error, "%s", "adminkit: error: " .. tostring(wrong))
         if policy and policy.fail == "closed" and not (policy.exempt and policy.exempt[uid]) then

@@ -24,7 +24,7 @@ local function columns_of(quantile, quantiles)
     return is_there and "^" .. table.concat(columns, "%-") .. "[_.]" or nil
 end
 
--- A byte of a name that is no letter or digit, as _ and two hexadecimal digits. There are 194 of them.
+-- A byte of a name that is not a letter or digit, as _ and two hexadecimal digits. There are 194 of them.
 local PLAIN = setmetatable({}, {
     __index = function(made, char)
         made[char] = format("_%02x", byte(char))
@@ -49,7 +49,7 @@ local users = text.kept(function(quotient)
     return format("..%.0f-", quotient)
 end)
 
--- Lua's garbage collector looks at a table in one go, in the middle of a decision: the texts are in so many parts.
+-- Lua's garbage collector looks at a table in one go, in the middle of a decision: so the texts are in parts.
 local PARTS = 16
 
 local function in_parts(rows)
@@ -181,7 +181,7 @@ local function is_left_out(job, request, packed)
 end
 
 -- Whether the job is of a kind that never gets one: one of srun or salloc, whose environment nobody sees, a part of a
--- heterogeneous job, one with a reservation, one that goes on from a checkpoint.
+-- heterogeneous job, one with a reservation, one that resumes from a checkpoint.
 local function is_unfit(request)
     return not request.batch or request.het_offset or request.reservation or request.restartable == true
 end

@@ -98,7 +98,7 @@ local function refused(code)
 end
 
 -- The site's function (nil: none), then ours, where the site's let the job pass. An error of the site's is raised behind ours:
--- Slurm up to 25.11 takes a job on an error, and no rule of ours may be left out by it.
+-- Slurm up to 25.11 takes a job on an error, and that must not leave out a rule of adminkit's.
 local function both(site, ours, ...)
     local ok, code = true, nil
     if site then

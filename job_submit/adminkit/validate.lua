@@ -27,7 +27,7 @@ end
 
 local function amount(value, where)
     if type(value) ~= "number" or value ~= value or value < 0 then
-        return where .. " is no number from 0 up"
+        return where .. " is not a number of 0 or more"
     end
     if value > MOST then
         return where .. " is above " .. MOST
@@ -95,7 +95,7 @@ end
 
 local function head(value)
     if type(value) ~= "table" then
-        return "it is no table"
+        return "it is not a table"
     end
     if value.format ~= 1 then
         return "its format is not 1"

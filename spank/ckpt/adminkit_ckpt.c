@@ -131,7 +131,7 @@ static void log_firing(const struct ck_firing *firing) {
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &local);
     ck_delivery_line(firing->delivery, line, sizeof line);
     if (firing->gpus)
-        ak_job_log("%s, at %s, to go on with %" PRIu32 " GPUs", line, clock, firing->gpus);
+        ak_job_log("%s, at %s, to continue with %" PRIu32 " GPUs", line, clock, firing->gpus);
     else
         ak_job_log("%s, at %s, %" PRId64 " s before the end", line, clock,
                    (firing->end - firing->at + CK_SECOND / 2) / CK_SECOND);
@@ -240,7 +240,7 @@ static void begin(spank_t spank) {
         return;
     ck.is_batch = step == SLURM_BATCH_SCRIPT;
     if (ck.is_batch && *ck.batch.progress.path)
-        ck_progress_create(&ck.batch.progress); /* Slurm lets the tasks go on only after this */
+        ck_progress_create(&ck.batch.progress); /* Slurm lets the tasks continue only after this */
     spank_err_t got = spank_getenv(spank, VARIABLE, variable, sizeof variable);
     if (got == ESPANK_SUCCESS || got == ESPANK_NOSPACE)
         ck.options.variable = variable;

@@ -88,7 +88,7 @@ static int leave_note(const struct work *work, enum ck_note_end end, uint32_t re
     return ak_job_set_comment(work->batch.job, fits ? comment : noted);
 }
 
-/* Leaves the run's progress alone, in the place of an earlier run's; of a job that still runs. */
+/* Leaves only the run's progress, in the place of an earlier run's; of a job that still runs. */
 static void leave_progress(const struct work *work) {
     char comment[AK_COMMENT_MAX + 1];
     if (work->info.state == AK_JOB_RUNNING && work->info.comment_whole &&
@@ -185,7 +185,7 @@ static bool requeue(struct work *work) {
     if (held)
         ak_job_log("the job is held until it has %" PRIu32 " GPUs", order.gpus);
     bool said = *work->batch.iterations;
-    *work->batch.iterations = '\0'; /* from here on the comment is the next run's */
+    *work->batch.iterations = '\0'; /* the comment is now the next run's */
     if (!running)
         note_error =
             leave_note(work, run->state == AK_JOB_TIMEOUT ? CK_NOTE_LIMIT : CK_NOTE_MORE, run->ours + 1);

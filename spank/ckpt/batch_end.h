@@ -1,4 +1,4 @@
-/* batch_end.h - what the batch step does for the whole run: the note while it goes on, the requeue when it
+/* batch_end.h - what the batch step does for the whole run: the note while it runs, the requeue when it
  * has ended. */
 #ifndef ADMINKIT_CKPT_BATCH_END_H
 #define ADMINKIT_CKPT_BATCH_END_H
@@ -31,8 +31,8 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
                                          struct ak_async_call *previous);
 
 /* Requeues the job if that is due, and logs it, or leaves its progress; the run has ended. previous: as
- * above. Returns within `span` ms. Where slurmctld does not answer by then, the call goes on while slurmstepd
- * lives, which waits some seconds for it. */
+ * above. Returns within `span` ms. Where slurmctld does not answer by then, the call continues while
+ * slurmstepd lives, which waits some seconds for it. */
 void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span);
 
 #endif

@@ -30,7 +30,7 @@ static bool take(const char **p, uint64_t max, uint64_t *value) {
     return *p > start;
 }
 
-/* Reads the word at `p` as a note. Returns the end of the word; NULL: it is no note. */
+/* Reads the word at `p` as a note. Returns the end of the word; NULL: it is not a note. */
 static const char *read_word(const char *p, struct ck_note *note) {
     uint64_t at, heard, requeues;
     if (!skip(&p, "ck1:at=") || !take(&p, INT64_MAX, &at) || !skip(&p, ",heard=") ||

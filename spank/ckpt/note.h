@@ -16,7 +16,7 @@
  *
  * WHEN TO LEAVE IT (tried with 22.05.8)
  * Only for jobs that asked for checkpoints, in at most two RPCs per run:
- *   1. after the signal, while the run goes on; with `end=max` or `end=short` where it is clear by then that the job will
+ *   1. after the signal, while the run continues; with `end=max` or `end=short` where it is clear by then that the job will
  *      not be requeued. Trap: past its limit a job counts as finished, slurmctld has written its row, and answers an
  *      update with ESLURM_JOB_FINISHED;
  *   2. at the batch step's exit. A job that is still RUNNING gets its `end` (`more` with rq one higher) before
@@ -43,7 +43,7 @@ enum ck_note_end {
     CK_NOTE_DONE,    /* done: every watched step ended with 0 */
     CK_NOTE_FAILED,  /* failed: ended with another code */
     CK_NOTE_MAX,     /* max: was requeued as often as it asked for */
-    CK_NOTE_SHORT,   /* short: ran less than twice the lead, which is no progress */
+    CK_NOTE_SHORT,   /* short: ran less than twice the lead: no progress */
     CK_NOTE_REFUSED, /* refused: slurmctld would not requeue it */
     CK_NOTE_ENDS
 };

@@ -11,7 +11,7 @@
 
 #include "known_programs.h"
 
-#define STATUS_SIZE 262144 /* the line of groups alone may have tens of thousands */
+#define STATUS_SIZE 262144 /* only the line of groups may have tens of thousands */
 #define MAX_ARGV 4096
 #define MAX_TEXT (64u << 20)
 #define MAX_THREADS 4096

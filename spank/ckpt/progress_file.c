@@ -33,8 +33,8 @@ int ck_progress_create(const struct ck_progress *file) {
     return error;
 }
 
-/* Trap: seteuid() would change every thread of slurmstepd; this is of the calling thread alone (setfsuid(2)),
- * and says nothing of failure but by a second call. */
+/* Trap: seteuid() would change every thread of slurmstepd; this changes only the calling thread
+ * (setfsuid(2)), and says nothing of failure but by a second call. */
 static bool become(uid_t uid, gid_t gid) {
     setfsgid(gid);
     setfsuid(uid);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The verdict of the exit codes and the state alone, before anything that may forbid a requeue. */
+/* The verdict of only the exit codes and the state, before anything that may forbid a requeue. */
 static enum ck_verdict by_end(const struct ck_run *run) {
     int derived = ck_exit_code((int)run->derived);
     bool more = run->script == run->code || run->steps->code[run->code] || derived == run->code;
@@ -75,7 +75,7 @@ void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *te
     case CK_SHORT:
         snprintf(text, size,
                  "not requeued: the run took %" PRId64 " s, less than twice the %" PRId64
-                 " s that it is warned before its end, which is no progress",
+                 " s that it is warned before its end, so it made no progress",
                  run->ran, run->lead);
         break;
     default:

@@ -1,4 +1,4 @@
-/* resize.h - the order to go on with another number of GPUs. Pure: text in, values out.
+/* resize.h - the order to continue with another number of GPUs. Pure: text in, values out.
  *
  * A job opts in by ADMINKIT_ELASTIC=LEAST-MOST beside a requeue. `adminkit elastic run` leaves its order in
  * the job's AdminComment, which only operators can write:

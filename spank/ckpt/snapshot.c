@@ -80,7 +80,7 @@ static bool keep_tree(struct ck_snapshot *snapshot, const pid_t *roots, size_t r
     return true;
 }
 
-/* Reads these pids. Of a tree only /proc/PID/stat: the rest is read of those that keep_tree() leaves. */
+/* Reads these pids. For a tree only /proc/PID/stat: the rest only of those that keep_tree() leaves. */
 static int read_pids(struct ck_snapshot *snapshot, pid_t *pids, size_t count, bool tree, int signal) {
     snapshot->process = malloc((count + 1) * sizeof *snapshot->process);
     if (!snapshot->process)

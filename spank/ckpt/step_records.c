@@ -96,7 +96,7 @@ int ck_step_records_add_signal(const char *folder, uint32_t job, uint32_t heard,
     return append(folder, job, line);
 }
 
-/* Adds a line to `steps`; skips one that is cut or is no record. */
+/* Adds a line to `steps`; skips one that is cut or is not a record. */
 static void parse_line(const char *line, struct ck_steps *steps) {
     int code;
     uint32_t heard;

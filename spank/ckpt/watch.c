@@ -24,7 +24,7 @@ struct ck_watch {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool stop, ended, left; /* left: the thread frees the watch */
-    /* the thread's alone */
+    /* only the thread uses it */
     struct ck_known known;
     struct ak_async_call *question;
     bool stopped, over; /* stopped: its node shows the step suspended; over: the job is ending */
@@ -138,7 +138,7 @@ static bool fire(struct ck_watch *watch, int64_t now) {
     return over;
 }
 
-/* The signal for an order; that before the end is due all the same, should the step go on. */
+/* The signal for an order; that before the end is due all the same, should the step continue. */
 static void obey(struct ck_watch *watch, int64_t now) {
     watch->obeyed = watch->order.until;
     deliver(watch, now, watch->order.gpus);

@@ -167,7 +167,7 @@ WRONG = [
     ("digits = 2", "digits = 7", "schemes.test.digits: not 0 to 6"),
     ("digits = 2", "rounding = [1]", "schemes.test.rounding: no such rounding: [1]"),
     ("digits = 2", 'rounding = "odd"', "schemes.test.rounding: no such rounding: odd"),
-    ('"elapsed"', '"elapse"', "schemes.test.formula: elapse is no name of a formula"),
+    ('"elapsed"', '"elapse"', "schemes.test.formula: elapse is not a name that a formula knows"),
     ('"elapsed"', "\"__import__('os')\"", "schemes.test.formula: ' cannot stand in a formula"),
     ('unit = "points"', 'unit = ""', "schemes.test.unit: no unit"),
     ('unit = "points"', 'unit = "\\u001b[31m"', "schemes.test.unit: no unit"),

@@ -100,7 +100,7 @@ def test_its_text_imports_to_the_same_rows(made: tuple[Path, str]) -> None:
 def test_a_trace_of_real_jobs_is_left_alone(made: tuple[Path, str], tmp_path: Path) -> None:
     (tmp_path / "sacct.txt").write_text("JobID|JobIDRaw|Cluster|Submit\n1|1|alpha|5\n")
     run(tmp_path, "import", "sacct.txt", "--db", "trace.db")
-    assert "holds 1 jobs that are no demo" in run(tmp_path, "demo", "--db", "trace.db", code=1).stderr
+    assert "holds 1 jobs that are not the demo" in run(tmp_path, "demo", "--db", "trace.db", code=1).stderr
 
 
 def test_the_readme_shows_what_a_refused_user_reads(tmp_path: Path) -> None:

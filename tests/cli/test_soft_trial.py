@@ -132,7 +132,7 @@ def test_where_nobody_is_given_one_there_is_nothing_to_try(host: Path, slurm: Fa
 def test_a_second_one_is_refused(host: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, days=14, apply=True)
     for apply in (False, True):
-        with pytest.raises(AdminkitError, match="goes on"):
+        with pytest.raises(AdminkitError, match="is running"):
             soft_trial.trial(days=14, apply=apply)
 
 
@@ -151,7 +151,7 @@ def test_it_is_stopped(host: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (there := read_trial(host)) is not None and there.ended is None
     soft_trial.stop(apply=True)
     assert "ended; 0 of its days are over" in capsys.readouterr().out
-    with pytest.raises(AdminkitError, match="no trial of soft limits goes on"):
+    with pytest.raises(AdminkitError, match="no trial of soft limits is running"):
         soft_trial.stop(apply=True)
 
 

@@ -219,7 +219,7 @@ def test_a_job_is_put_back_as_often_as_it_may_be(watched: Watched, cases: Cases)
 def test_a_run_without_progress_ends_the_chain(watched: Watched, cases: Cases) -> None:
     job = cases.jobs["no progress"]
     assert len(job.times("start")) == 1
-    assert "which is no progress" in job.said[-1]
+    assert "so it made no progress" in job.said[-1]
     assert watched.shown(job)["Restarts"] == "0"
 
 

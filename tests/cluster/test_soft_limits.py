@@ -454,7 +454,7 @@ def test_on_a_day_off_of_a_trial_nobody_is_given_one(on: Ruled) -> None:
     assert not (on.folder / TRIAL).exists(), "a preview"
     on.adminkit("soft-limits", "trial", "--days", "14", "--seed", "1", "--apply")
     assert (
-        "a trial of soft limits goes on"
+        "a trial of soft limits is running"
         in on.adminkit("soft-limits", "trial", "--days", "14", "--apply", code=1).stderr
     )
     assert guard(on)["rows"] == [], "it has not begun"

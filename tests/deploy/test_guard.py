@@ -449,7 +449,7 @@ def test_a_job_of_which_squeue_says_nonsense_is_named(slurm: FakeSlurm, folder: 
     slurm.jobs = [replace(CUT, job_id_raw=9, job_id="9", odd="its limit is 1:xx"), CUT]
     done = once(folder, NOW, 30, folder / "acts.jsonl")
     assert slurm.said == [("8", 10 * H)] and not done.ok
-    assert done.notes == ["job 9 is left alone: couldn't read what squeue says of it: its limit is 1:xx"]
+    assert done.notes == ["job 9 is left alone: couldn't read squeue's line for it: its limit is 1:xx"]
 
 
 #: (the job as it is now, the rules, what Slurm is told, why)

@@ -59,7 +59,7 @@ ASKED: list[tuple[dict[str, Any], dict[str, Any], int, str, str]] = [
     (rule("cpus", {"max": 8}), {"cpus_per_gpu": "gres:gpu:4"}, 4, "refuse", "--cpus-per-gpu brings more"),
     (rule("mem_per_gpu", 8192), {"tres": "gres:gpu:2", "whole": "cpu=1,mem=16G,node=1"}, 1, "refuse", "memory stays"),
     (rule("mem_per_gpu", 8192), {"whole": "cpu=1,node=1"}, 2, "cannot tell: mem_per_gpu", "an unknown memory is not 0"),
-    (rule("restartable_above", HOUR), {"time_limit": 9 * HOUR}, 4, "", "who opted in can go on from a checkpoint"),
+    (rule("restartable_above", HOUR), {"time_limit": 9 * HOUR}, 4, "", "who opted in can resume from a checkpoint"),
     (rule("batch_only", True), {}, 4, "", "and is a batch job"),
     (rule("gpus", {"max": 1}, "warn"), {}, 4, "", "a rule that only warns"),
     (STRICT, {"uid": None, "queue": "gq"}, 4, "not known", "nobody's job"),

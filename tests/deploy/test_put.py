@@ -259,7 +259,7 @@ def test_a_full_disk_or_a_missing_right_is_said_and_changes_nothing(
         with pytest.raises(AdminkitError, match=r"couldn't write .*: no space left on device"):
             place(tmp_path, table("two"))
     assert kept(tmp_path) == ("one", "one", None)
-    with pytest.raises(AdminkitError, match="is no folder"):
+    with pytest.raises(AdminkitError, match="is not a folder"):
         place(tmp_path / "nosuch", table("two"))
 
 

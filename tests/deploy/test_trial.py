@@ -92,7 +92,7 @@ def test_it_is_ended_at_once(slurm: FakeSlurm, folder: Path) -> None:
 def test_there_is_one_at_a_time(folder: Path) -> None:
     log = folder / "acts.jsonl"
     begin(folder, MADE, log)
-    with pytest.raises(AdminkitError, match="a trial of soft limits goes on"):
+    with pytest.raises(AdminkitError, match="a trial of soft limits is running"):
         begin(folder, replace(MADE, seed=8), log)
     assert read_trial(folder) == MADE
     assert [one["seed"] for one in actions.read(log)] == [7], "and its calendar is in the log"

@@ -36,7 +36,7 @@ def checked(slurm: FakeSlurm, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_day_off_of_a_trial_is_no_fault(checked: SimpleNamespace) -> None:
     begin(checked.folder, MADE, checked.log)
-    for nth, words in ((OFF, "none today: a trial goes on until"), (ON, "the lease lasts until")):
+    for nth, words in ((OFF, "none today: a trial runs until"), (ON, "the lease lasts until")):
         once(checked.folder, at(nth), 30, checked.log)
         (check,) = checked.says(at(nth))
         assert check.status == "ok" and words in check.found

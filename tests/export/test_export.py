@@ -146,8 +146,8 @@ def test_the_same_key_gives_the_same_pseudonyms_and_another_one_others(tmp_path:
     ("text", "mode", "why"),
     [
         ("0" * 64, 0o640, "others may read the key"),
-        ("0" * 62, 0o600, "is no key"),
-        ("x" * 64, 0o600, "is no key"),
+        ("0" * 62, 0o600, "is not a key"),
+        ("x" * 64, 0o600, "is not a key"),
         ("é" * 64, 0o600, "cannot be read"),
     ],
 )

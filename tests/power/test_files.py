@@ -87,7 +87,7 @@ def test_a_line_that_cannot_be_read_is_set_aside(row: str, reason: str, why: str
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "file.csv is no file of measurements: no column gpus, model, seconds"),
+        ("", "file.csv is not a file of measurements: no column gpus, model, seconds"),
         ("model,gpus\n", "no column seconds"),
         ("model,gpus,seconds,energy\n", "file.csv has columns that say nothing here: energy"),
         ("\x00\x01\x02", "no column gpus, model, seconds"),

@@ -69,7 +69,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
             "s.toml:5: scenarios[1].uptake[2] (a): 1.5: should be less than or equal to 1",
             "docs/simulate-scenarios.md",
         ),
-        (HEAD + 'name = "a"\nkind = "load"\nfactor = []', "an empty list is no scenario", "docs"),
+        (HEAD + 'name = "a"\nkind = "load"\nfactor = []', "an empty list is not a scenario", "docs"),
         (HEAD + 'name = "a"\nkind = "load"\nfactor = [1, 1]', "one value stands there twice", "docs"),
         (HEAD + 'name = "a"\nkind = "load"\nfactor = true', "a number belongs here", "docs"),
         (HEAD + 'name = "a"\nkind = "nodes"', "give it a factor other than 1, or gpus", "docs"),
@@ -123,6 +123,6 @@ def test_a_mistake_is_named_with_its_place_and_the_nearest_right_word(text: str,
 
 def test_a_file_that_is_no_toml_or_not_there_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("version = \n")
-    for name, message in (("bad.toml", "is no TOML"), ("none.toml", "couldn't read")):
+    for name, message in (("bad.toml", "is not TOML"), ("none.toml", "couldn't read")):
         with pytest.raises(AdminkitError, match=message):
             load_scenarios(tmp_path / name)

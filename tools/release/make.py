@@ -51,7 +51,7 @@ def release(root: Path) -> int:
     work, to = root / "build/release", folder(root)
     shutil.rmtree(work, ignore_errors=True)
     to.mkdir(parents=True)
-    # Once: commits go on while it builds.
+    # Once: somebody may commit while it builds.
     source = subprocess.run(["git", "archive", "HEAD"], cwd=root, check=True, stdout=subprocess.PIPE).stdout
     passes = [_pass(source, work / name) for name in FOLDERS]
     for path in passes[0].iterdir():

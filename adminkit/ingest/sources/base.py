@@ -4,7 +4,7 @@ sacct.py is the first. Another one must keep these rules, or a user's text becom
 
 - A record counts only where no user could have written it. Where the answer is text, its delimiter is drawn for each
   question and its times are sealed (docs/adr/0010); `Spool.reading` says what the helper has to find in a record.
-- A window of closed runs ends before its question is asked, and an answer has runs of its cluster and its window alone.
+- A window of closed runs ends before its question is asked, and an answer has only runs of its cluster and its window.
 - The rows of a source have slurmdbd's rank, the highest (docs/adr/0012): they must come from the accounting database
   and from nowhere else.
 """

@@ -1,7 +1,7 @@
 """The records of a CSV or TSV file, each with its first line. A broken one takes none of its neighbours with it.
 
 Quoted cells may hold delimiters and newlines. A quote that is never closed would swallow the rest of the file: where
-the lines from one on form no record, only that line is set aside, and reading goes on with the next.
+a line begins no record, only that line is set aside, and reading resumes with the next.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import IO, Final
 MAX_LINES: Final = 1000
 MAX_CHARS: Final = 1 << 20
 
-#: (first line, text, cells, or why the line is no record)
+#: (first line, text, cells, or why the line is not a record)
 Record = tuple[int, str, Sequence[str] | None, str]
 
 

@@ -202,7 +202,7 @@ def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str,
         found.project(cut).create_view("cut")
         answer = duck.execute("FROM cut")
     except (duckdb.Error, RuntimeError) as error:  # RuntimeError: a name that is not UTF-8
-        raise AdminkitError("a file is no Parquet that DuckDB reads", "export it again") from error
+        raise AdminkitError("a file is not Parquet that DuckDB can read", "export it again") from error
 
     def _batch() -> list[tuple[object, ...]]:
         try:
@@ -297,7 +297,7 @@ def _text(column: str) -> Callable[[object], Value]:
         if words and cell not in words:
             raise Bad(f"{shown(cell)} is not one of {', '.join(words)}")
         if column == "state" and not _STATE.fullmatch(cell):
-            raise Bad(f"{shown(cell)} is no word of Slurm's")
+            raise Bad(f"{shown(cell)} is not a state of Slurm's")
         return cell if cell.isascii() else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in cell)
 
     return change

@@ -130,7 +130,7 @@ def load_map(path: Path) -> TableMap:
     try:
         raw = parse_toml(text.decode("utf-8"))
     except (NoToml, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}", 'text goes in quotes: elapsed = "duration"') from error
+        raise UsageError(f"{path} is not TOML: {error}", 'text goes in quotes: elapsed = "duration"') from error
     return _Reader(path.name).read(raw)
 
 

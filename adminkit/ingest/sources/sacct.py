@@ -1,6 +1,6 @@
 """sacct as a source: which fields are asked for, what a record must be to count as one, and how answers are summed.
 
-docs/sync.md says why nothing else in an answer counts. Of the modules of ingest only this one knows sacct's words, its
+docs/sync.md says why nothing else in an answer counts. This is the only module of ingest that knows sacct's words, its
 delimiter and its seal.
 """
 

@@ -1,6 +1,6 @@
 """What a file of accounting text looks like: sacct or SWF, which delimiter, which columns, what to skip.
 
-Pure: decided from the first bytes alone, so that a pipe works like a file.
+Pure: only the first bytes decide, so that a pipe works like a file.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ static void set(void *values, int width, int64_t at, int64_t value) {
     }
 }
 
-/* Room for one more value of at least so many bytes; what is there already gets that width. */
+/* Makes room for one more value of at least `width` bytes; what is there already gets that width. */
 static bool make_room(struct ak_column *column, int width) {
     int old = column->width;
     int64_t room = column->count < column->room ? column->room : column->room ? column->room * 2 : FIRST_ROOM;

@@ -31,7 +31,7 @@ struct columns {
     struct ak_column column[];
 };
 
-/* Of a connection: what was read last and is to be handed over. */
+/* What a connection read last and is to hand over. */
 struct kept {
     struct columns *columns; /* or NULL */
 };

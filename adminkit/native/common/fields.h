@@ -45,7 +45,7 @@ static inline void ak_set_text(struct ak_cell *cell, const char *s, size_t n) {
     cell->v.s = s;
 }
 
-/* slurm.h's numbers for "no value"; memory has them as MiB, so 2^31 MiB and above is no value either. */
+/* slurm.h's numbers for "no value"; memory has them as MiB, so 2^31 MiB and above means "no value", too. */
 #define AK_NO_VAL 4294967294u
 #define AK_INFINITE 4294967295u
 #define AK_NO_VAL64 (UINT64_MAX - 1)
@@ -67,7 +67,7 @@ static inline uint64_t ak_load(const char *p) {
     return x;
 }
 
-/* Bit 7 of every byte that is no digit. */
+/* Bit 7 of every byte that is not a digit. */
 static inline uint64_t ak_no_digits(uint64_t x) {
     uint64_t low = (x & 0x7F7F7F7F7F7F7F7Fu) + 0x4646464646464646u;  /* above '9' */
     uint64_t high = (x | 0x8080808080808080u) - 0x3030303030303030u; /* bit 7 stays where not below '0' */

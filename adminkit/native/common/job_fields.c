@@ -1,4 +1,4 @@
-/* job_fields.c - what is a job's alone: ids, states, exit codes. */
+/* job_fields.c - what only jobs have: ids, states, exit codes. */
 #include "fields.h"
 
 #include <string.h>
@@ -53,7 +53,8 @@ static int64_t tasks_of(struct ak_slice part) {
 }
 
 /* How many tasks a list like 5-9,11-20:3%2 has, without its brackets; `whole`: it ends with one. What is
- * behind a % is no task, so a list that is cut there is whole. 0 where the list was cut, or is another text.
+ * behind a % is not a task, so a list that is cut there is whole. 0 where the list was cut, or is another
+ * text.
  */
 static int64_t listed(struct ak_slice list, bool whole) {
     const char *limit = memchr(list.s, '%', list.n);

@@ -165,7 +165,7 @@ static void pass_over(struct ak_reader *r) {
     ak_line_pass(r);
 }
 
-/* The pending lines alone: is there anything to hand out? AK_MORE: no, look at the next line. */
+/* Looks at only the pending lines: is there anything to hand out? AK_MORE: no, look at the next line. */
 static enum ak_event settle(struct ak_reader *r, const char *buf, struct ak_record *record) {
     while (r->lines && !r->held) {
         bool full = r->sum == r->want;
@@ -226,7 +226,7 @@ static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len,
     return AK_RECORD;
 }
 
-/* ---- lines that are no part of a record ---- */
+/* ---- lines outside of records ---- */
 
 /* Whether the current line may be a header: a record has a number in the column of JobIDRaw. */
 static bool may_head(const struct ak_reader *r, struct ak_slice text) {
@@ -275,7 +275,7 @@ static enum ak_event apart(struct ak_reader *r, const char *buf, struct ak_recor
     return event;
 }
 
-/* The current line, with what is pending. AK_MORE: it was taken, go on. */
+/* The current line, with what is pending. AK_MORE: it was taken, read the next. */
 static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len, struct ak_record *record) {
     struct ak_slice text = ak_slice_of(r, buf, r->line_at, r->line_text);
     bool blank = text.n == 0 || (r->format.space && is_blank(r, text));

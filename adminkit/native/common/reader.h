@@ -33,10 +33,10 @@ bool ak_line_skip(struct ak_reader *r, const char *buf, size_t len, bool eof);
 
 /* ---- fields: reader_fields.c ---- */
 
-/* `raw` is no record: `format` says why, of the number of `columns`. AK_BROKEN. */
+/* `raw` is not a record: `format` says why, of the number of `columns`. AK_BROKEN. */
 enum ak_event ak_record_broken(struct ak_reader *r, struct ak_record *record, uint64_t line,
                                struct ak_slice raw, const char *format, size_t columns);
-/* record->raw, several lines or with so many delimiters too many, into record->field[]. */
+/* record->raw, several lines or with `surplus` delimiters too many, into record->field[]. */
 void ak_record_split(const struct ak_reader *r, struct ak_record *record, size_t surplus);
 /* The current line, which has at least the delimiters that are wanted, as a record. */
 void ak_record_of_line(const struct ak_reader *r, const char *buf, struct ak_record *record);

@@ -153,7 +153,7 @@ bool ak_line_skip(struct ak_reader *r, const char *buf, size_t len, bool eof) {
         r->skipping = false;
         ak_line_pass(r);
     }
-    /* Marks up to here are stale; scanning goes on behind them. */
+    /* Marks up to here are stale; scanning continues behind them. */
     if (r->scanned < to) {
         r->scanned = r->chunk = to;
         r->marks = r->next_mark = r->newlines = r->next_newline = 0;

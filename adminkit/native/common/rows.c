@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* A record's texts with every byte replaced by three, and as much again for joined GPU types. */
-/* What texts of GPUs take, and all of them once more where bytes are no UTF-8. */
+/* What texts of GPUs take, and all of them once more where bytes are not UTF-8. */
 #define SCRATCH (13 * AK_MAX_RECORD + AK_MAX_COLUMNS * 4096)
 
 /* ---- text ---- */
 
-/* The length of the UTF-8 sequence at p; 0: these bytes are no UTF-8. */
+/* The length of the UTF-8 sequence at p; 0: these bytes are not UTF-8. */
 static size_t utf8_length(const unsigned char *p, size_t left) {
     unsigned char a = p[0], b = left > 1 ? p[1] : 0;
     if (a < 0x80)

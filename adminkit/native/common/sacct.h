@@ -68,7 +68,7 @@
  *
  * In every kind but text, free, admin_comment, submitted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).
  * Anything else that does not fit refuses the whole row, with a reason that names column and kind. Bytes of a text that
- * are no UTF-8 become U+FFFD each, and are counted.
+ * are not UTF-8 become U+FFFD each, and are counted.
  *
  * RECORDS
  * A record has N columns: N-1 delimiters (sacct -P) or, with .ends, N, the last just before the line's end (sacct -p).
@@ -114,7 +114,7 @@ struct ak_format {
 enum ak_event {
     AK_MORE,   /* all lines of the buffer are used up: release, read on, call again; at eof: the end */
     AK_RECORD, /* field[] is filled */
-    AK_BROKEN, /* `raw` is no record, `reason` says why */
+    AK_BROKEN, /* `raw` is not a record, `reason` says why */
     AK_HEADER  /* `raw` names the columns of what follows; with a `reason` that cannot be read */
 };
 
@@ -151,7 +151,7 @@ struct ak_reader {
     uint64_t line;
     uint32_t at[AK_MAX_COLUMNS + 1]; /* its delimiters, from line_at */
     bool line_odd, line_ready, line_ends, skipping;
-    /* lines that are not yet a record, or a record (`held`) that may go on */
+    /* lines that are not yet a record, or a record (`held`) that may continue */
     size_t first, lines, sum, pending_end, pending_text;
     uint64_t pending_line;
     bool held, pending_ends;
@@ -168,7 +168,7 @@ struct ak_reader {
 bool ak_reader_init(struct ak_reader *reader, const struct ak_spec *spec, const struct ak_format *format,
                     char *error, size_t error_size);
 
-/* From here on a header between the records is one, and fills `layout`, which is that of the text's
+/* Treats a later header between the records as one, and fills `layout`, which is that of the text's
  * beginning. */
 void ak_reader_heads(struct ak_reader *reader, const struct ak_fields *fields, struct ak_layout *layout);
 
@@ -192,7 +192,7 @@ extern const char ak_step_alone[]; /* the reason where the step's job was reject
 
 struct ak_rows {
     const struct ak_spec *spec;
-    const struct ak_zone *zone; /* NULL: a time that is no epoch refuses the row */
+    const struct ak_zone *zone; /* NULL: a time that is not an epoch refuses the row */
     bool want_jobs,
         want_steps;       /* rows of the other sort are AK_SKIPPED, but jobs are remembered for their steps */
     bool no_steps;        /* a step's row is refused */

@@ -15,7 +15,7 @@
 #define AK_ORDER 7
 #define AK_MAX_TWICE 8
 #define AK_REASON 120
-/* So many bytes behind the input in the buffer must be readable; what they are does not matter. */
+/* This number of bytes behind the input in the buffer must be readable; what they are does not matter. */
 #define AK_PADDING 8
 
 struct ak_fields; /* header.h */

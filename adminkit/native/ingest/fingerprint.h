@@ -8,8 +8,8 @@
  * compared too. */
 uint64_t ak_fingerprint(uint64_t seed, const char *s, size_t n);
 
-/* Of a record's fields, without what is drawn by lot for each answer: the delimiter, and the seal behind its
- * times. */
+/* The fingerprint of a record's fields, without what is drawn by lot for each answer: the delimiter, and the
+ * seal behind its times. */
 uint64_t ak_fingerprint_fields(const struct ak_spec *spec, const struct ak_record *record,
                                struct ak_slice seal);
 

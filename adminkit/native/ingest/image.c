@@ -92,7 +92,7 @@ static int64_t day_of(int64_t time) {
     return __builtin_sub_overflow(time, (time % DAY + DAY) % DAY, &first) ? time : first;
 }
 
-/* Days are counted in years from March on, whose months have 31, 30, 31, 30, 31 days, twice. */
+/* Days are counted in years that begin in March, whose months have 31, 30, 31, 30, 31 days, twice. */
 int64_t ak_month_of(int64_t time) {
     int64_t day = day_of(time);
     if (time < 0 || time > AK_LAST)

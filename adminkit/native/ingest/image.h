@@ -42,7 +42,7 @@ enum ak_run_number {
 };
 
 #define AK_LAST 253402300799  /* 9999-12-31T23:59:59Z, the last second that has a month */
-#define AK_TOO_LONG INT32_MAX /* seconds: durations from here on are nonsense */
+#define AK_TOO_LONG INT32_MAX /* seconds: longer durations are nonsense */
 #define AK_MOST (1 << 24)     /* nodes, CPUs or GPUs of one run */
 
 /* In the order of the columns. */
@@ -74,7 +74,7 @@ int ak_bin_of(int64_t seconds);
 /* Its class; NULL where its GPUs are unknown. */
 struct ak_slice ak_class_of(const struct ak_run *run);
 
-/* The parts of a key, texts first; of these user and account are no parts of everybody's. */
+/* The parts of a key, texts first; everybody's key has no user and no account. */
 #define AK_KEY_TEXTS 9
 #define AK_KEY_NUMBERS 5
 #define AK_SUMS 13

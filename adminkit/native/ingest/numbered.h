@@ -25,7 +25,7 @@ struct ak_numbered {
 };
 
 /* `find` is a SELECT of a list's number, with a parameter for each part, `before` and `make` INSERTs where
- * that finds none, with the same parameters; `before` may be NULL. Of what both did the number is found
+ * that finds none, with the same parameters; `before` may be NULL. The number is then found
  * again. False: store->error. ak_numbered_close() is due in both cases. */
 bool ak_numbered_open(struct ak_numbered *numbered, struct ak_store *store, const char *find,
                       const char *before, const char *make);

@@ -12,7 +12,7 @@ bool ak_store_failed(struct ak_store *store, const char *what);
 bool ak_store_fault(struct ak_store *store, const char *what);
 
 /* Prepares `sql` of `option` with parameters for `places` outputs, then the --bind values, then, with `rows`,
- * the fingerprint. False: store->error. A NULL `sql` is no statement, and true. */
+ * the fingerprint. False: store->error. A NULL `sql` prepares nothing, and is true. */
 bool ak_statement_prepare(struct ak_store *store, const char *option, const char *sql, int places, bool rows,
                           struct ak_statement *statement);
 

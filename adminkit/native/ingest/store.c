@@ -136,7 +136,7 @@ void ak_store_reads(struct ak_store *store, struct ak_slice how) {
     store->seed = how.n ? ak_fingerprint(store->first, how.s, how.n) : store->first;
 }
 
-/* REFUSED where the error is the row's and the transaction goes on, else FAILED. */
+/* REFUSED where the error is the row's and the transaction continues, else FAILED. */
 static enum ak_stored not_stored(struct ak_store *store, int code) {
     ak_store_failed(store, "database");
     code &= 0xFF;

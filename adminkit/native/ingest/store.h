@@ -102,7 +102,7 @@ void ak_store_reads(struct ak_store *store, struct ak_slice how);
 /* One row, a job's or a step's, through its statement; not where --same-sql finds it in the table as it is,
  * nor where --insert-sql has put it in. `text` is what it was read from, whose fingerprint is the
  * parameter after the --bind values. REFUSED: the row breaks a rule of the table, store->error says which,
- * and the transaction goes on. FAILED: it is over. */
+ * and the transaction continues. FAILED: it is over. */
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
                             struct ak_slice text);
 

@@ -69,7 +69,7 @@ static int compare(const void *a, const void *b, void *of) {
     return 0;
 }
 
-/* Of a group whose rows were all taken away again nothing is left to say. */
+/* Whether all rows of a group were taken away again, so that nothing is left to say. */
 static bool is_nothing(const struct ak_sums *sums, const int64_t *entry) {
     for (size_t i = AK_SUMS_GROUPS; i < sums->width; i++)
         if (entry[i])
@@ -145,7 +145,7 @@ static int64_t *entry_of(struct ak_sums *sums, const int64_t *group) {
 }
 
 static bool too_large(struct ak_store *store) {
-    return ak_store_fault(store, "--rollup: a sum is no whole number of 64 bits");
+    return ak_store_fault(store, "--rollup: a sum does not fit into 64 bits");
 }
 
 bool ak_sums_add(struct ak_sums *sums, struct ak_store *store, const int64_t *group, const int64_t *value,

@@ -81,7 +81,8 @@ static int64_t limit_bucket(const struct ak_run *run) {
                                                            : LIMIT_UNKNOWN;
 }
 
-/* Of a run that ended. Trap: one that was cancelled while it waited has a start, its end, and no nodes. */
+/* Whether a run that ended had started. Trap: one that was cancelled while it waited has a start, its end,
+ * and no nodes. */
 static bool has_started(const struct ak_number *n) {
     return n[AK_RUN_START].known &&
            (n[AK_RUN_END].i > n[AK_RUN_START].i || (n[AK_RUN_ELAPSED].known && n[AK_RUN_ELAPSED].i > 0) ||

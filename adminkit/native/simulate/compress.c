@@ -53,7 +53,7 @@ static bool move(struct sweep *sweep) {
                                   procs));
 }
 
-/* Searches for so many, `stop` at the latest: when the next of the kind may start. The search ends at `stop`
+/* Searches for room, `stop` at the latest: when the next of the kind may start. The search ends at `stop`
  * if a job that starts there would reach it. */
 static int64_t search(struct sweep *sweep, int64_t procs, int64_t stop) {
     if (sweep->stale)
@@ -65,7 +65,7 @@ static int64_t search(struct sweep *sweep, int64_t procs, int64_t stop) {
     return sweep->search.at;
 }
 
-/* So many jobs have this reservation. */
+/* Notes that this number of jobs have this reservation. */
 static void note(struct sweep *sweep, int64_t at, int32_t jobs) {
     struct sim_compressed *done = sweep->done;
     if (at <= sweep->now)

@@ -144,7 +144,7 @@ static bool pass(struct easy *easy) {
     return true;
 }
 
-/* Time alone takes room away from those who wait: unless something changed, only the new job can start. */
+/* Time only takes room away from those who wait: unless something changed, only the new job can start. */
 static bool submitted(struct easy *easy, int32_t place) {
     const struct sim_task *task = &easy->pool.task[place];
     sim_ranks_come(&easy->queue, place);

@@ -87,7 +87,7 @@ void elastic_spend(int64_t *sum, int64_t watts, int64_t seconds);
 
 /* False: no memory. */
 bool elastic_machine_new(struct elastic_machine *machine, const struct sim *sim, int64_t now);
-/* Finds the smallest block that holds so many GPUs, on the node that is fullest, and takes it. False: none is
+/* Finds the smallest block that holds `gpus` GPUs, on the node that is fullest, and takes it. False: none is
  * free. */
 bool elastic_take(struct elastic_machine *machine, int32_t gpus, int64_t now, struct elastic_block *block);
 /* Takes a block that is free, or gives one back. */

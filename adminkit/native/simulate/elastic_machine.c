@@ -47,7 +47,7 @@ void elastic_set(struct elastic_machine *machine, const struct elastic_block *bl
     machine->free += (int64_t)block->nodes * (used ? -gpus : gpus);
 }
 
-/* The first aligned block of so many GPUs (a power of two) that is free on a node; 0: none. */
+/* The first aligned block of `gpus` GPUs (a power of two) that is free on a node; 0: none. */
 static uint64_t free_part(const struct elastic_machine *machine, uint64_t used, int32_t gpus) {
     const uint64_t part = gpus == 64 ? UINT64_MAX : (UINT64_C(1) << gpus) - 1;
     for (int32_t at = 0; at < machine->gpus; at += gpus)

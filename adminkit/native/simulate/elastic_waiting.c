@@ -30,7 +30,7 @@ bool elastic_wait(struct elastic *e, int32_t number) {
     return elastic_push(&e->waiting[size], (struct elastic_key){0, task->rank, number});
 }
 
-/* Of the first ones that wait for no more GPUs than are free, the size of the one that comes first; SIM_NONE:
+/* Among the first ones that wait for no more GPUs than are free, the size of the earliest; SIM_NONE:
  * there is none. */
 static int32_t next_size(const struct elastic *e, int64_t free) {
     int32_t best = SIM_NONE;

@@ -8,7 +8,7 @@
 
 struct sim_profile_block;
 
-/* A step function of time in blocks of steps; it goes on for ever as at its last step. */
+/* A step function of time in blocks of steps; its last step lasts for ever. */
 struct sim_profile {
     struct sim_profile_block **block;
     int64_t *first;        /* the time of each block's first step */
@@ -34,11 +34,11 @@ bool sim_profile_take(struct sim_profile *profile, int64_t start, int64_t end, i
 bool sim_profile_take_near(struct sim_profile *profile, struct sim_cursor near, int64_t start, int64_t end,
                            int32_t procs);
 
-/* A search for room. Given: what a job wants, and from when on. */
+/* A search for room. Given: what a job wants, and since when. */
 struct sim_search {
     int32_t procs;
     int64_t seconds, stop;   /* all are free from `stop` on */
-    int64_t at;              /* from here on; after the search the first moment, `stop` at the latest */
+    int64_t at;              /* not before this; after the search the first moment, `stop` at the latest */
     struct sim_cursor start; /* at it, before and after */
     struct sim_cursor end;   /* where the search ended: at `stop`, if it went as far */
     int32_t least;           /* at least as many are free until the job would end, or `stop` */

@@ -68,7 +68,7 @@ static struct sim_cursor walk(const struct sim_profile *p, struct sim_cursor at,
         if (scan(p, &at, start))
             break;
     }
-    if (at.block == p->blocks) /* it goes on for ever as at its last step */
+    if (at.block == p->blocks) /* its last step lasts for ever */
         return (struct sim_cursor){(uint32_t)p->blocks - 1, p->block[p->blocks - 1]->used - 1};
     if (p->block[at.block]->time[at.step] <= start->stop)
         return at;

@@ -205,7 +205,7 @@ static inline void slurm_drop(slurm_word *set, size_t node) {
 }
 bool slurm_within(const struct slurm *m, const slurm_word *set, const slurm_word *of);
 bool slurm_meets(const struct slurm *m, const slurm_word *a, const slurm_word *b);
-/* Whether so many nodes are in the set. */
+/* Whether at least `least` nodes are in the set. */
 bool slurm_has(const struct slurm *m, const slurm_word *set, size_t least);
 /* The number of a set equal to this one. */
 size_t slurm_keep_set(struct slurm *m, const slurm_word *set);

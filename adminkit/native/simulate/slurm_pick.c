@@ -49,7 +49,7 @@ static int64_t best_run(const struct slurm *m, size_t runs, const struct choice 
     return best;
 }
 
-/* The node of the run that fits best alone; -1: none holds all that is left. */
+/* The single node of the run that fits best; -1: none holds all that is left. */
 static int32_t tightest(const struct slurm *m, const struct slurm_run *run, const struct choice *choice) {
     int32_t best = -1;
     for (int32_t i = run->first; i < run->first + run->n; i++) {

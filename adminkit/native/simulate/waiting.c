@@ -80,7 +80,7 @@ static inline bool fits(const struct sim_waiting *waiting, int32_t level, int32_
 }
 
 /* Goes right along a group, up at its end, and down where a group's minima fit. No single job of a group
- * need have both minima, so the way down may find nobody and goes on to the right. */
+ * need have both minima, so the way down may find nobody and continues to the right. */
 int32_t sim_waiting_next(const struct sim_waiting *waiting, int32_t rank, struct sim_room room) {
     int32_t level = 0, at = rank;
     if (!fits(waiting, waiting->levels - 1, 0, room))

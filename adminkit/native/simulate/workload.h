@@ -30,7 +30,7 @@ struct sim_job {
     int32_t plan;     /* what backfill plans with; SIM_NONE: limit. For the slurm model it is --time-min */
     int32_t priority; /* SIM_NONE: computed from the factors */
     int32_t after; /* the number of an earlier job: it comes once that one has ended; SIM_NONE: by itself */
-    int32_t delay; /* it comes so long after that end, if that is later than its submit */
+    int32_t delay; /* it comes this long after that end, if that is later than its submit */
     int32_t curve; /* elastic: the number of its curve; SIM_NONE: its GPUs stay what they are */
 
     int64_t queues;           /* a bit for each queue that it names */
@@ -43,7 +43,7 @@ struct sim_job {
     int32_t gpu_type;         /* SIM_NONE: any */
     int32_t user, array, qos; /* numbers of their names; SIM_NONE: none */
     int32_t nice, site_factor;
-    int32_t whole; /* 1: its nodes are its alone */
+    int32_t whole; /* 1: it shares no node */
 
     int64_t start, end; /* out; SIM_NONE where not run */
     int32_t outcome;    /* out, enum sim_outcome */
@@ -97,7 +97,7 @@ struct sim_settings {
     int64_t promises; /* easy, easy-sjbf, slurm: whether to say what jobs were promised; 0 or 1 */
 
     int64_t release; /* of Slurm, as 2205, 2411, 2605 */
-    /* slurm.conf's own names from here on; seconds, and 0 or 1 for a flag */
+    /* below, slurm.conf's own names; seconds, and 0 or 1 for a flag */
     int64_t default_queue_depth, partition_job_depth, sched_interval, sched_min_interval, batch_sched_delay;
     int64_t backfill, bf_interval, bf_window, bf_resolution, bf_max_job_test, bf_max_job_start,
         bf_max_job_user;

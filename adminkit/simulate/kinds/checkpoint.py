@@ -1,4 +1,4 @@
-"""kind = "checkpoint": shorter maxima, and jobs that go on from a checkpoint. docs/simulate/checkpoint.md."""
+"""kind = "checkpoint": shorter maxima, and jobs that resume from a checkpoint. docs/simulate/checkpoint.md."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Checkpoint(Change):
     kind: Literal["checkpoint"]
     max_limit: Limits
     lead: Seconds = 600  # between the checkpoint and the end of a piece: nothing done then is kept
-    overhead: Seconds = 120  # of going on, at the beginning of each further piece
+    overhead: Seconds = 120  # to resume, at the beginning of each further piece
     requeue: Seconds = 0  # between the end of a piece and the moment when the next may start
-    share: Share = 1.0  # of the users whose jobs can go on from a checkpoint
+    share: Share = 1.0  # of the users whose jobs can resume from a checkpoint
     others: Literal["keep", "cut"] = "keep"  # what becomes of other users' longer jobs
     queues: tuple[str, ...] = ()  # empty: all
 

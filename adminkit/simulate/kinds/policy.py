@@ -43,7 +43,7 @@ class PolicyRules(Change):
     refused: Refused = Refused(resubmit=1.0)
 
 
-#: Of each of today's jobs, for each way to be accepted: whether it is, and what it then asks for; NONE: as today.
+#: For each of today's jobs and each way to be accepted: whether it is, and what it then asks for; NONE: as today.
 _COLUMNS = ("limit", "queue", "nodes", "cpus", "gpus", "site_factor")
 
 

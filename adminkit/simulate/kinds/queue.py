@@ -31,7 +31,7 @@ class Queue(Change):
     takes_up_to: Limit | None = None  # jobs with such a limit at most go there, from …
     takes_from: tuple[str, ...] = ()  # … these queues; empty: all
     new: bool = False
-    alone: bool = False  # whether its nodes are no other queue's
+    alone: bool = False  # whether no other queue has its nodes
 
     @model_validator(mode="after")
     def _something(self) -> Queue:
@@ -39,7 +39,7 @@ class Queue(Change):
         if all(one is None for one in changes):
             raise ValueError("give it what to change: max_limit, default_limit, nodes, tier or takes_up_to")
         if self.alone and self.nodes is None:
-            raise ValueError("alone needs the number of nodes that are the queue's alone: nodes = 4")
+            raise ValueError("`alone` needs the number of nodes that only this queue has: nodes = 4")
         if self.takes_from and self.takes_up_to is None:
             raise ValueError('takes_from needs the limit up to which jobs go there: takes_up_to = "01:00:00"')
         if self.max_limit is not None and (self.default_limit or 0) > self.max_limit:
@@ -150,7 +150,7 @@ def _nodes(case: Case, keys: Queue, place: int) -> list[dict[str, int]]:
 
 
 def _moved(case: Case, keys: Queue, place: int) -> Case:
-    """Jobs with a short limit name this queue alone."""
+    """Jobs with a short limit name only this queue."""
     import numpy as np
 
     limit, queues = case.column("limit"), case.column("queues", 1)

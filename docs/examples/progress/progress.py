@@ -7,7 +7,7 @@
         progress.step()
 
 The checkpoint plugin names a file in ADMINKIT_PROGRESS; at the end of the job it reads the number there, which counts
-the iterations of this run alone. Where there is no plugin, or the file cannot be written, nothing happens: a training
+only the iterations of this run. Where there is no plugin, or the file cannot be written, nothing happens: a training
 never fails by this. In a job of several processes call it in one of them, that of rank 0 on the first node.
 """
 
@@ -31,7 +31,7 @@ class Progress:
         self._next = 0.0
 
     def step(self, iterations: int = 1) -> None:
-        """So many more are done."""
+        """Count this number of iterations as done."""
         self.done += iterations
         if self._path is not None and time.monotonic() >= self._next:
             self.write()

@@ -55,7 +55,7 @@ BAD = [
     ({**KEY, "job_name": "a\0b"}, "job_name: a NUL byte"),
     ({**KEY, "limit_kind": "sometimes"}, "limit_kind: 'sometimes' is not one of"),
     ({**KEY, "source": "god"}, "source: 'god' is not one of"),
-    ({**KEY, "state": "COMPLETED by 1"}, "state: 'COMPLETED by 1' is no word of Slurm's"),
+    ({**KEY, "state": "COMPLETED by 1"}, "state: 'COMPLETED by 1' is not a state of Slurm's"),
 ]
 
 
@@ -155,7 +155,7 @@ def test_a_parquet_whose_column_is_called_by_no_text_is_an_error(
     file.write_bytes(file.read_bytes().replace(b"job_name", b"job_\xff\xfeme"))
     (place / ABOUT).write_text(json.dumps({"format": FORMAT, "tables": {"job": {"job.parquet": 1}}}))
     assert main(["import", str(place), "--db", str(tmp_path / "t.db")]) == 1
-    assert "no Parquet that DuckDB reads" in capsys.readouterr().err
+    assert "not Parquet that DuckDB can read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
