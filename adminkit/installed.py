@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,15 +33,19 @@ def columns_library() -> Path:
     return Path(sysconfig.get_path("data"), "lib", "adminkit", COLUMNS)
 
 
+def _folders() -> Iterator[Path]:
+    """Where the programs of this installation may be."""
+    yield Path(sysconfig.get_path("scripts"))
+    with suppress(FileNotFoundError):  # the working folder may be gone
+        yield Path(sys.argv[0]).resolve().parent
+    yield Path(sys.executable).parent
+
+
 @as_caller()
 def _program(name: str) -> str:
     """A program of this installation: beside the running Python's scripts, else on PATH."""
-    for folder in (
-        sysconfig.get_path("scripts"),
-        str(Path(sys.argv[0]).resolve().parent),
-        str(Path(sys.executable).parent),
-    ):
-        candidate = Path(folder) / name
+    for folder in _folders():
+        candidate = folder / name
         with suppress(PermissionError):  # a folder that this user may not enter
             if candidate.is_file():
                 return str(candidate)
