@@ -91,10 +91,12 @@ def run(application: Any, listening: socket.socket) -> None:
     """Answer until SIGINT or SIGTERM."""
     import uvicorn
 
+    from adminkit.integrations.datasette_connections import AT_A_TIME, protocol
+
     bound_memory()
     config = uvicorn.Config(
         application, log_level="warning", access_log=False, lifespan="on", ws="none", server_header=False,
-        proxy_headers=False, timeout_graceful_shutdown=5,
+        proxy_headers=False, timeout_graceful_shutdown=5, http=protocol(), backlog=AT_A_TIME,
     )  # fmt: skip
     with suppress(KeyboardInterrupt):  # uvicorn ends, then sends itself the signal once more
         uvicorn.Server(config).run(sockets=[listening])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,37 @@ def test_a_port_wants_the_token(address: tuple[str, str]) -> None:
         asked = urllib.request.Request(where + path, headers={"Authorization": f"Bearer {token}"})
         with opener.open(asked, timeout=30) as answer:
             assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: ",
+        "POST /-/adminkit-login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\ntoken=",
+        "",
+    ],
+)
+def test_who_connects_and_asks_nothing_keeps_nobody_out(trace: Path, folder: Path, half: str) -> None:
+    """400 connections that each send half a request, to a server that may have 320 files open."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (320, before[1]))
+    log = folder / "half.log"
+    with ExitStack() as held:
+        try:
+            said = held.enter_context(serving(trace, log, "--tcp", 0, "--token-file", folder / "token"))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        where = re.findall(r"http://\S+(?=;)", said)[0]
+        port = int(where.split(":")[2].rstrip("/"))
+        for _ in range(400):
+            one = held.enter_context(socket.create_connection(("127.0.0.1", port), 30))
+            with suppress(ConnectionError):
+                one.sendall(half.encode())
+        token = (folder / "token").read_text().strip()
+        asked = urllib.request.Request(f"{where}trace.json", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=60) as answer:
+            assert answer.status == 200
+    assert "Traceback" not in log.read_text()
 
 
 def test_a_reader_logs_in_and_sees_a_saved_query_with_its_chart(browser: Browser, address: tuple[str, str]) -> None:
