@@ -17,7 +17,11 @@ from tests.setup import audit, guard
 ROOT: Final = Path(__file__).resolve().parents[2]
 TIERS: Final = ("check", "test", "web", "soak")
 #: The Slurm tests, by file, in processes with private clusters of their own: they wait for Slurm most of the time.
-CLUSTERS: Final = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+CLUSTERS: Final = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
+#: The tests of the C programs, which `make test` runs once, with a sanitizer's build.
+UNDER_ASAN: Final = (
+    "tests/native", *(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core")),
+)  # fmt: skip
 LIMIT: Final = 1800.0  # seconds
 
 Obstacle = Callable[[], guard.Verdict | None]
@@ -43,9 +47,16 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
         return [Part("the browser", (*_pytest("web"), "tests/web"), browser)]
     # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
-    unit = Part("unit tests", (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile"))
+    command = (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile")
+    unit = Part("unit tests", (*command, *(f"--ignore={path}" for path in _once(root) if tier == "test")))
     more = [*_sanitizers(root), slurm_part] if tier == "test" else []
     return [*(part for part in more if not part.gentle), unit, *_check(root), *(part for part in more if part.gentle)]
+
+
+def _once(root: Path) -> list[str]:
+    """The files of UNDER_ASAN, but for the one that looks at the program as it is installed."""
+    found = [path for name in UNDER_ASAN for path in (_files(root, f"{name}/test_*.py") or [name])]
+    return [path for path in found if not path.endswith("test_program.py")]
 
 
 def _check(root: Path) -> list[Part]:
@@ -77,11 +88,10 @@ def _sanitizers(root: Path) -> list[Part]:
     if (root / "tests/c/Makefile").exists():
         script = 'make -C tests/c asan && export ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest"'
         script += ' && export ADMINKIT_SIMULATE="$PWD/build/c/adminkit-simulate"'
-        models = " ".join(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core"))
-        script += f' && "$0" -m pytest -m "not soak" tests/native {models}'
+        script += f' && "$0" -m pytest -m "not soak" {" ".join(UNDER_ASAN)}'
         command = ("sh", "-c", script, sys.executable)
         found.append(Part("C under ASan and UBSan", command, needs("cc", "gcc")))
-        found.append(Part("a minute of fuzzing", ("make", "-C", "tests/c", "fuzz", "FUZZ_SECONDS=60"), fuzzer))
+        found.append(Part("fuzzing", fuzz(15), fuzzer))
     if (root / "tests/spank/fuzz_proc_parse.c").exists():
         found.append(Part("fuzzing of /proc's texts", ("make", "-C", "tests/spank", "fuzz"), fuzzer))
     return found
@@ -96,8 +106,14 @@ def _soak() -> list[Part]:
         Part(
             "properties, on new examples", (*properties, "-n", "auto", "--hypothesis-profile", "search"), seconds=None
         ),
+        Part("ten minutes of fuzzing", fuzz(600), needs("clang", "clang libclang-rt-14-dev"), None),
         Part("soak", (*_pytest("soak"), "-s"), slurm, None),
     ]
+
+
+def fuzz(seconds: int) -> tuple[str, ...]:
+    """The fuzzers of the C programs, the parser's for so many seconds."""
+    return "make", "-C", "tests/c", "fuzz", f"FUZZ_SECONDS={seconds}"
 
 
 def needs(tool: str, package: str) -> Obstacle:
