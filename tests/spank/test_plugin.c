@@ -143,7 +143,7 @@ static void is_to_have_more_gpus(void) {
     let_run(300);
     end();
     CASE(requeued("rq=1,end=more") == 1 && job()->held, "%s", fake.log);
-    CASE(strstr(fake.log, "to go on with 4 GPUs") && strstr(fake.log, "is held until it has 4 GPUs"), "%s",
+    CASE(strstr(fake.log, "to continue with 4 GPUs") && strstr(fake.log, "is held until it has 4 GPUs"), "%s",
          fake.log);
 }
 
