@@ -69,7 +69,7 @@ class Options(Filters, total=False):
 
 
 def _with_parts(column: Column, rows: Sequence[Sequence[Any]], place: int) -> Column:
-    """Of GPUs a column of real numbers, where a run has a part of one."""
+    """Make a column of GPUs one of real numbers, where a run has a part of one."""
     if column.name in ("size_gpus", "size_units") and any(isinstance(row[place], float) for row in rows):
         return replace(column, dtype="Float64")
     return column

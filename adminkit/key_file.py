@@ -56,7 +56,7 @@ def old_key(path: Path) -> bytes:
         raise AdminkitError(f"{path} cannot be read as a key", "name another file with --key") from error
     if facts.st_uid != os.geteuid():
         raise AdminkitError(
-            f"the key {path} belongs to uid {facts.st_uid}, who would know it", "name a file that is not there"
+            f"the key {path} belongs to uid {facts.st_uid}, who can read it", "name a file that is not there"
         )
     if facts.st_mode & 0o077:
         raise AdminkitError(f"others may read the key {path}", f"chmod 600 {path}; if they did, take a new key")

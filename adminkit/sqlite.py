@@ -58,7 +58,7 @@ def loaded(data: bytes) -> sqlite3.Connection:
 
 
 def version() -> str:
-    """Of SQLite, and whose it is where it is not Python's own."""
+    """SQLite's version, and its package where it is not Python's own."""
     return sqlite3.sqlite_version + ("" if _is_pythons() else f", of {sqlite3.__name__}")
 
 

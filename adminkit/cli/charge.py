@@ -39,7 +39,7 @@ SchemesFile = Annotated[
     ),
 ]
 Refusals = Annotated[
-    bool, typer.Option("--not-chargeable", help="A row for each reason why jobs are not charged, instead.")
+    bool, typer.Option("--not-chargeable", help="Show a row for each reason why jobs are not charged instead.")
 ]
 Months = Annotated[
     list[str] | None, typer.Option("--month", metavar="MONTH", help="The bill of this month, 2026-01. Repeat for more.")
@@ -78,7 +78,7 @@ def close(
     schemes: SchemesFile = None,
     apply: Annotated[bool, typer.Option("--apply", help="Write it; a month that is closed stays as it is.")] = False,
     incomplete: Annotated[
-        bool, typer.Option("--incomplete", help="Close it though the trace does not have all of the month.")
+        bool, typer.Option("--incomplete", help="Close it even if the trace lacks part of the month.")
     ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,

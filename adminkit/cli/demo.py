@@ -38,10 +38,14 @@ Fit = Annotated[
     Path | None,
     typer.Option("--fit", metavar="TRACE", help="Make a look-alike of this trace instead: jobs like these, no names."),
 ]
-Many = Annotated[int | None, typer.Option("--jobs", min=200, help="With --fit: how many jobs. Default: as many.")]
-Seed = Annotated[int, typer.Option("--seed", help="With --fit: another seed, other jobs.")]
-KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: queues keep their names.")]
-Clusters = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="With --fit: this cluster.")]
+Many = Annotated[
+    int | None, typer.Option("--jobs", min=200, help="With --fit: the number of jobs. Default: that of the trace.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="With --fit: the seed; another one makes other jobs.")]
+KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: keep the names of queues.")]
+Clusters = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="With --fit: the cluster to copy.")
+]
 Page = Annotated[Path | None, typer.Option("--page", metavar="FILE", help="Also write the report as one HTML page.")]
 
 #: What to try next.
@@ -86,7 +90,7 @@ def demo(
         look_alike(fit, db or data_home() / "look-alike.db", text, (jobs, seed, keep_queues, cluster))
         return
     if jobs is not None or keep_queues or cluster or seed != 2018:
-        raise UsageError("--jobs, --seed, --keep-queues and --cluster are for --fit", "name a trace: --fit TRACE")
+        raise UsageError("--jobs, --seed, --keep-queues and --cluster go with --fit", "name a trace: --fit TRACE")
     from adminkit.cli.report import show
     from adminkit.render.sink import Way
     from adminkit.reports.accuracy import SPEC

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 app = group("Give running jobs that opted in more or fewer GPUs.")
 
 Job = Annotated[
-    int | None, typer.Option("--job", "-j", metavar="ID", min=1, help="Only this job; with --gpus, as you say.")
+    int | None,
+    typer.Option("--job", "-j", metavar="ID", min=1, help="Only this job. With --gpus, give it exactly N GPUs."),
 ]
 Gpus = Annotated[
     int | None,

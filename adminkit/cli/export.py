@@ -71,7 +71,7 @@ def export(
             "--key",
             metavar="FILE",
             help="With --anonymise: the key, made there where it is missing; the same key gives the same pseudonyms. "
-            "Default: a key that is kept nowhere.",
+            "Default: a key that is not kept.",
         ),
     ] = None,
     queue: options.Queues = None,
@@ -90,7 +90,7 @@ def export(
     Example: adminkit export shared --to parquet --anonymise
     """
     if key is not None and not anonymise:
-        raise UsageError("--key is for --anonymise", "add --anonymise, or leave --key out")
+        raise UsageError("--key goes with --anonymise", "add --anonymise, or leave --key out")
     kind = to or (To.SWF if target.suffix == ".swf" else To.CSV)
     if kind is To.SWF and target.suffix != ".swf":
         raise UsageError("an SWF trace is a file that ends in .swf", "name it FILE.swf")

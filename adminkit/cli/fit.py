@@ -57,7 +57,7 @@ Mem = Annotated[
 Time = Annotated[
     str | None, typer.Option("--time", "-t", metavar="TIME", help="The limit, as for sbatch: 90 is minutes; 1:30:00.")
 ]
-Account = Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="The account it is for.")]
+Account = Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="The account to run under.")]
 Qos = Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="The QOS.")]
 Named = Annotated[
     str | None,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
-#: Of commands outside the panels.
+#: The title of commands outside the panels.
 _REST: Final = "Commands"
 
 

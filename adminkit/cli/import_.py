@@ -117,7 +117,9 @@ def import_(
     Example: adminkit import sacct.txt.gz --cluster lab
     """
     if apply and not trusted:
-        raise UsageError("--apply goes with --trusted", "an import that nothing follows from needs no word")
+        raise UsageError(
+            "--apply goes with --trusted", "leave --apply out: an import without --trusted triggers no action"
+        )
     if map is not None and columns is not None:
         raise UsageError("--columns are sacct's, and the map names the table's", "leave one of the two out")
     path = None if file == "-" else Path(file)

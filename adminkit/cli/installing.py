@@ -49,6 +49,7 @@ def emit_rollback(target: Target, way: Way) -> None:
     previous = generations.get("previous")
     if previous is None:
         raise AdminkitError(
-            f"there is no previous policy in {target.folder}", "adminkit keeps the policy before the last install only"
+            f"there is no previous policy in {target.folder}",
+            "adminkit keeps only the policy from before the last install",
         )
     emit(reports.rollback_report(generations.get(""), previous, target, socket.gethostname()), way)

@@ -36,20 +36,19 @@ def own_of(flag: Path | None, settings: Config, users: Sequence[str], as_of: str
     for user in users:
         if user != me:
             raise UsageError(
-                f"what {quote(user)} has is for {quote(user)} and the operators", f"yours: name {me}, or nobody"
+                f"only {quote(user)} and the operators may see what {quote(user)} has",
+                f"for yours name {me}, or leave the user out",
             )
     if as_of is not None:
-        raise UsageError("your own file is of one day", "leave out --as-of, or name a trace with --db")
+        raise UsageError("your own file shows one day only", "leave out --as-of, or name a trace with --db")
     return read_back(found, str(own_file.path_of(settings.own, os.geteuid())))
 
 
 def made_note(own: Own) -> str:
-    """Of when it is."""
+    """Say of when the file is."""
     return f"as adminkit wrote it down for you at {show_time(own.made)}"
 
 
 def no_points(own: Own) -> AdminkitError:
     """Why there are no points in it."""
-    return AdminkitError(
-        f"no points of yours are known: {own.why_not}", "they come with runs that ended; ask an operator"
-    )
+    return AdminkitError(f"your points are not known: {own.why_not}", "they come with runs that ended; ask an operator")

@@ -44,10 +44,10 @@ def import_(
         float | None, typer.Option("--batch", metavar="N", min=1, help="The batch of all GPUs, if no file says.")
     ] = None,
     iterations: Annotated[
-        float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations of a window of Zeus'.")
+        float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a window of Zeus.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="What the file is known by. Default: its own name.")
+        str | None, typer.Option("--source", metavar="NAME", help="The name to store the file under. Default: its own.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what the files say, and store nothing.")] = False,
     db: options.Database = None,
@@ -66,7 +66,7 @@ def import_(
     from adminkit.trace.power_curve import set_aside, store
 
     if source is not None and len(files) > 1:
-        raise UsageError("--source stands for one file", "import the others by themselves")
+        raise UsageError("--source goes with a single file", "import the others one by one")
     found: list[tuple[str, Read]] = []
     for path in files:
         try:
@@ -78,7 +78,7 @@ def import_(
         if not its.rows:
             line, reason, _ = its.broken[0] if its.broken else (1, "it has no rows", "")
             raise AdminkitError(
-                f"nothing of {name} can be read: line {line}: {reason}", "docs/power.md has the columns"
+                f"couldn't read any row of {name}: line {line}: {reason}", "docs/power.md has the columns"
             )
     now, target = int(time.time()), find_trace(db, config.load().db)
     replaced = [0] * len(found)
@@ -122,5 +122,5 @@ def show(
             raise unknown_word("model", model, known)
         found = curves(trace, model, gpu, cap, batch)
         if known and not found:
-            raise AdminkitError("no measurement is of these", "leave out --gpu, --cap or --batch")
+            raise AdminkitError("no measurement matches", "leave out --gpu, --cap or --batch")
     emit(power_report(found, str(path), way.pictures), way)

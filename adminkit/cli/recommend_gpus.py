@@ -41,9 +41,9 @@ def gpus(
         str, typer.Option("--max-slower", metavar="SHARE", help="How much longer it may take: 5%, 0.05.")
     ] = "5%",
     curve: Annotated[
-        str | None, typer.Option("--curve", metavar="NAME", help="Take this measured model instead of own runs.")
+        str | None, typer.Option("--curve", metavar="NAME", help="Take this measured model instead of the user's runs.")
     ] = None,
-    gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, of a curve.")] = None,
+    gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU of the curve.")] = None,
     cap: Cap = None,
     batch: Batch = None,
     cluster: Cluster = None,
@@ -81,7 +81,9 @@ def gpus(
         advice = advise(known, base, slower)
         if advice is None:
             counts = ", ".join(str(one.gpus) for one in sorted(known, key=lambda one: one.gpus))
-            raise AdminkitError(f"nothing is known of {subject} with {plural(base, 'GPU')}", f"known are: {counts}")
+            raise AdminkitError(
+                f"the trace has no data for {subject} with {plural(base, 'GPU')}", f"it has data for: {counts}"
+            )
         asked = habit(trace, when.now, whose, name, cluster) if ran and whose and name else None
         waits = gpu_waits(trace, asked, [one.gpus for one in advice.choices], when.now, settings.checkpoint.code)
         costs = _costs(trace, when.now, whose, name, cluster, notes) if ran and whose and name else None
@@ -134,7 +136,7 @@ def _curve(
         )
     found = curves(db, name, gpu, cap, batch)
     if not found:
-        raise AdminkitError(f"no measurement of {name} is of these", "leave out --gpu, --cap or --batch")
+        raise AdminkitError(f"no measurement of {name} matches", "leave out --gpu, --cap or --batch")
     if len(kinds := sorted({one.gpu for one in found})) > 1:
         raise AdminkitError(f"{name} was measured on {', '.join(kinds)}", "name one with --gpu")
     one = found[0]

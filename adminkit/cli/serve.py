@@ -21,7 +21,7 @@ from adminkit.units import parse_duration
 
 Socket = Annotated[
     Path | None,
-    typer.Option("--socket", metavar="PATH", help="The unix socket; else the one of the unit, in /run/adminkit-serve."),
+    typer.Option("--socket", metavar="PATH", help="The unix socket. Default: the unit's, in /run/adminkit-serve."),
 ]
 Tcp = Annotated[
     int | None,
@@ -29,13 +29,17 @@ Tcp = Annotated[
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option("--token-file", metavar="FILE", help="Of mode 0600, made if missing; else a token is printed once."),
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="The token's file, mode 0600, made if missing. Default: print a token once.",
+    ),
 ]
 Host = Annotated[
     list[str] | None,
     typer.Option("--host", metavar="NAME", help="A name that a proxy passes on as Host, besides localhost."),
 ]
-Limit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="For each query.")]
+Limit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="The time limit of each query.")]
 Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path below which a proxy has it.")]
 
 
@@ -59,11 +63,11 @@ def serve(
     from adminkit.integrations.datasette_watch import GRACE, Watch
 
     if tcp is not None and socket is not None:
-        raise UsageError("--tcp and --socket are two places", "name one of them")
+        raise UsageError("--tcp and --socket exclude each other", "name one of them")
     if token_file is not None and tcp is None:
-        raise UsageError("--token-file is for --tcp", "a socket is kept by its mode")
+        raise UsageError("--token-file goes with --tcp", "the mode of a socket says who may connect")
     if (seconds := parse_duration(time_limit)) < 1:
-        raise UsageError(f"--time-limit {time_limit}: no time", "ten seconds is usual: 10s")
+        raise UsageError(f"--time-limit {time_limit} is not a time", "such as: 10s")
     if not re.fullmatch(r"/(?:[\w.~-]+/)*", base_url, re.ASCII):
         raise UsageError(f"--base-url {base_url} is not a path", "begin and end it with a slash: /adminkit/")
     settings = config.load()
@@ -71,7 +75,8 @@ def serve(
     operators_only(path, SERVE)
     if os.geteuid() == 0 and of_somebody_else(path):
         raise AdminkitError(
-            "root serves nobody else's trace", "systemctl start adminkit-serve, or: runuser -u adminkit -- adminkit …"
+            "root does not serve another user's trace",
+            "systemctl start adminkit-serve, or: runuser -u adminkit -- adminkit …",
         )
     with reader(path):  # it has looked at the file, and stays: -shm is never without a process that has it open
         watch = Watch(seconds + GRACE)

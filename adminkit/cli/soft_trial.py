@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Days = Annotated[
     int | None,
-    typer.Option("--days", metavar="N", help="How long: whole fortnights, from the next midnight. 28 is a beginning."),
+    typer.Option("--days", metavar="N", help="How long: whole fortnights, from the next midnight. 28 is a good start."),
 ]
 Seed = Annotated[
     int | None,
@@ -89,7 +89,7 @@ def trial(
     way = Way(format.value, output)
     if result:
         if days is not None or seed is not None or carry_over is not None or apply:
-            raise UsageError("--result begins no trial", "leave out --days, --seed, --carry-over and --apply")
+            raise UsageError("--result does not start a trial", "leave out --days, --seed, --carry-over and --apply")
         _result(folder, from_, db, way)
         return
     if days is None or from_ is not None:

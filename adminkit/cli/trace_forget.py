@@ -105,7 +105,7 @@ def forget(
 
 def _something(found: list[Held], user: str) -> list[Held]:
     if not any(one.rows for one in found):
-        raise UsageError(f"the trace has nothing of {quote(user)}", "name a login name as the trace has it")
+        raise UsageError(f"the trace has no data for {quote(user)}", "give the login name as the trace has it")
     return found
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adminkit.sqlite import sqlite3
 
 Folder = Annotated[
-    Path | None, typer.Option("--folder", metavar="DIR", help="Where to, instead of `own` of the settings.")
+    Path | None, typer.Option("--folder", metavar="DIR", help="The folder to write to. Default: `own` of the settings.")
 ]
 #: Users whose file could not be written who are named.
 _MOST = 20
@@ -68,7 +68,8 @@ def own(
     put(f"wrote {plural(len(everybody) - len(failed), 'file')} into {place}, removed {gone}")
     if failed:
         raise AdminkitError(
-            f"couldn't write {plural(len(failed), 'file')}: {'; '.join(failed[:_MOST])}", "theirs are as they were"
+            f"couldn't write {plural(len(failed), 'file')}: {'; '.join(failed[:_MOST])}",
+            "their old files stay as they were",
         )
 
 

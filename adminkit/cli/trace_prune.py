@@ -37,7 +37,9 @@ _WORDS: Final = {
 def prune(
     older_than: Annotated[
         str,
-        typer.Option("--older-than", metavar="WHEN", help="What was over by then: 2024-01-01, 730d, epoch seconds."),
+        typer.Option(
+            "--older-than", metavar="WHEN", help="Remove what was over by WHEN: 2024-01-01, 730d, epoch seconds."
+        ),
     ],
     db: Database = None,
     anonymise: Annotated[

@@ -118,7 +118,7 @@ def _in_force(target: Target) -> str | None:
         return None
     if not usable("policy", text, check_table) or not same_content(text, good):
         raise AdminkitError(
-            f"the policy in {target.folder} is damaged, or an install of it did not come to its end",
+            f"the policy in {target.folder} is damaged, or its install was interrupted",
             "adminkit policy status shows it; adminkit policy install --apply puts it right",
         )
     return text

@@ -59,7 +59,7 @@ def look(plugin: str | None, mounts: Path = Path("/proc/self/mounts")) -> Seen |
 
 
 def _places(text: str) -> Iterator[tuple[int, Path]]:
-    """Version -> where it is mounted. Of version 1 proctrack/cgroup uses the freezer."""
+    """Version -> where it is mounted. proctrack/cgroup uses the freezer of version 1."""
     for row in (line.split() for line in text.splitlines()):
         if len(row) > 3 and row[2] == "cgroup2":
             yield 2, Path(row[1])

@@ -117,7 +117,7 @@ def _finish(job: OpenJob, found: Order, log: Path, ruled: Ruled, acts: list[Act]
 def _give(job: OpenJob, gpus: int, ruled: Ruled) -> None:
     """Its new GPUs. Its owner may move it to another queue at any time, so the rules are asked before and after it."""
     if job.gpus is None:
-        raise AdminkitError("its GPUs are no longer by --gres=gpu:N or --gpus-per-node=N on one node")
+        raise AdminkitError("its GPUs are no longer requested by --gres=gpu:N or --gpus-per-node=N on one node")
     if why := outside(job, gpus) or ruled(job, gpus):
         raise AdminkitError(why)
     after = set_gpus(job, gpus)
@@ -130,9 +130,9 @@ def _take_off(job: OpenJob, act: Act | None, log: Path, acts: list[Act]) -> None
     """The order out of the comment as it is now; `act` None: that is the end of another act, which is recorded."""
     now = open_job(job.job_id)
     if now is None:
-        raise AdminkitError("couldn't take its order off: slurmctld does not list it any more")
+        raise AdminkitError("couldn't remove its order: slurmctld no longer lists the job")
     if act is None and now.held_for_gpus:
-        raise AdminkitError("slurmctld took its release, and holds it still")
+        raise AdminkitError("slurmctld accepted its release, but still holds it")
     comment = with_order(now.comment, None)
     if comment is None or comment == now.comment:
         return
@@ -148,7 +148,7 @@ def _note(job: OpenJob, comment: str) -> None:
     after = open_job(job.job_id)
     if after is not None and order_of(after.comment) != order_of(comment):
         raise AdminkitError(
-            f"slurmctld took an AdminComment for job {job.job_id}, and its order is another",
+            f"slurmctld accepted an AdminComment for job {job.job_id}, but the job has another order",
             "scontrol show job says more",
         )
 

@@ -86,7 +86,7 @@ def due_statements(
 
 
 #: (cluster, month) -> user -> the lines of the bill. They are added up for each statement: a line that cannot be
-#: stops the statement of its user alone.
+#: stops only the statement of its user.
 Bills = dict[tuple[str, str], dict[str, list[Line]]]
 
 
@@ -115,7 +115,8 @@ def statement(known: Bills, due: StatementLetter) -> dict[str, Any]:
         added = sums(found)
     except ArithmeticError as error:
         raise AdminkitError(
-            f"the ledger has an amount of {due.user} in {due.week} that is no number", "adminkit charge verify names it"
+            f"the ledger has an amount of {due.user} in {due.week} that is not a number",
+            "adminkit charge verify names it",
         ) from error
     return {"month": due.week, "closed": due.since, "charged": _charged(added), "totals": _totals(added)}
 
@@ -149,7 +150,7 @@ def due_budgets(
         try:
             (one,) = spent_of(db, [each], file.clusters, file.named(None).unit)
         except (AdminkitError, ArithmeticError) as error:
-            why = error.message if isinstance(error, AdminkitError) else "an amount in the ledger is no number"
+            why = error.message if isinstance(error, AdminkitError) else "an amount in the ledger is not a number"
             yield Undone(f"the budget of {quote(each.account)} is not looked at: {why}")
             continue
         reached = [mark for mark in feedback.budget_at if one.share >= mark]

@@ -113,7 +113,7 @@ def _named(name: str, one: Name, kind: Kind | None, known: Known | None = None) 
 
 
 def _gpus(known: Known, due: DigestLetter, names: Mapping[str | None, Name]) -> list[OtherGpus]:
-    """Of the names of this week, most hours first, up to GPUS that another number of GPUs would serve better."""
+    """Up to GPUS names of this week, most hours first, that another number of GPUs would serve better."""
     found: list[OtherGpus] = []
     for name in sorted((name for name in names if name), key=lambda name: (-names[name].week.used, name)):
         advice = known.gpus(due, name)

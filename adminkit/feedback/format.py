@@ -117,7 +117,7 @@ def subject_line(text: str) -> str:
 
 
 def pad(text: str, columns: int) -> str:
-    """`text` filled up with blanks, or cut with a …, to so many columns of a terminal."""
+    """`text` filled up with blanks, or cut with a …, to `columns` columns of a terminal."""
     if cell_len(text) > columns:
         text = set_cell_size(text, columns - 1) + "…"
     return set_cell_size(text, columns)
@@ -129,7 +129,7 @@ def joined(text: str) -> str:
 
 
 def fill(text: str, columns: int = WIDTH, indent: str = "") -> str:
-    """`text` in lines of at most so many columns, broken at blanks and between East Asian characters."""
+    """`text` in lines of at most `columns` columns, broken at blanks and between East Asian characters."""
     lines, line = [], ""
     for piece in _pieces(joined(text)):
         if line.strip() and cell_len(indent + line + piece.rstrip()) > columns and piece[0] not in _NOT_FIRST:

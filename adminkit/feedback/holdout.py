@@ -23,7 +23,7 @@ def held_out(uid: int, settings: Feedback, now: int, tz: tzinfo | None = None) -
 
 
 def is_held_out(settings: Feedback) -> Callable[[int], bool]:
-    """Whether a uid belongs to the hold-out, also after it has ended. It depends on uid, salt and share alone.
+    """Whether a uid belongs to the hold-out, also after it has ended. It depends only on uid, salt and share.
 
     A uid that is held out at one share is held out at every larger one.
     """

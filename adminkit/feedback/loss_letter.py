@@ -27,7 +27,7 @@ from adminkit.units import show_bytes, show_duration
 ALIKE: Final = 100
 #: Ranges of tasks to type, at most.
 _RANGES: Final = 12
-#: A task is named that lost so many times as much as the mean.
+#: A task is named that lost at least this many times the mean.
 _MORE: Final = 1.2
 #: Names that may be pasted into a shell.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)

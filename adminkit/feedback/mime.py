@@ -57,7 +57,7 @@ def build(letter: Letter, envelope: Envelope, settings: Feedback) -> bytes:
     check_senders(settings)
     for one in envelope.recipients:
         if not is_address(one):
-            raise AdminkitError(f"{one_line(one)} is no mail address", "write it as ada@example.org")
+            raise AdminkitError(f"{one_line(one)} is not a mail address", "write it as ada@example.org")
     boundary = f"=_{secrets.token_hex(16)}"
     headers = [
         ("From", settings.sender),
@@ -107,7 +107,7 @@ def unsubscribe(settings: Feedback) -> str:
 
 
 def check_senders(settings: Feedback) -> None:
-    """AdminkitError for a setting that is no valid value of a header."""
+    """Raise AdminkitError for a setting that is not a valid value of a header."""
     for key, values in (
         ("sender", (settings.sender,)),
         ("reply_to", (settings.reply_to,)),
@@ -116,7 +116,7 @@ def check_senders(settings: Feedback) -> None:
         for value in values:
             if value is not None and not is_address(value):
                 raise AdminkitError(
-                    f"[feedback] {key} is no mail address: {one_line(value)}", "write it as adminkit@example.org"
+                    f"[feedback] {key} is not a mail address: {one_line(value)}", "write it as adminkit@example.org"
                 )
     link = settings.unsubscribe
     if link is not None and not re.fullmatch(r"(mailto|https):[!-;=?-~]+", link):

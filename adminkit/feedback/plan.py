@@ -204,7 +204,7 @@ def plan(
 
 
 def _since(planner: _Planner, cluster: str, preview: bool) -> int:
-    """From when on its runs cause letters; epoch seconds."""
+    """Since when its runs cause letters; epoch seconds."""
     if not recorded(planner.db, cluster, JOBS):
         planner.notes.append(f"{cluster} is in [feedback] clusters, but was never synced into this trace")
     on = switched_on(planner.db, cluster)
@@ -293,7 +293,7 @@ def _spaced(planner: _Planner, worth: list[tuple[JobLetter, float]]) -> Iterator
 
 
 def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
-    """The digests of last week and the operators' summary of it, from digest_day on.
+    """The digests of last week and the operators' summary of it, since digest_day.
 
     A week that began before letters were switched on gets none.
     """

@@ -44,7 +44,7 @@ class Prefs:
     plan: bool = True  # backfill may plan with what jobs needed
 
 
-#: Of a file that is broken: who wrote it wanted less of something.
+#: The choices of a broken file: its author wanted less of something.
 NOTHING: Final = Prefs(letters="never", hints=False, plan=False)
 
 
@@ -80,7 +80,7 @@ def check_folder(folder: Path, trace: Path | None = None) -> None:
     mode = stat.S_IMODE(facts.st_mode)
     repair = f"as its owner: chmod 1733 {folder}"
     if not stat.S_ISDIR(facts.st_mode):
-        raise AdminkitError(f"{folder} is no folder", "move it away, or name another in [feedback] prefs")
+        raise AdminkitError(f"{folder} is not a folder", "move it away, or name another in [feedback] prefs")
     if facts.st_uid not in (0, os.geteuid()) and facts.st_uid != _owner(trace):
         raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "give it to root or to the owner of the trace")
     if mode & 0o022 and not mode & stat.S_ISVTX:
@@ -128,7 +128,7 @@ def read(folder: Path, uid: int) -> Read:
         if not is_of(facts, uid):
             return Read(Prefs(), f"{path} is not that user's own file and is not read")
         if not plain:
-            return Read(NOTHING, f"{path} is no plain file")
+            return Read(NOTHING, f"{path} is not a plain file")
         if facts.st_size > MOST:
             return Read(NOTHING, f"{path} is larger than {MOST} bytes")
         text = os.read(handle, MOST + 1)
@@ -164,7 +164,8 @@ def parse(text: bytes) -> Prefs:
     except NoToml as error:
         what, at, place = str(error).rpartition(" (at ")  # what may quote the file, the place never does
         raise UsageError(
-            f"this is no TOML: {quote(what or place)}{at if what else ''}{place if what else ''}", 'write key = "value"'
+            f"this is not TOML: {quote(what or place)}{at if what else ''}{place if what else ''}",
+            'write key = "value"',
         ) from error
     return checked(values)
 
@@ -182,7 +183,7 @@ def checked(values: Mapping[str, Any]) -> Prefs:
     if language is not None and language not in LANGUAGES:
         raise unknown_word("language", str(language), LANGUAGES)
     if address is not None and not (isinstance(address, str) and is_address(address)):
-        raise UsageError("this is no mail address", "write it as ada@example.org")
+        raise UsageError("this is not a mail address", "write it as ada@example.org")
     if not isinstance(hints, bool):
         raise UsageError(f"hints is true or false, not {quote(str(hints))}", "such as: hints = false")
     plan = values.get("plan", True)

@@ -35,7 +35,7 @@ class People:
     settings: Feedback
     names: Names
     addresses: Mapping[str, str]
-    domains: tuple[str, ...] = field(init=False)  # letters may go to these alone
+    domains: tuple[str, ...] = field(init=False)  # letters may go only to these
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domains", allowed_domains(self.settings, self.addresses))

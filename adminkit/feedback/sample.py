@@ -133,7 +133,7 @@ def _operator(
 def _statement(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
 ) -> Iterator[PlannedLetter]:
-    """Of the user who was charged first in the last bill."""
+    """The statement of the user who was charged first in the last bill."""
 
     def recipient(user: str | None, uid: int | None, account: str | None, kind: str) -> tuple[str, str] | str:
         wanted = user is not None and uid is not None and (not users or user in users)
@@ -147,7 +147,7 @@ def _statement(
 def _budget(
     db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
 ) -> Iterator[PlannedLetter]:
-    """Of the budget of which most is spent, to the operators."""
+    """The letter to the operators about the budget of which most is spent."""
     for last in closes(db)[-1:]:
         file = load_schemes(settings.charge)
         found = [one for one in spent_of(db, file.budgets, file.clusters, file.named(None).unit) if one.share]

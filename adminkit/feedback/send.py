@@ -245,9 +245,7 @@ def _begin_again(db: sqlite3.Connection, settings: Config, tools: Tools, now: in
         record_actions(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
     if tools.mark is not None:
         mark.keep(tools.mark, outbox.last_claim(db))
-    return (
-        "letters were sent that this trace does not have: it is an older copy; jobs that ended before now get no letter"
-    )
+    return "this trace is older than the last letters sent; jobs that ended before now get no letter"
 
 
 def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int) -> list[str]:
@@ -278,8 +276,8 @@ def resend(db: sqlite3.Connection, settings: Config, tools: Tools, entries: Sequ
     sweep(tools.folder)
     if _is_old(db, tools):
         raise AdminkitError(
-            "letters were sent that this trace does not have: it is an older copy",
-            "first run adminkit feedback run --send",
+            "this trace is older than the last letters sent",
+            "was it restored from a backup? first run adminkit feedback run --send",
         )
     now = int(tools.clock.now())
     outbox.again(db, entries, now)

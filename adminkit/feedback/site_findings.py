@@ -74,7 +74,7 @@ def _fits(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[st
 def of_users(
     db: sqlite3.Connection, chosen: Filter, kinds: Collection[str] = USERS, measures: Measures | None = None
 ) -> Iterator[Finding]:
-    """The same of users: of failures and floods whatever the state and run time of their jobs. `measures` of theirs may
+    """The findings of users; for failures and floods, of jobs in any state and of any run time. Their `measures` may
     be known already.
     """
     known = measures or Measures()

@@ -17,7 +17,7 @@ PLUGIN: Final = 90 * 86_400
 
 
 class SiteKnown:
-    """Of one state of the trace at `now`; each is read when it is first asked for."""
+    """What one state of the trace says at `now`; each part is read when it is first asked for."""
 
     def __init__(self, db: sqlite3.Connection, now: int) -> None:
         self._db = db

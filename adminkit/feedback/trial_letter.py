@@ -19,7 +19,7 @@ _TEXT = "This is a test letter of adminkit. It was sent by {way}, as users' lett
 def trial(settings: Feedback, address: str) -> bytes:
     """The message; each has a Message-ID of its own."""
     if not is_address(address):
-        raise UsageError(f"{one_line(address)} is no mail address", "write it as ada@example.org")
+        raise UsageError(f"{one_line(address)} is not a mail address", "write it as ada@example.org")
     text = _TEXT.format(way=described(settings))
     letter = Letter("adminkit: a test letter", text, f"<!doctype html><p>{text}</p>")
     return build(letter, Envelope(("", secrets.token_hex(8), "trial"), (address,), 0, int(time.time())), settings)

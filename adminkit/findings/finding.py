@@ -36,12 +36,12 @@ class Stake:
 
     @classmethod
     def of(cls, seconds: float, resource: str | None) -> Stake | None:
-        """Of runs of one resource of stats/weeks.py; None where it is unknown."""
+        """The stake of runs of one resource of stats/weeks.py; None where it is unknown."""
         return None if resource is None else cls(**{f"{resource}_seconds": seconds})
 
     @classmethod
     def both(cls, reserved: Reserved) -> Stake:
-        """Of runs of either resource. Where all are on GPUs, no CPUs are named, and the reverse."""
+        """The stake of runs of either resource. Where all are on GPUs, no CPUs are named, and the reverse."""
         gpu, cpu = reserved
         return cls(None if cpu and not gpu else gpu, cpu or None)
 

@@ -218,7 +218,7 @@ def _tested(request: Request, who: User, test: bool) -> Said:
     if not test:
         return Said("unknown", None, "", message("sbatch --test-only was not asked"))
     if refused := why_not(who):
-        return Said("unknown", None, "", message("by node vectors alone: {why}", why=refused))
+        return Said("unknown", None, "", message("from node vectors only: {why}", why=refused))
 
     def ask() -> Said:
         try:

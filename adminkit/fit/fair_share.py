@@ -25,8 +25,8 @@ class Behind:
     @property
     def text(self) -> Message:
         return counted(
-            "fair share {share:.2f}: {number} job of {accounts} is before it for its fair share alone",
-            "fair share {share:.2f}: {number} jobs of {accounts} are before it for their fair share alone",
+            "fair share {share:.2f}: {number} job of {accounts} is before it only for its fair share",
+            "fair share {share:.2f}: {number} jobs of {accounts} are before it only for their fair share",
             self.jobs,
             share=self.factor,
             accounts=counted("{number} account", "{number} accounts", self.accounts),

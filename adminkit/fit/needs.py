@@ -116,7 +116,7 @@ def parts_of(request: Request, queue: RoomQueue, memory: bool) -> Parts:
 
 
 def total_of(request: Request, queue: RoomQueue, memory: bool) -> Total:
-    """What limits of QOS and associations count. Of nodes that nobody has chosen yet it is known in part."""
+    """What limits of QOS and associations count. It is known in part for nodes that nobody has chosen yet."""
     parts = parts_of(request, queue, memory)
     one, nodes = parts.one, parts.nodes or 1
     least: set[str] = set()

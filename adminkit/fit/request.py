@@ -148,7 +148,7 @@ def request(
     many, tasks, each = _layout(nodes, ntasks, ntasks_per_node)
     if gpus is not None and (gpus_per_node is not None or many != 1):
         raise UsageError(
-            "--gpus of several nodes: how many each gets is Slurm's to choose, and is not judged here",
+            "with --gpus for several nodes Slurm chooses how many each gets: this is not judged here",
             "write --gpus-per-node",
         )
     share, shares = parse_share(gres)
@@ -215,7 +215,7 @@ def parse_time(text: str) -> int:
     else:
         seconds = first * 3600 + second * 60 + third
     if seconds == 0:
-        raise UsageError("a time limit of nothing", "sbatch takes 0 for no limit; leave out -t for the queue's own")
+        raise UsageError("a time limit of 0", "sbatch reads 0 as unlimited; leave out -t for the queue's own")
     return math.ceil(seconds / 60) * 60
 
 

@@ -93,7 +93,7 @@ def free_together(lines: Sequence[Timeline], parts: Parts) -> int:
 
 
 def chosen(lines: Sequence[Timeline], parts: Parts) -> list[tuple[Timeline, int]]:
-    """Of nodes that have room now as many as it takes, and how many tasks each gets; none where they are too few."""
+    """As many nodes with room now as it takes, and how many tasks each gets; none where they are too few."""
     here = []
     for line in lines:
         needs = [own(parts.need(tasks), line.node) for tasks in parts.counts(line.node)]

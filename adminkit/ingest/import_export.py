@@ -163,7 +163,7 @@ def import_sidecar(wanted: Import, beside: Path, now: int) -> Counts:
             owners = {os.geteuid(), (wanted.path or beside).stat().st_uid}
             if os.fstat(source.fileno()).st_uid not in owners:
                 source.close()
-                raise AdminkitError(f"{beside} is of another user than the trace beside it", _MOVE.format(beside))
+                raise AdminkitError(f"{beside} belongs to another user than the trace beside it", _MOVE.format(beside))
             file = read_csv("job", beside.name, source)
     except OSError as error:
         raise AdminkitError(f"couldn't read {beside}: {cause(error)}", _MOVE.format(beside)) from error

@@ -214,12 +214,12 @@ def _first(db: sqlite3.Connection, options: Options, name: str, now: int) -> int
     if known and known[0].since >= now:
         raise clock_is_behind(name, known[0].since, now)
     if options.since is not None and options.since >= now:
-        raise UsageError("--since is not in the past", "say when the trace shall begin: --since 2024-01-01")
+        raise UsageError("--since is not in the past", "choose a start date: --since 2024-01-01")
     if options.since is not None:
         return min([options.since, *(window.since for window in known[:1])])
     if not known:
         raise UsageError(
-            f"the trace knows nothing of {name} yet", "say how far back it shall go: adminkit sync --since 2024-01-01"
+            f"the trace has no data for {name} yet", "choose a start date: adminkit sync --since 2024-01-01"
         )
     return known[0].since
 

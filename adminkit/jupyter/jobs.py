@@ -20,7 +20,7 @@ Run = Callable[..., Coroutine[Any, Any, Answer]]
 
 
 class Jobs:
-    """Of one hub. `run` starts squeue as the hub's own user, who has to see the users' jobs."""
+    """The jobs of one hub. `run` starts squeue as the hub's own user, who has to see the users' jobs."""
 
     def __init__(self, run: Run = run, fresh: float = FRESH) -> None:
         self._run = run

@@ -42,7 +42,7 @@ class _Asked:
 
 
 class Limits:
-    """Of one hub and its trace."""
+    """The limits of one hub and its trace."""
 
     def __init__(self, trace: str, run: Run = run) -> None:
         self._trace = trace

@@ -42,7 +42,7 @@ class _Search:
 
 
 class Lost:
-    """Of one hub. `run` starts squeue as the hub's own user, who has to see the users' jobs."""
+    """The lost jobs of one hub. `run` starts squeue as the hub's own user, who has to see the users' jobs."""
 
     def __init__(self, run: Run = run, every: float = EVERY, now: Callable[[], float] = time.time) -> None:
         self._run, self._every, self._now = run, every, now

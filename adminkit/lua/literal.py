@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-#: Of one file that Slurm's Lua loads, program or table; data.lua says so too.
+#: The most bytes of one file that Slurm's Lua loads, program or table; data.lua says so too.
 MOST_BYTES: Final = 16 * 1024 * 1024
 
 _SAFE: Final = re.compile(rb"[A-Za-z0-9_.-]")

@@ -90,7 +90,7 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
     elif rule.check != "default_limit":
         sentence += f"; {_others(rule)}"
     if rule.from_ is not None and rule.does != "warn":
-        sentence += f". From {show_time(rule.from_, tz)} on; until then their owners are only told"
+        sentence += f". It holds from {show_time(rule.from_, tz)}; until then their owners are only told"
     return sentence + "."
 
 
@@ -104,7 +104,7 @@ def routing_sentence(policy: Policy, tz: tzinfo | None = None) -> str:
     never = f", never {_names(routing.avoid, 'or')}" if routing.avoid else ""
     sentence = f"A job that names no queue {does} the first {among} that fits it{never}."
     if routing.from_ is not None and routing.action == "amend":
-        sentence += f" From {show_time(routing.from_, tz)} on; until then its owner is only told."
+        sentence += f" It holds from {show_time(routing.from_, tz)}; until then its owner is only told."
     return sentence
 
 

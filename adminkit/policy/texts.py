@@ -104,16 +104,16 @@ EN: Final[Mapping[str, str]] = {
         "Jobs {whose} should ask for {value} at most; this one asks for {asked}. Type: --time={value}"
     ),
     "restartable_above.reject": template(
-        "Jobs {whose} of more than {value} must be able to go on from a checkpoint; this one asks for {asked}."
+        "Jobs {whose} of more than {value} must be able to resume from a checkpoint; this one asks for {asked}."
         " Type: --ckpt, if it can, else --time={value}"
     ),
     "restartable_above.amend": template(
-        "Jobs {whose} of more than {value} must be able to go on from a checkpoint; this one asked for {asked} and"
+        "Jobs {whose} of more than {value} must be able to resume from a checkpoint; this one asked for {asked} and"
         " got {value}."
         " If it can, type: --ckpt"
     ),
     "restartable_above.warn": template(
-        "Jobs {whose} of more than {value} should be able to go on from a checkpoint; this one asks for {asked}."
+        "Jobs {whose} of more than {value} should be able to resume from a checkpoint; this one asks for {asked}."
     ),
     "gpus.reject": template("GPUs of a job {whose}: {value}; this one asks for {asked}. Type: --gpus=N"),
     "gpus.warn": template("GPUs of a job {whose} should be {value}; this one asks for {asked}."),
@@ -172,7 +172,7 @@ EN: Final[Mapping[str, str]] = {
         " option once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
     "most.warn": template("This job asks for {asked} and may get {most} {check}; jobs {whose} should take {value}."),
-    "later": template("Not yet a rule, but from {from} on: {message}"),
+    "later": template("Not yet a rule, but from {from}: {message}"),
     "routed.amend": template(
         "Your job named no queue and went to {queue}, the shortest that fits. To choose another: -p QUEUE"
     ),

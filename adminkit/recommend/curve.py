@@ -21,7 +21,7 @@ EQUAL: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Of `runs`, `cut` were cut off. A share `longer[i]` of such runs needs more than `needs[i]` seconds.
+    """A survival curve of `runs`, `cut` of them cut off. A share `longer[i]` of runs needs over `needs[i]` seconds.
 
     `needs` ascend; `longer` descends. `weight` says how many runs it counts as.
     """
@@ -50,7 +50,7 @@ class Curve:
 
 
 def kaplan_meier(pool: Sequence[tuple[int, bool, float]], unseen: float) -> Curve:
-    """Of runs as (need, cut off, weight), and of one that no history shows, longer than all, of weight `unseen`."""
+    """Estimate from runs (need, cut off, weight) and one that no history shows, longer than all, of weight `unseen`."""
     total = sum(weight for _, _, weight in pool)
     sample = sorted(pool)
     left, share, cut_off = total + unseen, 1.0, 0

@@ -27,7 +27,7 @@ class GpuWaits:
 def gpu_waits(
     db: sqlite3.Connection, habit: Habit | None, numbers: Iterable[int], now: int, checkpoint_code: int
 ) -> GpuWaits:
-    """Of everybody's jobs that this connection shows."""
+    """The waits of everybody's jobs that this connection shows."""
     if habit is None:
         return GpuWaits(note="wait: not known: no run of it says which queue and limit it asks for")
     chosen = Filter([habit.cluster], now - DAYS * 86_400, queues=[habit.queue], checkpoint_code=checkpoint_code)

@@ -80,7 +80,7 @@ class Cautions:
 
 @dataclass(slots=True)
 class _Counts:
-    """Of one user: runs, and how many of them needed more than each of QUANTILES said; both fade."""
+    """One user's runs, and how many of them needed more than each of QUANTILES said; both fade."""
 
     runs: float = 0.0
     over: list[float] = field(default_factory=lambda: [0.0] * len(QUANTILES))

@@ -202,7 +202,7 @@ def _window(meta: Meta, tz: tzinfo | None) -> Message:
     if since and until:
         return message("{did} from {since} until before {until}; {ends}", did=did, since=since, until=until, ends=ends)
     if since:
-        return message("{did} from {since} on; {ends}", did=did, since=since, ends=ends)
+        return message("{did} since {since}; {ends}", did=did, since=since, ends=ends)
     if until:
         return message("{did} before {until}; {ends}", did=did, until=until, ends=ends)
     return message("all; {ends}", ends=ends)

@@ -123,7 +123,7 @@ def _lines(cell: str) -> str:
     return "<br>".join(escape(clean(line)) for line in cell.split("\n"))
 
 
-#: Of matplotlib's SVG: who made it, and names of groups that nothing refers to and that would come twice in a page.
+#: Taken out of matplotlib's SVG: its maker, and names of groups that nothing refers to and that would come twice.
 _METADATA: Final = re.compile(r"\s*<metadata>.*?</metadata>", re.DOTALL)
 _NAMED: Final = re.compile(r'<g id="[^"]*"')
 

@@ -55,7 +55,7 @@ YARDSTICKS: Final = message(
     "for comparison: the mean of queues was 0.269 in the study (AAIC 2017, single-GPU jobs); the mean of jobs about 0.3"
     " on Kraken (2012), 0.516 on KTH-SP2 (1996), 0.141 on RICC (2010)"
 )
-#: Of --points.
+#: The most points of --points.
 MOST_POINTS: Final = 24
 #: The most panels of a picture: those of the queues with the most jobs.
 MOST_PANELS: Final = 12
@@ -194,9 +194,9 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     panels.append(_boxes(named))
     left_out = len(measured.queues) - len(shown)
     caption = message(
-        "Cumulative histograms: the share of jobs that ran, and that asked, at most so long. Box plots: the box holds"
-        " the middle half of the jobs, the whiskers reach from the 10th to the 90th percentile, the line is the median,"
-        " the diamond the mean."
+        "Cumulative histograms: the share of jobs that ran, and that asked for, each time or less. Box plots: the box"
+        " holds the middle half of the jobs, the whiskers reach from the 10th to the 90th percentile, the line is the"
+        " median, the diamond the mean."
     )
     if left_out > 0:
         rest = message(

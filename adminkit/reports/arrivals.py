@@ -74,7 +74,7 @@ def _notes(measured: Arrivals) -> list[str]:
         notes.append(
             message(
                 "gaps, burstiness and dispersion are those of several clusters together, and queues of one name are"
-                " one: --cluster has one alone"
+                " one: --cluster shows a single one"
             )
         )
     return notes

@@ -50,7 +50,7 @@ def elastic_report(found: Answer, jobs: Workload, share: float, rules: Rules, re
 
 
 def sentences(found: Answer, jobs: Workload, machine: Machine) -> list[str]:
-    """Of one machine: how the last policy compares with each of the others, and whether the budget was kept."""
+    """How, on one machine, the last policy compares with each of the others, and whether the budget was kept."""
     row = next(row for row in reversed(found.rows) if row.machine == machine)
     busy = load(jobs, machine)
     loaded = f" (load {percent(busy, 0)})" if busy is not None else ""
@@ -64,7 +64,7 @@ def sentences(found: Answer, jobs: Workload, machine: Machine) -> list[str]:
 
 
 def _delays(rows: Sequence[Row]) -> list[str]:
-    """Of jobs of high priority, where there are any."""
+    """Sentences about jobs of high priority, where there are any."""
     later = [row.whole.high_later for row in rows if row.whole.high_later is not None]
     if not later:
         return []

@@ -83,7 +83,7 @@ def ends_early(until: int | None, query: Query) -> list[str]:
     asked = query.filter.until
     if asked is None or until is None or until >= min(asked, query.now):
         return []
-    return [message("the trace knows nothing from {time} on: the window ends there", time=show_time(until))]
+    return [message("the trace has no data after {time}: the window ends there", time=show_time(until))]
 
 
 @contextmanager

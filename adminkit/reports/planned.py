@@ -80,8 +80,7 @@ def _notes(measured: Planned) -> list[str]:
             jobs=nouns.jobs(len(overall.needs)),
         ),
         message(
-            "ahead and delayed are at most so many: Slurm keeps no plans; they are read from when and where jobs"
-            " started"
+            "ahead and delayed are upper bounds: Slurm keeps no plans; they are read from when and where jobs started"
         ),
         message(
             "delayed jobs started on the nodes of a job that had outlived its soft limit, within {time} of its end",
@@ -123,7 +122,7 @@ def _pictures(measured: Planned) -> Pictures | None:
     ]
     share = percent(len(overall.over) / overall.jobs)
     caption = message(
-        "Cumulative histogram: the share of jobs that needed, and that were planned with, at most so long."
+        "Cumulative histogram: the share of jobs that needed, and that were planned with, each time or less."
     )
     return Pictures(message("{share} of the jobs outlived their soft limit", share=share), caption, panels)
 

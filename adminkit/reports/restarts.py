@@ -49,7 +49,7 @@ PIECES: Final = (
 )
 #: How the last run ended -> its meaning, where the word needs one.
 ENDS: Final[Mapping[str, Message]] = {
-    "open": message("goes on"),
+    "open": message("continues"),
     "max": message("was requeued as often as it asked for"),
     "short": message("ran less than twice the lead: no progress"),
     "refused": message("Slurm refused to requeue it"),

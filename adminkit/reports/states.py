@@ -49,7 +49,7 @@ FIELDS: Final = (
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
-#: Of ENDS: unknown in a group where no cancelled run says who cancelled it.
+#: Those of ENDS that are unknown in a group where no cancelled run says who cancelled it.
 _BY_WHOM: Final = ("cancelled_by_user", "cancelled_by_others")
 #: As pictures name them.
 _WORDS: Final[Mapping[str, Message]] = {

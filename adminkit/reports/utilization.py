@@ -133,7 +133,7 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
     if known.since > begin:
         notes.append(
             message(
-                "the nodes are known from {time} on; a part that began before has no capacity",
+                "the nodes are known since {time}; a part that began before has no capacity",
                 time=show_time(known.since),
             )
         )

@@ -259,7 +259,7 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> Wait | None:
 def _limit(text: str) -> int:
     limit = parse_duration(text)
     if not limit:
-        raise UsageError(f"--limit {text}: a limit is longer than 0", "write 4h, 30m or 1-00:00:00")
+        raise UsageError(f"--limit {text}: a limit must be longer than 0", "write 4h, 30m or 1-00:00:00")
     return limit
 
 

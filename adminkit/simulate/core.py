@@ -163,7 +163,8 @@ def _schedule(answer: bytes) -> Schedule:
     known = columns in tuple((*_OUTPUTS, *more) for more in _MORE)
     if lines[0] != _MAGIC or not known or len(numbers) != 8 * count * len(columns) or not data_word:
         raise AdminkitError(
-            "adminkit-simulate's answer has another form than expected", "install adminkit again: two versions met"
+            "adminkit-simulate's answer has another form than expected",
+            "install adminkit again: its parts are of two versions",
         )
     values: Any = np.frombuffer(numbers, "<i8").reshape(len(columns), count)
     if sys.byteorder == "big":

@@ -72,7 +72,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Of one schedule. Seconds, joules; None where there is no such job. Energy is that of jobs with a curve and of
+    """One schedule's measures. Seconds, joules; None without such a job. Energy is that of jobs with a curve and of
     GPUs that nobody held, from the first submission to the last end.
     """
 

@@ -154,7 +154,7 @@ class Programs:
         for pattern, key in patterns or ():
             if self._place(key) == NONE:
                 raise AdminkitError(
-                    f"no one curve is meant by {quote(':'.join(filter(None, key)))}, the model of {quote(pattern)}",
+                    f"no single curve matches {quote(':'.join(filter(None, key)))}, the model of {quote(pattern)}",
                     "name a model of --curves, and its batch where it has several",
                 )
 

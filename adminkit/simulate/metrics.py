@@ -21,7 +21,7 @@ WARM_UP: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Of one schedule, or of some of its jobs. None: no job to measure. Durations in seconds, shares from 0 to 1."""
+    """Measures of a schedule, or of some of its jobs. None: no job to measure. Durations in seconds, shares 0 to 1."""
 
     jobs: int  # that ran
     not_run: int

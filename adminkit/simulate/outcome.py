@@ -43,7 +43,7 @@ class Side:
 
 
 def side(case: Case, schedule: Schedule, jobs: int) -> Side:
-    """Of `jobs` jobs of today; what a scenario adds does not count."""
+    """The outcome for `jobs` jobs of today; what a scenario adds does not count."""
     import numpy as np
 
     origin, known = case.facts["origin"], case.facts["origin"] != NONE

@@ -107,7 +107,7 @@ def parse_associations(text: str, cluster: str, order: list[bool]) -> list[Assoc
 
 
 def parse_tres(text: str) -> Mapping[str, int]:
-    """cpu=4,gres/gpu=8,mem=100G -> numbers; memory in bytes. What is no number is left out."""
+    """cpu=4,gres/gpu=8,mem=100G -> numbers; memory in bytes. A word that is not a number is left out."""
     counts = {}
     for item in text.split(","):
         name, _, count = item.partition("=")

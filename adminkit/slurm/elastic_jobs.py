@@ -1,6 +1,6 @@
 """Open jobs as `adminkit elastic` sees them, and its acts on one of them: comment, GPUs, release.
 
-Traps: slurmctld may take an update of GPUs and change words alone, so that one is read back. The id of an array's last
+Traps: slurmctld may take an update of GPUs and change only words, so that one is read back. The id of an array's last
 task is that of the whole array: tasks of arrays are told apart here. A Gres is `gres:gpu:2` in 22.05 and `gres/gpu:2`
 later, and each takes its own.
 """
@@ -63,7 +63,7 @@ class OpenJob:
 
     @property
     def gpus(self) -> int | None:
-        """Of its one node; None where anything else than GPUs, or nothing, stands there."""
+        """The GPUs of its one node; None where anything else than GPUs, or nothing, stands there."""
         found = _GPUS.fullmatch(self.tres)
         return None if found is None or not self.alone or self.many != 1 else int(found["count"] or 1)
 
@@ -79,7 +79,7 @@ class OpenJob:
 
 
 def open_jobs(only: Collection[int] = ()) -> list[OpenJob]:
-    """Those of this cluster, or these alone. AdminkitError when slurmctld is away."""
+    """The open jobs of this cluster, or `only` these. AdminkitError when slurmctld is away."""
     which = ["-j", ",".join(map(str, sorted(only)))] if only else []
     try:
         found = squeue.jobs(_FIELDS, *which)
@@ -96,7 +96,7 @@ def open_job(job_id: int) -> OpenJob | None:
 
 
 def parse(text: str, marks: Marks) -> Iterator[OpenJob]:
-    """Of squeue's answer."""
+    """The jobs in squeue's answer."""
     return map(_open, squeue.parse(text, _FIELDS, marks))
 
 

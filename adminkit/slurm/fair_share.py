@@ -37,7 +37,7 @@ Shares = Mapping[tuple[int, str], Share]
 
 
 def fair_shares() -> Shares:
-    """Of all jobs that wait and are shown. AdminkitError where sprio fails, as without priority/multifactor."""
+    """The fair shares of all waiting jobs that are shown. AdminkitError without priority/multifactor."""
     return parse_fair_shares(ask(["sprio", "-h", "-o", _FIELDS], _PATIENCE))
 
 

@@ -61,7 +61,7 @@ def complete(site: Site) -> Site:
 
 
 def _nodes() -> tuple[list[SiteNode], list[str]]:
-    """With PrivateData=nodes slurmctld refuses whoever is no operator, and tells them of queues all the same."""
+    """With PrivateData=nodes slurmctld refuses whoever is not an operator, and tells them of queues all the same."""
     try:
         return partitions.nodes(), []
     except AdminkitError as error:
@@ -100,7 +100,7 @@ def privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
         )
     known, unknown = _uids(name for name, level in listed if level in OPERATORS)
     operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}
-    return _always(slurmctld) | operators, [f"operator {name} is no user of this host" for name in unknown]
+    return _always(slurmctld) | operators, [f"operator {name} is not a user of this host" for name in unknown]
 
 
 def _privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:

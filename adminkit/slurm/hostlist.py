@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-#: Hosts of one list, at most: more is no list of a job's nodes.
+#: Hosts of one list, at most: no job's list of nodes has more.
 MOST: Final = 100_000
 
 _RANGE: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)

@@ -80,5 +80,5 @@ def names(text: str | None) -> frozenset[str] | None:
 
 
 def number(text: str | None) -> int | None:
-    """A count; None for UNLIMITED, and for whatever else is no number."""
+    """A count; None for UNLIMITED, and for whatever else is not a number."""
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 19 else None

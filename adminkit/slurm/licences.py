@@ -15,7 +15,7 @@ from adminkit.slurm.show_config import show_config
 PARAMETER = "bf_licenses"
 #: The mode of a resource of which a job takes what it names on each of its nodes.
 EACH_NODE: Final = 3
-#: From it on resources.yaml has that mode.
+#: resources.yaml has that mode since this release.
 LAYERED: Final = (25, 11, 0)
 
 
@@ -23,7 +23,7 @@ LAYERED: Final = (25, 11, 0)
 class Licences:
     """`total`: of each local licence by name; of a resource of resources.yaml the greatest of its layers.
 
-    `mode`: of such a resource alone, 1 to 3. `layered`: whether this Slurm has resources that count by node.
+    `mode`: only such a resource has one, 1 to 3. `layered`: whether this Slurm has resources that count by node.
     `planned`: backfill keeps room for jobs that wait for one. `free`: without those that are reserved.
     """
 

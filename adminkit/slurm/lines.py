@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-#: A place in a file: keys, and numbers of list items from 0 on.
+#: A place in a file: keys, and numbers of list items, which begin with 0.
 Place = tuple[str | int, ...]
 
 

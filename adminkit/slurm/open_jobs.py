@@ -24,7 +24,7 @@ def admin_comments(cluster: str) -> list[tuple[int, int, str]]:
 
 
 def parse(text: str, marks: Marks) -> list[tuple[int, int, str]]:
-    """Of squeue's answer. A comment with a line break is passed over, and with it its job."""
+    """The jobs in squeue's answer. A comment with a line break is passed over, and with it its job."""
     return [one for job in squeue.parse(text, _FIELDS, marks) for one in _of(job)]
 
 

@@ -76,7 +76,7 @@ def _on(cluster: str) -> list[str]:
 
 
 def parse(text: str, marks: Marks) -> list[Queued]:
-    """Of squeue's answer."""
+    """The jobs in squeue's answer."""
     return _shown(squeue.parse(text, _FIELDS, marks))
 
 

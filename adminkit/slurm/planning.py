@@ -86,7 +86,7 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class PlannedJob:
-    """An open job. Limits in seconds; `time_min` None for none. `job_id` is what scontrol changes this job alone by.
+    """An open job. Limits in seconds; `time_min` None for none. `job_id` is what scontrol changes only this job by.
 
     Trap: the last task of an array has the array's id, by which scontrol changes every task.
     """
@@ -159,7 +159,7 @@ def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
     for one in show.reservations():
         if not one.nodes <= known:
             what = f"the nodes of reservation {quote(one.name)}"
-            raise AdminkitError(f"couldn't read {what}: they are none of the site's", "scontrol show reservation")
+            raise AdminkitError(f"couldn't read {what}: the site has none of them", "scontrol show reservation")
         if one.nodes:
             yield Reservation(one.name, next_start(one, now), one.nodes)
 
@@ -220,7 +220,7 @@ def open_jobs() -> list[PlannedJob]:
 
 
 def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
-    """Of squeue's answer."""
+    """The jobs in squeue's answer."""
     return list(map(_planned, squeue.parse(text, _FIELDS, marks)))
 
 

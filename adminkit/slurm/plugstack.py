@@ -17,7 +17,7 @@ from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release
 from adminkit.slurm.show_config import show_config
 
-#: Of a node: its name, its host's, the release of its slurmd.
+#: A node's name, its host's, the release of its slurmd.
 _NODES: Final = "%N %n %v"
 _DEEPEST: Final = 8  # files that include files
 
@@ -120,7 +120,7 @@ def _resolved(path: Path, folders: tuple[Path, ...]) -> Path:
 
 
 def built_for(plugin: Path) -> Release:
-    """The release of Slurm whose headers the plugin was built with. AdminkitError where the file is no plugin."""
+    """The release of Slurm whose headers the plugin was built with. AdminkitError where the file is not a plugin."""
     try:
         data = plugin.read_bytes()
     except OSError as error:
@@ -134,7 +134,7 @@ def built_for(plugin: Path) -> Release:
     else:
         why = ", it has no plugin_version"
     if number is None:
-        raise AdminkitError(f"{plugin} is no plugin of Slurm's{why}", "build it again: make -C spank install")
+        raise AdminkitError(f"{plugin} is not a plugin of Slurm's{why}", "build it again: make -C spank install")
     return number >> 16 & 0xFF, number >> 8 & 0xFF, number & 0xFF
 
 

@@ -155,7 +155,7 @@ def told(argv: Sequence[str], who: User, timeout: float, seal: str, most: int = 
     """The exit code and all that the program said, stdout and stderr together, run as that user.
 
     Where that is another one, as root: with nothing of root's environment, and in the root folder. That user may stop
-    the program or speak in its place, so its words count for that user alone, end at `timeout` and at `most` bytes.
+    the program or speak in its place, so its words count only for that user, end at `timeout` and at `most` bytes.
     """
     path = find(argv[0])
     if path is None:

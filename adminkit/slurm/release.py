@@ -15,7 +15,7 @@ Release = tuple[int, int, int]
 OLDEST: Final[Release] = (22, 5, 0)
 
 #: What ends a run, in sacct's short words. RQ: a run that was requeued; RS: one whose size changed, its other part
-#: goes on under its own submit time; RV: a federation sibling that another cluster took, counted and not stored.
+#: continues under its own submit time; RV: a federation sibling that another cluster took, counted and not stored.
 FINISHED: Final = ("CD", "F", "TO", "CA", "NF", "PR", "BF", "DL", "OOM", "RQ", "RS", "RV")
 
 #: What is not over yet.

@@ -86,7 +86,7 @@ def command(template: str, values: Mapping[str, str | Sequence[str]]) -> list[st
     try:
         words = shlex.split(template)
     except ValueError as error:
-        raise UsageError(f"{template!r} is no command: {error}", "quote it as for a shell") from error
+        raise UsageError(f"{template!r} is not a command: {error}", "quote it as for a shell") from error
     if not words:
         raise UsageError("the command is empty", "such as: rsync -a {files} root@{host}:{folder}/")
     filled: list[str] = []

@@ -48,7 +48,7 @@ class Vector:
 class RoomNode:
     """A node. `taken`: GPUs that are cut into shards in use are taken, and so are the shards of GPUs that are taken.
 
-    `away`: why it takes no new job, in one word of ours; "" where it does.
+    `away`: why it takes no new job, in one word of adminkit's; "" where it does.
 
     `wakes`: seconds in which one that is not up is so at the latest, once a job has it; `falls`: in which one that is
     on its way down can be given to a job. None: not known, or it is up.
@@ -219,7 +219,7 @@ def _queue(one: show.Partition, config: Mapping[str, str]) -> RoomQueue:
     def memory(own: int | None, name: str) -> int | None:
         return own or (number(config.get(name)) or 0) * _MIB or None
 
-    # Trap: of one pair the queue prints one alone, and slurm.conf's other one does not count beside it.
+    # Trap: the queue prints only one of such a pair, and slurm.conf's other one does not count beside it.
     return RoomQueue(
         name=one.name,
         default_limit=one.default_limit,
@@ -268,7 +268,7 @@ def exclusive(release: Release) -> tuple[str, str]:
 
 
 def fields(release: Release) -> tuple[str, ...]:
-    """squeue's fields. Of a user's own text slurmctld has let through what names its features and licences alone."""
+    """squeue's fields. The only users' texts among them are features and licences, which slurmctld has checked."""
     return (
         "JobID", "ArrayJobID", "State", "Partition", "NodeList", "SchedNodes", "tres-alloc", "NumNodes", "TimeLimit",
         "StartTime", "EndTime", "PriorityLong", "Reason", "UserID", "Account", "QOS", "EligibleTime", "Feature",
@@ -277,7 +277,7 @@ def fields(release: Release) -> tuple[str, ...]:
 
 
 def parse_jobs(text: str, marks: Marks, release: Release) -> Iterator[RoomJob]:
-    """Of squeue's answer."""
+    """The jobs in squeue's answer."""
     return (_job(one, release) for one in squeue.parse(text, fields(release), marks, MOST_JOBS))
 
 
@@ -321,7 +321,7 @@ def _share(tres: str, nodes: int) -> Vector:
 
 
 def _even(tres: str, nodes: int) -> bool:
-    """Trap: of a job that names its tasks alone squeue counts nodes by a guess, and TRES has the least."""
+    """Trap: where a job names only its tasks, squeue guesses its nodes, and TRES has the least."""
     amounts = parse_tres(tres)
     return amounts.get("node", nodes) == nodes and not any(
         many % nodes for name, many in amounts.items() if name in ("cpu", "mem", "gres/gpu")

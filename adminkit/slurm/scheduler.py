@@ -17,7 +17,7 @@ from adminkit.slurm.show_config import show_config
 from adminkit.slurm.site import SiteScheduler
 from adminkit.units import parse_duration
 
-#: Words of SchedulerParameters with a number -> seconds (or counts, microseconds) in one of theirs.
+#: Words of SchedulerParameters with a number -> seconds (or counts, microseconds) in one unit of the word.
 _NUMBERS: Final[Mapping[str, int]] = {
     "bf_window": 60,
     **dict.fromkeys(
@@ -69,7 +69,7 @@ def parse_scheduler(text: str) -> SiteScheduler:
 
 
 def _parameters(text: str) -> dict[str, Any]:
-    """SchedulerParameters. bf_interval=-1 is no backfill; a value that is no number is the default."""
+    """SchedulerParameters. bf_interval=-1 turns backfill off; a value that is not a number is the default."""
     values: dict[str, Any] = {}
     other = set()
     for word in filter(None, text.split(",")):

@@ -45,7 +45,7 @@ GONE: Final = Seen("gone", None, None, None)
 
 
 def states(job_ids: Sequence[str]) -> list[str]:
-    """squeue's words for these jobs. Trap: of one job alone that is long over it says that its id is invalid."""
+    """squeue's words for these jobs. Trap: asked for a single job that is long over, it says that its id is invalid."""
     return ["squeue", "-a", "-h", "-t", "all", "-j", ",".join(job_ids), "-o", _FIELDS]
 
 

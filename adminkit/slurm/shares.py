@@ -65,7 +65,7 @@ class NodeGres:
 
 
 def node_gres(gres: str, used: str | None, tres: str) -> NodeGres:
-    """Of a node's Gres and GresUsed, and of its AllocTRES for what they do not say."""
+    """Parse a node's Gres and GresUsed, and its AllocTRES for what they do not say."""
     has, shares = gpus_of(gres), shares_of(parse_gres(gres))
     whole = gpus_of_tres(tres) if used is None else gpus_of(given(used) or "")
     if not shares:

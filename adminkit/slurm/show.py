@@ -1,4 +1,4 @@
-"""Partitions, nodes and reservations as `scontrol show` prints them, asked and parsed here alone.
+"""Partitions, nodes and reservations as `scontrol show` prints them, asked and parsed only here.
 
 Others take views: partitions.py for a site, room.py for what can start now, planning.py for soft limits. Words with
 a parser of their own stay text: GRES and TRES (adminkit/gres.py), states and timeouts (power_saving.py).

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-#: Uids of users who are known by name only, from here on: above any that a system gives away.
+#: The first uid of users who are known by name only: above any that a system gives away.
 _MADE_UP: Final = 4_000_000_000
 
 #: What Slurm calls a GPU of no type.
@@ -73,7 +73,7 @@ class SiteNode:
 
 @dataclass(frozen=True, slots=True)
 class SiteQos:
-    """A QOS. None is no limit."""
+    """A QOS. None: unlimited."""
 
     __pydantic_config__ = _FORM
 
@@ -91,7 +91,7 @@ class SiteQos:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """An account, or a user's part of one (`user`), in one queue where `queue` names it. None is no limit."""
+    """An account, or a user's part of one (`user`), in one queue where `queue` names it. None: unlimited."""
 
     __pydantic_config__ = _FORM
 
@@ -153,7 +153,7 @@ class SiteScheduler:
     priority_weight_fairshare: int | None = None
     priority_weight_assoc: int | None = None
     memory: bool | None = None  # it is handed out to jobs: CR_…_Memory
-    whole_nodes: bool | None = None  # every job has its nodes alone: select/linear
+    whole_nodes: bool | None = None  # no two jobs share a node: select/linear
     preemption: bool | None = None
     other: frozenset[str] = frozenset()  # further words of SchedulerParameters that change when jobs start
 

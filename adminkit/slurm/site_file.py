@@ -28,7 +28,7 @@ FORMS: Final = get_args(Form)
 MOST_BYTES: Final = 32 << 20
 #: The largest number that JSON, TOML and SQLite all keep.
 MOST: Final = (1 << 53) - 1
-#: Of a name; Slurm itself allows fewer.
+#: The longest name, characters; Slurm itself allows fewer.
 MOST_NAME: Final = 256
 
 _KINDS: Final[Mapping[str, type]] = {
@@ -119,7 +119,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _site(table: Mapping[str, Any]) -> Site:

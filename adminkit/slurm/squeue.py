@@ -191,7 +191,7 @@ def parse(text: str, fields: Sequence[str], marks: Marks, most: int | None = Non
 
 
 def _rows(lines: Iterable[str], fields: Sequence[str], marks: Marks) -> Iterator[list[str]]:
-    """The cells of each job. A line break in the last one goes on with the lines up to the next job's."""
+    """The cells of each job. A line break in the last one takes in the lines up to the next job's."""
     at, last = fields.index("SubmitTime"), len(fields) - 1
     row: list[str] = []
     for line in [*lines, ""]:

@@ -2,7 +2,7 @@
 slurmctld counts as used.
 
 Traps, sacctmgr(1) and slurm.conf(5): that usage shrinks by PriorityDecayHalfLife and is cleared by
-PriorityUsageResetPeriod, but for a QOS with the flag NoDecay; and it is held to with priority/multifactor alone.
+PriorityUsageResetPeriod, but for a QOS with the flag NoDecay; and it is held to only with priority/multifactor.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def efficiency(
     nodes: int | None = None,
     gpu_kind: str | None = "whole",
 ) -> Efficiency:
-    """Of one run: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated."""
+    """What one run had and used: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated."""
     used = memory(steps, nodes)
     return Efficiency(
         cpu_share(cpu_time, elapsed, cpus),

@@ -172,7 +172,7 @@ def _within(bins: Mapping[int | None, int], at: int) -> float | None:
     return sum(runs for upto, runs in bins.items() if upto is not None and upto <= at) / whole if whole else None
 
 
-#: Of ENDS and STUDY what the state and the run time do not tell.
+#: What the state and the run time do not tell of ENDS and STUDY.
 _UNKNOWN: Final = (
     "cancelled_by_user", "cancelled_by_others", "never_started", "wrong_parameters", "system_failure", "other_ends",
 )  # fmt: skip

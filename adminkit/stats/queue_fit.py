@@ -27,7 +27,7 @@ LEVEL: Final = 0.95
 #: An interval of fewer users would say nothing.
 LEAST_USERS: Final = 5
 _SEED: Final = 18
-#: Of limit_source: 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
+#: limit_source is 1 the default, 0 the user's, 2 unknown. A run counts as restartable where another of its user and
 #: job name has shown it: something in it caught the signal, or the plugin put it back.
 _NUMBERS: Final = (
     "elapsed", "req_limit", "coalesce(size_units, 0)", "coalesce(size_gpus, -1)", "coalesce(size_nodes, -1)",

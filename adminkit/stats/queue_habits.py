@@ -93,7 +93,7 @@ def queue_habits(db: sqlite3.Connection, chosen: Filter, now: int) -> list[Queue
 
 @dataclass(slots=True)
 class _Sums:
-    """Of some runs of each queue: how many, what they reserved and used, and whose they are."""
+    """Some runs of each queue: how many, what they reserved and used, and the users."""
 
     jobs: NDArray[Any]
     reserved: NDArray[Any]

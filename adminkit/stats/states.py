@@ -181,7 +181,7 @@ def _summed(jobs: Taken, short: int) -> Iterator[tuple[Any, ...]]:
 
 
 def _place(state: str, long: int) -> str:
-    """Of STUDY, where a run in one of STUDY_STATES is. `long`: 2 where it ran longer than short runs, 0 unknown."""
+    """The class of STUDY for a run in one of STUDY_STATES. `long`: 2 where it ran longer than short runs, 0 unknown."""
     return ("other_ends", "short", "out_of_time" if state == "TIMEOUT" else "normal")[long]
 
 

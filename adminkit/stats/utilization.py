@@ -39,7 +39,7 @@ COLUMNS: Final = ("start_time", END, _ELAPSED, "size_gpus", "size_cpus", "size_n
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Of one resource in one part, in seconds; None: unknown. `down` is contained in `capacity`."""
+    """The use of one resource in one part, in seconds; None: unknown. `down` is contained in `capacity`."""
 
     used: float | None
     capacity: float | None

@@ -44,7 +44,7 @@ FROM run WHERE ({CAUSES["queue"]}) AND state = 'COMPLETED' AND elapsed >= 0 AND 
 
 @dataclass(frozen=True, slots=True)
 class Avoided:
-    """Of one queue. `jobs` asked for a larger bucket of limits than they needed and have jobs to compare with. `wait`
+    """One queue. `jobs` asked for a larger bucket of limits than they needed and have jobs to compare with. `wait`
     is the sum of what they waited, `avoided` of what is above the mean wait of those, in seconds.
     """
 

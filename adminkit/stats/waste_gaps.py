@@ -48,7 +48,7 @@ class _Gaps:
 
 
 def gaps(runs: Held, some: NDArray[Any], room: Room, of_queue: Sequence[NDArray[Any]], given: Given) -> list[Fit]:
-    """Of `some`, of waiting(), those that would have fitted, the first to be eligible first. `of_queue` has, for each
+    """Those `some` of waiting() that would have fitted, the first to be eligible first. `of_queue` has, for each
     queue of the runs, whether a place is one of it. Runs on several nodes are not looked at, but may end a gap.
     """
     found: list[Fit] = []

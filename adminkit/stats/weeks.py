@@ -49,7 +49,7 @@ class Reserved(NamedTuple):
 
     @classmethod
     def of(cls, seconds: float, resource: str | None) -> Reserved:
-        """Of runs of one RESOURCE; of unknown ones each counts as one."""
+        """The runs of one RESOURCE; each of unknown size counts as one."""
         return cls(0, seconds) if resource == "cpu" else cls(seconds, 0)
 
 

@@ -145,7 +145,7 @@ CREATE TABLE person (
 ) STRICT
 """
 
-# Letters: one row each, under the key that makes two of them one. Of whom and about what it is stands in it, so that
+# Letters: one row each, under the key that makes two of them one. Its recipient and its subject stand in it, so that
 # it can be told without the run; what a kind of letter is not about is NULL. state: due, claimed, sent, refused,
 # expired.
 _OUTBOX = """

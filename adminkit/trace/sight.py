@@ -118,7 +118,8 @@ def whose(users: Sequence[str] | None, path: Path) -> list[str]:
     for user in named:
         if user != own:
             raise UsageError(
-                f"the jobs of {quote(user)} are for {quote(user)} and the operators", f"yours: --user {own}, or none"
+                f"only {quote(user)} and the operators may see the jobs of {quote(user)}",
+                f"for yours: --user {own}, or no --user",
             )
     return [own]
 

@@ -71,7 +71,7 @@ class _Stretch(NamedTuple):
 def energy_of_steps(steps: Sequence[Metered], nodes: int | None) -> int | None:
     """The joules of a run on `nodes`, from those of its steps; None where it is not known which are the same.
 
-    Steps that ran one after the other add up. Of steps that ran at one time the longest on all nodes has the joules of
+    Steps that ran one after the other add up. Where several ran at one time, the longest on all nodes has the joules of
     the others. What else overlaps may or may not have been on the same nodes.
     """
     if len(steps) <= 1:

@@ -43,7 +43,7 @@ def recorded(db: sqlite3.Connection, cluster: str, which: str) -> list[RecordedW
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:
-    """Of which clusters any window was asked, by name."""
+    """The clusters of which any window was asked, by name."""
     return [row[0] for row in db.execute("SELECT DISTINCT cluster FROM window ORDER BY cluster")]
 
 

@@ -1,4 +1,4 @@
--- Of two bounds of one kind that a job breaks, its user reads the one that binds: the lowest maximum, the highest minimum. Who
+-- Where a job breaks two bounds of one kind, its user reads the one that binds: the lowest maximum, the highest minimum. Who
 -- keeps it keeps the other.
 local binding = {}
 

@@ -60,7 +60,7 @@ text.names = text.kept(function(list)
     return names
 end)
 
--- Of text.whole, for numbers that come again and again: a user's, a size.
+-- Keeps what text.whole gives for numbers that come again and again: a user's, a size.
 text.count = text.kept(text.whole)
 
 -- A number that may have a fraction, GPUs of which a slice is a part: 0.43. "?" for one that is next to nothing, as a part is

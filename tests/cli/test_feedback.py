@@ -188,7 +188,7 @@ def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFix
         ({"addresses": "/nonexistent"}, ["preview"], "couldn't read /nonexistent", "addresses"),
         ({}, ["resend"], "which letters?", "status --letters"),
         ({}, ["resend", "9@9"], "no such letter: 9@9", ""),
-        ({}, ["test", "nobody"], "nobody is no mail address", "ada@example.org"),
+        ({}, ["test", "nobody"], "nobody is not a mail address", "ada@example.org"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -244,7 +244,7 @@ def test_users_choose_for_themselves(capsys: pytest.CaptureFixture[str], tmp_pat
     _, err = typed(capsys, "prefs", "--letters", "nevr", code=2)
     assert "never" in err
     _, err = typed(capsys, "prefs", "--address", "a@b\nc", code=2)
-    assert "no mail address" in err
+    assert "not a mail address" in err
 
 
 def test_users_cannot_choose_a_stranger_and_are_told_where_they_have(

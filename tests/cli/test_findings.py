@@ -113,7 +113,7 @@ def test_others_see_their_own_findings_and_none_that_add_up_over_users(
     assert {user for _, _, user, _ in ask("--severity", "good")} == {"bob"}
     for words, message in (
         (["-k", "outbox"], "only operators may see findings about letters"),
-        (["--user", "ada"], "the jobs of ada are for ada and the operators"),
+        (["--user", "ada"], "only ada and the operators may see the jobs of ada"),
     ):
         assert main(["findings", "--db", str(trace), *words]) == 2
         assert message in capsys.readouterr().err

@@ -325,7 +325,7 @@ def test_whoever_is_no_operator_is_told_their_own_points_only(
     monkeypatch.setattr(os, "getegid", lambda: 65534)
     monkeypatch.setattr(os, "getgroups", lambda: [65534])
     assert main(words("show", trace, rules, "bob")) == 2
-    assert "the jobs of bob are for bob and the operators" in capsys.readouterr().err
+    assert "only bob and the operators may see the jobs of bob" in capsys.readouterr().err
     assert main(words("show", trace, rules)) == 0
     out = capsys.readouterr().out
     assert "Incentives of nobody" in out

@@ -93,7 +93,7 @@ def test_each_user_reads_their_own_points_charges_and_letters_and_nobody_elses(
         assert "bob" not in said
     for words in (("incentives", "show", "bob"), ("charge", "statement", "--user", "bob")):
         code, said = as_user(ADA, OUTSIDE, lambda words=words: told(*words))
-        assert code == 2 and "is for bob and the operators" in said
+        assert code == 2 and "only bob and the operators may see" in said
 
 
 @gives_files_away

@@ -37,7 +37,7 @@ POINTS = (*POLICY, "--points-per-hour", "60")
 #: what is typed, its exit code for an outsider, words of the answer, whether an operator reads something of bob's there
 ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "accuracy"), 0, f"user {ME}", False),
-    (("report", "accuracy", "--user", "bob"), 2, "the jobs of bob are for bob and the operators", True),
+    (("report", "accuracy", "--user", "bob"), 2, "only bob and the operators may see the jobs of bob", True),
     (("report", "accuracy", "--user", ME, "--user", "bob"), 2, "the jobs of bob are for", True),
     (("report", "accuracy", "--account", "hush"), 2, "no such account: hush", True),
     (("report", "accuracy", "-f", "json"), 0, f'"{ME}"', False),

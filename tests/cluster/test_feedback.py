@@ -350,7 +350,9 @@ def test_a_user_outside_of_the_group_is_shown_their_own_jobs(site: Site, tmp_pat
         assert not seen["games"] & seen["news"]
         assert {*seen["games"], *seen["news"]} < as_user(0, 0, look)[0], "others ran jobs, too"
         refused = as_user(*ids("news"), lambda: whose(["games"], trace))
-        assert isinstance(refused, Refused) and "the jobs of games are for games and the operators" in refused.message
+        assert (
+            isinstance(refused, Refused) and "only games and the operators may see the jobs of games" in refused.message
+        )
 
 
 def test_a_closed_month_brings_statements_and_its_budget_is_told_to_the_coordinator(site: Site, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ SUBMISSIONS = {
     "too many nodes": ("-p debug -t 2 -N3", "Nodes of a job in debug: 0-2; this one asks for 3", None),
     "GPUs per node": ("-p free -t 60 --gpus-per-node=5", "GPUs per node of a job in free: 0-4; this one asks for 5",
                       None),
-    "a rule of next century": ("-p free -t 2-0", "from 2099-01-01 on: ", {"TimeLimit": "2-00:00:00"}),
+    "a rule of next century": ("-p free -t 2-0", "from 2099-01-01: ", {"TimeLimit": "2-00:00:00"}),
     "a text of the rule's own": ("-p small -t 02:00:00", "Games may play 01:00:00 in small.", None),
 }  # fmt: skip
 

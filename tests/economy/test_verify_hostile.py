@@ -80,7 +80,7 @@ def changed_cell(db: sqlite3.Connection, luck: random.Random) -> str:
     table = luck.choice(TABLES)
     columns = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
     column, value = luck.choice(columns), luck.choice(VALUES)
-    with suppress(sqlite3.IntegrityError):  # a number of the chain that is no number
+    with suppress(sqlite3.IntegrityError):  # a number of the chain that is not a number
         db.execute(f'UPDATE OR IGNORE {table} SET "{column}" = ? WHERE rowid = ?', (value, row_of(db, table, luck)))
     return table
 

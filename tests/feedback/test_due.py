@@ -316,7 +316,7 @@ def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
             "did you mean letters?",
             "who may have meant to opt out gets none; the slip is named",
         ),
-        ("letters = never", 1001, 0, "no TOML", "the same"),
+        ("letters = never", 1001, 0, "not TOML", "the same"),
         ("#" * 5000, 1001, 0, "larger than 4096 bytes", "the same"),
         ('letters = "never"', 1002, 1, "not that user's own file", "somebody else's file says nothing"),
     ],

@@ -45,24 +45,24 @@ def test_a_file_says_what_was_chosen(text: str, expected: Prefs) -> None:
         ('letters = "nevr"', "no such frequency: nevr", "did you mean never?"),
         ("letters = 3", "no such frequency: 3", "each"),
         ('language = "de"', "no such language: de", "did you mean en?"),
-        ('address = "ada"', "this is no mail address", "ada@example.org"),
-        ('address = "a@b.c\\nBcc: x@y.z"', "this is no mail address", "ada@example.org"),
-        ('address = "a@b.c, x@y.z"', "this is no mail address", "ada@example.org"),
-        ('address = "-oQ/tmp@b..c"', "this is no mail address", "ada@example.org"),
+        ('address = "ada"', "this is not a mail address", "ada@example.org"),
+        ('address = "a@b.c\\nBcc: x@y.z"', "this is not a mail address", "ada@example.org"),
+        ('address = "a@b.c, x@y.z"', "this is not a mail address", "ada@example.org"),
+        ('address = "-oQ/tmp@b..c"', "this is not a mail address", "ada@example.org"),
         ("hints = 0", "hints is true or false", "hints = false"),
         ("letters", "this is no TOML", "key"),
         ("letters = " + "[" * 4000, "this is no TOML", "key"),
         ("letters = " + "{a=" * 1300, "this is no TOML", "key"),
         ("letters = " + "9" * 1000, "no such frequency", "each"),
-        ("letters = " + "9" * 4000, "this is no TOML: a word has more than 1024 characters", "key"),
+        ("letters = " + "9" * 4000, "this is not TOML: a word has more than 1024 characters", "key"),
         ("\xff", "this is not UTF-8", "key"),
         (f'"{"x" * 4000}" = 1', f"no such choice: {'x' * 59}…", "known"),
         (f'"{chr(92)}n{chr(92)}u001b[2J{chr(92)}u202e" = 1', r"no such choice: \n\x1b[2J\u202e", "known"),
         (f'letters = "{"x" * 4000}"', f"no such frequency: {'x' * 59}…", "known"),
         (f'language = "{"x" * 4000}"', f"no such language: {'x' * 59}…", "known"),
         (f'hints = "{"x" * 4000}"', f"hints is true or false, not {'x' * 59}…", "hints = false"),
-        (f"{'x' * 3000} = 1\n{'x' * 900}", "this is no TOML: ", "key"),
-        (f"a.{'x' * 1000} = 1\n[a.{'x' * 900}]\n[a]", "this is no TOML: Cannot declare ", "key"),
+        (f"{'x' * 3000} = 1\n{'x' * 900}", "this is not TOML: ", "key"),
+        (f"a.{'x' * 1000} = 1\n[a.{'x' * 900}]\n[a]", "this is not TOML: Cannot declare ", "key"),
     ],
 )
 def test_a_slip_is_named(text: str, message: str, hint: str) -> None:
@@ -77,7 +77,7 @@ def test_a_slip_is_named(text: str, message: str, hint: str) -> None:
 def test_a_key_of_many_parts_is_a_slip() -> None:
     with pytest.raises(AdminkitError) as caught:
         parse(("a." * 2000 + "b = 1").encode())
-    assert caught.value.message.startswith("this is no TOML: a key has more than 16 parts")
+    assert caught.value.message.startswith("this is not TOML: a key has more than 16 parts")
 
 
 @settings(deadline=None)
@@ -139,8 +139,8 @@ def big(path: Path) -> None:
     ("make", "letters", "problem"),
     [
         (linked, "never", "too many levels of symbolic links"),
-        (pipe, "never", "no plain file"),
-        (Path.mkdir, "never", "no plain file"),
+        (pipe, "never", "not a plain file"),
+        (Path.mkdir, "never", "not a plain file"),
         (big, "never", "larger than 4096 bytes"),
         (twice, "each", "not that user's own file"),
     ],
@@ -206,7 +206,7 @@ def test_the_folder_is_ours(folder: Path) -> None:
 
 def test_a_link_is_no_folder_and_a_missing_one_holds_nothing(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/tmp")
-    with pytest.raises(AdminkitError, match="is no folder"):
+    with pytest.raises(AdminkitError, match="is not a folder"):
         check_folder(tmp_path / "link")
     check_folder(tmp_path / "none")
     assert (read(tmp_path / "none", 1), prefs.without_hints(tmp_path / "none")) == (prefs.Read(Prefs()), set())

@@ -189,7 +189,7 @@ def test_a_full_day_is_cut_to_the_row_budget(slurm: FakeSlurm, db: Path, said: l
 
 
 def test_a_first_run_has_to_be_told_where_to_begin(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
-    with pytest.raises(AdminkitError, match="the trace knows nothing of alpha yet") as error:
+    with pytest.raises(AdminkitError, match="the trace has no data for alpha yet") as error:
         run(slurm, db, said)
     assert "--since" in error.value.hint
 

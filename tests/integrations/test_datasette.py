@@ -388,9 +388,9 @@ def test_a_token_is_secret_or_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--tcp", "0", "--socket", "x"], "two places"),
-        (["--token-file", "x"], "is for --tcp"),
-        (["--time-limit", "0"], "no time"),
+        (["--tcp", "0", "--socket", "x"], "exclude each other"),
+        (["--token-file", "x"], "goes with --tcp"),
+        (["--time-limit", "0"], "is not a time"),
         (["--base-url", "kit"], "is not a path"),
         (["--base-url", "/a b/"], "is not a path"),
         (["--tcp", "65536"], "65535"),

@@ -20,7 +20,7 @@ TEXTS = {
         "gpus": "{queue} takes {value} GPUs, you asked for {asked}.",
         "fit": "{fit} would take it: -p {fit}",
         "hint": "{runs} similar jobs needed {expected}: --time={safe} (risk {risk} %), you asked for {asked}.",
-        "later": "From {from} on: {message}",
+        "later": "From {from}: {message}",
         "points": "No update of the points here.",
     },
     "ja": {"max_limit": "{queue} の上限は {max} です。"},

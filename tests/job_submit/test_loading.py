@@ -109,7 +109,7 @@ BAD_TABLES: list[tuple[str, str, Any]] = [
     ("incentives", "a row that is no table", incentives(users={1001: 5})),
     ("incentives", "users by name", incentives(users={"alice": {"points": 5}})),
     ("incentives", "class points below zero", incentives(class_points={"multi-node": -1})),
-    ("incentives", "a cap that is no number", incentives(cap="x")),
+    ("incentives", "a cap that is not a number", incentives(cap="x")),
     ("incentives", "no users", incentives(users=None)),
     ("hints", "a row that is too short", hints({"": {"": [1, 2, 3]}})),
     ("hints", "a row of texts", hints({"": {"": ["a", "b", "c", "d"]}})),

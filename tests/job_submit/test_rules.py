@@ -296,7 +296,7 @@ CASES: list[tuple[str, list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = 
         {
             "verdict": "accept",
             "fired": [{"rule": "max_limit", "action": "warn"}],
-            "messages": ["From 2026-11-22 on: gq takes at most 2-00:00:00, you asked for 3-00:00:00."],
+            "messages": ["From 2026-11-22: gq takes at most 2-00:00:00, you asked for 3-00:00:00."],
             "record": "ak1:lim=259200,src=e,rules=max_limit",
         },
     ),

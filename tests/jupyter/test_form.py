@@ -64,7 +64,7 @@ def test_a_place_in_the_queue() -> None:
 
 def test_fair_share() -> None:
     said = form.fair_share(Behind(0.12, 7, 3))
-    assert said == "It has fair share 0.12: 7 jobs of 3 accounts are before it for their fair share alone."
+    assert said == "It has fair share 0.12: 7 jobs of 3 accounts are before it only for their fair share."
     assert translated(said, "ja").startswith("フェアシェア 0.12: ")
     assert translated(said, "ja").endswith("3 アカウントの 7 件のジョブが先になっています。")
 
@@ -153,7 +153,7 @@ def test_how_the_last_server_ended_is_said_in_plain_words(
     [
         (
             "en",
-            ("What do you want to start?", "Start &lt;b&gt; instead", "Nothing can start now.", "This page goes on"),
+            ("What do you want to start?", "Start &lt;b&gt; instead", "Nothing can start now.", "This page keeps"),
         ),
         (
             "ja",

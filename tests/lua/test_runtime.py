@@ -143,7 +143,7 @@ def test_rules_that_cannot_be_judged_are_named() -> None:
 def test_a_rule_whose_date_is_ahead_warns_with_the_date() -> None:
     request = typed_request(Typed("bob", queues=("gq-short",), limit="3:00:00", gpus=2), None, NOW)
     (message,) = decider(STRICT).decide(request).messages
-    assert message.startswith("Not yet a rule, but from 2027-04-01 on: ")
+    assert message.startswith("Not yet a rule, but from 2027-04-01: ")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, r
         (
             "max_limit = '1h'; from = 2027-04-01",
             "Jobs ask for 01:00:00 at most; others are refused."
-            " From 2027-04-01T00:00:00 on; until then their owners are only told.",
+            " It holds from 2027-04-01T00:00:00; until then their owners are only told.",
         ),
         (
             "gpus_per_node = 8; action = 'warn'",

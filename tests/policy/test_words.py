@@ -62,7 +62,7 @@ def test_before_its_date_a_rule_only_tells_with_the_date(check: str, action: Act
     decision = found.decide(typed_request(BROKEN[check][1], None, NOW))
     assert (decision.verdict, decision.fired) == ("accept", (("rule", "warn"),))
     (message,) = decision.messages
-    assert message.startswith("Not yet a rule, but from 2030-01-01 on: ")
+    assert message.startswith("Not yet a rule, but from 2030-01-01: ")
 
 
 def test_the_lua_knows_the_same_kinds_in_the_same_order() -> None:

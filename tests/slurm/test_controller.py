@@ -162,7 +162,7 @@ def test_a_site_has_its_operators_and_the_uids_that_were_asked_for(slurm: Progra
     uid = {name: pwd.getpwnam(name).pw_uid for name in ("games", "backup", "news")}
     assert found.site.privileged == {0, uid["games"], uid["backup"]}
     assert found.site.uids == {"news": uid["news"]}
-    assert found.notes[0] == "operator nobodyatall is no user of this host"
+    assert found.notes[0] == "operator nobodyatall is not a user of this host"
     assert "stranger" in found.notes[1]
     assert [queue.name for queue in found.site.queues] == ["gq", "short", "roots", "booked"]
 

@@ -25,7 +25,7 @@ def fit(_: Path) -> Report:
         "vectors": now,
         "waiting": now,
         "limits": now,
-        "test_only": Said("unknown", None, "", "by node vectors alone"),
+        "test_only": Said("unknown", None, "", "from node vectors only"),
     }
     return fit_report(
         [

@@ -341,7 +341,7 @@ def test_a_user_called_like_a_key_of_acts_leaves_the_keys(trace: Path, tmp_path:
 
 def test_of_nobody_it_says_so(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "forget", "nobody-here", "--db", str(trace), "--apply"]) == 2
-    assert "the trace has nothing of nobody-here" in capsys.readouterr().err
+    assert "the trace has no data for nobody-here" in capsys.readouterr().err
     assert not key_path(trace).exists()
 
 

@@ -15,7 +15,7 @@ from adminkit.feedback.transport.base import MOST_LOST, Later, Refused, Stopped
 _REFUSED: Final = (65, 67, 68)
 #: Usage, software, missing files, configuration: not because of this letter.
 _STOPPED: Final = (64, 69, 70, 71, 72, 73, 77, 78, 126, 127)
-#: Of this letter, later: a full mailbox, a server that does not answer.
+#: This letter may go later: a full mailbox, a server that does not answer.
 _LATER: Final = 75
 
 
@@ -58,7 +58,7 @@ class Sendmail:
         raise (Later if done.returncode == _LATER else Refused)(words)
 
     def _failed(self, why: str) -> Later | Stopped:
-        """It may have been this letter; several in a row are no accident."""
+        """It may have been this letter; several failures in a row are not chance."""
         self.lost += 1
         return (Stopped if self.lost >= MOST_LOST else Later)(why)
 

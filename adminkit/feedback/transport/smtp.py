@@ -46,7 +46,7 @@ class Smtp:
         handed = False
         try:
             code, reply = server.mail(sender)
-            if code == _CLOSING and self.accepted:  # a server that takes so many letters a connection
+            if code == _CLOSING and self.accepted:  # a server that takes a limited number of letters a connection
                 self._close()
                 return self.send(sender, recipients, message, key)
             if code != 250:

@@ -31,7 +31,7 @@ BYTES: Final = {"bytes": 1} | {
 }
 JOULES: Final = {"J": 1, "kJ": 1000, "MJ": 1_000_000, "Wh": 3600, "kWh": 3_600_000}
 COUNTS: Final = {"count": 1, "thousands": 1000}
-#: Of CPUs: traces of containers count parts of one.
+#: Fractions of CPUs: traces of containers count parts of one.
 PARTS: Final = {"hundredths": 100, "thousandths": 1000}
 #: Between the cells that are joined into one: no cell of a table holds it but to deceive.
 JOINED: Final = "\x1f"

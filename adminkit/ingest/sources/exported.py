@@ -57,7 +57,7 @@ class Exported:
 
     @property
     def rows(self) -> int:
-        """Of runs and steps together."""
+        """The rows of runs and steps together."""
         return sum(sum(files.values()) for table, files in self.tables.items() if TABLES[table].of_runs)
 
 

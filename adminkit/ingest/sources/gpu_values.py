@@ -19,7 +19,7 @@ def filled(text: str, place: dict[str, str]) -> str | None:
     return text
 
 
-#: GRES are of each node, or of the job. Of tasks and sockets sacct does not tell the number.
+#: GRES are of each node, or of the job. sacct does not tell the number of tasks and sockets.
 _GRES: Final = (
     "CASE {{{0}.per}} WHEN 'job' THEN {{{0}}} WHEN 'node' THEN {{{0}}} * {1} ELSE CASE {{{0}}} WHEN 0 THEN 0 END END",
     "CASE WHEN {{{0}.per}} IN ('task', 'socket')"

@@ -39,7 +39,7 @@
  *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25
  *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED, INFINITE,
  *                                             4294967295 -> unlimited; Partition_Limit, 4294967294 -> partition;
- *                                             empty, 0 -> unknown. Of clocks also M:S, D-H, D-H:M, as sbatch reads them.
+ *                                             empty, 0 -> unknown. Clocks also M:S, D-H, D-H:M, as sbatch reads them.
  *   jobid     job_id array_job array_task     123 | 123_4 | 123_[5-9%2] (task unknown) | 123+1, each with .batch, .0 …
  *             het_job het_offset step         123_4.batch -> "123_4", 123, 4, , , "batch". At most one such column.
  *             array_tasks                     Of a list in brackets its tasks: [5-9%2] -> 5, [0-9:3,20] -> 5; unknown

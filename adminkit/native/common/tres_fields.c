@@ -90,7 +90,7 @@ static enum ak_fault gpu_tres(const char **p, const char *end, enum ak_gpu_sort 
     return AK_FINE;
 }
 
-/* Of gres/NAME… the length before = or :, and which of those that are GPUs it is. */
+/* The length of gres/NAME… before = or :, and which GPUs' name it is. */
 static size_t gpu_name(struct ak_slice left, enum ak_gpu_sort *sort) {
     static const struct {
         const char *name;
