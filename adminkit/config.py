@@ -319,7 +319,7 @@ _ASKED: Final = {
 
 
 def _plain(message: str) -> str:
-    # pydantic quotes the name from 2.14 on.
+    # pydantic quotes the name since 2.14.
     failed = message.replace("'", "").removeprefix("Predicate ").removesuffix(" failed")
     return _ASKED.get(failed, message[:1].lower() + message[1:])
 

@@ -46,7 +46,7 @@ def message(template: str, /, **values: object) -> Message:
 
 
 def in_context(context: str, template: str, /, **values: object) -> Message:
-    """As `message`, of an English text that means something else elsewhere; both are literals."""
+    """Like `message`, for an English text that means something else elsewhere; both are literals."""
     return _made(template, None, 1, values, context)
 
 
@@ -56,7 +56,7 @@ def template(text: str) -> str:
 
 
 def counted(one: str, many: str, /, number: int, **values: object) -> Message:
-    """As `message`, with a template for one and another for several; {number} is which."""
+    """Like `message`, with a template for one and another for several; {number} is which."""
     return _made(one, many, number, {"number": number, **values})
 
 

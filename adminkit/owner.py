@@ -38,14 +38,14 @@ def uid_of(name: str) -> int | None:
 
 
 class Ids(TypedDict, total=False):
-    """For subprocess.Popen."""
+    """What subprocess.Popen takes to become that user."""
 
     user: int
     group: int
 
 
 class Start(Ids, total=False):
-    """For subprocess.Popen, of a program that is open."""
+    """What subprocess.Popen takes to start a program that is open."""
 
     executable: str
     pass_fds: Sequence[int]
@@ -72,7 +72,7 @@ def of_somebody_else(path: Path, itself: bool = True) -> os.stat_result | None:
 
 @contextmanager
 def as_owner(path: Path, itself: bool = True) -> Iterator[None]:
-    """As root, act as the owner of the folder of `path`. Does nothing for other users, and for folders of root."""
+    """Act, as root, as the owner of the folder of `path`. Does nothing for other users, and for folders of root."""
     facts = of_somebody_else(path, itself) if os.geteuid() == 0 else None
     if facts is None:
         yield
@@ -138,7 +138,7 @@ def of_children() -> Ids:
 
 @contextmanager
 def of_own_child(program: str) -> Iterator[Start]:
-    """As of_children, for adminkit's own programs, which may be where that user may not enter."""
+    """Like of_children, for adminkit's own programs, which may be where that user may not enter."""
     if not is_root_as_owner():
         yield {}
         return

@@ -29,7 +29,7 @@ OLDEST: Final = (3, 37, 0)
 
 
 def open_database(database: Any, **how: Any) -> sqlite3.Connection:
-    """As sqlite3.connect, in autocommit. AdminkitError where this SQLite can neither make nor read a trace."""
+    """Like sqlite3.connect, in autocommit. AdminkitError where this SQLite can neither make nor read a trace."""
     if is_too_old():
         wanted = ".".join(map(str, OLDEST[:2]))
         raise AdminkitError(f"a trace needs SQLite {wanted}, and this Python has {sqlite3.sqlite_version}", hint())

@@ -33,7 +33,7 @@ PATTERNS: Final = {
     ),
     "alone": (r"\b[Aa]lone\b", '"only"'),
     "go on": (r"\b(?:go|goes|gone|going|went) on\b", '"continue", "resume"'),
-    "from X on": (r"\b[Ff]rom (?!now\b|then\b)[\w{}]+ on\b", '"since X", "after X"'),
+    "from X on": (r"\b[Ff]rom (?!now\b|then\b)[\w{}.]+ on\b", '"since X", "after X"'),
     "knows nothing": (r"\bknows? nothing of\b", '"has no data for"'),
 }
 #: What is English, or a name, though a pattern finds it -> why.

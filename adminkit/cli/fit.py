@@ -155,7 +155,7 @@ def _request(size: Size, profile: str | None, profiles: Path | None, user: str |
 
 
 def _with_history(answer: Answer, db: Path | None, job: RoomJob | None = None) -> tuple[Answer, list[str]]:
-    """With a time from the past where nobody else knows one, and a note of it, or of why the past was not asked."""
+    """Add a time from the past where nobody else knows one, and a note of it, or of why the past was not asked."""
     from adminkit import config
     from adminkit.cli.own import readable_trace
     from adminkit.fit.ask import current

@@ -32,7 +32,7 @@ def emit_preview(bundle: Bundle, target: Target, way: Way) -> None:
 
 
 def emit_done(done: Done, target: Target, notes: Sequence[str], way: Way) -> None:
-    """What was installed; AdminkitError where it is not known to be in use on every host."""
+    """Show what was installed; AdminkitError where it is not known to be in use on every host."""
     emit(reports.done_report(done, target, notes, socket.gethostname().partition(".")[0]), way)
     if not done.confirmed:
         raise AdminkitError(f"installed, but not in use: {done.doubt}", "adminkit doctor says what is missing")

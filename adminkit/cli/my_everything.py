@@ -114,7 +114,7 @@ def _choices(settings: config.Config, trace: Path) -> Place:
 
 
 def _of_slurmctld() -> list[Place]:
-    """They are on slurmctld's hosts, and SlurmUser's to read."""
+    """Say that they are on slurmctld's hosts, and only SlurmUser may read them."""
     names = {"incentives.lua": "your points for short limits", "hints.lua": "the hint that you get at submission"}
     return [
         _plain(_TABLES / name, what, "on slurmctld's host, SlurmUser's: ask an operator")

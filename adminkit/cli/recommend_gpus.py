@@ -95,7 +95,7 @@ def gpus(
 def _costs(
     trace: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None, notes: list[str]
 ) -> Mapping[int, float] | None:
-    """By the scheme of this host, which a note names; None where it has none that may be read."""
+    """The costs by the scheme of this host, which a note names; None where it has none that may be read."""
     from adminkit.economy.schemes import SYSTEM_SCHEMES, load_schemes
     from adminkit.economy.unit_cost import unit_costs
 

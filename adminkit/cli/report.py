@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 
 def _parameters(spec: ReportSpec[Any]) -> Iterator[Parameter]:
-    """In the order of the help."""
+    """The command's parameters in the order of the help."""
     yield "db", options.Database, None
     if spec.one_cluster:
         yield "cluster", options.OneCluster, None

@@ -65,7 +65,7 @@ class _Machine:
 
 
 def starts(wishes: Sequence[Wish]) -> list[tuple[int, list[int]]]:
-    """For each job its start and its nodes, numbered from 0. No node ever gives more than its 8 GPUs."""
+    """Each job's start and its nodes, numbered from 0. No node ever gives more than its 8 GPUs."""
     machine = _Machine(wishes)
     arrivals = deque(sorted(range(len(wishes)), key=lambda number: wishes[number].ready))
     queue: deque[int] = deque()

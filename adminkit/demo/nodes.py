@@ -26,7 +26,7 @@ class Request:
 
 
 def place(requests: Sequence[Request]) -> list[tuple[int, list[int]]]:
-    """For each request its start and its nodes, numbered from 0. No node ever gives more than its 8 GPUs."""
+    """Each request's start and its nodes, numbered from 0. No node ever gives more than its 8 GPUs."""
     free = [GPUS_PER_NODE] * NODES
     arrivals = deque(sorted(range(len(requests)), key=lambda i: requests[i].ready))
     waiting: dict[tuple[int, int, int], deque[int]] = {}  # (user, nodes, gpus) -> requests, first come first

@@ -134,7 +134,7 @@ def _wish(job: Job) -> Wish:
 
 
 def _programs(study: Sequence[Job]) -> list[Program]:
-    """By user, the busiest first."""
+    """The programs by user, the busiest first."""
     by_user: defaultdict[str, int] = defaultdict(int)
     found: defaultdict[tuple[str, ...], list[Job]] = defaultdict(list)
     for job in study:

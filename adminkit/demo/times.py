@@ -100,7 +100,7 @@ def lognormal(count: int, median: float, spread: float, limit: int) -> list[int]
 
 
 def run_times(queue: Queue, count: int, timeouts: int) -> dict[int, list[int]]:
-    """For `count` jobs of a queue: limit in seconds -> the run times of those that ask for it, ascending.
+    """The times of `count` jobs of a queue: limit in seconds -> the run times of those that ask for it, ascending.
 
     Those that ran into their limit are last and have it as their run time.
     """

@@ -81,7 +81,7 @@ class Rules:
 
 
 def rules_of(folder: Path, now: int) -> Rules:
-    """Those of the folder of job_submit.lua."""
+    """The rules in the folder of job_submit.lua."""
     try:
         return Rules(in_force(folder), now)
     except AdminkitError as error:
@@ -89,7 +89,7 @@ def rules_of(folder: Path, now: int) -> Rules:
 
 
 def _gres(spelled: str, gpus: int) -> str:
-    """As 22.05 has it in tres_per_node."""
+    """Write GPUs as 22.05 has them in tres_per_node."""
     kind = re.fullmatch(r"(?:gres[:/])?gpu(?::([^:]*[^:0-9][^:]*))?(?::\d+)?", spelled)
     return ":".join(["gres", "gpu", *filter(None, [kind and kind[1]]), str(gpus)])
 

@@ -176,7 +176,7 @@ def confirm(
 
 
 def installed(folder: Path) -> dict[str, dict[str, str | None]]:
-    """For each table that is there: the generation of the file, of its good and its previous copy.
+    """Each table that is there, with the generation of the file, of its good and its previous copy.
 
     "damaged" for a file that slurmctld could not use, None for one that is not there.
     """

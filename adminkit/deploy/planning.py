@@ -41,7 +41,7 @@ def turns_on(policy: str) -> bool:
 
 
 def is_fit(release: Release) -> bool:
-    """25.05.6 and later of 25.05, and everything from 25.11.1 on."""
+    """25.05.6 and later of 25.05, and everything since 25.11.1."""
     return release >= FIT[1] or FIT[0] <= release < (25, 11, 0)
 
 

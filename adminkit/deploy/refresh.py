@@ -137,7 +137,7 @@ def _taken_apart(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _generation(entries: dict[str, str]) -> str:
-    """As compile.generation has it, of the text."""
+    """The text's generation, as compile.generation makes it."""
     content = "".join(lines for name, lines in entries.items() if name not in _MADE)
     return hashlib.sha256(f"{{\n{content}}}".encode("ascii", "replace")).hexdigest()[:12]
 

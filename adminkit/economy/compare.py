@@ -51,7 +51,7 @@ class Compared:
         return sum(one.first for one in self.payers), sum(one.second for one in self.payers)
 
     def change(self, payer: Payer) -> float | None:
-        """By how much more a payer pays, 0.1 for a tenth; in different units of the share of all."""
+        """How much more a payer pays, 0.1 for a tenth; in different units of the share of all."""
         before, after = float(payer.first), float(payer.second)
         if self.first.unit != self.second.unit:
             whole = self.income
@@ -103,7 +103,7 @@ def _ended(
 
 
 def _amounts(job: WholeJob, schemes: Sequence[Scheme], found: Compared) -> Iterator[list[int]]:
-    """For each scheme what each run owes; ends at the first scheme that cannot charge all of them."""
+    """What each run owes by each scheme; ends at the first scheme that cannot charge all of them."""
     for scheme in schemes:
         try:
             yield [charge(job, place, scheme).amount for place in range(len(job.pieces))]

@@ -20,7 +20,7 @@ Key = tuple[str, int, int]
 def unit_costs(
     db: sqlite3.Connection, scheme: Scheme, did: Mapping[Key, tuple[int, int]], since: int
 ) -> Mapping[int, float]:
-    """By number of GPUs, in the scheme's smallest unit; `did` has the GPUs of a run and how many units it did."""
+    """The costs by number of GPUs, in the scheme's smallest unit; `did` has the GPUs of a run and its units."""
     owed: dict[int, int] = {}
     units: dict[int, int] = {}
     for job in whole_jobs(db, sorted({cluster for cluster, _, _ in did}), since):

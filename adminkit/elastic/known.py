@@ -34,7 +34,7 @@ class _Past:
 def known_of(
     db: sqlite3.Connection, jobs: Sequence[OpenJob], cluster: str, node_watts: float, now: int
 ) -> dict[int, Known]:
-    """By job id; a job of which nothing is known has no paces."""
+    """What is known by job id; a job of which nothing is known has no paces."""
     mine = [job for job in jobs if range_of(job.comment) is not None]
     past = {}
     for user, name in {(job.user, job.job_name) for job in mine}:  # many jobs of a user have one name

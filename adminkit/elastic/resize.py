@@ -130,7 +130,7 @@ def _take_off(job: OpenJob, act: Act | None, log: Path, acts: list[Act]) -> None
     """The order out of the comment as it is now; `act` None: that is the end of another act, which is recorded."""
     now = open_job(job.job_id)
     if now is None:
-        raise AdminkitError("couldn't remove its order: slurmctld no longer lists the job")
+        raise AdminkitError("couldn't clear its order: slurmctld no longer lists the job")
     if act is None and now.held_for_gpus:
         raise AdminkitError("slurmctld accepted its release, but still holds it")
     comment = with_order(now.comment, None)

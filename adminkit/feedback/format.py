@@ -72,7 +72,7 @@ def in_hours(seconds: float, language: str) -> str:
 
 
 def energy(joules: float) -> str:
-    """In watt-hours or more: 12 Wh, 3.4 kWh, 1,234 kWh."""
+    """Write energy in watt-hours or more: 12 Wh, 3.4 kWh, 1,234 kWh."""
     hours = joules / 3600
     return f"{amount(hours)}{NO_BREAK}Wh" if hours < 999.5 else f"{amount(hours / 1000)}{NO_BREAK}kWh"
 

@@ -99,7 +99,7 @@ class Number(NamedTuple):
 
     @property
     def described(self) -> str:
-        """As its page has it: seconds, the queue's maximum."""
+        """The name as its page has it: seconds, the queue's maximum."""
         return ", ".join(part for part in (self.unit if self.unit != "share" else "", self.of) if part)
 
 

@@ -95,7 +95,7 @@ def answer(request: Request, who: User, *, test: bool = True, instead: bool = Tr
 
 
 def answer_on(now: Board, request: Request, who: User, *, test: bool = True, instead: bool = True) -> Answer:
-    """As `answer`, on a snapshot: for many requests at once."""
+    """Like `answer`, on a snapshot: for many requests at once."""
     start = _start(now, request, who, test)
     if not instead or start.verdict in (*OFFERED, "unknown"):
         return Answer(request, start)
@@ -246,7 +246,7 @@ def answers(profiles: Sequence[Profile], who: User, *, test: bool = False) -> tu
 
 
 def nearest(profiles: Sequence[Profile], said: Sequence[Answer]) -> list[str | None]:
-    """For each profile that cannot start now the nearest smaller one that can, by name."""
+    """The nearest smaller profile that can start now for each that cannot, by name."""
     can = {one.key for one, answer in zip(profiles, said, strict=True) if answer.start.verdict in OFFERED}
     return [
         None

@@ -73,7 +73,7 @@ def total_of_node(need: Need) -> Total:
 
 
 def _amounts(asked: Total, of: Vector, nodes: int) -> dict[str, int]:
-    """In the words and units of assoc_mgr. What a job is billed is not known."""
+    """The amounts in the words and units of assoc_mgr. What a job is billed is not known."""
     gpus = of.gpus.get(UNTYPED, 0)
     found = {"cpu": of.cpus, "mem": of.mem >> 20, "node": nodes, "gres/gpu": gpus}
     if asked.gpu_type:

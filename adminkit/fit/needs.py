@@ -95,7 +95,7 @@ class Total:
 
 
 def parts_of(request: Request, queue: RoomQueue, memory: bool) -> Parts:
-    """With the queue's default limit and memory, in CPUs where memory is counted so; `memory`: jobs get their own."""
+    """The parts, with the queue's default limit and memory, in CPUs where those count; `memory`: jobs get their own."""
     cpus, mem, mem_cpu = request.cpus, request.mem, request.mem_cpu
     if mem is None and mem_cpu is None:
         mem, mem_cpu = (None, queue.default_mem_cpu) if queue.default_mem_cpu else (queue.default_mem_node, None)

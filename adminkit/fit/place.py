@@ -140,7 +140,7 @@ def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
 
 
 def _soonest(lines: Sequence[Timeline], parts: Parts) -> tuple[int, list[Timeline]]:
-    """As earliest_together; where nodes that are up are enough now, those that sleep are left alone, as by Slurm."""
+    """Like earliest_together; where nodes that are up are enough now, those that sleep are left alone, as by Slurm."""
     awake = [line for line in lines if not line.node.power]
     if len(awake) < len(lines):
         first, found = earliest_together(awake, parts, SHOWN)
@@ -189,7 +189,7 @@ def _asked_for(board: Board, queue: RoomQueue, request: Request) -> list[RoomNod
 
 
 def _with_features(nodes: list[RoomNode], text: str) -> tuple[list[RoomNode], Said | None]:
-    """Those that have them; and what is said where that is not known."""
+    """The nodes that have the features; and what to say where that is not known."""
     wanted = parse_features(text)
     if wanted is None:
         return [], Said(

@@ -95,7 +95,7 @@ def named(profiles: Sequence[Profile], key: str) -> Profile:
 
 
 def smaller_profiles(profiles: Sequence[Profile], than: Profile) -> list[Profile]:
-    """Those that ask for no more of anything and for less of something, the nearest first."""
+    """The profiles that ask for no more of anything and for less of something, the nearest first."""
     asked = than.request
     found = []
     for one in profiles:

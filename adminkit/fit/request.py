@@ -95,7 +95,7 @@ class Request:
         return f"{self.gpu_type}:{self.gpus}" if self.gpu_type else str(self.gpus)
 
     def line(self) -> str:
-        """As it is typed behind `adminkit fit` or sbatch."""
+        """The request as it is typed behind `adminkit fit` or sbatch."""
         parts = [f"-p {self.queue}"] if self.queue else []
         parts += [f"-N {self.nodes}"] if self.nodes not in (None, 1) else []
         if self.per_node is None:
@@ -139,7 +139,7 @@ def request(
     licences: str | None = None,
     gres: str | None = None,
 ) -> Request:
-    """From what was typed; on one node where neither nodes nor tasks are named. UsageError for what sbatch would not
+    """Make a request; on one node where neither nodes nor tasks are named. UsageError for what sbatch would not
     take, and for what is not judged here."""
     if not 1 <= cpus <= _MOST_CPUS:
         raise UsageError(f"no such number of CPUs: {cpus}", "write 1 or more")

@@ -69,7 +69,7 @@ def _by_firsts(lines: Sequence[Timeline], parts: Parts, nodes: int) -> tuple[int
 
 
 def _starts(line: Timeline, parts: Parts) -> Iterator[tuple[int, int]]:
-    """From when to when it could start on this node, once for each number of tasks that has room."""
+    """The times between which it could start on this node, once for each number of tasks that has room."""
     one = parts.one
     for tasks in parts.counts(line.node):
         need = own(one if parts.per_node is not None else parts.need(tasks), line.node)
@@ -80,7 +80,7 @@ def _starts(line: Timeline, parts: Parts) -> Iterator[tuple[int, int]]:
 
 
 def free_together(lines: Sequence[Timeline], parts: Parts) -> int:
-    """For how many seconds from now enough nodes have room; 0 for none."""
+    """The seconds from now for which enough nodes have room; 0 for none."""
     if parts.per_node is not None:
         each = [line.free_for(own(parts.one, line.node)) for line in lines]
         best = heapq.nlargest(parts.nodes or 1, each)

@@ -131,7 +131,7 @@ class Timeline:
         return free
 
     def windows(self, need: Need) -> Iterator[tuple[int, int]]:
-        """From when to when this much is free without a break, in order of time."""
+        """The times (from, to) between which the need is free without a break, in order."""
         begin: int | None = None
         for at, free in self.steps():
             if holds(free, need, self.node):
@@ -151,6 +151,6 @@ class Timeline:
         return found
 
     def free_for(self, need: Need) -> int:
-        """For how many seconds from now this much is free."""
+        """The seconds from now for which the need is free."""
         first = next(iter(self.windows(need)), None)
         return 0 if first is None or first[0] > self.now else first[1] - self.now

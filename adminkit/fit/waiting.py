@@ -130,7 +130,7 @@ def _starts_without_shares(room: Room, job: RoomJob, shares: Shares) -> bool:
 
 
 def _soonest(before: Board, job: RoomJob) -> Request:
-    """In the queue where it could start first. Trap: the order of its list is its owner's, from 26.11 on Slurm's."""
+    """The queue where it could start first. Trap: the list has its owner's order, since 26.11 Slurm's."""
 
     def rank(request: Request) -> tuple[int, float]:
         said = by_vectors(before, request)
@@ -173,7 +173,7 @@ def board_before(room: Room, job: RoomJob) -> Board:
 
 
 def _limits(room: Room, job: RoomJob, request: Request) -> Said:
-    """By the limits of the job's owner, who may be unknown to this host."""
+    """What the limits of the job's owner say, who may be unknown to this host."""
     queue = room.queue(request.queue)
     who = _owner(job)
     if queue is None or who is None:

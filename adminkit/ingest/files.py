@@ -92,7 +92,7 @@ def rehearse(
 def import_stream(
     wanted: Import, stream: IO[bytes], now: int, progress: Callable[[Counts, int | None], None] | None = None
 ) -> tuple[Counts, Layout]:
-    """As import_file, from an open stream."""
+    """Like import_file, from an open stream."""
     start = stream.tell() if is_plain(stream) else 0
     head = _peek(stream)
     if is_json(head):
@@ -168,7 +168,7 @@ def _first(reading: Statement, db: Path, load: Callable[[Statement, Path], Count
 
 
 def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) -> Statement:
-    """With the job table's indexes made at the end, where the rows to come are many more than those stored."""
+    """Make the job table's indexes at the end, where the rows to come are many more than those stored."""
     stored, _ = runs.watermark(db)
     if rows is None or rows < MANY_ROWS or rows < 2 * stored:
         return reading

@@ -113,7 +113,7 @@ class Statement:
         again: bool = True,
         apart: Apart | None = None,
     ) -> Statement:
-        """With job rows of `source` stored as `values` (column -> SQL).
+        """Store job rows of `source` as `values` (column -> SQL).
 
         `again`: what the same text stored need not be compared. `apart`: as upsert_job has it.
         """
@@ -129,7 +129,7 @@ class Statement:
         )
 
     def storing_steps(self, values: Mapping[str, str], source: str) -> Statement:
-        """With step rows of `source` stored as `values`."""
+        """Store step rows of `source` as `values`."""
         values = {**values, "fingerprint": self._fingerprint}
         if self.forget_key:
             values = nameless_steps(values)

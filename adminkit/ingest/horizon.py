@@ -74,7 +74,7 @@ def follows(last: Sequence[Pair], one: Pair) -> bool:
 
 
 def _first(found: Iterable[Pair]) -> list[Pair]:
-    """Those that no other one precedes."""
+    """The ones that no other precedes."""
     kept: list[Pair] = []
     for submit, end in sorted(found):
         if not kept or end < kept[-1][1]:
@@ -83,7 +83,7 @@ def _first(found: Iterable[Pair]) -> list[Pair]:
 
 
 def _last(found: Iterable[Pair]) -> list[Pair]:
-    """Those that no other one follows."""
+    """The ones that no other follows."""
     kept: list[Pair] = []
     for submit, end in sorted(found, reverse=True):
         if not kept or end > kept[-1][1]:

@@ -110,7 +110,7 @@ def _missing(wanted: Wanted, data: bytes, cluster: str, now: int) -> Missing | N
 
 
 def _span(data: bytes, cluster: str) -> tuple[int, int]:
-    """From when to when a copy has the cluster's runs."""
+    """The span (from, to) of which a copy has the cluster's runs."""
     with private_copy.opened(data) as db:
         known = windows.recorded(db, cluster, windows.JOBS)
     return (known[0].since, known[-1].asked_at) if known else (0, 0)

@@ -35,7 +35,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 @contextmanager
 def open_packed(path: Path | None) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """As open_source; the second stream is of the bytes as they are on disk, where they tell how far it is."""
+    """Like open_source; the second stream is of the bytes as they are on disk, where they tell how far it is."""
     import bz2
     import gzip
     import lzma

@@ -103,7 +103,7 @@ class Desk:
         self.tests = 0  # requests that Slurm was asked of
 
     def profiles(self) -> Mapping[str, Profile]:
-        """By key, as the file has them now. AdminkitError for a file that cannot be read."""
+        """The profiles by key, as the file has them now. AdminkitError for a file that cannot be read."""
         return {one.key: one for one in load_profiles(Path(self._path))}
 
     @property
@@ -112,7 +112,7 @@ class Desk:
         return self._shot.board.room.cluster if self._shot else ""
 
     async def offers(self, limits: Mapping[str, int] = MappingProxyType({})) -> list[Offered]:
-        """For a form: each profile with what the nodes say, from a snapshot of ten seconds ago at most.
+        """What a form shows: each profile with what the nodes say, from a snapshot of ten seconds ago at most.
 
         `limits`: by profile, what is proposed in place of its time. Where slurmctld does not answer soon, it is not
         known what can start, and `problem` says why.

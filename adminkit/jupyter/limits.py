@@ -51,7 +51,7 @@ class Limits:
         self._turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def of(self, user: str, profiles: Iterable[Profile], cluster: str) -> Mapping[str, int]:
-        """By profile's key, in seconds; {} where nothing is recommended, or it is not known yet. `cluster` "": any."""
+        """Limits by profile's key, in seconds; {} where none is recommended, or known yet. `cluster` "": any."""
         sizes = {
             one.key: Size(one.request.queue, one.request.cpus, one.request.gpus, one.request.time_limit)
             for one in profiles

@@ -21,7 +21,7 @@ from adminkit.trace.connect import reader
 
 
 def limits_of(trace: Path, user: str, cluster: str, sizes: Mapping[str, Size]) -> dict[str, int]:
-    """By profile, in seconds, for those with servers enough. Nothing but this user's own jobs is read."""
+    """The limits by profile, in seconds, for those with servers enough. Nothing but this user's own jobs is read."""
     offer, code = load_offer(), config.load().checkpoint.code
     with reader(trace, of=user) as db:
         own = list(runs(db, [user], [cluster] if cluster else [], checkpoint_code=code))

@@ -98,7 +98,7 @@ class Spawner(Settings):
         }
 
     async def _limits(self) -> Mapping[str, int]:
-        """By profile, what is proposed to this user."""
+        """The limits that are proposed to this user, by profile."""
         if not self.trace:
             return {}
         asked = self.limits.setdefault(self.trace, Limits(self.trace))
@@ -188,7 +188,7 @@ class Spawner(Settings):
         raise self._refused(form.refusal(refused.answer.start))
 
     def _for_as_long_as_asked(self, profile: Profile) -> Profile:
-        """With the limit that the user typed, which is theirs to shorten where the form has a field for it."""
+        """The profile with the limit that the user typed, which they may shorten where the form has a field for it."""
         if not self.trace:
             return profile
         try:
@@ -233,14 +233,14 @@ class Spawner(Settings):
     # --- what outlives the hub
 
     def get_state(self) -> dict[str, Any]:
-        """As batchspawner's, and the marks of submissions whose outcome is not known."""
+        """Add to batchspawner's the marks of submissions whose outcome is not known."""
         state = dict(super().get_state())
         if marks := self.lost.marks(self._mine):
             state[recover.KEY] = marks
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """As batchspawner's; what the hub had submitted when it went away is searched."""
+        """Load batchspawner's; what the hub had submitted when it went away is searched."""
         super().load_state(state)
         self.lost.take_up(self._mine, state.get(recover.KEY), self.as_them)
 

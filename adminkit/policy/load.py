@@ -66,7 +66,7 @@ def examine(
 def examine_table(
     raw: Mapping[str, Any], queues: Mapping[str, int | None] | None = None, tz: tzinfo | None = None
 ) -> tuple[Policy | None, list[Problem]]:
-    """As `examine`, of what TOML made of the file."""
+    """Like `examine`, for what TOML made of the file."""
     try:
         policy = Policy.model_validate(raw, context={"tz": tz})
     except ValidationError as error:

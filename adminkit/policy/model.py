@@ -41,7 +41,7 @@ _LONGEST: Final = 10 * 366 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `min` to `max`, both included; None where open."""
+    """A range from `min` to `max`, both included; None where open."""
 
     min: int | None = None
     max: int | None = None

@@ -53,18 +53,18 @@ def next_memory(had: int, past: Sequence[tuple[int | None, int | None]], most: i
 
 
 def _enough(mem: int | None, used: int | None) -> list[tuple[int, str]]:
-    """What was enough for a run that completed: what it used with headroom, and never more than it had."""
+    """The memory that was enough for a run that completed: what it used with headroom, and never more than it had."""
     if used is not None and (mem is None or used * HEADROOM < mem):
         return [(int(used * HEADROOM), "used")]
     return [] if mem is None else [(mem, "had")]
 
 
 def _round_up(size: int) -> int:
-    """To whole GiB, below one to whole MiB."""
+    """Round up to whole GiB, below one to whole MiB."""
     unit = GIB if size >= GIB else MIB
     return -(-size // unit) * unit
 
 
 def show_memory(size: int) -> str:
-    """As --mem takes it: 96G, 393000M."""
+    """Write it as --mem takes it: 96G, 393000M."""
     return f"{size // GIB}G" if size % GIB == 0 else f"{size // MIB}M"

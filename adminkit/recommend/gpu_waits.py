@@ -18,7 +18,7 @@ DAYS: Final = 90
 
 @dataclass(frozen=True, slots=True)
 class GpuWaits:
-    """By number of GPUs, without those that are not known. `note`: what they are made of, or why there is none."""
+    """Waits by number of GPUs, without unknown ones. `note`: what they are made of, or why there is none."""
 
     by_gpus: Mapping[int, Expected] = field(default_factory=dict)
     note: str = ""

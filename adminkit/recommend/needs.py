@@ -111,7 +111,7 @@ class Outcomes:
         counts.over = [over * self._fade + (need > most) for over, most in zip(counts.over, seconds, strict=True)]
 
     def shares(self, cluster: str | None, user: str | None) -> tuple[float, ...]:
-        """For each of QUANTILES the share of the user's runs that needed more."""
+        """The share, for each of QUANTILES, of the user's runs that needed more."""
         counts = self._counts.get((cluster, user), _Counts())
         return tuple(
             (over + _PRIOR * _risk(percent)) / (counts.runs + _PRIOR)

@@ -35,7 +35,7 @@ class Recent:
                 self._arrays.pop(gone[0].array_job, None)
 
     def runs(self) -> list[Run]:
-        """By submission."""
+        """The runs by submission."""
         return sorted((run for few in self._together for run in few), key=lambda run: run.submit_time)
 
     def _draw(self, run: Run, array: int) -> None:

@@ -252,7 +252,7 @@ def _series(ax: Axes, panel: Series) -> None:
 
 
 def _ticks(span: tuple[float, float]) -> list[float]:
-    """Those of TICKS within the axis that are about a ninth of it apart, so that labels do not touch."""
+    """The TICKS within the axis that are about a ninth of it apart, so that labels do not touch."""
     low, high = map(math.log, span)
     ticks: list[float] = []
     for at in TICKS:

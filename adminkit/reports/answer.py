@@ -102,7 +102,7 @@ def answer_of(trace: sqlite3.Connection, spec: ReportSpec[Any], options: ReportO
 
 
 def _looked(report: Report) -> Report:
-    """With a note where its window and the trace have no moment in common."""
+    """Add a note where its window and the trace have no moment in common."""
     meta = report.meta
     missed = "" if meta.jobs or meta.span[0] is None else outside(meta.window, meta.span)
     return report.noted(missed) if missed else report

@@ -181,7 +181,7 @@ def _totals(found: Mapping[Group, Sum]) -> list[list[Cell]]:
 
 
 def money(amount: Decimal) -> str:
-    """As the entries have it, never as 1E+3."""
+    """The amount as the entries have it, never as 1E+3."""
     return f"{amount:f}"
 
 

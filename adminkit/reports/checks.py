@@ -23,7 +23,7 @@ def checks_report(rows: Sequence[tuple[str, str, str, str]], database: str) -> R
 
 
 def checks_text(rows: Sequence[tuple[str, str, str, str]]) -> str:
-    """For people: a line per check, its hint below it."""
+    """Text for people: a line per check, its hint below it."""
     lines = []
     for name, status, found, hint in rows:
         lines.append(f"{status:<8} {name:<10} {clean(found)}")

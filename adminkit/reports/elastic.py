@@ -122,7 +122,7 @@ def _cells(row: Row, busy: float | None) -> list[Cell]:
 
 
 def _extra(found: Answer) -> dict[str, list[dict[str, Any]]]:
-    """For programs: every policy against every one before it, and what each efficiency gave."""
+    """What programs get: every policy against every one before it, and what each efficiency gave."""
     pairs = [
         {
             "nodes": row.machine.name, "policy": row.policy, "against": one.other, "times": one.times,

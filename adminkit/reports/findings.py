@@ -193,7 +193,7 @@ def _counted(settings: Config, scope: Scope, cluster: str, since: int) -> Filter
 
 
 def _overestimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> list[Finding]:
-    """Those that a letter would be due for, whoever gets letters; what left most unused first."""
+    """The runs that a letter would be due for, whoever gets letters; what left most unused first."""
     limits, last = worth_a_letter(settings), scope.until - 1
     findings: list[Finding] = []
     for cluster in scope.clusters:
@@ -236,7 +236,7 @@ def _week(
 
 
 def _effects(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterator[Finding]:
-    """As `adminkit report feedback` at `until`; nothing of a cluster where no letter was sent."""
+    """The findings of `adminkit report feedback` at `until`; nothing of a cluster where no letter was sent."""
     usual = settings.report
     for cluster in scope.clusters:
         filter = Filter(

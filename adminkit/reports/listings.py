@@ -50,7 +50,7 @@ class Listing:
 
     @property
     def name(self) -> str:
-        """In one word: feedback-status-letters."""
+        """The command in one word: feedback-status-letters."""
         return "-".join(f"{self.command} {self.when}".lower().replace("-", " ").split())
 
 

@@ -136,5 +136,5 @@ _WORDS: Final[Mapping[str, str]] = {
 
 @cache
 def words_in(language: str) -> Mapping[str, str]:
-    """By name, in that language."""
+    """The words by name, in that language."""
     return texts_in(_WORDS, language)

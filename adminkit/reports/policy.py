@@ -66,7 +66,7 @@ def check_report(problems: Sequence[Problem], notes: Sequence[str]) -> Report:
 
 
 def check_lines(problems: Sequence[Problem], notes: Sequence[str]) -> str:
-    """For people: a line per problem, its hint below it."""
+    """Text for people: a line per problem, its hint below it."""
     lines = []
     for one in problems:
         lines.append(f"{'note' if one.note else 'error':<6} {clean(str(one))}")
@@ -81,7 +81,7 @@ def explain_report(rows: Sequence[tuple[str, str]], notes: Sequence[str]) -> Rep
 
 
 def explain_lines(rows: Sequence[tuple[str, str]]) -> str:
-    """For people: name and sentence, side by side."""
+    """Text for people: name and sentence, side by side."""
     width = max((len(name) for name, _ in rows), default=0)
     return "".join(f"{name:<{width}}  {clean(sentence)}\n" for name, sentence in rows)
 
@@ -105,7 +105,7 @@ def try_report(decision: Decision, notes: Sequence[str]) -> Report:
 
 
 def try_lines(decision: Decision) -> str:
-    """For people: what becomes of the job, then what its owner reads as sbatch shows it."""
+    """Text for people: what becomes of the job, then what its owner reads as sbatch shows it."""
     facts = {
         "verdict": decision.verdict,
         "queue": decision.queue,
@@ -136,7 +136,7 @@ def diff_report(differences: Sequence[Difference], notes: Sequence[str]) -> Repo
 
 
 def diff_lines(differences: Sequence[Difference]) -> str:
-    """For people: + what the file adds, - what it takes away, ~ what it changes."""
+    """Text for people: + what the file adds, - what it takes away, ~ what it changes."""
     lines = []
     for one in differences:
         if one.change == "changed":
@@ -202,7 +202,7 @@ def _typed_notes(replayed: Replayed) -> Iterator[str]:
 
 
 def rules_at_note(at: int | None, tz: tzinfo | None = None) -> str:
-    """As of when the rules were looked at."""
+    """A note of when the rules were looked at."""
     return "every rule counts as if its date had come" if at is None else f"the rules as of {show_time(at, tz)}"
 
 

@@ -145,7 +145,7 @@ def _pictures(measured: States) -> Pictures | None:
 
 
 def _bars(overall: Group, counts: Mapping[str, int]) -> list[Bar]:
-    """Those that occur, in their order in ENDS or STUDY."""
+    """The states that occur, in their order in ENDS or STUDY."""
     return [
         Bar(_WORDS[name], counts[name], counts[name] / overall.jobs) for name in (*ENDS, *STUDY) if counts.get(name)
     ]

@@ -65,7 +65,7 @@ def _row(measured: Users, user: User, name: str | None) -> list[Cell]:
 
 
 def verdict(change: float | None, interval: tuple[float, float] | None) -> str | None:
-    """In words; None where there is nothing to compare."""
+    """The verdict in words; None where there is nothing to compare."""
     if change is None:
         return None
     if interval is None:

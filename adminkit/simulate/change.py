@@ -88,7 +88,7 @@ Apply = Callable[[Case, Any, Any, Given, Luck], Case]
 
 
 def nothing(keys: Change, sources: Sources) -> Given:
-    """For a kind that needs to know nothing beforehand."""
+    """The `prepare` of a kind that needs to know nothing in advance."""
     return {}
 
 

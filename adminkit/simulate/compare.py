@@ -118,7 +118,7 @@ def _row(scenario: str, part: str, value: str, measure: str, jobs: int, pairs: S
 
 
 def _judged(rows: Sequence[Row]) -> list[Row]:
-    """With verdicts that hold together for all rows of a measure."""
+    """Give verdicts that hold together for all rows of a measure."""
     judged = list(rows)
     for measure in UNITS:
         family = [place for place, row in enumerate(rows) if row.measure == measure and row.change is not None]

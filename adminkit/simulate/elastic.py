@@ -49,7 +49,7 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """As it is typed."""
+        """The policy as it is typed."""
         return f"{self.nodes}x{self.gpus}"
 
     @property
@@ -156,7 +156,7 @@ class Runs:
         self._fifo: Column | None = None
 
     def submit(self, seed: int) -> Column:
-        """As they were for the seed 0; else moved by up to a minute."""
+        """The submissions as they were for the seed 0; else moved by up to a minute."""
         import numpy as np
 
         submit = np.array(self.jobs.submit_time, np.int64)
@@ -235,7 +235,7 @@ def beside(other: Policy, theirs: Sequence[float], ours: Sequence[float]) -> Aga
 
 
 def judged(rows: Sequence[Row]) -> list[Row]:
-    """With verdicts that hold together for all comparisons (Holm)."""
+    """Give verdicts that hold together for all comparisons (Holm)."""
     ps = iter(holm([one.found.p for row in rows for one in row.against]))
     return [replace(row, against=[_verdict(one, next(ps)) for one in row.against]) for row in rows]
 

@@ -26,7 +26,7 @@ UNKNOWN: Final = "(unknown)"
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """For each part the group of each of today's jobs, a place in the part's names. `unit`: what sizes count."""
+    """Each part's group of each of today's jobs, a place in the part's names. `unit`: what sizes count."""
 
     parts: Mapping[str, tuple[Column, Sequence[str]]]
     unit: str

@@ -63,7 +63,7 @@ class Needs:
         self._shares: dict[str | None, tuple[float, ...]] = {}
 
     def submitted(self, run: Run) -> tuple[tuple[int, ...] | None, tuple[float, ...]]:
-        """For each of QUANTILES what runs like it needed, None for unknown; and how often its user's needed more."""
+        """What runs like it needed, for each of QUANTILES, None for unknown; and how often its user's needed more."""
         self._turn(run.submit_time)
         kind, user = run.kind, run.kind.user
         alike = Kind(*kind[:4])
@@ -96,7 +96,7 @@ class Needs:
 def _told(
     sources: Sources, scenario: str, submitted: Callable[[Run], int | None], ended: Callable[[Run], None]
 ) -> Column:
-    """For each of today's jobs what `submitted` says of it. AdminkitError where the trace cannot say."""
+    """What `submitted` says of each of today's jobs. AdminkitError where the trace cannot say."""
     import numpy as np
 
     if sources.db is None or sources.keys is None:

@@ -193,7 +193,7 @@ def _priorities(values: Column) -> Column:
 
 
 def usual_limits(jobs: Jobs, defaults: Mapping[str, int]) -> Jobs:
-    """With the limit of the queue (`defaults`, seconds) where a job has none; the longest of all where that is unknown.
+    """Set the limit of the queue (`defaults`, seconds) where a job has none; the longest of all where that is unknown.
 
     For the plain models, which know no queue. AdminkitError where no limit is known at all.
     """

@@ -31,7 +31,7 @@ class Luck:
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
 
     def ranks(self, name: str, many: int) -> NDArray[np.float64]:
-        """For each of `many` things a number between 0 and 1, evenly spread, in a random order.
+        """A number for each of `many` things, between 0 and 1, evenly spread, in a random order.
 
         Trap: of a share of 0.5 the things below it hold those of a share of 0.25, which keeps scenarios comparable.
         """
@@ -48,7 +48,7 @@ class Luck:
         return chosen
 
     def user_ranks(self, name: str, case: Case, unknown: float) -> NDArray[np.float64]:
-        """For each job the rank of its user, `unknown` for a job whose user is not known."""
+        """The rank of each job's user, `unknown` for a job whose user is not known."""
         import numpy as np
 
         ranks = np.append(self.ranks(name, len(case.names["users"])), unknown)

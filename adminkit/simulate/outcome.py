@@ -106,7 +106,7 @@ def _both(before: Any, after: Any, measure: Any) -> list[float | None]:
 
 
 def _sums(codes: Column, many: int, both: Mask, before: Side, after: Side) -> Mapping[str, list[float]]:
-    """For each group: jobs, and the sums of waits and slowdowns on both sides."""
+    """Each group's jobs, and the sums of waits and slowdowns on both sides."""
     import numpy as np
 
     counted = both & (codes != NONE)

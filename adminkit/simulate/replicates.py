@@ -75,7 +75,7 @@ class _Counter:
 def replicates(
     plan: Plan, folder: Path | None, program: bytes, tick: Tick, cores: int | None = None, run: Run = simulate
 ) -> list[list[Summary]]:
-    """For each scenario a summary for each seed, whatever was kept of them.
+    """A summary for each scenario and seed, whatever was kept of them.
 
     `folder` None: nothing is kept. `program`: what stands for the core. Trap: the summaries are read back from JSON
     even when they were not kept, so that both ways give the same numbers.

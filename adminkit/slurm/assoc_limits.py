@@ -1,7 +1,7 @@
 """What slurmctld itself holds a user to, and how much of it is used: `scontrol show assoc_mgr`.
 
 A QOS overrides an association where both have the same limit, and the queue's QOS comes before the job's. Memory is in
-MiB, time in minutes. Traps: a user of a QOS is a uid or, from 24.11 on, name(uid). What a user may have of a QOS is
+MiB, time in minutes. Traps: a user of a QOS is a uid or, since 24.11, name(uid). What a user may have of a QOS is
 listed only once they have had some, so that the limit of others is asked of slurmdbd.
 """
 

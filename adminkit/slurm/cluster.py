@@ -104,7 +104,7 @@ def accounting() -> Accounting:
 def parse_accounting(text: str) -> Accounting:
     """The second half of `sacctmgr show configuration`; the first is this client's own.
 
-    Traps: with slurmdbd away there is no second half, and sacctmgr exits with 0 all the same. From 26.05 on the client
+    Traps: with slurmdbd away there is no second half, and sacctmgr exits with 0 all the same. Since 26.05 the client
     writes the second half too: without BOOT_TIME, and with PrivateData and the release of its own.
     """
     ours, there, theirs = text.partition("SlurmDBD configuration")

@@ -70,7 +70,7 @@ def controller() -> Controller:
 
 
 def controller_or_conf() -> Controller:
-    """As `controller`; where slurmctld is away, what slurm.conf of this host says. AdminkitError without either."""
+    """Like `controller`; where slurmctld is away, what slurm.conf of this host says. AdminkitError without either."""
     try:
         return controller()
     except AdminkitError as error:

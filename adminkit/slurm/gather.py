@@ -36,7 +36,7 @@ def gather(users: Iterable[str] = (), slurmctld: Controller | None = None) -> Ga
 
 
 def describe() -> Gathered:
-    """As `gather`, with the scheduler, QOS and associations. A note says what slurmdbd does not tell."""
+    """Like `gather`, with the scheduler, QOS and associations. A note says what slurmdbd does not tell."""
     gathered = gather()
     site = replace(gathered.site, scheduler=scheduler())
     try:
@@ -61,7 +61,7 @@ def complete(site: Site) -> Site:
 
 
 def _nodes() -> tuple[list[SiteNode], list[str]]:
-    """With PrivateData=nodes slurmctld refuses whoever is not an operator, and tells them of queues all the same."""
+    """Nodes, and notes. With PrivateData=nodes slurmctld shows nodes to operators only, but queues to all."""
     try:
         return partitions.nodes(), []
     except AdminkitError as error:

@@ -40,7 +40,7 @@ def records(text: str, key: str) -> Iterator[dict[str, str]]:
 
 
 def all_records(text: str, key: str) -> list[dict[str, str]]:
-    """As records(), for who acts on there being none: AdminkitError where no line is one and Slurm does not say so.
+    """Like records(), where none is a reason to act: AdminkitError where no line is one and Slurm does not say so.
 
     `No reservations in the system` is how it says so.
     """

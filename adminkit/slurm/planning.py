@@ -155,7 +155,7 @@ def _nodes(every: Iterable[show.Node]) -> dict[str, frozenset[str]]:
 
 
 def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
-    """Those of nodes. Nodes that are none of the site's would leave jobs planned into the reservation unseen."""
+    """The reservations of nodes. A node that the site lacks would leave jobs planned into the reservation unseen."""
     for one in show.reservations():
         if not one.nodes <= known:
             what = f"the nodes of reservation {quote(one.name)}"

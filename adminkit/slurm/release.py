@@ -64,7 +64,7 @@ def parse_fields(text: str) -> frozenset[str]:
 
 
 def finished_states(states: Iterable[str] = FINISHED) -> tuple[str, ...]:
-    """Those of `states` that this sacct knows; it refuses the whole question for one that it does not.
+    """The `states` that this sacct knows; it refuses the whole question for one that it does not.
 
     No jobs are asked for. Trap: even so sacct connects to slurmdbd first, and fails where that is away; that of 26.05
     does not.

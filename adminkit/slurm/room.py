@@ -199,7 +199,7 @@ def _node(one: show.Node) -> RoomNode:
 
 
 def with_timeouts(nodes: Iterable[RoomNode], whole: Timeouts, own: Mapping[str, Timeouts]) -> Iterator[RoomNode]:
-    """Those that are not up get the seconds until they are, by slurm.conf and their queues."""
+    """Give nodes that are not up the seconds until they are, by slurm.conf and their queues."""
     for node in nodes:
         if not node.power:
             yield node
@@ -214,7 +214,7 @@ def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
 
 
 def _queue(one: show.Partition, config: Mapping[str, str]) -> RoomQueue:
-    """With slurm.conf's own limits on memory where the queue has none."""
+    """A queue, with slurm.conf's limits on memory where it has none."""
 
     def memory(own: int | None, name: str) -> int | None:
         return own or (number(config.get(name)) or 0) * _MIB or None

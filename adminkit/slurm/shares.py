@@ -78,7 +78,7 @@ def node_gres(gres: str, used: str | None, tres: str) -> NodeGres:
 
 
 def gpus_of_tres(tres: str) -> dict[str, int]:
-    """Those of a list of TRES, by type where it has types. Trap: the types of all may be fewer than the GPUs."""
+    """The GPUs of a list of TRES, by type where it has types. Trap: the types of all may be fewer than the GPUs."""
     amounts = parse_tres(tres)
     typed = {name.removeprefix("gres/gpu:"): many for name, many in amounts.items() if name.startswith("gres/gpu:")}
     rest = amounts.get("gres/gpu", 0) - sum(typed.values())

@@ -86,13 +86,13 @@ class Reservation:
 
 
 def partitions(cluster: str | None = None, patience: float = TIMEOUT) -> list[Partition]:
-    """Those of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away, and for an
+    """Queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away, and for an
     answer that cannot be read; so below."""
     return list(map(_partition, _asked("partition", "PartitionName", cluster, patience)))
 
 
 def nodes(cluster: str | None = None, patience: float = TIMEOUT) -> list[Node]:
-    """With what of their GRES is used."""
+    """The nodes, with what of their GRES is used."""
     return list(map(_node, _asked("node", "NodeName", cluster, patience)))
 
 

@@ -267,7 +267,7 @@ def _by_queue(came: _Came, queues: NDArray[Any], names: Sequence[str | None]) ->
 
 
 def _places(codes: NDArray[Any], many: int) -> list[NDArray[Any]]:
-    """For each code, 0 and up, the places at which it stands, in their order."""
+    """The places of each code (0 and up), in their order."""
     import numpy as np
 
     return split(codes, many, np.arange(len(codes), dtype=np.int32))

@@ -39,7 +39,7 @@ class Stretch(NamedTuple):
 
 @dataclass(slots=True)
 class Capacity:
-    """For each resource and each part of a window: seconds of all nodes, and of those that were down.
+    """By resource and part of a window: the seconds of all nodes, and of those that were down.
 
     The machine is known from `since` on (None: never); `stated` is a number of processors that the trace's header gives
     where it has no nodes. `shared` nodes are of queues besides those that were asked for.

@@ -109,7 +109,7 @@ class Ended:
 
     @property
     def lost_weight(self) -> float:
-        """What was lost, likewise."""
+        """What was lost, as it compares with others'."""
         return self._weight(self.lost_units)
 
     def _weight(self, seconds: int) -> float:

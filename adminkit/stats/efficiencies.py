@@ -107,7 +107,7 @@ def efficiencies(db: sqlite3.Connection, chosen: Filter, parts: Sequence[str]) -
 
 
 def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
-    """In the order in which their runs come first, and all together."""
+    """The groups in the order in which their runs come first, and all together."""
     import numpy as np
 
     number, keys = as_they_come(*grouped(*by))

@@ -153,7 +153,7 @@ class Scored(NamedTuple):
 
     @property
     def held(self) -> int:
-        """As in Sums."""
+        """What a user held, as in Sums."""
         return max(self.req_limit, self.need if self.reason == COUNTED else self.elapsed) * self.size
 
 

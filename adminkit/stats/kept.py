@@ -30,7 +30,7 @@ class Kept:
 
 
 def kept(db: sqlite3.Connection, uid: int, user: str) -> dict[str, Kept]:
-    """By table, empty ones too."""
+    """The rows kept by table, empty ones too."""
     found = {}
     for table, sql in TABLES.items():
         rows = db.execute(sql, {"uid": uid, "user": user})

@@ -112,7 +112,7 @@ def lost_run(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time:
 
 
 def lost_tasks(db: sqlite3.Connection, cluster: str, array: int, submit: int, until: int) -> list[LostRun]:
-    """Those of an array whose first task was submitted at `submit`, with an end by `until`.
+    """The lost tasks of an array whose first task was submitted at `submit`, with an end by `until`.
 
     The costliest first; those that may have saved their work last.
     """
@@ -165,7 +165,7 @@ def plugin_seen(db: sqlite3.Connection, cluster: str, since: int) -> bool:
 def lost_week(
     db: sqlite3.Connection, cluster: str, since: int, until: int, users: Sequence[str]
 ) -> dict[str, LostWeek]:
-    """By user, of those who lost something in runs that ended in [since, until)."""
+    """The losses by user, of those who lost something in runs that ended in [since, until)."""
     found: dict[str, LostWeek] = {}
     query = _WEEK.format(users=", ".join("?" * len(users)))
     for user, state, runs, gpu, cpu in db.execute(query, (since, until, cluster, *users)):

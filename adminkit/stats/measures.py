@@ -37,11 +37,11 @@ class Measures:
         ]
 
     def users(self, db: sqlite3.Connection, chosen: Filter) -> Users:
-        """From the runs."""
+        """Measure users from the runs."""
         return self._once(("users",), db, chosen, lambda same: users(db, same))
 
     def rolled_up_users(self, db: sqlite3.Connection, chosen: Filter) -> Users | None:
-        """From the rollups; None where they do not answer, or where the runs are to be read."""
+        """Measure users from the rollups; None where they do not answer, or where the runs are to be read."""
         if self.exact:
             return None
         return self._once(("rolled_up_users",), db, chosen, lambda same: from_rollups.users(db, same))

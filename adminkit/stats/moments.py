@@ -64,7 +64,7 @@ class Change:
 def changes(
     db: sqlite3.Connection, since: int, until: int, clusters: Sequence[str] = (), queues: Sequence[str] = ()
 ) -> list[Change]:
-    """Those in [since, until), the oldest first; of limits, those of these clusters and queues, of all where none are
+    """Changes in [since, until), the oldest first; of limits, those of these clusters and queues, of all where none are
     named."""
     window = {"until": until}
     found = [Change(at, ACTS[what], what=what) for at, what in db.execute(_ACTS, window)]

@@ -95,7 +95,7 @@ def programs(db: sqlite3.Connection, chosen: Filter, part: str) -> Programs:
 
 
 def _groups(jobs: Taken) -> list[Group]:
-    """In the order in which their runs come first."""
+    """The groups in the order in which their runs come first."""
     import numpy as np
 
     *parts, users = jobs.texts

@@ -58,7 +58,7 @@ def habit(db: sqlite3.Connection, now: int, user: str, name: str, cluster: str |
 def counted(
     db: sqlite3.Connection, now: int, user: str, name: str, cluster: str | None = None
 ) -> dict[tuple[str, int, int], tuple[int, int]]:
-    """By key, the runs that progress() is about: GPUs and iterations."""
+    """The runs that progress() is about, by key: GPUs and iterations."""
     given = {"since": now - DAYS * 86_400, "cluster": cluster, "user": user, "name": name, "most": MOST}
     return {row[:3]: row[3:] for row in db.execute(_COUNTED, given)}
 

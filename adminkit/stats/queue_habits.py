@@ -116,6 +116,6 @@ class _Sums:
             self.users[pair >> 32].add(pair & 0xFFFFFFFF)
 
     def part(self, queue: int, unknown: int) -> Part:
-        """Those of one queue; `unknown` is nobody."""
+        """The runs of one queue; `unknown` is nobody."""
         users = len(self.users[queue] - {unknown})
         return Part(int(self.jobs[queue]), users, float(self.reserved[queue]), float(self.used[queue]))

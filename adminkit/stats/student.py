@@ -22,7 +22,7 @@ class Difference:
 
 
 def difference(values: Sequence[float]) -> Difference | None:
-    """By the paired t test; None for fewer than two values. Where all are one value, it is the interval, too."""
+    """The paired t test; None for fewer than two values. Where all are one value, it is the interval, too."""
     many = len(values)
     if many < 2:
         return None

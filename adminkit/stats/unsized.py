@@ -20,6 +20,6 @@ class Unsized(NamedTuple):
 
 
 def unsized(db: sqlite3.Connection, chosen: Filter) -> Unsized:
-    """Those with a finite limit, as findings about hours count them."""
+    """Jobs with a finite limit, as findings about hours count them."""
     counted = select(chosen, limits=True)
     return Unsized(*db.execute(_COUNTS + counted.where, counted.params).fetchone())

@@ -291,7 +291,7 @@ def _cells(
 
 
 def _split(code: NDArray[Any], wait: NDArray[Any], mine: NDArray[Any]) -> Iterator[tuple[int, Waits, int]]:
-    """For each code, ascending: the waits of the jobs that are `mine`, and how many are not."""
+    """Each code, ascending, with the waits of the jobs that are `mine`, and how many are not."""
 
     many = int(code.max()) + 1 if len(code) else 0
     apart = numbered(code[~mine], many)

@@ -64,7 +64,7 @@ class _Changes:
             self._by.append((sign, by))
 
     def column(self, name: str) -> NDArray[Any]:
-        """By how much `name` changes each time."""
+        """The change of `name` each time."""
         import numpy as np
 
         parts = zip(self.place, self._by, strict=True)

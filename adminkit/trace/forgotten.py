@@ -160,7 +160,7 @@ def nameless_runs(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def nameless_steps(values: Mapping[str, str]) -> dict[str, str]:
-    """As nameless_runs, of step: its name is the user's, but for OWN_STEPS.
+    """Like nameless_runs, for steps: its name is the user's, but for OWN_STEPS.
 
     Trap: slurmdbd may show a step before its run. Whose it is cannot be told then, so its name waits for the run.
     """

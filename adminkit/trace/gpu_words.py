@@ -101,7 +101,7 @@ _NAMES_GPUS: Final = "(gpus > 0 OR gpu_parts IS NOT NULL)"
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:
-    """Those of the runs and of the nodes."""
+    """The clusters of the runs and of the nodes."""
     return [name for (name,) in db.execute("SELECT DISTINCT cluster FROM job UNION SELECT DISTINCT cluster FROM node")]
 
 

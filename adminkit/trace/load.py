@@ -70,7 +70,7 @@ class JobLoad(_Load):
         self._known: dict[str, bool] = {}
 
     def put(self, rows: Sequence[Sequence[object]]) -> None:
-        """As _Load's."""
+        """Like _Load's."""
         try:
             super().put(rows)
         except sqlite3.OperationalError as error:
@@ -118,7 +118,7 @@ class JobLoad(_Load):
 
 
 class StepLoad(_Load):
-    """As JobLoad, of steps."""
+    """Like JobLoad, for steps."""
 
     def __init__(self, db: sqlite3.Connection, columns: Sequence[str], source: str) -> None:
         values = _values(columns)

@@ -119,7 +119,7 @@ def put(db: sqlite3.Connection, entries: Iterable[Entry]) -> int:
 
 
 def known(db: sqlite3.Connection, keys: Sequence[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
-    """Those of `keys` that have a row."""
+    """The `keys` that have a row."""
     sql = "SELECT 1 FROM outbox WHERE cluster = ? AND run = ? AND kind = ?"
     return {key for key in keys if db.execute(sql, key).fetchone()}
 

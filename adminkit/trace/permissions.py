@@ -76,7 +76,7 @@ def owner_name(path: Path) -> str:
 
 
 def group_name(path: Path) -> str:
-    """As owner_name, for its group."""
+    """Like owner_name, for its group."""
     gid = path.stat().st_gid
     try:
         return grp.getgrgid(gid).gr_name

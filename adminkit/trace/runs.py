@@ -155,7 +155,7 @@ def submissions(db: sqlite3.Connection, cluster: str) -> list[int]:
 
 
 def fill_all_from_steps(db: sqlite3.Connection) -> None:
-    """As fill_from_steps, for every run of every cluster that has steps."""
+    """Like fill_from_steps, for every run of every cluster that has steps."""
     for (cluster,) in db.execute("SELECT DISTINCT cluster FROM step").fetchall():
         fill_from_steps(db, cluster, 0, 1 << 62)
 

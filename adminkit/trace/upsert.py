@@ -104,7 +104,7 @@ def insert_job(values: Mapping[str, str], source: str, only_where: str = "1", su
 
 
 def insert_step(values: Mapping[str, str], source: str) -> str:
-    """As insert_job, of a step."""
+    """Like insert_job, for a step."""
     return _insert("step", sensible(values), source, "1") + " ON CONFLICT DO NOTHING"
 
 
@@ -119,7 +119,7 @@ def same_job(values: Mapping[str, str]) -> str:
 
 
 def same_step(values: Mapping[str, str]) -> str:
-    """As same_job, of a step."""
+    """Like same_job, for a step."""
     return _same("step", STEP_KEY, values)
 
 

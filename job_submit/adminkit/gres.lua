@@ -281,7 +281,7 @@ function gres.requested(list, shares)
     return is_named and finished(reading, nil) or nil
 end
 
--- The CPUs of each task in a list such as `cpu:2,gres/gpu:1`, which --tres-per-task and, from 24.05 on, -c make.
+-- The CPUs of each task in a list such as `cpu:2,gres/gpu:1`, which --tres-per-task and, since 24.05, -c make.
 gres.cpus = text.kept(function(list)
     if #list > MOST_BYTES then
         return huge

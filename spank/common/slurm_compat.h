@@ -1,11 +1,11 @@
 /* slurm_compat.h - what differs between the releases of Slurm, 22.05 to 26.05. No other file includes slurm.h
  * (tests/test_layers_c.py).
  *
- * From 26.05 on slurm_load_job(), slurm_requeue() and others take a slurm_step_id_t. Slurm's header then has
+ * Since 26.05 slurm_load_job(), slurm_requeue() and others take a slurm_step_id_t. Slurm's header then has
  * macros that still take a job id; they are generic selections of inline functions, so the functions are
- * called by name here. slurm_kill_job_step() has flags from 23.11 on; nothing here calls it.
- * slurm_free_ctl_conf() is slurm_free_conf() from 26.05 on. A job may ask for an expedited requeue from 25.11
- * on. */
+ * called by name here. slurm_kill_job_step() has flags since 23.11; nothing here calls it.
+ * slurm_free_ctl_conf() is slurm_free_conf() since 26.05. A job may ask for an expedited requeue since
+ * 25.11. */
 #ifndef ADMINKIT_SLURM_COMPAT_H
 #define ADMINKIT_SLURM_COMPAT_H
 
@@ -27,7 +27,7 @@
  * 24.11 and 26.05 have not; the releases between count as those that have not. */
 #define AK_SBATCH_HAS_OPEN_MODE (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0))
 
-/* Whether jobs may ask for --requeue=expedite, from 25.11 on. */
+/* Whether jobs may ask for --requeue=expedite, since 25.11. */
 #ifdef EXPEDITED_REQUEUE
 #define AK_SLURM_EXPEDITES true
 #else

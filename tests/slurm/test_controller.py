@@ -243,7 +243,7 @@ def test_a_command_is_split_once_and_values_never_are(template: str, words: list
 
 
 @pytest.mark.parametrize(
-    ("template", "says"), [("rsync {fiels}", "stands for nothing"), ("", "empty"), ("a 'b", "no command")]
+    ("template", "says"), [("rsync {fiels}", "stands for nothing"), ("", "empty"), ("a 'b", "not a command")]
 )
 def test_a_command_that_cannot_be_meant(template: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):

@@ -154,7 +154,7 @@ def test_a_wrong_toml_is_refused_with_line_and_key(
          "queues[1].features[2] (gq): y z has"),
         ('{"cluster": "a{[,\\"",\n"clstr": 1}', 1, "cluster: a{[,\" has"),
         ('{"cluster": "a",\n"cluster": "b"}', None, "the key cluster stands twice in one object"),
-        ('{"cluster": "a", "nodes": [{"name": "n", "cpus": NaN}]}', None, "NaN is no number"),
+        ('{"cluster": "a", "nodes": [{"name": "n", "cpus": NaN}]}', None, "NaN is not a number"),
         ('{"cluster": "a", "nodes": [{"name": "n", "cpus": 1e400}]}', 1, "a float cannot stand here"),
         ('{"cluster": "a", "nodes": [{"name": "n", "cpus": ' + "9" * 5000 + "}]}", None, "Exceeds the limit"),
         ('{"cluster": "a", "queues": {}}', 1, "queues: should be a valid"),

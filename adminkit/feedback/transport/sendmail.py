@@ -58,7 +58,7 @@ class Sendmail:
         raise (Later if done.returncode == _LATER else Refused)(words)
 
     def _failed(self, why: str) -> Later | Stopped:
-        """It may have been this letter; several failures in a row are not chance."""
+        """Blame this letter for one failure, the transport for several in a row."""
         self.lost += 1
         return (Stopped if self.lost >= MOST_LOST else Later)(why)
 

@@ -167,7 +167,7 @@ def total(each: Sequence[Convert]) -> Convert:
 
 
 def real(factor: float) -> Convert:
-    """As `amount`, with the fraction."""
+    """Like `amount`, with the fraction."""
 
     def convert(text: str) -> float:
         return float(_bounded(number(text) * factor, text))

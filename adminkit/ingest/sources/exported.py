@@ -39,7 +39,7 @@ _ONE_OF: Final[Mapping[str, Sequence[str]]] = {
     "ckpt_end": CKPT_ENDS,
 }  # fmt: skip
 _USUAL: Final = {"source": "text", "limit_kind": "unknown", "limit_source": "unknown"}
-#: From 24.11 on DBIndex has 64 bits, and is shown less 2^64 from 2^63 on.
+#: Since 24.11 DBIndex has 64 bits, and is shown less 2^64 where it is 2^63 or more.
 _NEGATIVE: Final = ("db_index",)
 #: Lists that are empty where a node that is there has none of a kind.
 _LISTS: Final = ("gpu_types", "features", "queues")

@@ -28,7 +28,7 @@ def order_of(columns: Sequence[Column]) -> tuple[int, ...]:
 
 
 def without_siblings(columns: Sequence[Column]) -> tuple[str, ...]:
-    """For adminkit-ingest's --without: jobs that another cluster of a federation took."""
+    """The jobs for adminkit-ingest's --without: those that another cluster of a federation took."""
     return tuple(f"{place}={REVOKED}" for place, column in enumerate(columns, 1) if column.kind == "state")
 
 

@@ -234,7 +234,7 @@ class _Planner:
         return len(self.reader.steps) - 1
 
     def _several(self, name: str, source: FieldSource) -> int:
-        """As `cell`, of a value that is made of several columns: a key, a name, a sum of durations."""
+        """Like `cell`, of a value that is made of several columns: a key, a name, a sum of durations."""
         columns = source.join or tuple(term.column or "" for term in source.terms)
         label = f"columns {', '.join(map(cells.shown, columns))} ({name})"
         if source.terms:

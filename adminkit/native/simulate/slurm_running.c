@@ -193,7 +193,7 @@ bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at,
            push(m, (struct slurm_event){live->job->end, live->turn, record->live, false});
 }
 
-/* From 23.11 on slurmctld is not told of an end apart where there is no epilog and nothing to kill. */
+/* Since 23.11 slurmctld is not told of an end apart where there is no epilog and nothing to kill. */
 static void ask_for_pass(struct slurm *m, const struct slurm_live *live, int64_t at) {
     if (!m->newer || m->set.epilog > 0 || live->killed)
         m->requested = true;
