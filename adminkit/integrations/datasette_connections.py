@@ -30,5 +30,5 @@ def protocol() -> type[asyncio.Protocol]:
 
 
 def _waits(one: Any) -> bool:
-    """Of a new connection, of one between two requests, and of one whose body is still to come."""
+    """Whether it is a new connection, one between two requests, or one whose body is still to come."""
     return one.cycle is None or one.cycle.response_complete or one.cycle.more_body
