@@ -185,7 +185,7 @@ def test_a_pattern_must_name_one_curve(tmp_path: Path, capsys: pytest.CaptureFix
     names.write_text("name,model,batch\ntrain*,bert,\n")
     words = ["simulate", "elastic", "--curves", curves(tmp_path), "--jobs", jobs(tmp_path), "--map-names", str(names)]
     assert main(words) == 1
-    assert "more than one curve, or none, matches bert" in capsys.readouterr().err
+    assert "no single curve matches bert" in capsys.readouterr().err
 
 
 def test_a_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

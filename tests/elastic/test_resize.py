@@ -177,7 +177,11 @@ def test_a_job_that_its_order_did_not_put_back_stays_held(world: World, note: st
 
 @pytest.mark.parametrize(
     ("tres", "said"),
-    [("gres:gpu:1,gpu:1", "no longer by --gres"), ("gres/gpu:1,gres/gpu:1", "no longer"), ("N/A", "no longer")],
+    [
+        ("gres:gpu:1,gpu:1", "no longer requested by --gres"),
+        ("gres/gpu:1,gres/gpu:1", "no longer"),
+        ("N/A", "no longer"),
+    ],
 )
 def test_gpus_that_became_another_thing_keep_no_job_held(world: World, tres: str, said: str) -> None:
     """`scontrol update Gres=gpu:1,gpu:1` by its owner, while it waits held."""
