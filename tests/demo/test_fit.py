@@ -180,12 +180,12 @@ def test_what_cannot_be_done_is_said_with_a_hint(
 
 def test_options_of_fit_need_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--keep-queues", "--db", str(tmp_path / "made.db")]) != 0
-    assert "are for --fit" in capsys.readouterr().err
+    assert "go with --fit" in capsys.readouterr().err
 
 
 def test_a_real_trace_is_not_written_over(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--fit", str(trace), "--db", str(trace)]) != 0
-    assert "that are no demo" in capsys.readouterr().err
+    assert "that are not the demo" in capsys.readouterr().err
 
 
 SOME = [One(n % 7, Shape("q1", 1, 4, 0, 3600), n * 60, n % 50, 10 * n + 1, "COMPLETED") for n in range(300)]

@@ -310,8 +310,8 @@ def test_the_form_offers_what_can_start(clean: Hub, browser: Browser, gpus_taken
     def offered() -> bool:
         offers = browser.driver.execute_script(OFFERS)
         assert set(offers) == {"one", "two", "eight", "nine"}
-        assert offers["nine"][1].startswith("never")
-        return {key for key, (may, _) in offers.items() if may} == free
+        is_never = offers["nine"][1].startswith("never")  # else not known yet, on a busy machine
+        return is_never and {key for key, (may, _) in offers.items() if may} == free
 
     login(browser, clean, "games")
     if gpus_taken:

@@ -54,7 +54,7 @@ def written(tmp_path: Path, text: str) -> Path:
         (f"[fields]\n{NEEDED}elapsed = {{ sum = ['end_time', 'elapsed'] }}", "elapsed cannot be a sum", ""),
         (f"[fields]\n{NEEDED}end_time = {{ sum = ['start_time', {{ column = 'd' }}] }}\n"
          "start_time = { sum = ['end_time', { column = 'd' }] }", "is a sum of itself", "needs a column"),
-        ("not toml", "is no TOML", "quotes"),
+        ("not toml", "is not TOML", "quotes"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_map_is_said_with_the_nearest_word(
