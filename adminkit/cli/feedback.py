@@ -64,7 +64,7 @@ Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="The recipient."
 
 @app.callback(invoke_without_command=True, no_args_is_help=False)
 def root(context: typer.Context) -> None:
-    """Send users letters about their jobs."""
+    """Without a command, list the letters that are due."""
     if context.invoked_subcommand is None:
         preview()
 

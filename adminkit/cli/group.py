@@ -31,7 +31,7 @@ class Listing(TyperGroup):
 def group(help: str) -> typer.Typer:
     """A group that shows its help where no command is named."""
     app = typer.Typer(cls=Listing, help=help, no_args_is_help=True, rich_markup_mode=None)
-    app.callback(help=help)(_root)
+    app.callback()(_root)
     return app
 
 

@@ -16,7 +16,7 @@ from adminkit import journal
 from adminkit.cli import contents
 from adminkit.errors import AdminkitError, cause
 from adminkit.quote import clean
-from adminkit.render.say import complain, hush
+from adminkit.render.say import complain
 from adminkit.slurm import show_config
 from adminkit.sqlite import sqlite3
 
@@ -39,7 +39,6 @@ def main(argv: list[str] | None = None) -> int:
     typed = sys.argv[1:] if argv is None else argv
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's stop is an interrupt
     show_config.forget()
-    hush(False)
     args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
         result = _app(args)(args, prog_name="adminkit", standalone_mode=False)

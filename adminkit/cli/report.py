@@ -35,7 +35,6 @@ TYPES: Final[dict[str, Any]] = {
     "min_elapsed": options.MinElapsed,
     "limit_source": options.LimitSourceOption,
 }
-COLUMNS_HELP: Final = "Only these columns, in this order; `+A` adds one that the table leaves out."
 WINDOW: Final = FILTERS[: FILTERS.index("until") + 1]
 
 Parameter = tuple[str, Any, Any]  # name, type with its typer.Option, default
@@ -144,7 +143,12 @@ def _columns(spec: ReportSpec[Any]) -> Any:
 
     return Annotated[
         str | None,
-        typer.Option("--columns", metavar="A,B|+A", autocompletion=completed, help=COLUMNS_HELP),
+        typer.Option(
+            "--columns",
+            metavar="A,B|+A",
+            autocompletion=completed,
+            help="Only these columns, in this order; `+A` adds one that the table leaves out.",
+        ),
     ]
 
 

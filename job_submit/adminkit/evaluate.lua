@@ -88,22 +88,21 @@ local function judge(outcome, rule, number, applied, spread, job, queue, facts, 
     return act(outcome, rule, number, job, queue, facts, request)
 end
 
--- The rules of one check over the job, of which one at least is broken: whether the job was changed, and whether a rule held.
-local function judge_list(outcome, list, job, queue, facts, request, accept)
-    local changed, is_judged = false, false
+-- The rules of one check over a job that measures `first` and `second`: whether it was changed, and what it measures then.
+local function judge_list(outcome, list, first, second, job, queue, facts, request, accept)
+    local changed = false
     for i = 1, #list do
         local rule = list[i]
-        local first, second = list.measure(job, facts, request) -- which the rule before may have changed
         local number, applied, spread = list.compare(first, second, rule.value, request), false, nil
         if number then
             applied, spread = applies(rule.when, job, request, facts)
         end
         if applied ~= false then
             changed = judge(outcome, rule, number, applied, spread, job, queue, facts, request, accept) or changed
-            is_judged = true
+            first, second = list.measure(job, facts, request) -- which the rule may have changed
         end
     end
-    return changed, is_judged
+    return changed, first, second
 end
 
 -- All rules of one queue once, in order; nil is an unknown queue. True where the job was changed.
@@ -118,9 +117,9 @@ local function judge_queue(outcome, job, queue, request, ruleset, accept)
             first, second = measured(job, facts, request)
         end
         if list.compare(first, second, list.tightest, request) then
-            local is_changed, is_judged = judge_list(outcome, list, job, queue, facts, request, accept)
+            local is_changed
+            is_changed, first, second = judge_list(outcome, list, first, second, job, queue, facts, request, accept)
             changed = changed or is_changed
-            measured = not is_judged and measured or nil
         end
     end
     return changed

@@ -84,16 +84,15 @@ def _sanitizers(root: Path) -> list[Part]:
     if (root / "tests/spank/Makefile").exists():
         asan = ("make", "-s", "-C", "tests/spank", "asan")
         found.append(Part("the plugin under ASan and UBSan", asan, slurm_headers))
-    fuzzer = needs("clang", "clang libclang-rt-14-dev")
     if (root / "tests/c/Makefile").exists():
         script = 'make -C tests/c asan && export ADMINKIT_INGEST="$PWD/build/c/adminkit-ingest"'
         script += ' && export ADMINKIT_SIMULATE="$PWD/build/c/adminkit-simulate"'
         script += f' && "$0" -m pytest -m "not soak" {" ".join(UNDER_ASAN)}'
         command = ("sh", "-c", script, sys.executable)
         found.append(Part("C under ASan and UBSan", command, needs("cc", "gcc")))
-        found.append(Part("fuzzing", fuzz(15), fuzzer))
+        found.append(_fuzzing("fuzzing", 15))
     if (root / "tests/spank/fuzz_proc_parse.c").exists():
-        found.append(Part("fuzzing of /proc's texts", ("make", "-C", "tests/spank", "fuzz"), fuzzer))
+        found.append(Part("fuzzing of /proc's texts", ("make", "-C", "tests/spank", "fuzz"), clang))
     return found
 
 
@@ -106,14 +105,14 @@ def _soak() -> list[Part]:
         Part(
             "properties, on new examples", (*properties, "-n", "auto", "--hypothesis-profile", "search"), seconds=None
         ),
-        Part("ten minutes of fuzzing", fuzz(600), needs("clang", "clang libclang-rt-14-dev"), None),
+        _fuzzing("ten minutes of fuzzing", 600, None),
         Part("soak", (*_pytest("soak"), "-s"), slurm, None),
     ]
 
 
-def fuzz(seconds: int) -> tuple[str, ...]:
-    """The fuzzers of the C programs, the parser's for so many seconds."""
-    return "make", "-C", "tests/c", "fuzz", f"FUZZ_SECONDS={seconds}"
+def _fuzzing(name: str, seconds: int, bound: float | None = LIMIT) -> Part:
+    """The fuzzers of the C programs, the parser's for this many seconds."""
+    return Part(name, ("make", "-C", "tests/c", "fuzz", f"FUZZ_SECONDS={seconds}"), clang, bound)
 
 
 def needs(tool: str, package: str) -> Obstacle:
@@ -130,6 +129,11 @@ def needs(tool: str, package: str) -> Obstacle:
 def either(*obstacles: Obstacle) -> Obstacle:
     """The first of several obstacles."""
     return lambda: next((found for obstacle in obstacles if (found := obstacle()) is not None), None)
+
+
+def clang() -> guard.Verdict | None:
+    """An obstacle where the fuzzers cannot be built."""
+    return needs("clang", "clang libclang-rt-14-dev")()
 
 
 def slurm_headers() -> guard.Verdict | None:
