@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import pwd
 import socket
 import stat
 import time
@@ -23,6 +22,7 @@ import adminkit
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import folder_to_write, open_named, replace_file
 from adminkit.owner import as_caller
+from adminkit.users import shown
 
 SYSTEM_LOG: Final = Path("/var/log/adminkit/acts.jsonl")
 MODE: Final = 0o640
@@ -160,9 +160,6 @@ def _open(path: Path) -> int:
 
 
 def _who(environ: Mapping[str, str]) -> dict[str, str]:
-    try:
-        name = pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        name = str(os.geteuid())
+    name = shown(os.geteuid())
     behind = environ.get("SUDO_USER", "")[:_LONGEST]
     return {"who": name, "for": behind} if behind and behind != name else {"who": name}

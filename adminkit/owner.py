@@ -29,14 +29,6 @@ from adminkit.errors import AdminkitError, cause
 T = TypeVar("T")
 
 
-def uid_of(name: str) -> int | None:
-    """The number of a user of this host; None where it knows none of that name."""
-    try:
-        return pwd.getpwnam(name).pw_uid
-    except (KeyError, ValueError):  # ValueError: no name at all, such as one with a NUL
-        return None
-
-
 class Ids(TypedDict, total=False):
     """What subprocess.Popen takes to become that user."""
 

@@ -33,6 +33,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "gres",
         "key_file",
         "owner",
+        "users",
         "actions",
         "quote",
         "journal",

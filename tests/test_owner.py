@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import sqlite3
@@ -19,7 +20,7 @@ import pytest
 from adminkit import owner
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError
-from adminkit.feedback import last_sent, prefs, recipients
+from adminkit.feedback import last_sent, prefs
 from adminkit.feedback.transport import maildir
 from adminkit.trace import connect
 from adminkit.trace.lock import only_one
@@ -78,7 +79,7 @@ def top(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("ADMINKIT_CONFIG", str(place / "adminkit.toml"))
         monkeypatch.setenv("ADMINKIT_ACTS", str(place / "own" / "acts.jsonl"))
         monkeypatch.delenv("ADMINKIT_DB", raising=False)
-        monkeypatch.setattr(recipients, "system_name", {1001: "ada"}.get)
+        monkeypatch.setattr("adminkit.users.name_of", lambda uid: "ada" if uid == 1001 else pwd.getpwuid(uid).pw_name)
         yield place
 
 

@@ -221,15 +221,16 @@ def _at_work(
     """Call `act` with the outbox of this trace locked, and a progress bar."""
     from adminkit.feedback.last_sent import mark_of
     from adminkit.feedback.prefs import folder_of
-    from adminkit.feedback.recipients import People, read_addresses, system_name
+    from adminkit.feedback.recipients import People, read_addresses
     from adminkit.feedback.send import Tools
     from adminkit.feedback.transport.choice import opened
+    from adminkit.users import name_of
 
     if not is_there(path):
         raise AdminkitError(f"no trace database at {path}", "run `adminkit sync` first, or name it with --db")
     with ExitStack() as stack:
         transport = opened(settings.feedback)
-        people = People(settings.feedback, system_name, read_addresses(settings.feedback.addresses))
+        people = People(settings.feedback, name_of, read_addresses(settings.feedback.addresses))
         trace = stack.enter_context(writer(path))
         stack.enter_context(only_one(path.with_name(f"{path.name}-outbox"), "adminkit feedback"))
         tick = stack.enter_context(progress("sending", "letters"))
@@ -262,9 +263,10 @@ def _complain_of(done: Done) -> None:
 def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Plan:
     from adminkit.feedback.plan import plan
     from adminkit.feedback.prefs import folder_of
-    from adminkit.feedback.recipients import People, read_addresses, system_name
+    from adminkit.feedback.recipients import People, read_addresses
+    from adminkit.users import name_of
 
-    people = People(settings.feedback, system_name, read_addresses(settings.feedback.addresses))
+    people = People(settings.feedback, name_of, read_addresses(settings.feedback.addresses))
     return plan(trace, settings, people, folder_of(settings, path), now, preview=True)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pwd
+from contextlib import suppress
 
 from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_install import Fetch, Folder, Push, target_of
+from adminkit.users import NamesAway, name_of
 
 
 def refresh(
@@ -46,7 +47,6 @@ def refresh(
 
 
 def _name(uid: int) -> str | None:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return None
+    with suppress(NamesAway):
+        return name_of(uid)
+    return None

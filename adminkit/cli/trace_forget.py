@@ -18,7 +18,7 @@ from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.feedback import prefs
 from adminkit.files import folder_to_write
-from adminkit.owner import as_owner, uid_of
+from adminkit.owner import as_owner
 from adminkit.quote import quote
 from adminkit.render.format import plural
 from adminkit.render.say import put, say
@@ -31,6 +31,7 @@ from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
 from adminkit.trace.prune import give_space_back, still_in_file
 from adminkit.trace.snapshot import publish
+from adminkit.users import uid_of
 
 _FORGET: Final[Refusal] = ("only operators may forget a user", "adminkit my everything shows what is kept of you")
 #: Table -> what its rows are called.

@@ -8,7 +8,6 @@ root's own process: nothing that user adminkit wrote is read.
 from __future__ import annotations
 
 import hashlib
-import pwd
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from adminkit.deploy.install import Done, Target, apply
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import literal
+from adminkit.users import name_of
 
 _OPEN: Final = "\nreturn {\n"
 _CLOSE: Final = "}\n"
@@ -57,7 +57,7 @@ def refreshed(text: str, privileged: Iterable[int], unsure: bool = False) -> Ref
     before = _uids(entries["exempt"])
     after = set(privileged) | _uids(entries["exempt_named"])
     if unsure:
-        after |= {uid for uid in before - after if not _has_name(uid)}
+        after |= {uid for uid in before - after if name_of(uid) is None}
     if after == before:
         return Refreshed((), (), text)
     entries["exempt"] = _entry("exempt", after)
@@ -144,14 +144,6 @@ def _generation(entries: dict[str, str]) -> str:
 
 def _entry(name: str, value: set[int] | str) -> str:
     return f'  ["{name}"] = {literal(value, 1)},\n'
-
-
-def _has_name(uid: int) -> bool:
-    try:
-        pwd.getpwuid(uid)
-    except KeyError:
-        return False
-    return True
 
 
 def _uids(lines: str) -> set[int]:

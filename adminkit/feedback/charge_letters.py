@@ -13,11 +13,11 @@ from adminkit.economy.schemes import ChargeFile, load_schemes
 from adminkit.errors import AdminkitError
 from adminkit.feedback import format
 from adminkit.feedback.letter import BudgetLetter, StatementLetter
-from adminkit.owner import uid_of
 from adminkit.quote import quote
 from adminkit.slurm.coordinators import coordinators
 from adminkit.sqlite import sqlite3
 from adminkit.stats.ledger import CloseOf, Group, Line, Sum, closes, lines, sums, uids
+from adminkit.users import uid_of
 
 #: Seconds for which a close causes letters.
 RECENT: Final = 31 * 86_400

@@ -15,15 +15,7 @@ from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.charge_letters import Undone, due_charges
 from adminkit.feedback.holdout import held_out
-from adminkit.feedback.letter import (
-    BudgetLetter,
-    DigestLetter,
-    Due,
-    JobLetter,
-    Kind,
-    OperatorLetter,
-    StatementLetter,
-)
+from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter, Kind, OperatorLetter, StatementLetter
 from adminkit.feedback.letter_data import counted, lost_enough, worth_a_letter
 from adminkit.feedback.loss_letter import why_not as why_not_lost
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
@@ -36,6 +28,7 @@ from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
 from adminkit.trace.windows import JOBS, fact, recorded
+from adminkit.users import NamesAway
 
 _LETTERS: Final[Mapping[str, type[Due]]] = {
     one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter, StatementLetter, BudgetLetter)
@@ -136,7 +129,12 @@ class _Planner:
 
     def recipient(self, user: str | None, uid: int | None, account: str | None, kind: Kind) -> tuple[str, str] | str:
         """(language, address) for a letter of that kind to that user, else why the user gets none."""
-        why = self.people.refused(user, uid, account)
+        try:
+            why = self.people.refused(user, uid, account)
+        except NamesAway as error:
+            self.undone = True
+            self.notes.append(f"{error.message}; that user's letters wait")
+            return "unknown"
         if why is not None or user is None or uid is None:
             return why or "unknown"
         if held_out(uid, self.feedback, self.now, self.tz):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pwd
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -16,16 +15,8 @@ from adminkit.files import read_named
 
 #: Bytes of the file of addresses.
 MOST_ADDRESSES: Final = 16 << 20
-#: The name of a uid on this host; None for an unknown uid.
+#: The name of a uid on this host; None for an unknown uid; NamesAway.
 Names = Callable[[int], str | None]
-
-
-def system_name(uid: int) -> str | None:
-    """The name by this host's sources of users (nsswitch.conf)."""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except (KeyError, OverflowError):
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +32,13 @@ class People:
         object.__setattr__(self, "domains", allowed_domains(self.settings, self.addresses))
 
     def refused(self, user: str | None, uid: int | None, account: str | None) -> str | None:
-        """Why that user gets no letter: unknown, service or excluded. None where the user may get letters."""
+        """Why that user gets no letter: unknown, service or excluded; None where letters may go. NamesAway."""
         if user is None or uid is None or self.names(uid) != user:
             return "unknown"
+        return self.excluded(user, uid, account)
+
+    def excluded(self, user: str, uid: int, account: str | None) -> str | None:
+        """Why the settings let that user have no letter: service or excluded. The host's names are not asked."""
         if uid < self.settings.min_uid:
             return "service"
         if _any(user, self.settings.exclude_users) or (account and _any(account, self.settings.exclude_accounts)):

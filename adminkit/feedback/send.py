@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.connect import file_of
 from adminkit.trace.outbox import Entry
 from adminkit.trace.windows import set_fact
+from adminkit.users import NamesAway
 
 #: Seconds until a letter is tried again: doubled after each attempt, up to the most.
 FIRST_WAIT: Final = 300
@@ -214,12 +216,13 @@ def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
     """Why the letter is no longer wanted: settings or choices may have changed since it was due; None where it is."""
     if entry.cluster not in settings.feedback.clusters:
         return "[feedback] clusters no longer names its cluster"
-    if entry.uid is None:
+    if entry.uid is None or entry.user is None:
         return None
-    if tools.people.refused(entry.user, entry.uid, None) in ("service", "excluded"):
+    if tools.people.excluded(entry.user, entry.uid, None):
         return "its user is excluded"
-    if tools.people.names(entry.uid) not in (None, entry.user):  # None: the source of names may not answer
-        return "its uid now belongs to somebody else"
+    with suppress(NamesAway):  # it was due when its user was known
+        if tools.people.names(entry.uid) not in (None, entry.user):  # None: some sources say so when they are away
+            return "its uid now belongs to somebody else"
     frequency = read(tools.folder, entry.uid).prefs.letters
     if frequency == "never" or (frequency == "week" and entry.kind == "end"):
         return "its user wants none"

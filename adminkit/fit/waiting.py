@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pwd
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
@@ -22,6 +21,7 @@ from adminkit.slurm.reasons import meaning
 from adminkit.slurm.room import READY, Room, RoomJob
 from adminkit.slurm.site import UNTYPED
 from adminkit.slurm.will_run import user_of
+from adminkit.users import name_of
 
 #: How Slurm's reasons begin that no room changes.
 _OWN: Final = (
@@ -183,6 +183,7 @@ def _limits(room: Room, job: RoomJob, request: Request) -> Said:
 
 def _owner(job: RoomJob) -> User | None:
     try:
-        return None if job.uid is None else user_of(pwd.getpwuid(job.uid).pw_name)
-    except (KeyError, AdminkitError):
+        name = None if job.uid is None else name_of(job.uid)
+        return None if name is None else user_of(name)
+    except AdminkitError:
         return None

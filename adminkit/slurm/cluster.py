@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import calendar
 import os
-import pwd
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.process import NoSuchProgram, ask
 from adminkit.slurm.show_config import show_config
 from adminkit.units import parse_duration
+from adminkit.users import name_of
 
 #: Seconds for which jobs are kept that are never purged.
 FOR_GOOD: Final = 1 << 61
@@ -148,7 +148,9 @@ def parse_stats(text: str) -> int | None:
 
 def admin_level(user: str | None = None) -> str | None:
     """AdminLevel of a user, this process's for None: None, Operator or Administrator; None for a user without."""
-    name = user or pwd.getpwuid(os.geteuid()).pw_name
+    name = user or name_of(os.geteuid())
+    if name is None:
+        return None
     level = dict(reversed(admin_levels(name))).get(name, "")
     return None if level in ("", "None") else level
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import grp
 import os
-import pwd
 import re
 import socket
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from adminkit import config
 from adminkit.errors import AdminkitError
 from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.show_config import show_config
+from adminkit.users import by_uid, uid_of
 
 #: slurm.conf, unless $SLURM_CONF names another or slurm_prefix has one.
 SYSTEM_CONF: Final = Path("/etc/slurm/slurm.conf")
@@ -131,10 +131,8 @@ def parse_conf(text: str, path: Path, away: str) -> Controller:
         if name:
             words[name] = value.strip()
     user = words.get("SlurmUser", "root")
-    try:
-        words["SlurmUser"] = f"{user}({pwd.getpwnam(user).pw_uid})"
-    except KeyError:
-        words["SlurmUser"] = user
+    uid = uid_of(user)
+    words["SlurmUser"] = user if uid is None else f"{user}({uid})"
     return replace(_controller({**words, "SLURM_CONF": str(path)}), away=away)
 
 
@@ -177,11 +175,8 @@ def readable_by(path: Path, slurmctld: Controller) -> bool:
 
 
 def _groups(uid: int | None) -> set[int]:
-    try:
-        who = pwd.getpwuid(uid or 0)
-    except KeyError:
-        return set()
-    return set(os.getgrouplist(who.pw_name, who.pw_gid))
+    who = by_uid(uid or 0)
+    return set() if who is None else set(os.getgrouplist(who.pw_name, who.pw_gid))
 
 
 def _hosts(words: Mapping[str, str]) -> tuple[str, ...]:
@@ -197,10 +192,8 @@ def _user(text: str) -> tuple[str, int | None]:
 
 
 def _group(uid: int | None) -> int | None:
-    try:
-        return None if uid is None else pwd.getpwuid(uid).pw_gid
-    except KeyError:
-        return None
+    who = None if uid is None else by_uid(uid)
+    return None if who is None else who.pw_gid
 
 
 def _list(text: str | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pwd
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from adminkit.slurm.controller import Controller, controller
 from adminkit.slurm.scheduler import scheduler
 from adminkit.slurm.site import Site, SiteNode, SiteQueue, sized
 from adminkit.slurm.site_file import writable
+from adminkit.users import uid_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,9 @@ def _uids(names: Iterable[str]) -> tuple[Mapping[str, int], list[str]]:
     uids: dict[str, int] = {}
     unknown = []
     for name in dict.fromkeys(names):
-        try:
-            uids[name] = pwd.getpwnam(name).pw_uid
-        except (KeyError, ValueError):
+        uid = uid_of(name)
+        if uid is None:
             unknown.append(name)
+        else:
+            uids[name] = uid
     return uids, unknown

@@ -8,7 +8,6 @@ which it adds a rough sum to the time.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import quote
 from adminkit.slurm.process import User, told
 from adminkit.slurm.seal import draw
+from adminkit.users import by_name, by_uid
 
 #: Seconds: backfill holds slurmctld's locks for two at a time.
 PATIENCE: Final = 8.0
@@ -36,13 +36,11 @@ class WillRun:
 
 
 def user_of(name: str | None) -> User:
-    """A user of this host, the caller for None. UsageError for an unknown one."""
-    try:
-        who = pwd.getpwuid(os.geteuid()) if name is None else pwd.getpwnam(name)
-    except (KeyError, ValueError):
-        raise UsageError(
-            f"this host has no user {quote(name or str(os.geteuid()))}", "name one that `getent passwd` lists"
-        ) from None
+    """A user of this host, the caller for None. UsageError for an unknown one; NamesAway."""
+    who = by_uid(os.geteuid()) if name is None else by_name(name)
+    if who is None:
+        unknown = quote(name or str(os.geteuid()))
+        raise UsageError(f"this host has no user {unknown}", "name one that `getent passwd` lists")
     groups = tuple(os.getgrouplist(who.pw_name, who.pw_gid))
     return User(who.pw_name, who.pw_uid, who.pw_gid, groups, who.pw_dir)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import grp
 import os
-import pwd
 from contextlib import suppress
 from pathlib import Path
 
 from adminkit.files import kind, refuse_strange
+from adminkit.users import shown
 
 
 def sidecars(path: Path) -> tuple[Path, Path]:
@@ -69,10 +69,7 @@ def owner_name(path: Path) -> str:
         uid = path.lstat().st_uid
     except OSError:
         return "its owner"
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
+    return shown(uid)
 
 
 def group_name(path: Path) -> str:

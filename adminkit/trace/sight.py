@@ -10,21 +10,21 @@ Both rules are TEMP views that stand before the trace's own tables: a SELECT nam
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from adminkit.errors import UsageError
-from adminkit.owner import is_root_as_owner, uid_of
+from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
 from adminkit.sqlite import sqlite3
 from adminkit.trace import gpu_words, rollup
 from adminkit.trace.as_of import select_of
 from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
+from adminkit.users import name_of, uid_of
 
-_OWN: Final = "(uid = {uid} OR uid IS NULL AND user = '{name}')"
+_OWN: Final = "(uid = {uid} OR uid IS NULL AND user = {name})"
 #: Every table, and SQL for the rows that are one user's own; TRUE: the table is about the site, not about jobs. Each
 #: table has a second view with everybody's rows, for counts: `all_job` for `job`.
 _OWN_ROWS: Final = {
@@ -71,7 +71,8 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | No
 
     UsageError where no job that it would show was submitted by `as_of`.
     """
-    mine = _jobs_of(os.geteuid(), own_name()) if own else "TRUE"
+    # Trap: a user without a name is not the one whose name is that number.
+    mine = _jobs_of(os.geteuid(), name_of(os.geteuid())) if own else "TRUE"
     if of is not None:
         mine = f"{mine} AND {_jobs_of(uid_of(of), of)}"
     db.execute("PRAGMA query_only = 0")
@@ -93,10 +94,11 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | No
             )
 
 
-def _jobs_of(uid: int | None, name: str) -> str:
-    if "\0" in name:
+def _jobs_of(uid: int | None, name: str | None) -> str:
+    if "\0" in (name or ""):
         return "FALSE"  # no text of SQL, and nobody's name
-    return _OWN.format(uid="NULL" if uid is None else uid, name=name.replace("'", "''"))
+    shown = "NULL" if name is None else "'{}'".format(name.replace("'", "''"))
+    return _OWN.format(uid="NULL" if uid is None else uid, name=shown)
 
 
 def everybodys(db: sqlite3.Connection, table: str) -> str:
@@ -131,8 +133,6 @@ def operators_only(path: Path, message: str, hint: str) -> None:
 
 
 def own_name() -> str:
-    """This process's user; its number where it has no name."""
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
+    """This process's user; its number where it has no name. NamesAway."""
+    uid = os.geteuid()
+    return name_of(uid) or str(uid)

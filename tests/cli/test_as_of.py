@@ -15,7 +15,6 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.demo import generate
-from adminkit.feedback import recipients
 from adminkit.trace.connect import reader
 from tests.support.builders import make_trace
 from tests.support.past import DAY, TODAY, USERS, crafted, cut, moments
@@ -80,7 +79,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "adminkit.toml"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     names = {**USERS, **{5000 + nth: f"user{nth:03}" for nth in range(1, 65)}}
-    monkeypatch.setattr(recipients, "system_name", names.get)
+    monkeypatch.setattr("adminkit.users.name_of", names.get)
     return tmp_path
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from adminkit.cli.main import main
-from adminkit.feedback import recipients
 from adminkit.feedback.prefs import Prefs, read, write
 from adminkit.trace import outbox
 from adminkit.trace.connect import writer
@@ -31,7 +30,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("ADMINKIT_DB", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ADMINKIT_CONFIG", str(tmp_path / "adminkit.toml"))
-    monkeypatch.setattr(recipients, "system_name", {1001: "ada", 1002: "bob"}.get)
+    monkeypatch.setattr("adminkit.users.name_of", {1001: "ada", 1002: "bob"}.get)
     say(tmp_path)
 
 

@@ -54,8 +54,7 @@ def test_who_has_no_name_for_a_moment_passes_on_while_an_operators_name_is_unkno
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """OPS cannot be looked up, by name or by uid; BOSS can, and is no operator any more."""
-    names = {BOSS: "boss"}
-    monkeypatch.setattr("pwd.getpwuid", lambda uid: names[uid])
+    monkeypatch.setattr("adminkit.deploy.refresh.name_of", {BOSS: "boss"}.get)
     found = refreshed(text(SLURM, OPS, BOSS), {ROOT, SLURM}, unsure=True)
     assert (found.gone, found.come, found.text) == ((BOSS,), (), text(SLURM, OPS))
     assert refreshed(text(SLURM, OPS, BOSS), {ROOT, SLURM}).gone == (OPS, BOSS)

@@ -17,13 +17,14 @@ from adminkit.feedback.calendar import last_week
 from adminkit.feedback.compose import Composer, compose
 from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
 from adminkit.feedback.plan import due_of, plan
-from adminkit.feedback.recipients import People, system_name
+from adminkit.feedback.recipients import People
 from adminkit.feedback.sample import sample
 from adminkit.recommend.menu import MENU, RISK, Offer
 from adminkit.slurm.coordinators import parse_coordinators
 from adminkit.slurm.process import ask
 from adminkit.trace import outbox
 from adminkit.trace.connect import writer
+from adminkit.users import name_of
 from tests.feedback import site
 from tests.feedback.site import CLOSED, DAY, NOW, close, people, synced
 from tests.support.japanese import spaces
@@ -148,7 +149,7 @@ def test_coordinators_come_before_operators_and_each_mark_once(
     slurm.write_text("other|root\nvision|daemon,games,ghost\n")
     close(db, "2026-01", [("ada", "vision", "85.00")])
     chosen = settings(tmp_path, budget(), min_uid=1, exclude_users=("daemon", "ada"))
-    known = People(chosen.feedback, system_name, {})
+    known = People(chosen.feedback, name_of, {})
     planned = plan(db, chosen, known, site.folder(tmp_path), NOW)
     (one,) = (found.due for found in planned.letters)
     assert isinstance(one, BudgetLetter)

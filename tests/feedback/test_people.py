@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adminkit.errors import AdminkitError
 from adminkit.feedback.prefs import Prefs, is_address
-from adminkit.feedback.recipients import read_addresses, system_name
+from adminkit.feedback.recipients import read_addresses
 from tests.feedback.site import people, settings
 
 
@@ -92,9 +92,3 @@ def test_whatever_a_map_holds_is_addresses_or_a_slip_with_its_line(tmp_path: Pat
 def test_a_map_that_cannot_be_read_is_an_error(tmp_path: Path, place: str, why: str) -> None:
     with pytest.raises(AdminkitError, match=why):
         read_addresses(tmp_path / place)
-
-
-def test_the_hosts_own_users_are_known() -> None:
-    assert system_name(0) == "root"
-    assert system_name(3_999_999_999) is None
-    assert system_name(-5) is None
