@@ -7,12 +7,16 @@ knows the other's errors. So the module and every connection come from here.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from contextlib import closing
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.errors import AdminkitError
+from adminkit.owner import as_caller
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,10 +26,16 @@ else:
     except ImportError:
         import sqlite3
 
-__all__ = ["OLDEST", "hint", "is_too_old", "library", "loaded", "open_database", "sqlite3", "version"]
+__all__ = [
+    "ATTACHED", "LENGTH", "OLDEST", "hint", "is_too_old", "library", "loaded", "open_database", "open_limited",
+    "sqlite3", "version",
+]  # fmt: skip
 
 #: The first one with STRICT tables.
 OLDEST: Final = (3, 37, 0)
+#: Limits of a connection, by the numbers of sqlite3_limit(): bytes of a value or a row, and attached databases.
+LENGTH: Final = 0
+ATTACHED: Final = 7
 
 
 def open_database(database: Any, **how: Any) -> sqlite3.Connection:
@@ -35,6 +45,51 @@ def open_database(database: Any, **how: Any) -> sqlite3.Connection:
         raise AdminkitError(f"a trace needs SQLite {wanted}, and this Python has {sqlite3.sqlite_version}", hint())
     made: sqlite3.Connection = sqlite3.connect(database, isolation_level=None, **how)
     return made
+
+
+def open_limited(database: Any, limits: Mapping[int, int], **how: Any) -> sqlite3.Connection:
+    """The same, with limits that no statement can pass. AdminkitError where they cannot be set."""
+    if hasattr(sqlite3.Connection, "setlimit"):
+        db = open_database(database, **how)
+        for limit, most in limits.items():
+            db.setlimit(limit, most)
+        return db
+    _set_limits_at_opening()
+    _opening.limits = limits
+    try:
+        return open_database(database, **how)
+    finally:
+        del _opening.limits
+
+
+#: The limits of what this thread opens now.
+_opening: Final = threading.local()
+
+
+@cache
+@as_caller()
+def _set_limits_at_opening() -> object:
+    """Have SQLite call a function for each new connection, which pysqlite3 has no other way to set limits of.
+
+    Trap: a thread may be about to call it at any time, so it is never taken back and its answer has to be kept.
+    """
+    import ctypes
+
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+
+    def set_limits(db: int, message: int, functions: int) -> int:
+        for limit, most in getattr(_opening, "limits", {}).items():
+            known_to.sqlite3_limit(db, limit, most)
+        return 0
+
+    called = ctypes.CFUNCTYPE(number, pointer, pointer, pointer)(set_limits)
+    try:
+        known_to = ctypes.CDLL(library())
+        known_to.sqlite3_limit.argtypes = (pointer, number, number)
+        known_to.sqlite3_auto_extension(called)
+    except (OSError, AttributeError) as error:
+        raise AdminkitError(f"couldn't set the limits of SQLite's connections: {error}", hint()) from error
+    return called
 
 
 def loaded(data: bytes) -> sqlite3.Connection:

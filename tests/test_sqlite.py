@@ -8,6 +8,7 @@ import sys
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -71,6 +72,29 @@ def test_columns_are_read_through_the_same_copy() -> None:
     assert columns.register(), "the library of C has the copy that connections have"
     with closing(sqlite.open_database(":memory:")) as db:
         assert columns.columns(db, (), ("1",), "")[1][0].tolist() == [1]
+
+
+@pytest.mark.parametrize("can_set", [True, False], ids=["by setlimit", "at opening"])
+def test_no_statement_passes_the_limits_of_a_connection(can_set: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second as with pysqlite3, which has no setlimit."""
+    if not can_set:
+        monkeypatch.setattr(sqlite.sqlite3, "Connection", object)
+    elsewhere: list[int] = []
+
+    def open_another() -> None:
+        with closing(sqlite.open_database(":memory:")) as db:
+            elsewhere.extend(db.execute("SELECT length(zeroblob(2000))").fetchone())
+
+    with closing(sqlite.open_limited(":memory:", {sqlite.LENGTH: 1000, sqlite.ATTACHED: 0})) as db:
+        assert db.execute("SELECT length(zeroblob(1000))").fetchone() == (1000,)
+        for statement, said in (("SELECT zeroblob(1001)", "too big"), ("ATTACH ':memory:' AS other", "too many")):
+            with pytest.raises(sqlite.sqlite3.Error, match=said):
+                db.execute(statement).fetchall()
+        open_another()
+        thread = Thread(target=open_another)
+        thread.start()
+        thread.join()
+    assert elsewhere == [2000, 2000], "connections before, after and beside have none"
 
 
 class _Plain(sqlite.sqlite3.Connection):

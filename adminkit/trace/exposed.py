@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from adminkit.sqlite import open_database, sqlite3
+from adminkit.sqlite import ATTACHED, LENGTH, open_limited, sqlite3
 from adminkit.trace import gpu_words, rollup
 from adminkit.trace.connect import BUSY_SECONDS
 from adminkit.trace.permissions import refuse_strange_files
@@ -31,16 +31,16 @@ _ASKING: Final = frozenset({"schema_version", "database_list", "user_version"})
 _UNSAFE: Final = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "lsdir", "fsdir"})
 #: Bytes: no value and no row of an answer is longer.
 LONGEST: Final = 1 << 24
+_LIMITS: Final = {LENGTH: LONGEST, ATTACHED: 0}
 
 
 def exposed(path: Path) -> sqlite3.Connection:
     """A connection to an existing trace for one thread at a time. connect.reader() has looked at the file before."""
     refuse_strange_files(path)
-    db = open_database(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS, check_same_thread=False)
+    db = open_limited(
+        f"{path.absolute().as_uri()}?mode=ro", _LIMITS, uri=True, timeout=BUSY_SECONDS, check_same_thread=False
+    )
     db.execute("PRAGMA query_only = 1")
-    if hasattr(db, "setlimit"):  # pysqlite3 has none; the bound of memory of `serve` holds there too
-        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     db.set_authorizer(_judged)
     return db
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import socket
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from adminkit.installed import data_file
 from adminkit.integrations import datasette_sockets as sockets
 from adminkit.integrations.datasette import application
 from adminkit.integrations.datasette_gate import LOGIN, Gate
+from adminkit.sqlite import sqlite3
 from adminkit.stats.saved import saved_queries
 from adminkit.trace import sight
 from adminkit.trace.connect import writer
