@@ -150,7 +150,7 @@ RECORD: Final = Word(
             does="takes a record that came with the job for an earlier decision on it",
             since="the job may be another: a record is copied with the options of a job",
             so="its rules have to exist, its limit to be one that they can change, and what fires now to be in it",
-            files=("job_submit/adminkit/decide.lua",),
+            files=("job_submit/adminkit/recording.lua",),
             test="job_submit/test_record.py::test_a_typed_record_counts_only_where_the_policy_could_have_made_it",
         ),
         Reader(

@@ -11,15 +11,15 @@ local allocation = {}
 local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, math.min
 local NEAR, NONE = gres.NEAR, text.NONE
 
--- The job of a request, in the table `job` where one is given. Its `nodes` and `class` are set by set_size(), its `most_nodes`
--- by a rule that holds it to fewer.
-function allocation.job_of(request, job)
+-- The job of a request. Its `nodes` and `class` are set by set_size(), its `most_nodes` by a rule that holds it to fewer. The
+-- stages of a decision set the rest: `is_exempt` (decide.lua), `typed` and `planned` (soft.lua), `paid` (points.lua).
+function allocation.job_of(request)
     local limit = request.limit
-    job = job or { limit = nil, kind = nil, time_min = nil, queues = nil, nodes = nil, class = nil, most_nodes = nil }
-    job.limit, job.kind = limit, request.limit_kind or (limit and "finite" or "unset")
-    job.time_min, job.queues = request.time_min, request.queues or NONE
-    job.nodes, job.class, job.most_nodes = nil, nil, nil
-    return job
+    local kind = request.limit_kind or (limit and "finite" or "unset")
+    return {
+        limit = limit, kind = kind, asked_kind = kind, time_min = request.time_min, queues = request.queues or NONE,
+        nodes = nil, class = nil, most_nodes = nil, is_exempt = nil, typed = nil, planned = nil, paid = nil,
+    }
 end
 
 -- The nodes that a job's GPUs need at `node_gpus` a node, no fewer than it asks for.

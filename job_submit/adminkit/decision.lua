@@ -143,15 +143,12 @@ local function finish(outcome, lines, help)
     return outcome
 end
 
--- The job as it was asked for, of all refusals.
-local ASKED = allocation.job_of({})
-
 -- The queue that would take the job as it was asked for, or nil.
 local function fitting(request, ruleset)
     if not ruleset.policy.routing or request.reservation or request.node_list then
         return nil
     end
-    return (route.shortest(allocation.job_of(request, ASKED), request, ruleset))
+    return (route.shortest(allocation.job_of(request), request, ruleset))
 end
 
 -- The refusal. The queue that fits stands in the texts that ask for it, else behind them.
@@ -179,7 +176,7 @@ end
 
 -- The decision on a job that is not refused: what changes, the lines for the user and, with `is_logged`, for
 -- slurmctld.log.
-function decision.accept(outcome, job, request, ruleset, is_logged, points, record)
+function decision.accept(outcome, job, request, ruleset, is_logged)
     local limit, time_min, most_nodes = job.limit, job.time_min, job.most_nodes
     local amended, warned = outcome.messages, outcome.warned
     local is_amended = outcome.queue
@@ -198,7 +195,6 @@ function decision.accept(outcome, job, request, ruleset, is_logged, points, reco
     if most_nodes then
         outcome.max_nodes = most_nodes
     end
-    outcome.points, outcome.record = points, record
     if outcome.fired and is_logged then
         decision.note(outcome, request, is_amended and "amended" or "warned")
     end

@@ -1,5 +1,7 @@
 -- One line for a user whose similar jobs needed far less than this one asks for.
 local need = ...
+local decision = need("decision")
+local rules = need("rules")
 local text = need("text")
 
 local hint = {}
@@ -35,7 +37,7 @@ end
 
 -- Appends the hint of a row to `messages` where the limit is far above what similar jobs needed. `asked`: seconds, nil
 -- for unknown.
-function hint.say(messages, row, queue, asked, policy, hints)
+local function say(messages, row, queue, asked, policy, hints)
     if not asked then
         return
     end
@@ -55,6 +57,19 @@ function hint.say(messages, row, queue, asked, policy, hints)
         risk = string.format("%.4g", risk),
         runs = text.whole(runs),
     }, nil, LAST)
+end
+
+-- The stage of a decision that gives the job's user a hint.
+function hint.give(outcome, job, request, ruleset)
+    if not ruleset.hints or job.is_exempt then
+        return
+    end
+    local queue = job.queues[1] or ruleset.default
+    local row = hint.row_of(ruleset.hints, request, queue)
+    if row then
+        local limit = rules.effective(job, queue and ruleset.facts[queue])
+        say(decision.list(outcome, "warned"), row, queue, limit, ruleset.policy, ruleset.hints)
+    end
 end
 
 return hint

@@ -199,7 +199,8 @@ function modify.decide(request, job, ruleset)
     if job.state == "PENDING" and not keeps_in_parts(request, job, before, ruleset) then
         return refused(outcome, PART, "part", LAST_PART, request, ruleset)
     end
-    return decision.accept(outcome, decided, request, ruleset, false, bonus)
+    outcome.points = bonus
+    return decision.accept(outcome, decided, request, ruleset, false)
 end
 
 return modify

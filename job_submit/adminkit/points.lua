@@ -1,4 +1,7 @@
 -- What a job earns: the user's points, and those of its class. Never negative, never above the cap, whole.
+local need = ...
+local allocation = need("allocation")
+
 local points = {}
 
 local floor = math.floor
@@ -46,6 +49,17 @@ function points.of(class, uid, packed)
         sum = floor(sum)
     end
     return sum > 0 and sum or 0, paid
+end
+
+-- The stage of a decision that gives the job its points; job.paid is the class that some of them are for.
+function points.give(outcome, job, request, ruleset)
+    local packed = ruleset.points
+    if not packed then
+        return
+    end
+    local class = job.class and packed.class_points[job.class] and allocation.sure_class(job, request, ruleset)
+    local sum, paid = points.of(class, request.uid, packed)
+    outcome.points, job.paid = sum > 0 and sum or nil, paid
 end
 
 return points

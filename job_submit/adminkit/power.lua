@@ -118,10 +118,14 @@ local function refuse(outcome, ruleset, name, values, last)
     return false
 end
 
--- Sets the outcome's `licences` where the job's have to change, and the job's `most_nodes` where it has to be held to fewer.
--- False where the job is refused. `job` has its size; `present` are the watts that Slurm was told, where they stay.
+-- The stage of a decision that sets the outcome's `licences` where the job's have to change, and the job's `most_nodes`
+-- where it has to be held to fewer. False where the job is refused. `job` has its size; `present` are the watts that Slurm
+-- was told, where they stay.
 function power.settle(outcome, job, request, ruleset, present)
     local settings, listed = ruleset.power, request.licenses or ""
+    if not settings then
+        return true
+    end
     local watts, gpus, told = present, request.gpus, present
     if not watts then
         watts, gpus, told = held_watts(job, request, ruleset)

@@ -1,9 +1,14 @@
 -- The soft limit of a job: how long jobs like it need, for backfill to plan with while the job keeps its limit. Advice, never a
 -- rule: whatever is not known to be safe gets none. docs/soft-limits.md has the reason of every condition. Pure.
 local need = ...
+local decision = need("decision")
+local record = need("record")
 local text = need("text")
 
 local soft = {}
+
+local LAST_TYPED = "adminkit: --time-min was left out; jobs are planned by what jobs like them needed."
+local LAST_UNKEPT = "adminkit: --time-min was left out; this job cannot be planned by it now, and is planned by its limit."
 
 local ceil, floor, max = math.ceil, math.floor, math.max
 local byte, find, format, gsub, match = string.byte, string.find, string.format, string.gsub, string.match
@@ -186,11 +191,11 @@ local function is_unfit(request)
     return not request.batch or request.het_offset or request.reservation or request.restartable == true
 end
 
--- The soft limit of a job that is accepted, seconds; nil for none. `packed` is of soft.packed, `request.lease` the lease as
+-- The soft limit of a job, seconds; nil for none. `packed` is of soft.packed, `request.lease` the lease as
 -- the guard wrote it, `request.now` the time; `job` the job as amended, its queue and class known. `typed`: the user's own
 -- --time-min, which counts instead of what is known, however near the limit; nil for none. What asks Slurm for the least comes
 -- first.
-function soft.of(job, request, packed, default, typed)
+local function soft_limit(job, request, packed, default, typed)
     local named, limit, gap = job.queues, job.limit, typed and 60 or packed.gap
     if job.kind ~= "finite" or limit ~= request.limit or limit - packed.least < gap then
         return nil -- nobody typed the limit, or a rule changed it
@@ -209,6 +214,47 @@ function soft.of(job, request, packed, default, typed)
         return nil
     end
     return planned
+end
+
+-- The stage of a decision that sets job.typed, the user's own --time-min: none where an earlier decision gave it, by a record
+-- that users cannot write. With soft limits on it is taken from the job: Slurm would hold its maxima to it, not to the limit.
+function soft.take(outcome, job, request, ruleset)
+    local typed = request.time_min or nil
+    if ruleset.soft and typed then
+        job.time_min, outcome.drops = nil, true
+        local there = ruleset.record == "admin_comment" and request.admin_comment and record.read(request.admin_comment)
+        if there and there.soft == text.whole(typed) then
+            typed = nil
+        end
+    end
+    job.typed = typed
+end
+
+-- The stage that sets job.planned, the soft limit of a job that is accepted, where the record can say so.
+function soft.plan(_, job, request, ruleset)
+    local packed = ruleset.soft
+    if packed and ruleset.record == "admin_comment" then
+        job.planned = soft_limit(job, request, packed, ruleset.default, packed.typed and job.typed)
+    end
+end
+
+-- The stage that says that a typed --time-min goes, or leaves it where the job is planned by it.
+function soft.settle(outcome, job, _, ruleset)
+    local planned, typed = job.planned, job.typed
+    if planned then
+        outcome.soft = planned
+    end
+    if not ruleset.soft or not typed then
+        return
+    end
+    local keeps = ruleset.soft.typed
+    if planned and keeps then
+        outcome.drops = nil
+    elseif keeps then
+        text.say(decision.list(outcome, "warned"), ruleset.policy, "time_min_off", "amend", {}, nil, LAST_UNKEPT)
+    else
+        text.say(decision.list(outcome, "warned"), ruleset.policy, "time_min", "amend", {}, nil, LAST_TYPED)
+    end
 end
 
 -- Whether an update has to take time_min away, while soft limits are on: `limit` and `typed` are the update's time_limit and
