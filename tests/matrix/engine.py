@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tests.matrix import guest
+from tests.matrix import guest, network
 from tests.matrix.results import Cell, Ground, from_junit, not_run
-from tests.matrix.rows import BUILD, KERNEL_OF, ROOT, Row, Suite
+from tests.matrix.rows import BUILD, GUEST, KERNEL_OF, PACKAGES, ROOT, Row, Suite
 from tests.setup.guard import CONTAINER
 
 ENGINE: Final = os.environ.get("ENGINE", "podman")
@@ -95,27 +95,26 @@ def _there(image: str) -> bool:
 def image(row: Row) -> str:
     """Build the row's image, or take the one that is there; its name. NotRun with the engine's last words."""
     needed(row)
-    _make(name_of(row), row.target, row.debian)
+    _make(name_of(row), "debian" if row.is_guest else row.target, row.debian)
     if row.is_guest:
         kernel()
-        disk(row)
     return name_of(row)
 
 
-def _make(name: str, target: str, debian: str) -> None:
-    """Build a stage of the Dockerfile, unless there is an image of that name."""
+def _make(name: str, target: str, debian: str, ground: str = "") -> None:
+    """Build a stage of the Dockerfile, on another image where one is named, unless there is an image of that name."""
     if _there(name):
         return
     _must([str(COMPOSE / "base.sh"), debian], f"no base image of {debian}")
     words = ["build", "-q", "-t", name, "--target", target, "--build-arg", f"RELEASE={debian}"]
-    words += ["--build-arg", f"BASE={_base(debian)}", "-f", str(COMPOSE / "Dockerfile"), str(ROOT)]
-    _must([ENGINE, *words], f"{name} cannot be built")
+    words += ["--build-arg", f"BASE={_base(debian)}", "--build-arg", f"GROUND={ground or _base(debian)}"]
+    _must([ENGINE, *words, "-f", str(COMPOSE / "Dockerfile"), str(ROOT)], f"{name} cannot be built")
 
 
 def name_of(row: Row) -> str:
     """A row's image, named for what it is made of: another checkout of the repository never takes its place."""
-    more = (UML / "boot.sh", UML / "guest.service") if row.is_guest else ()
-    return f"localhost/adminkit-slurm:{row.name}-{_digest(*_MADE_OF, *more)}"
+    target = row.debian if row.is_guest else row.name
+    return f"localhost/adminkit-slurm:{target}-{_digest(*_MADE_OF)}"
 
 
 def base_of(row: Row) -> str:
@@ -142,13 +141,16 @@ def kernel() -> Path:
     return path
 
 
-def disk(row: Row) -> Path:
-    """A row's image as a disk of ext4."""
-    path = GUESTS / f"{name_of(row).rpartition(':')[2]}.ext4"
+def disk(row: Row, clean: bool = False) -> Path:
+    """A row's image with systemd, or the bare Debian with it, as a disk of ext4."""
+    kind = f"{row.name}-bare" if clean else row.name
+    name = f"localhost/adminkit-guest:{kind}-{_digest(*_MADE_OF, UML / 'boot.sh', UML / 'guest.service')}"
+    path = GUESTS / f"{name.rpartition(':')[2]}.ext4"
     if not path.exists():
-        for old in path.parent.glob(f"{row.name}-*.ext4"):
+        for old in path.parent.glob(f"{kind}-????????.ext4"):
             old.unlink()
-        with _files(name_of(row)) as tree:
+        _make(name, GUEST, row.debian, base_of(row) if clean else name_of(row))
+        with _files(name) as tree:
             guest.disk(tree, path)
     return path
 
@@ -204,18 +206,20 @@ def copy(row: Row) -> Path:
 
 def run(row: Row, suite: Suite, commit: str) -> Cell:
     """One suite in a container of its own. Its output goes to build/matrix/ROW-SUITE.log."""
-    if suite.target not in ("", row.target):
+    if suite.target not in ("", row.target) and not row.is_guest:
         return not_run(row.name, suite.name, commit, f"Debian's packages go with Debian's own Slurm, not {row.about}")
     folder = copy(row)
     if row.is_guest or (suite.clean and not (folder / ".venv/.built").exists()):
-        build(row)  # in a container: a guest has no network
+        build(row)  # in a container, which compiles faster than a guest
+    if row.is_guest and suite.clean and not (folder / "build/deb").exists():
+        _must(_command(row, list(PACKAGES.command)), f"the packages of {row.name} cannot be built")
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
     script = _CLEAN if suite.clean else _PYTEST
     if suite.wheels:
         script = f"make -s .venv/.built; .venv/bin/pip -q install {shlex.join(suite.wheels)}\n{script}"
-    if suite.packages and not row.is_guest:
+    if suite.packages:
         script = f"{_APT} {' '.join(suite.packages)}\n{script}"
     words = ["bash", "-ec", script, "pytest", *suite.command] if suite.pytest else list(suite.command)
     log = folder.parent / f"{row.name}-{suite.name}.log"
@@ -274,7 +278,7 @@ def alone(row: Row, words: list[str], log: Path, limit: float = LIMIT) -> int | 
 def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = "", limit: float = LIMIT) -> int | None:
     """The exit code; None when it had to be ended."""
     if row.is_guest:
-        return _in_guest(row, words, output, limit)
+        return _in_guest(row, words, output, clean, limit)
     name = name or f"adminkit-matrix-{row.name}-{os.getpid()}"
     try:
         command = _command(row, words, name, clean)
@@ -286,13 +290,23 @@ def _inside(row: Row, words: list[str], output: int, clean: bool, name: str = ""
         subprocess.run([ENGINE, "rm", "-f", "-i", name], capture_output=True, check=False)
 
 
-def _in_guest(row: Row, words: list[str], output: int, limit: float) -> int | None:
+def _in_guest(row: Row, words: list[str], output: int, clean: bool, limit: float) -> int | None:
+    if lacking := network.lacking():
+        raise NotRun(f"no {lacking}, which gives a guest its network")
     folder = folder_of(row)
-    lines = [f"export {key}={shlex.quote(value)}" for key, value in ((CONTAINER, row.name), *row.env)]
-    with os.fdopen(os.dup(output), "wb") as out:
-        return guest.run(
-            kernel(), disk(row), {folder: "/adminkit"}, "\n".join([*lines, shlex.join(words), ""]), out, limit
-        )
+    shares = {folder: "/adminkit", _TRUST.parent: "/trusted"} | ({folder.parent: "/rows"} if clean else {})
+    settings = ((CONTAINER, row.name), *row.env, *_index_settings())
+    lines = [f"export {key}={shlex.quote(value)}" for key, value in settings]
+    lines += [f"install -D -m 644 /trusted/{_TRUST.name} {_TRUST}"] if _TRUST.exists() else []
+    try:
+        with (
+            os.fdopen(os.dup(output), "wb") as out,
+            network.of_container(ENGINE, base_of(row), LIMITS) as way_out,
+        ):
+            script = "\n".join([*lines, shlex.join(words), ""])
+            return guest.run(kernel(), disk(row, clean), shares, script, out, limit, way_out)
+    except subprocess.CalledProcessError as error:
+        raise NotRun(f"no network for the guest of {row.name}: {(error.stderr or '').strip()[-200:]}") from error
 
 
 def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:

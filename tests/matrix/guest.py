@@ -1,7 +1,7 @@
 """A guest: a row's image booted by a User-Mode Linux kernel, with systemd and cgroup v2.
 
 The kernel is a program of this host that asks neither for KVM nor for cgroups of the host's; it is built once, in a
-container. A guest boots, runs one script and powers off (uml/boot.sh). It has no network.
+container. A guest boots, runs one script and powers off (uml/boot.sh).
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
+
+from tests.matrix.network import NONE, Network
 
 #: As the kernel reads it; taken from /dev/shm as it is touched.
 MEMORY: Final = "4096M"
@@ -34,7 +36,13 @@ def disk(tree: Path, to: Path) -> None:
 
 
 def run(
-    kernel: Path, image: Path, shares: Mapping[Path, str], script: str, output: IO[bytes], limit: float
+    kernel: Path,
+    image: Path,
+    shares: Mapping[Path, str],
+    script: str,
+    output: IO[bytes],
+    limit: float,
+    network: Network = NONE,
 ) -> int | None:
     """Boot, run a bash script in /adminkit, power off. Its exit code; None when it had to be ended after `limit` s.
 
@@ -43,7 +51,8 @@ def run(
     folder = Path(tempfile.mkdtemp(prefix="adminkit-guest-", dir=image.parent))
     try:
         (folder / "script").write_text(script)
-        code = _boot(_command(kernel, image, folder, {folder: "/guest", **shares}), folder / "console", limit)
+        command = [*network.prefix, *_command(kernel, image, folder, {folder: "/guest", **shares}), *network.words]
+        code = _boot(command, folder / "console", limit)
         answer = folder / "code"
         for said in (folder / "out", *([] if answer.exists() else [folder / "console"])):
             output.write(said.read_bytes() if said.exists() else b"")

@@ -59,8 +59,8 @@ class Suite:
 
 
 def _guest(debian: str, slurm: str) -> Row:
-    """The suites in which it matters how Slurm keeps a job's processes together, but for those that need a network."""
-    only = ("ckpt", "ckpt_examples", "cluster", "elastic", "progress", "soft_limits")
+    """The suites in which it matters how Slurm keeps a job's processes together."""
+    only = ("ckpt", "ckpt_examples", "cluster", "elastic", "hub", "installed", "progress", "soft_limits")
     about = f"{debian}'s image under systemd, steps in cgroups"
     return Row(f"{debian}-v2", debian, slurm, GUEST, (("ADMINKIT_PROCTRACK", "cgroup"),), about, only)
 
