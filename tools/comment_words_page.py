@@ -14,28 +14,28 @@ HEAD = """# The words of a comment
 adminkit leaves a few words in a field of each job: AdminComment, unless `record` in `policy.toml` puts the record
 elsewhere. slurmctld keeps them over a requeue, and slurmdbd stores them. A word is `prefix:key=value,key=value`, up to
 a blank or the comment's end; the prefix is two letters and the number of its grammar. Its keys come in the order of
-its table, and one that is not needed may be missing.
+its table, and optional keys may be missing.
 
 A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. Whoever
-writes a word puts it in the place of the former one and leaves all others as they are, to the byte: those of other
-tools, those that are to come, and those that break the grammar. Where the comment would be longer than {most} bytes
+writes a word replaces the previous one and leaves all other words unchanged, to the byte: those of other
+tools, reserved words, and those that break the grammar. If the comment would be longer than {most} bytes,
 nothing is written, since Slurm refuses it.
 
-What is *to come* is reserved, and nobody writes it yet. To every parser a word that is to come is like another tool's.
-A key that is to come is read over in its place, so that an older `adminkit` still reads the record of a newer script.
+Words and keys marked *to come* are reserved, and nobody writes them yet. Every parser treats such a word as another tool's.
+It skips such a key in its place, so that an older `adminkit` still reads the record of a newer script.
 """
 WHY = """
-## Why nobody else's word is believed
-A user can type any of these words into a name, a comment or a command line. They are read only in these fields:
+## Why nobody else's word is trusted
+A user can type any of these words into a name, a comment or a command line. adminkit reads them only in these fields:
 """
 BELIEVED = """
-## What a word is believed for
-A word was right for the job of the moment at which it was noted. Who reads it says what may have changed since, and
-what is asked again before anything is done on it:
+## How far a word is trusted
+A word was right for the job when it was written. For each reader the table says what may have changed since, and
+what it checks again before it acts:
 
 """
 TAIL = """
-The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says of open jobs
+The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says about open jobs
 (`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), the checkpoint
 plugin's C (`note.c`) and the script's Lua (`job_submit/adminkit/record.lua`); the last two write as well. All of
 them run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and
@@ -61,7 +61,7 @@ def _words() -> str:
         )
         for word in WORDS
     )
-    return _table(("word", "says", "written by", "read by", "is", "longest, bytes"), rows)
+    return _table(("word", "says", "written by", "read by", "position", "longest, bytes"), rows)
 
 
 def _keys(word: Word) -> str:
@@ -83,7 +83,7 @@ def _readers() -> str:
         for word in WORDS
         for reader in word.readers
     )
-    return _table(("word", "read by", "who", "what may have changed since", "so", "test"), rows)
+    return _table(("word", "read by", "which", "what may have changed since", "so", "test"), rows)
 
 
 def _fields() -> str:

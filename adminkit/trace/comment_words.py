@@ -1,4 +1,4 @@
-"""The registry of the words that adminkit leaves in a job's comment. docs/comment-words.md is made of it.
+"""The registry of the words that adminkit leaves in a job's comment. docs/comment-words.md is made from it.
 
 The grammar is written three times more: in the job_submit script (record.lua), in the checkpoint plugin (note.c) and in
 adminkit-ingest (comment_words.c). The cases of tests/data/comment_words.tsv hold all four together. A word that is to
@@ -114,31 +114,31 @@ RECORD: Final = Word(
             name="min",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the user's own `--time-min` in seconds, whatever became of it",
+            meaning="the user's own `--time-min` in seconds, whatever happened to it",
         ),
         Key(
             name="keep",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the same, where backfill plans with it, in seconds, no less than the site's least",
+            meaning="the same, if backfill plans with it, in seconds, at least the site's `least`",
         ),
         Key(
             name="soft",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the soft limit that the policy gave, in seconds: backfill's, never the user's word",
+            meaning="the soft limit that the policy gave, in seconds: backfill's number, never the user's",
         ),
         Key(
             name="el",
             values="[0-9]+-[0-9]+",
             longest=11,
-            meaning="the least and the most GPUs that an elastic job may be given, where AdminComment has the record",
+            meaning="the fewest and the most GPUs that an elastic job may be given, if AdminComment has the record",
         ),
         Key(
             name="rules",
             values=_TEXT,
             longest=COMMENT_MAX,
-            meaning="the rules that amended or warned, joined by `+`; left out where the word would be too long",
+            meaning="the rules that amended or warned, joined by `+`; left out if the word would be too long",
         ),
     ),
     fields=FIELDS,
@@ -149,15 +149,15 @@ RECORD: Final = Word(
             name=f"{_SCRIPT}, at a submission",
             does="takes a record that came with the job for an earlier decision on it",
             since="the job may be another: a record is copied with the options of a job",
-            so="its rules have to exist, its limit to be one that they can change, and what fires now to be in it",
+            so="its rules must exist, they must be able to change its limit, and it must name the rules that fire now",
             files=("job_submit/adminkit/recording.lua",),
             test="job_submit/test_record.py::test_a_typed_record_counts_only_where_the_policy_could_have_made_it",
         ),
         Reader(
             name=f"{_SCRIPT}, at an update",
-            does="counts whole nodes where the record has `own=node`",
-            since="the job may take no whole nodes any more",
-            so="it counts as one that does all the same, which is the most that it may take",
+            does="counts whole nodes if the record has `own=node`",
+            since="the job may no longer take whole nodes",
+            so="it still counts as one that does, which is the most that it may take",
             files=("job_submit/adminkit/resulting.lua",),
             test="job_submit/test_update_sizes.py::test_a_job_of_which_nobody_knows_whether_it_takes_whole_nodes",
         ),
@@ -181,7 +181,7 @@ RECORD: Final = Word(
             name="incentives",
             does="compare the class that points were given for with the run's",
             since="the size of the job, so that it is of another class",
-            so="the class is that of what the run had by its accounting; a run that was paid for another earns nothing",
+            so="the class is computed from accounting; a run that got points for another class earns nothing",
             files=("adminkit/stats/incentives.py",),
             test="stats/test_incentives.py::test_points_for_a_class_are_compared_with_what_the_run_was_allocated",
         ),
@@ -195,9 +195,9 @@ RECORD: Final = Word(
         ),
         Reader(
             name="`adminkit soft-limits`",
-            does="gives the job back the limit `lim`, where Slurm lowered it to plan by `soft` or `keep`",
+            does="gives the job back the limit `lim` if Slurm lowered it to plan by `soft` or `keep`",
             since="the limit, queue, account, QOS and size of the job, and the rules",
-            so="TimeMin has to be the record's own, and the rules in force to take that limit of the job as it is",
+            so="TimeMin must be the record's own, and the rules in force must accept that limit for the job as it is",
             files=("adminkit/deploy/guard_plan.py",),
             test="deploy/test_guard.py::test_a_limit_is_given_back_where_the_rules_of_now_take_it",
         ),
@@ -206,7 +206,7 @@ RECORD: Final = Word(
 )
 NOTE: Final = Word(
     prefix="ck1",
-    meaning="whether the signal before the limit arrived, and what became of the run",
+    meaning="whether the signal before the limit arrived, and how the run ended",
     keys=(
         Key(name="at", values=_NUMBER, longest=19, meaning="when the signal was sent, epoch seconds", needed=True),
         Key(name="heard", values=_NUMBER, longest=10, meaning="how many processes got it", needed=True),
@@ -215,7 +215,7 @@ NOTE: Final = Word(
             name="end",
             values="|".join(CKPT_ENDS),
             longest=max(map(len, CKPT_ENDS)),
-            meaning="what became of the run; absent while it runs",
+            meaning="how the run ended; absent while it runs",
         ),
     ),
     fields=(ADMIN_COMMENT,),
@@ -224,25 +224,25 @@ NOTE: Final = Word(
     readers=(
         Reader(
             name=_PLUGIN,
-            does="counts how often it put the job back",
-            since="the job may have been put back by others, or its note may not have been taken",
-            so="`rq` only grows; where a note is not kept, slurmctld's own count of restarts ends the chain",
+            does="counts how often it requeued the job",
+            since="others may have requeued the job, or Slurm may not have accepted the note",
+            so="`rq` only grows; if a note is not kept, slurmctld's own count of restarts ends the chain",
             files=("spank/ckpt/batch_end.c",),
             test="cluster/test_ckpt.py::test_a_job_is_put_back_as_often_as_it_may_be",
         ),
         Reader(
             name=_ELASTIC,
-            does="releases a job that the plugin put back held for an order",
-            since="the run and the order; somebody may have put the job back held",
-            so="the note has to say that the plugin put the job back, and to be younger than the order",
+            does="releases a job that the plugin requeued held for an order",
+            since="the run and the order; somebody may have requeued the job held",
+            so="the note must say that the plugin requeued the job, and must be younger than the order",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_a_job_that_its_order_did_not_put_back_stays_held",
         ),
         Reader(
             name="sync and import",
-            does="keep what became of the run",
+            does="keep how the run ended",
             since="the run: a note stays in the job for the next one",
-            so="a note is of the run during which `at` is; " + _NO_ACT,
+            so="a note belongs to the run that contains `at`; " + _NO_ACT,
             files=("adminkit/native/common/comment_words.c",),
             test="native/test_comment_words.py::test_a_comment_says",
         ),
@@ -251,17 +251,17 @@ NOTE: Final = Word(
 )
 PROGRESS: Final = Word(
     prefix="pf1",
-    meaning="how far the program came",
-    keys=(Key(name="it", values=_NUMBER, longest=20, meaning="iterations that are done", needed=True),),
+    meaning="how far the program got",
+    keys=(Key(name="it", values=_NUMBER, longest=20, meaning="iterations done", needed=True),),
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
     writer=_PLUGIN,
     readers=(
         Reader(
             name=_PLUGIN,
-            does="puts a run's number in the place of an earlier one's",
-            since="the run: the number of the one before may be larger",
-            so="it believes none: it writes the number of its own run",
+            does="replaces an earlier run's number with its own run's",
+            since="the run: the previous run's number may be larger",
+            so="it trusts no earlier number: it writes the number of its own run",
             files=("spank/ckpt/batch_end.c",),
             test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
         ),
@@ -282,7 +282,9 @@ ORDER: Final = Word(
     meaning="the order to continue with another number of GPUs",
     keys=(
         Key(name="gpus", values=_NUMBER, longest=4, meaning="GPUs of the job's one node", needed=True),
-        Key(name="until", values=_NUMBER, longest=12, meaning="epoch seconds: later it is void", needed=True),
+        Key(
+            name="until", values=_NUMBER, longest=12, meaning="epoch seconds after which the order is void", needed=True
+        ),
     ),
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
@@ -290,9 +292,9 @@ ORDER: Final = Word(
     readers=(
         Reader(
             name=_PLUGIN,
-            does="signals the program, and puts the job back held",
+            does="signals the program, and requeues the job held",
             since="the GPUs, restarts and age of the job",
-            so="the job has to have opted in to the number, to have another, and to be one that will be put back",
+            so="the job must have opted in to the number, must have another now, and must be one that will be requeued",
             files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
             test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
         ),
@@ -300,7 +302,7 @@ ORDER: Final = Word(
             name=_ELASTIC,
             does="gives the held job its GPUs, and releases it",
             since="everything that its owner may change while it waits; who holds it",
-            so="the rules in force are asked again, and who put it back held is read in the note of the plugin",
+            so="the rules in force are asked again, and the plugin's note says who requeued the job held",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
         ),
@@ -313,7 +315,7 @@ STAGING: Final = Word(
     keys=(
         Key(name="bytes", values=_NUMBER, longest=19, meaning="bytes copied", needed=True),
         Key(name="s", values=_NUMBER, longest=10, meaning="seconds that the copy took", needed=True),
-        Key(name="hit", values=_NUMBER, longest=10, meaning="nodes that had the data already", needed=True),
+        Key(name="hit", values=_NUMBER, longest=10, meaning="nodes that already had the data", needed=True),
     ),
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
