@@ -21,8 +21,8 @@ writes a word replaces the previous one and leaves all other words unchanged, to
 tools, reserved words, and those that break the grammar. If the comment would be longer than {most} bytes,
 nothing is written, since Slurm refuses it.
 
-Words and keys marked *to come* are reserved, and nobody writes them yet. Every parser treats such a word as another tool's.
-It skips such a key in its place, so that an older `adminkit` still reads the record of a newer script.
+Words and keys marked *to come* are reserved, and nobody writes them yet. Every parser treats such a word as another
+tool's. It skips such a key in its place, so that an older `adminkit` still reads the record of a newer script.
 """
 WHY = """
 ## Why nobody else's word is trusted

@@ -52,7 +52,7 @@ def use(runs: Runs, edges: Sequence[int]) -> NDArray[np.float64]:
     for moved, change in ((runs.start[some], rate), (runs.end[some], -rate)):
         inside = np.clip(moved, first, last)
         place = np.minimum(np.searchsorted(at, inside, "right") - 1, len(found) - 1)
-        # From that moment on: the rest of its part, and every part that follows.
+        # After that moment: the rest of its part, and every part that follows.
         np.add.at(found, place, change * (at[place + 1] - inside))
         np.add.at(slope, place + 1, change)
     return found + np.cumsum(slope[:-1]) * np.diff(at)

@@ -58,8 +58,8 @@ def _both_below(x: Numbers, y: Numbers, tied: int) -> int:
 def _points_before_and_below(rank: Numbers, question: NDArray[np.bool_]) -> int:
     """For each question, the points before it that have a smaller rank; their sum. `rank` is a permutation.
 
-    From the highest bit on: among those that agree in all higher bits, a point with 0 is below a question with 1. Each
-    step sorts stably by its bit, so that every group is contiguous and keeps its order.
+    Beginning with the highest bit: among those that agree in all higher bits, a point with 0 is below a question with
+    1. Each step sorts stably by its bit, so that every group is contiguous and keeps its order.
     """
     import numpy as np
 

@@ -156,7 +156,7 @@ static int64_t outlive(struct ck_watch *watch) {
     return 0;
 }
 
-/* Reads the end from the task's environment, which the task has from its exec on; a prolog may delay that.
+/* Reads the end from the task's environment, which the task has since its exec; a prolog may delay that.
  * Returns the span to the next reading. Trap: an end within the lead of the step's begin may be an outer
  * job's, and such a step has nothing to save. */
 static int64_t read_env(struct ck_watch *watch, int64_t now) {

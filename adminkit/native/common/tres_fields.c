@@ -69,7 +69,7 @@ static void size_item(const char **p, const char *end, struct ak_slice *item) {
     }
 }
 
-/* gres/NAME=COUNT or gres/NAME:TYPE=COUNT, from behind the name on; *p moves behind the item. */
+/* gres/NAME=COUNT or gres/NAME:TYPE=COUNT, parsed from the end of the name; *p moves behind the item. */
 static enum ak_fault gpu_tres(const char **p, const char *end, enum ak_gpu_sort sort,
                               struct ak_gpu_words *words) {
     struct ak_slice item, type, value = {NULL, 0};

@@ -7,7 +7,7 @@
 #define HOUR 3600
 #define NO_MONTH (-1)
 
-/* Upper ends of the buckets of sizes, from bucket 1 on, and of limits. */
+/* Upper ends of the buckets of sizes, beginning with bucket 1, and of limits. */
 static const int64_t sizes[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 static const int64_t limits[] = {HOUR / 4, HOUR, 4 * HOUR, 12 * HOUR, 24 * HOUR, 72 * HOUR, 168 * HOUR};
 enum limit_bucket { LONGER = COUNT(limits), UNLIMITED, QUEUES_OWN, LIMIT_UNKNOWN };

@@ -9,7 +9,7 @@ struct start {
     struct sim_cursor place; /* of `found` */
 };
 
-/* There is room from this step on. */
+/* Room begins with this step. */
 static void begin(struct start *start, struct sim_cursor place, int64_t time) {
     start->fits = true;
     start->found = time;

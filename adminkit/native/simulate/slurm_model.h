@@ -159,7 +159,7 @@ struct slurm {
     size_t events, event_room;
     struct slurm_end *end;
     size_t ends, end_room;
-    struct slurm_end *planned; /* a will-run test's: who ends from its start on */
+    struct slurm_end *planned; /* a will-run test's: who ends after its start */
     size_t planned_room;
 
     struct slurm_change *change;
@@ -269,7 +269,7 @@ bool slurm_finish(struct slurm *m, int64_t at);
 void slurm_give_back(struct slurm *m, const struct slurm_live *live, struct slurm_room *room);
 int64_t slurm_soft_end(const struct slurm_live *live, int64_t now);
 bool slurm_just_ended(const struct slurm *m, int64_t at);
-/* The background will ask for a pass, from the next second on. */
+/* The background will ask for a pass, beginning with the next second. */
 static inline void slurm_queue_pass(struct slurm *m, int64_t at) {
     m->queued_at = m->queued ? m->queued_at : at;
     m->queued = true;
