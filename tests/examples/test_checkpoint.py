@@ -88,7 +88,7 @@ def test_a_training_that_is_stopped_twice_ends_with_the_weights_of_one_that_was_
     run = start([*command, str(pieces)], tmp_path / "pieces.out", pause=0)
     assert run.ended() == 0
     stops = [int(step) for step in re.findall(r"saved at step (\d+)", run.text())]
-    assert [int(step) for step in re.findall(r"goes on at step (\d+)", run.text())] == stops
+    assert [int(step) for step in re.findall(r"resumes at step (\d+)", run.text())] == stops
     assert len(stops) == 2 and 100 < stops[0] < 300 < stops[1] < 600
     assert digest(pieces / "weights.pt") == digest(whole / "weights.pt")
     assert start([PYTHON, "train.py", "599", str(shorter)], tmp_path / "s.out", pause=0).ended() == 0

@@ -3,9 +3,9 @@
 
     torchrun --standalone --nproc_per_node=2 ddp.py STEPS FOLDER
 
-Each process gets the signal, but not at the same step. A process that left alone would leave the others in a collective
-that never ends. torchrun turns every code but 0 into 1, so they leave with 0, and the batch script says that there is
-more.
+Each process gets the signal, but not at the same step. If only one process exited, it would leave the others in a
+collective that never ends. torchrun turns every code but 0 into 1, so they exit with 0, and the batch script says that
+there is more to do.
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up 1 to LAST, one number a second. At SIGTERM it saves where it is and leaves with 85; run again, it goes on.
+"""Adds up 1 to LAST, one number a second. At SIGTERM it saves its state and exits with 85; run again, it resumes.
 
 python3 sum.py LAST FILE
 """
@@ -20,7 +20,7 @@ def on_signal(number, frame):
 
 
 def save(state, file):
-    """Aside, then renamed: a kill in between leaves the old state whole."""
+    """Write a new file, then rename it: a kill in between leaves the old state whole."""
     with open(file + ".new", "w") as out:
         json.dump(state, out)
         out.flush()

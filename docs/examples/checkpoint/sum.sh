@@ -1,6 +1,6 @@
 #!/bin/bash
 #SBATCH --open-mode=append
-# Adds up 1 to LAST, one number a second. At SIGTERM it saves where it is and leaves with 85; run again, it goes on.
+# Adds up 1 to LAST, one number a second. At SIGTERM it saves its state and exits with 85; run again, it resumes.
 #
 #   ADMINKIT_CKPT=TERM@300,requeue=10,target=shell sbatch sum.sh LAST FILE
 last=$1 file=$2

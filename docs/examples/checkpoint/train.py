@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A training that goes on where it was stopped, and ends with the weights of one that never was.
+"""A training that resumes where it was stopped, and ends with the weights of one that never was.
 
     python3 train.py STEPS FOLDER
 
-What has to be saved for that: the model, the optimizer, the random numbers, the step. Which examples a step takes
-depends on its number alone, so no data loader has to be put back where it was.
+It has to save the model, the optimizer, the random numbers and the step. Which examples a step takes depends only on
+its number, so no data loader has to be restored.
 """
 
 import os
@@ -54,7 +54,7 @@ if os.path.exists(checkpoint):
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     torch.set_rng_state(state["random"])
-    print(f"goes on at step {first}", flush=True)
+    print(f"resumes at step {first}", flush=True)
 for step in range(first, steps):
     if stop:
         save(step, model, optimizer, checkpoint)

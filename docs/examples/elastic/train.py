@@ -3,7 +3,7 @@
 
     torchrun --standalone --nproc_per_node="$ADMINKIT_GPUS" train.py STEPS FOLDER
 
-Which examples a step takes depends on its number alone, and the gradient is that of the whole batch, so the weights are
+Which examples a step takes depends only on its number, and the gradient is that of the whole batch, so the weights are
 those of a training that never changed: up to the order in which floating point numbers are added.
 """
 
