@@ -156,7 +156,7 @@ def cli() -> str:
     """docs/cli.md."""
     lines = ["# Commands", "", NOTE.format(source="adminkit/cli/"), ""]
     lines += [f"Exit codes: {', '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}."]
-    lines += ["Every command has `--help` (`-h`). `adminkit --install-completion` teaches the shell its words.", ""]
+    lines += ["Every command has `--help` (`-h`). `adminkit --install-completion` sets up completion in the shell.", ""]
     for command in commands():
         taken = list(parameters(command.function)) if command.function else []
         arguments = [one for one in taken if not one.names]

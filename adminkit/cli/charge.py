@@ -176,7 +176,7 @@ def verify(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check the ledger's chain, bills and amounts. Exit code 1 where it is not what was written.
+    """Check the ledger's chain, bills and amounts. Exit code 1 if it is not what was written.
 
     Example: adminkit charge verify
     """

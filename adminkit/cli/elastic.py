@@ -66,7 +66,7 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Order changes of GPUs, and see them through. First carries on what an earlier run began. Exit code 1 where one
+    """Order changes of GPUs, and see them through. First carries on what an earlier run began. Exit code 1 if one
     was refused.
 
     Cron or an operator runs it on slurmctld's host, as root or as an operator of Slurm's who may read the trace and
@@ -111,7 +111,7 @@ def revoke(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Take back the order that a job has. It keeps its GPUs, and is released with them where it is held already.
+    """Take back the order that a job has. It keeps its GPUs, and is released with them if it is already held.
 
     Example: adminkit elastic revoke 4711 --apply
     """

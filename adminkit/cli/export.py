@@ -70,7 +70,7 @@ def export(
         typer.Option(
             "--key",
             metavar="FILE",
-            help="With --anonymise: the key, made there where it is missing; the same key gives the same pseudonyms. "
+            help="With --anonymise: the key, made if it is missing; the same key gives the same pseudonyms. "
             "Default: a key that is not kept.",
         ),
     ] = None,

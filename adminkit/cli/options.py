@@ -108,7 +108,7 @@ Clusters = Annotated[
     typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster, or those of an alias. Repeat for more."),
 ]
 OneCluster = Annotated[
-    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, where the trace has several.")
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, if the trace has several.")
 ]
 Since = Annotated[
     str | None,
@@ -157,7 +157,7 @@ LimitSourceOption = Annotated[
         "--limit-source", help="Only limits of this origin: explicit, set by the user; default, the queue's; unknown."
     ),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Read every job, also where the trace keeps rollups.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Read every job, even if the trace keeps rollups.")]
 Plot = Annotated[bool, typer.Option("--plot", help="Also draw the plots in the terminal.")]
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the plots into FILE, .png or .svg.")

@@ -185,7 +185,7 @@ def replay(
         ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="With --simulate: show numbers even where calibration gives no basis.")
+        bool, typer.Option("--force", help="With --simulate: show numbers even if calibration gives no basis.")
     ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,

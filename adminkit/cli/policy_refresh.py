@@ -17,7 +17,7 @@ def refresh(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd who is an operator. The rules then hold everybody who no longer is. --apply does it.
+    """Ask slurmdbd who is an operator. The rules then apply to everybody who no longer is one. --apply does it.
 
     Example: adminkit policy refresh --apply
     """

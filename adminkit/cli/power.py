@@ -106,8 +106,8 @@ def show(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Show what each configuration takes, and the best. A configuration is best where nothing is faster and takes
-    less energy. Says how good a model of them is.
+    """Show what each configuration takes, and the best. A configuration is best if no other is faster and
+    takes less energy. Says how good a model of them is.
 
     Example: adminkit power show --model resnet50 --plot
     """

@@ -29,7 +29,7 @@ def check(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check the profiles against the nodes. Exit code 1 where one never starts.
+    """Check the profiles against the nodes. Exit code 1 if one never starts.
 
     Example: adminkit profiles check
     """
@@ -56,7 +56,7 @@ def list_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List which profiles can start now. For a user. Where slurmctld is away, all are unknown, with the reason.
+    """List which profiles can start now. For a user. While slurmctld is away, all are unknown, with the reason.
 
     Example: adminkit profiles list --user alice
     """

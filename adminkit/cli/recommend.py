@@ -77,7 +77,7 @@ def walltime(
 ) -> None:
     """Find a time limit for a user's next job. From runs like it, with the risk that it is too short.
 
-    Where no trace can be read, sacct is asked for your own jobs.
+    If no trace can be read, asks sacct for your own jobs.
 
     Example: adminkit recommend walltime --user alice --name train
     """

@@ -55,7 +55,7 @@ def gpus(
 ) -> None:
     """Find the number of GPUs that takes the least energy. Without being much slower.
 
-    From what runs of that name wrote of their progress, else from a measured curve of that name.
+    From what runs of that name wrote about their progress, else from a measured curve of that name.
 
     Example: adminkit recommend gpus --user alice --name train
     """

@@ -25,7 +25,7 @@ def rollups(
     ] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Remove them, and stop keeping them.")] = False,
 ) -> None:
-    """Compare the trace's rollups with its runs. They are sums per month and hour. Exit code 1 where they differ.
+    """Compare the trace's rollups with its runs. They are sums per month and hour. Exit code 1 if they differ.
 
     Example: adminkit trace rollups
     """

@@ -86,7 +86,7 @@ ArrivalOption = Annotated[
 ]
 Priority = Annotated[
     Priorities,
-    typer.Option("--priority", help="Whose priorities jobs have. Default: the trace's, where the site has fair-share."),
+    typer.Option("--priority", help="Whose priorities jobs have. Default: the trace's, if the site has fair-share."),
 ]
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
 Procs = Annotated[
@@ -100,7 +100,7 @@ Depth = Annotated[
 ]
 UnitOption = Annotated[
     Unit | None,
-    typer.Option("--unit", help="What the pool has. Default: gpus where most jobs have some, else cpus."),
+    typer.Option("--unit", help="What the pool has. Default: gpus if most jobs have some, else cpus."),
 ]
 
 #: Who may not see the jobs of others cannot simulate them.

@@ -55,7 +55,7 @@ Keep = Annotated[
     Path | None,
     typer.Option("--keep", metavar="DIR", help="Where finished replicates are kept. Default: in your cache folder."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Show numbers even where calibration gives no basis for them.")]
+Force = Annotated[bool, typer.Option("--force", help="Show numbers even if calibration gives no basis for them.")]
 
 
 @dataclass(frozen=True, slots=True)

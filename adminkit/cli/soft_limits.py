@@ -52,7 +52,7 @@ def guard(
 
 @app.command()
 def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show the lease, and what the guard touched. Says what stands against soft limits here.
+    """Show the lease, and what the guard touched. Says what prevents soft limits here.
 
     Example: adminkit soft-limits status
     """

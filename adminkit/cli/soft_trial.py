@@ -38,7 +38,7 @@ CarryOver = Annotated[
         "--carry-over",
         metavar="TIME",
         help="How much of the beginning of each day does not count. Default: as long as all but one run in twenty of"
-        " each queue, from 1h to 12h; 12h where the trace has none.",
+        " each queue, from 1h to 12h; 12h if the trace has none.",
     ),
 ]
 Result = Annotated[bool, typer.Option("--result", help="Show what the trial's days show so far.")]
@@ -47,7 +47,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="With --result: soft_trial.json of slurmctld's host, where the trace is elsewhere.",
+        help="With --result: soft_trial.json of slurmctld's host, if the trace is elsewhere.",
     ),
 ]
 #: Days of the past by which the smallest change is judged.

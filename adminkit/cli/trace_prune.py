@@ -48,7 +48,7 @@ def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Without it only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Delete old runs, or take the names out of them. What belongs to them goes, too. Shows first what that would
+    """Delete old runs, or take the names out of them. What belongs to them is deleted too. Shows first what that would
     be.
 
     Queues, nodes, sync's windows, actions and charges stay.
