@@ -6,25 +6,23 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
 from adminkit.ingest.answer import take_in
 from adminkit.ingest.gpus import refresh
-from adminkit.ingest.own_runs import DAYS_FACT, QUEUES_FACT
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sources.sacct import open_own
 from adminkit.ingest.sync_run import Options, SyncRun
 from adminkit.ingest.windows import DAY, HOUR, Window
 from adminkit.sqlite import sqlite3
 from adminkit.trace import private_copy, windows
+from adminkit.trace.private_copy import DAYS_FACT, QUEUES_FACT, Missing
 from adminkit.trace.runs import fill_from_steps
 from adminkit.trace.transaction import transaction
 from adminkit.units import show_time
 
-#: What a copy lacks.
-Missing = Literal["all", "newer", "rest"]
 #: Runs that a copy holds.
 MOST_RUNS: Final = 20_000
 #: Runs whose steps are asked for: slurmdbd makes a query of its own for each.

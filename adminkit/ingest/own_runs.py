@@ -10,21 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import cluster as slurm
 from adminkit.sqlite import sqlite3
 from adminkit.trace import private_copy, windows
-
-if TYPE_CHECKING:
-    from adminkit.ingest.own_questions import Missing
+from adminkit.trace.private_copy import DAYS_FACT, QUEUES_FACT, Missing
 
 DAY: Final = 86_400
-#: The fact that says how many days were wanted, and when all of them were asked for.
-DAYS_FACT: Final = "own days"
-#: The fact that says that queues were asked for.
-QUEUES_FACT: Final = "own queues"
 
 
 @dataclass(frozen=True, slots=True)

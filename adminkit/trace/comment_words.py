@@ -150,7 +150,7 @@ RECORD: Final = Word(
             does="takes a record that came with the job for an earlier decision on it",
             since="the job may be another: a record is copied with the options of a job",
             so="its rules must exist, they must be able to change its limit, and it must name the rules that fire now",
-            files=("job_submit/adminkit/recording.lua",),
+            files=("job_submit/adminkit/recording.lua", "job_submit/adminkit/soft.lua"),
             test="job_submit/test_record.py::test_a_typed_record_counts_only_where_the_policy_could_have_made_it",
         ),
         Reader(

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import NotPlain, open_folder, read_plain, replace_file
@@ -27,6 +27,12 @@ FOLDER_MODE: Final = 0o700
 MODE: Final = 0o600
 #: Bytes of a copy: it is held in memory.
 MOST: Final = 1 << 28
+#: The fact that says how many days were wanted, and when all of them were asked for.
+DAYS_FACT: Final = "own days"
+#: The fact that says that queues were asked for.
+QUEUES_FACT: Final = "own queues"
+#: What a copy lacks.
+Missing = Literal["all", "newer", "rest"]
 
 _SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
 _STEPLESS: Final = """
