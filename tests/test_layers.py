@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,15 @@ def rank(stage: str) -> int:
     return next(number for number, names in enumerate(STAGES) if stage in names)
 
 
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Some names that lead back to the first of them, or none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def strings(module: Module) -> Iterator[tuple[str, ast.AST]]:
     """Every string of the source but docstrings; of an f-string its fixed parts."""
     docs = {
@@ -183,6 +193,33 @@ def test_imports_go_from_right_to_left() -> None:
             elif rank(stage) == rank(module.stage) > 0:
                 breaches.append(f"{module.at(node)}: {module.stage} imports {stage}, which stands beside it")
     assert breaches == []
+
+
+def test_no_module_comes_back_to_itself_by_its_imports() -> None:
+    names = {"adminkit." + module.name.removesuffix(".py").replace("/", "."): module for module in MODULES}
+    graph = {name: {other for other, _ in imports(module) if other in names} for name, module in names.items()}
+    graph["adminkit.render.report"].remove("adminkit.render.frame")  # Report.to_frame(), which a reader looks for there
+    assert circle(graph) == []
+
+
+def test_no_lua_module_needs_itself() -> None:
+    """`need` of start.lua would not end."""
+    files = (PACKAGE.parent / "job_submit/adminkit").glob("*.lua")
+    graph = {path.stem: set(re.findall(r'need\("(\w+)"\)', path.read_text())) for path in files}
+    assert graph["decide"] >= {"routing", "recording"}
+    assert circle(graph) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "expected"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, set()),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, {"b", "c"}),
+        ({"a": {"a"}}, {"a"}),
+    ],
+)
+def test_a_circle_is_found(graph: dict[str, set[str]], expected: set[str]) -> None:
+    assert set(circle(graph)) == expected
 
 
 def test_only_named_places_start_programs() -> None:
