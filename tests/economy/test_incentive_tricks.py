@@ -275,6 +275,29 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         ),
     ),
     (
+        "nor a job that was cut into parts by an update of its memory or nodes",
+        [*good(), run(50, 1, state="RESIZING", **BAD), run(50, 0, **BAD)],
+        [],
+        {},
+        FULL,
+        (
+            "checkpoint",
+            "a piece of a requeued job, warned in time, or it exited with the code for 'more to do'",
+        ),
+    ),
+    (
+        "whose hours count against its user all the same",
+        [
+            *good(),
+            *[run(n, 1, state="RESIZING", elapsed=4 * HOUR) for n in range(50, 62)],
+            *[run(n) for n in range(50, 62)],
+        ],
+        [],
+        {},
+        0,
+        ("lacking", "14.5 % of the hours are in runs that weigh; a bonus needs 25.0 %"),
+    ),
+    (
         "but not everything may be a checkpoint run",
         [*good(), *good(50, 12, exit_code=85, state="FAILED", elapsed=4 * HOUR)],
         [],
