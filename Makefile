@@ -11,7 +11,7 @@ MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | c
 BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/* adminkit/locale/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help release release-check docs demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help release release-check docs docs-site demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -32,6 +32,7 @@ help:
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
 	@echo 'make docs          write the generated references in docs/'
+	@echo 'make docs-site     docs/ as a site with a search, into build/site'
 	@echo 'make man           write the man pages into build/man; make completion: for bash, zsh and fish into build/completion'
 	@echo 'make clean         remove what was built'
 	@echo 'PYTHON=python3.12 picks another Python for .venv'
@@ -105,6 +106,13 @@ deb:
 	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
 	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
 
+# Its pages are the README and what stands beside it, and docs/, so links between them hold.
+docs-site: .venv/.site
+	@rm -rf build/pages build/site && mkdir -p build/pages
+	@cp -r README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs build/pages
+	@$(BIN)/zensical build --strict --clean
+	@echo 'the site is in build/site: python3 -m http.server -b 127.0.0.1 -d build/site'
+
 release: .venv/.release
 	$(BIN)/python -m tools.release make
 
@@ -143,8 +151,13 @@ $(STAMP): $(BUILT_FROM)
 # What more a tier takes from PyPI. Of the second only axe-core is read, which is in it; what it needs to run is not.
 AXE := axe-playwright-python==0.1.8
 .venv/.web: .venv/.%: $(STAMP)
-	@$(BIN)/pip -q --disable-pip-version-check install -e '.[jupyter,metrics,plots,serve,dev,$*]' && \
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[jupyter,metrics,plots,serve,dev,site,$*]' && \
 	    $(BIN)/pip -q --disable-pip-version-check install --no-deps $(AXE) || { \
+	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
+	@touch $@
+
+.venv/.site: $(STAMP)
+	@$(BIN)/pip -q --disable-pip-version-check install -e '.[dev,site]' || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
 	@touch $@
 

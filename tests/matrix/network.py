@@ -64,6 +64,7 @@ def of_container(engine: str, image: str, options: tuple[str, ...] = ()) -> Iter
             f"link set {eth} master guest",
             f"link set {eth} type bridge_slave learning off",  # Trap: the engine's bridge sends back what it was sent
             f"address flush dev {eth}",
+            "link set far gso_max_segs 1",  # Trap: the guest's driver drops frames that are longer than the MTU
             "link set near up",
             "link set far up",
             "link set guest up",
