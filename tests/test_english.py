@@ -136,6 +136,7 @@ PLACES: Final[dict[str, Callable[[str], Iterator[Text]]]] = {
     "adminkit/locale/*.po": of_catalogue,
     "*.md": of_page,
     "docs/[a-m]*.md": of_page,
+    "docs/[o-q]*.md": of_page,
     "docs/[pfrsn]*/*.md": of_page,
 }
 
