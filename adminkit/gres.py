@@ -40,7 +40,7 @@ _SHARED: Final = re.compile(
     r"(?:^|,)(?P<name>shard|mps):(?:(?P<kind>\(null\)|[^:(,]*[^:(,0-9][^:(,]*):)?(?P<count>[0-9]{1,15})"
     r"(?:\((?P<inside>[^)]*)\))?(?=,|$)"
 )
-#: How many slices of MIG a GPU of this name has; 7 where a name is none of these.
+#: How many slices of MIG a GPU of this name has; 7 for any other name.
 _SLICES_BY_NAME: Final = (
     (re.compile(r"(?<![a-z0-9])a30(?![0-9])"), 4),
     (re.compile(r"pro[._ -]?6000"), 4),

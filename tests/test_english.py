@@ -38,6 +38,8 @@ PATTERNS: Final = {
         '"since X", "after X"',
     ),
     "knows nothing": (r"\bknows? nothing of\b", '"has no data for"'),
+    "is none": (r"(?<![Tt]here )\bis none\b", "what it is not"),
+    "anew": (r"\banew\b", '"again"'),
 }
 #: What is English, or a name, though a pattern finds it -> why.
 EXCEPTIONS: Final = {
@@ -48,6 +50,8 @@ EXCEPTIONS: Final = {
     r"Of the %\(tasks\)s tasks? of your array": "a share of them",
     r"Of these, %\(hours\)s are": "a share of them",
     r"Of your runs of the week": "a share of them",
+    r"\{%[^%]*%\}": "a template's code",
+    r"\btls is none\b": "a value of the setting",
 }
 
 
@@ -193,6 +197,10 @@ def test_no_text_has_the_word_order_of_another_language(place: str) -> None:
         ("nothing from {time} on", "from X on", "after a value"),
         ("jobs are charged from now on", None, "an idiom"),
         ("the trace knows nothing of alpha", "knows nothing", "it has no data"),
+        ("a line that is none is skipped", "is none", "a line that is not an act"),
+        ("there is none", None, "nothing is there"),
+        ("{% if risk is none %}", None, "code"),
+        ("the file is made anew", "anew", "again"),
     ],
 )
 def test_patterns_find_the_word_order_and_nothing_else(text: str, name: str | None, why: str) -> None:

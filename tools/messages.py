@@ -1,4 +1,4 @@
-"""`python -m tools.messages`: writes adminkit/locale/*.po anew, with every sentence of the source and its translation.
+"""`python -m tools.messages`: rewrites adminkit/locale/*.po with every sentence of the source and its translation.
 
 A new sentence has none until somebody writes it into the file; one that is gone from the source goes.
 """

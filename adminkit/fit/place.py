@@ -197,7 +197,7 @@ def _with_features(nodes: list[RoomNode], text: str) -> tuple[list[RoomNode], Sa
         )
     found = [node for node in nodes if wanted.on(node.features)]
     if any(wanted.on(node.features | node.features_else) for node in nodes if node not in found):
-        unsure = message("a node may have {text} after it has been started anew", text=text)
+        unsure = message("a node may have {text} after it has been restarted", text=text)
         return found, Said("unknown", None, "feature", unsure)
     return found, None
 

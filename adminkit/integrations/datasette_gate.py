@@ -186,6 +186,6 @@ _HOST: Final = re.compile(r"([\w.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.ASCII
 
 
 def _host(header: bytes) -> str:
-    """The name of a Host header, without its port; "" for what is none."""
+    """The name of a Host header, without its port; "" if it is not one."""
     found = _HOST.fullmatch(header.decode("latin-1").strip().lower())
     return found[1] if found else ""

@@ -11,7 +11,7 @@ from typing import Final
 
 from adminkit.units import local_time, midnight
 
-#: More parts than this are a mistake: a window of 28 years by hour, or a time that is none.
+#: More parts than this are a mistake: a window of 28 years by hour, or something that is not a time.
 MOST_PARTS: Final = 250_000
 
 

@@ -91,7 +91,7 @@ def charged_runs(db: sqlite3.Connection) -> int:
 
 
 def acts(db: sqlite3.Connection, what: str) -> Iterator[dict[str, Any]]:
-    """The acts of that name on record in the trace; a line that is none is passed over."""
+    """The acts of that name on record in the trace; a line that is not an act is skipped."""
     for (line,) in db.execute(_ACTS, (what,)):
         try:
             act = json.loads(line)

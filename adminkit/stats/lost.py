@@ -106,7 +106,7 @@ class LostWeek(NamedTuple):
 
 
 def lost_run(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int) -> LostRun | None:
-    """The run with this key; None where it is none of these."""
+    """The run with this key; None if it is not one of these."""
     row = db.execute(_RUN, (cluster, job_id_raw, submit_time)).fetchone()
     return None if row is None else _made(row)
 

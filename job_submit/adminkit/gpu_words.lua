@@ -6,7 +6,7 @@ local find, gsub, lower, match, sub = string.find, string.gsub, string.lower, st
 
 gpu_words.UNTYPED = "gpu" -- a GPU of no type, in tables of shares
 
--- How many slices of MIG a GPU of this name has, in this order; 7 where a name is none of these.
+-- How many slices of MIG a GPU of this name has, in this order; 7 for any other name.
 local BY_NAME = {
     { "%f[%w]a30%f[%D]", 4 },
     { "pro[%._ %-]?6000", 4 },

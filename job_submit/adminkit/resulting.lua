@@ -60,7 +60,7 @@ local function groups_of(job_desc)
     return found
 end
 
--- The places in GROUPS of CPUs, nodes and tasks, for which Slurm counts the job's TRES anew, though an update set the number
+-- The places in GROUPS of CPUs, nodes and tasks, for which Slurm counts the job's TRES again, though an update set the number
 -- that is there; and of memory. Trap: after a run the record of a job with memory by the GPU has 0 of a node or of a CPU, as
 -- if it had asked for all of it; an update that sets that 0 gives it.
 local COUNTS, MEMORY_GROUP = { [2] = true, [3] = true, [4] = true }, { [6] = true }

@@ -1,6 +1,6 @@
 """The rows of an export: tables whose columns are the trace's own. Anybody may have written them.
 
-A row that is none is given back with the reason, and never guessed at. trace/exchange.py has the form.
+A malformed row is given back with the reason, and never guessed at. trace/exchange.py has the form.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def is_export(path: Path | None) -> bool:
 
 
 def look(path: Path) -> Exported:
-    """What an export says of itself. AdminkitError for one of another release, or for what is none."""
+    """What an export says of itself. AdminkitError for one of another release, or for anything else."""
     folder = open_folder(path, links=True)
     try:
         with _open(path, ABOUT, folder) as file:

@@ -45,7 +45,7 @@ static struct columns *make_columns(int count) {
     return all;
 }
 
-/* NULL is none. */
+/* NULL is allowed. */
 static void free_columns(struct columns *all) {
     for (int k = 0; all != NULL && k < all->count; k++)
         ak_column_free(&all->column[k]);

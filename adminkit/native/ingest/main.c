@@ -129,7 +129,7 @@ static bool take_header(struct run *run, const struct ak_row *row) {
     }
     if (ak_header_read(&run->fields, run->options.format.delimiter, row->raw, &next, reason) !=
         AK_HEADER_READ)
-        return fail(run, "a header that was one is none"); /* the same text, so it cannot be */
+        return fail(run, "a header is no longer read as one"); /* the same text, so it cannot be */
     bool same = next.columns == run->layout.columns && memcmp(next.from, run->layout.from, from) == 0;
     run->count[AK_HEADERS] += !same;
     run->layout = next;
