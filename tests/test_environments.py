@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.builders import HOUR, job, make_trace
+from tests.support.locales import make_locales
 
 #: What is asked in each of them, in one process: {out} is a folder of its own.
 COMMANDS: Final = (
@@ -41,9 +41,7 @@ for argv in json.loads(sys.argv[1]):
     print("exit", main(argv))
 """
 #: Locales of glibc, with their character maps; Turkish has another i, German another decimal point.
-LOCALES: Final = (
-    ("tr_TR", "UTF-8"), ("de_DE", "UTF-8"), ("ja_JP", "UTF-8"), ("ja_JP", "EUC-JP"),
-)  # fmt: skip
+LOCALES: Final = ("tr_TR.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "ja_JP.EUC-JP")
 ZONES: Final = ("Asia/Tokyo", "America/New_York", "Pacific/Apia", "Asia/Kolkata")
 SETTINGS: Final = '[feedback]\nclusters = ["aaic"]\ndomain = "example.org"\noperators = ["ops@example.org"]\n'
 SACCT: Final = (
@@ -66,15 +64,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def locales(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Locales made for these tests; the host's are left alone."""
-    if shutil.which("localedef") is None or not Path("/usr/share/i18n/locales/tr_TR").exists():
-        pytest.skip("not run: no localedef with its sources (apt-get install locales)")
-    folder = tmp_path_factory.mktemp("locales")
-    for name, charmap in LOCALES:
-        made = folder / f"{name}.{charmap}"
-        subprocess.run(["localedef", "-c", "-i", name, "-f", charmap, str(made)], capture_output=True, check=False)
-        assert made.is_dir(), made
-    return folder
+    return make_locales(tmp_path_factory.mktemp("locales"), LOCALES)
 
 
 def answers(ground: Path, out: Path, env: Mapping[str, str], prefix: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -113,7 +103,7 @@ def expected(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return found
 
 
-@pytest.mark.parametrize("name", [f"{name}.{charmap}" for name, charmap in LOCALES])
+@pytest.mark.parametrize("name", LOCALES)
 def test_in_every_locale(ground: Path, locales: Path, expected: dict[str, Any], tmp_path: Path, name: str) -> None:
     found = answers(ground, tmp_path / "out", {"LC_ALL": name, "LOCPATH": str(locales)})
     if "EUC" in name:  # which lacks some letters: they are escaped there

@@ -124,6 +124,27 @@ def test_a_user_without_a_name_is_shown_no_jobs_of_the_user_who_is_named_by_that
     assert as_user(NAMELESS, NAMELESS, lambda: numbers(trace)) == [1, 2]
 
 
+@gives_files_away
+@pytest.mark.parametrize(
+    ("host", "expected", "why"),
+    [
+        ("alice", [None, "alice"], "as slurmdbd has it"),
+        ("Alice", [None, "Alice"], "slurmdbd keeps names in lower case"),
+        ("Bob", [None, "alice"], "the user has another name now"),
+    ],
+)
+def test_a_users_own_runs_have_the_name_that_the_host_has(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, host: str, expected: list[str | None], why: str
+) -> None:
+    monkeypatch.setattr("adminkit.trace.sight.name_of", {NAMELESS: host}.get)
+
+    def look() -> list[str | None]:
+        with reader(trace) as db:
+            return [user for (user,) in db.execute("SELECT user FROM job ORDER BY user")]
+
+    assert as_user(NAMELESS, NAMELESS, look) == expected, why
+
+
 COMMANDS: Final = [
     ("files", 0, "", "who has left is forgotten by the name"),
     ("files away", 1, "couldn't look up user alice", "runs that have only a uid would stay"),

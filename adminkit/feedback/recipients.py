@@ -33,7 +33,7 @@ class People:
 
     def refused(self, user: str | None, uid: int | None, account: str | None) -> str | None:
         """Why that user gets no letter: unknown, service or excluded; None where letters may go. NamesAway."""
-        if user is None or uid is None or self.names(uid) != user:
+        if user is None or uid is None or not same_user(self.names(uid), user):
             return "unknown"
         return self.excluded(user, uid, account)
 
@@ -55,6 +55,13 @@ class People:
     def allows(self, address: str) -> bool:
         """Whether letters may go there. The address that a user chose could be anybody's."""
         return is_allowed(address, self.domains)
+
+
+def same_user(host: str | None, slurm: str) -> bool:
+    """Whether the name that the host has for a uid is the one that slurmdbd has. Trap: slurmdbd keeps names in lower
+    case unless it has PreserveCaseUser.
+    """
+    return host is not None and slurm in (host, host.lower())
 
 
 def allowed_domains(settings: Feedback, addresses: Mapping[str, str]) -> tuple[str, ...]:

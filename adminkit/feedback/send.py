@@ -24,7 +24,7 @@ from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.mime import Envelope, build
 from adminkit.feedback.plan import MOST_NOTES, Plan, due_of, plan, switched_on
 from adminkit.feedback.prefs import check_folder, make_folder, read
-from adminkit.feedback.recipients import People
+from adminkit.feedback.recipients import People, same_user
 from adminkit.feedback.sweep import sweep
 from adminkit.feedback.transport.base import Later, Refused, Stopped, Transport
 from adminkit.render.format import plural
@@ -221,7 +221,8 @@ def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
     if tools.people.excluded(entry.user, entry.uid, None):
         return "its user is excluded"
     with suppress(NamesAway):  # it was due when its user was known
-        if tools.people.names(entry.uid) not in (None, entry.user):  # None: some sources say so when they are away
+        host = tools.people.names(entry.uid)
+        if host is not None and not same_user(host, entry.user):  # None: some sources say so when they are away
             return "its uid now belongs to somebody else"
     frequency = read(tools.folder, entry.uid).prefs.letters
     if frequency == "never" or (frequency == "week" and entry.kind == "end"):

@@ -151,7 +151,8 @@ def admin_level(user: str | None = None) -> str | None:
     name = user or name_of(os.geteuid())
     if name is None:
         return None
-    level = dict(reversed(admin_levels(name))).get(name, "")
+    levels = dict(reversed(admin_levels(name)))
+    level = levels.get(name, levels.get(name.lower(), ""))  # slurmdbd keeps names in lower case unless told otherwise
     return None if level in ("", "None") else level
 
 

@@ -95,8 +95,7 @@ def opened(data: bytes, as_of: int | None = None) -> Iterator[sqlite3.Connection
     """A connection to a copy in memory, for readers. With `as_of`, epoch seconds, it is the trace of then."""
     with closing(loaded(data)) as db:
         db.execute("PRAGMA query_only = 1")
-        if as_of is not None:
-            shadow(db, own=False, as_of=as_of)
+        shadow(db, own=False, as_of=as_of, copied=True)
         yield db
 
 

@@ -65,14 +65,18 @@ def sees_others(path: Path) -> bool:
     return os.geteuid() in (0, facts.st_uid) or facts.st_gid in (os.getegid(), *os.getgroups())
 
 
-def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | None = None) -> None:
+def shadow(
+    db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | None = None, copied: bool = False
+) -> None:
     """Make this connection show the trace as it was at `as_of` (epoch seconds; None: as it is), with `own` the
-    jobs of this process's user only, and with `of` those of that user only, whatever is asked of it.
+    jobs of this process's user only, and with `of` those of that user only, whatever is asked of it. `copied`: it has
+    no others than this user's.
 
     UsageError where no job that it would show was submitted by `as_of`.
     """
+    name = name_of(os.geteuid()) if own or copied else None
     # Trap: a user without a name is not the one whose name is that number.
-    mine = _jobs_of(os.geteuid(), name_of(os.geteuid())) if own else "TRUE"
+    mine = _jobs_of(os.geteuid(), name) if own else "TRUE"
     if of is not None:
         mine = f"{mine} AND {_jobs_of(uid_of(of), of)}"
     db.execute("PRAGMA query_only = 0")
@@ -80,7 +84,7 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | No
         everybodys = f"SELECT * FROM main.{table}" if as_of is None else select_of(table, as_of)
         db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
         which = rows.format(own=mine) if own or of is not None else "TRUE"
-        db.execute(f"CREATE TEMP VIEW {table} AS SELECT * FROM all_{table} WHERE {which}")
+        db.execute(f"CREATE TEMP VIEW {table} AS SELECT {_spelt(db, table, name)} FROM all_{table} WHERE {which}")
     # Trap: the schema's own views never see temporary ones: each is made once more over what stands before tables.
     for view, select in VIEWS.items():
         db.execute(f"CREATE TEMP VIEW all_{view} AS {_OF_ALL} {select}")
@@ -92,6 +96,18 @@ def shadow(db: sqlite3.Connection, *, own: bool, as_of: int | None, of: str | No
             raise UsageError(
                 f"no job of the trace was submitted by {show_time(as_of)}", f"the first one was at {show_time(first)}"
             )
+
+
+def _spelt(db: sqlite3.Connection, table: str, name: str | None) -> str:
+    """The columns of a table, with the name of this user as the host spells it. Trap: slurmdbd keeps names in lower
+    case unless it has PreserveCaseUser, and a directory may know them in any case.
+    """
+    if name is None or name == name.lower():
+        return "*"
+    host = "'{}'".format(name.replace("'", "''"))
+    columns = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?, 'main')", (table,))]
+    spelt = f"CASE WHEN user = lower({host}) THEN {host} ELSE user END AS user"
+    return ", ".join(spelt if column == "user" else f'"{column}"' for column in columns)
 
 
 def _jobs_of(uid: int | None, name: str | None) -> str:

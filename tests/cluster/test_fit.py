@@ -8,10 +8,8 @@ import os
 import pwd
 import re
 import shlex
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +23,7 @@ from adminkit.slurm.will_run import user_of
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.login import as_login
 from tests.cluster.harness.operator import ADMINKIT
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.requests import OTHER, USER, compare, printed, wrong
@@ -164,7 +163,9 @@ def test_the_past_names_a_time_where_running_jobs_have_no_limit(empty: Cluster) 
             ((), "history: no trace is readable by you here; name one with --db"),
             (("--db", trace), "history: not known: 0 your own jobs of gq"),
         ):
-            done = empty.run(*as_other(), ADMINKIT, "fit", *asked, *words, "-f", "json", env={"HOME": "/nonexistent"})
+            done = empty.run(
+                *as_login(OTHER), ADMINKIT, "fit", *asked, *words, "-f", "json", env={"HOME": "/nonexistent"}
+            )
             assert done.code == 0, done.text
             told = json.loads(done.out)
             assert told["rows"][0]["at"] is None
@@ -173,17 +174,8 @@ def test_the_past_names_a_time_where_running_jobs_have_no_limit(empty: Cluster) 
         empty.ask("scontrol", "update", "PartitionName=gq", "MaxTime=3-00:00:00")
 
 
-def as_other() -> tuple[str, ...]:
-    """The words that start a program as OTHER, without root's groups."""
-    who = pwd.getpwnam(OTHER)
-    words: tuple[str, ...] = ("setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups")
-    if not all(above.stat().st_mode & 0o001 for above in Path(sys.executable).resolve().parents):
-        words += ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
-    return words
-
-
 def test_who_may_not_ask_as_the_user_gets_node_vectors_alone_and_is_told(empty: Cluster) -> None:
-    done = empty.run(*as_other(), ADMINKIT, "fit", "--user", USER, "-f", "json", env={"HOME": "/nonexistent"})
+    done = empty.run(*as_login(OTHER), ADMINKIT, "fit", "--user", USER, "-f", "json", env={"HOME": "/nonexistent"})
     found = json.loads(done.out)
     assert found["rows"][0]["verdict"] == "room" and found["rows"][0]["test_only"] == "unknown"
     assert any("only root and games may ask" in note for note in found["meta"]["notes"])

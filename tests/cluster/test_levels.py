@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster, Done
 from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.login import as_login
 from tests.cluster.harness.operator import ADMINKIT, private_data
 from tools import docs
 
@@ -59,13 +59,9 @@ def hidden(spare: Cluster, jobs: set[str]) -> Iterator[None]:
 
 
 def run(spare: Cluster, db: Path, *words: str) -> Done:
-    """A command as that user, who may read the interpreter even where that is root's."""
-    become = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
-    python = Path(sys.executable).resolve()
-    if not all(above.stat().st_mode & 0o001 for above in python.parents):
-        become += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    """A command as that user."""
     env = {"HOME": "/", "ADMINKIT_CONFIG": ""}
-    return spare.run(*become, ADMINKIT, *words, "--db", db, env=env, seconds=120)
+    return spare.run(*as_login(USER), ADMINKIT, *words, "--db", db, env=env, seconds=120)
 
 
 def synced(spare: Cluster, db: Path) -> set[str]:

@@ -6,7 +6,6 @@ import json
 import pwd
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster, Done
 from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.login import as_login
 from tests.cluster.harness.operator import ADMINKIT, private_data
 from tests.cluster.harness.workload import NAMES
 
@@ -65,17 +65,12 @@ def hidden(spare: Cluster, jobs: dict[str, int]) -> Iterator[None]:
 
 
 def run(spare: Cluster, home: Path, user: str, *words: str, settings: Path | None = None) -> Done:
-    """A command as that user, who may read the interpreter even where that is root's."""
+    """A command as that user."""
     place = home / user
     if not place.exists():
         place.mkdir(mode=0o700)
         shutil.chown(place, user)
-    become: list[str] = []
-    if user != "root":
-        who = pwd.getpwnam(user)
-        become = ["setpriv", f"--reuid={who.pw_uid}", f"--regid={who.pw_gid}", "--clear-groups"]
-        if not all(above.stat().st_mode & 0o001 for above in Path(sys.executable).resolve().parents):
-            become += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    become = () if user == "root" else as_login(user)
     env = {"HOME": str(place), "XDG_CACHE_HOME": "", "XDG_DATA_HOME": "", "ADMINKIT_DB": ""}
     env["ADMINKIT_CONFIG"] = str(settings or "")
     return spare.run(*become, ADMINKIT, *words, env=env, seconds=120)

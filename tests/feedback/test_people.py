@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +93,33 @@ def test_whatever_a_map_holds_is_addresses_or_a_slip_with_its_line(tmp_path: Pat
 def test_a_map_that_cannot_be_read_is_an_error(tmp_path: Path, place: str, why: str) -> None:
     with pytest.raises(AdminkitError, match=why):
         read_addresses(tmp_path / place)
+
+
+@pytest.mark.parametrize(
+    ("host", "user", "expected", "why"),
+    [
+        ("u.dot", "u.dot", None, "the same"),
+        ("Upper.Case", "Upper.Case", None, "slurmdbd has PreserveCaseUser"),
+        ("Upper.Case", "upper.case", None, "slurmdbd keeps names in lower case"),
+        ("upper.case", "Upper.Case", "unknown", "which does not make capitals"),
+        ("ada@EXAMPLE.ORG", "ada@example.org", None, "the realm too"),
+        ("ada@EXAMPLE.ORG", "ada", "unknown", "the name without its realm is another"),
+        (None, "u.dot", "unknown", "nobody has the uid"),
+    ],
+)
+def test_a_uid_is_its_users(host: str | None, user: str, expected: str | None, why: str) -> None:
+    assert replace(people(), names={1001: host}.get).refused(user, 1001, None) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("user", "mapped", "expected"),
+    [
+        ("u.dot", {}, "u.dot@example.org"),
+        ("1digit", {}, "1digit@example.org"),
+        ("a" * 40, {}, f"{'a' * 40}@example.org"),
+        ("ada@EXAMPLE.ORG", {}, None),
+        ("ada@EXAMPLE.ORG", {"ada@EXAMPLE.ORG": "ada@example.org"}, "ada@example.org"),
+    ],
+)
+def test_a_name_from_a_directory_has_an_address(user: str, mapped: dict[str, str], expected: str | None) -> None:
+    assert people(settings(), mapped).address(user, Prefs()) == expected

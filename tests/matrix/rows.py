@@ -103,6 +103,10 @@ SELINUX: Final = Suite(
     target="debian",
     packages=("selinux-policy-dev", "selinux-policy-default", "setools", "selinux-utils"),
 )
+#: On that Slurm, whose users then come from a directory.
+LDAP: Final = Suite(
+    "ldap", ("-x", "tests/cluster/ldap.py"), target="debian", packages=("slapd", "ldap-utils", "nslcd", "libnss-ldapd")
+)
 INSTALLED: Final = Suite("installed", ("-x", "tests/packages/installed.py"), clean=True, target="debian")
 
 
@@ -116,6 +120,7 @@ def suites(root: Path = ROOT) -> list[Suite]:
         RPMS,
         DNF,
         SELINUX,
+        LDAP,
         Suite("unit", ("-n", "2", "--dist", "loadfile", "-m", "not cluster and not soak and not web")),
     ]
     for path in sorted((root / "tests/cluster").glob("test_*.py")):

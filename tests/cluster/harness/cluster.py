@@ -149,7 +149,7 @@ class Cluster:
 
     def start_dbd(self) -> None:
         folder = self.folder / "dbd"
-        env = {**plain_env(), MARK: str(self.folder), "SLURM_CONF": str(folder / "slurm.conf")}
+        env = {**self.env(), MARK: str(self.folder), "SLURM_CONF": str(folder / "slurm.conf")}
         self.ledger.start("slurmdbd", ["slurmdbd", "-D"], {**env, "MYSQL_UNIX_PORT": str(self.socket)}, folder / "out")
         self._until("slurmdbd", "slurmdbd to answer", lambda: self.run("sacctmgr", "-n", "show", "cluster").code == 0)
 
