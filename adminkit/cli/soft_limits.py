@@ -38,7 +38,7 @@ def guard(
 
     Example: adminkit soft-limits guard --apply
     """
-    from adminkit.deploy.guard import look, once
+    from adminkit.deploy.soft_guard import look, once
     from adminkit.reports.soft_limits import round_report
 
     there, controller = site(folder)
@@ -57,7 +57,7 @@ def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format
     Example: adminkit soft-limits status
     """
     from adminkit.actions import read
-    from adminkit.deploy.guard import WHAT, look
+    from adminkit.deploy.soft_guard import WHAT, look
     from adminkit.reports.soft_limits import status_report
 
     there, controller = site(folder)

@@ -161,7 +161,7 @@ def _begin(
 
 def _refuse(folder: Path, now: int) -> None:
     """Raise AdminkitError where nobody is given a soft limit anyway, or a trial is running."""
-    from adminkit.deploy.guard import look
+    from adminkit.deploy.soft_guard import look
     from adminkit.deploy.trial import refuse_second
 
     found = look(folder, now)

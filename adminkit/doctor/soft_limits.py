@@ -16,8 +16,8 @@ from adminkit.units import show_time
 def soft_limits(settings: config.Policy) -> Iterator[Check]:
     """Nothing where they are off and nothing is left of them. AdminkitError where slurmctld does not answer."""
     from adminkit.deploy.files import read_text, table_path
-    from adminkit.deploy.guard import LEASE, look
     from adminkit.deploy.planning import BEST, turns_on, undone
+    from adminkit.deploy.soft_guard import LEASE, look
 
     controller = controller_or_conf()
     folder = site_folder(controller, settings.folder)

@@ -27,7 +27,7 @@ from adminkit.ingest.sources.base import JOBS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sync_run import Options, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_stretches
-from adminkit.ingest.windows import Window
+from adminkit.ingest.window_plan import Window
 from adminkit.slurm import cluster as slurm
 from adminkit.trace import answers, audit_verdict, connect, windows
 from adminkit.trace import audit as trace

@@ -12,7 +12,7 @@ from adminkit.ingest.sources.base import JOBS, STEPS
 from adminkit.ingest.sync_open import IDS_PER_QUERY
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
-from adminkit.ingest.windows import HOUR, Window, covered
+from adminkit.ingest.window_plan import HOUR, Window, covered
 from adminkit.sqlite import sqlite3
 from adminkit.trace import answers, runs
 from adminkit.trace.audit import AuditScope, StoredRun

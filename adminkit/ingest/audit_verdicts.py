@@ -8,7 +8,7 @@ from typing import Final
 from adminkit import journal
 from adminkit.ingest import horizon
 from adminkit.ingest.audit_questions import Work, forget_answers, look_up
-from adminkit.ingest.windows import DAY
+from adminkit.ingest.window_plan import DAY
 from adminkit.trace import audit as trace
 from adminkit.trace import audit_verdict
 from adminkit.trace.audit import StoredRun

@@ -14,7 +14,7 @@ from adminkit.ingest.answer import take_in
 from adminkit.ingest.sources.base import JOBS, SourceFailed
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
-from adminkit.ingest.windows import DAY, HOUR, Window
+from adminkit.ingest.window_plan import DAY, HOUR, Window
 from adminkit.trace import answers, runs
 
 #: 2001, before there was a Slurm: no run is older.

@@ -15,7 +15,7 @@ from adminkit.ingest.gpus import refresh
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sources.sacct import open_own
 from adminkit.ingest.sync_run import Options, SyncRun
-from adminkit.ingest.windows import DAY, HOUR, Window
+from adminkit.ingest.window_plan import DAY, HOUR, Window
 from adminkit.sqlite import sqlite3
 from adminkit.trace import private_copy, windows
 from adminkit.trace.private_copy import DAYS_FACT, QUEUES_FACT, Missing

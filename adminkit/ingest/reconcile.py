@@ -7,7 +7,7 @@ from typing import Final
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
-from adminkit.ingest.windows import DAY, HOUR, Window
+from adminkit.ingest.window_plan import DAY, HOUR, Window
 from adminkit.trace import runs, windows
 
 #: (key of the fact, interval, how far back, width of a comparison), seconds

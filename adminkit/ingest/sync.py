@@ -20,7 +20,7 @@ from adminkit.ingest.sync_clock import clock_is_behind, now_of, take_back, tell_
 from adminkit.ingest.sync_open import ask_open
 from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
-from adminkit.ingest.windows import DAY
+from adminkit.ingest.window_plan import DAY
 from adminkit.quote import quote
 from adminkit.slurm import cluster, gather, partitions
 from adminkit.slurm.events import node_events

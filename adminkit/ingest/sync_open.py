@@ -10,7 +10,7 @@ from adminkit.ingest.answer import take_claims, take_in
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
-from adminkit.ingest.windows import HOUR, Window, covered
+from adminkit.ingest.window_plan import HOUR, Window, covered
 from adminkit.slurm.open_jobs import admin_comments
 from adminkit.trace import runs
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from adminkit.gres import GpuSettings
 from adminkit.ingest.helper import Counts
 from adminkit.ingest.sources.base import Source
-from adminkit.ingest.windows import HOUR
+from adminkit.ingest.window_plan import HOUR
 from adminkit.sqlite import sqlite3
 
 #: (seconds of time asked for so far, seconds in all or None, jobs read)

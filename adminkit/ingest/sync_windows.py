@@ -15,7 +15,7 @@ from typing import Final
 from adminkit.ingest.answer import take_claims, take_in
 from adminkit.ingest.sources.base import JOBS, STEPS, Part, SourceFailed, Spool
 from adminkit.ingest.sync_run import SyncRun
-from adminkit.ingest.windows import HOUR, Width, Window, cut, to_ask
+from adminkit.ingest.window_plan import HOUR, Width, Window, cut, to_ask
 from adminkit.trace import runs, windows
 
 #: How often a window is tried before the run gives up.

@@ -14,7 +14,7 @@ from adminkit.fit.place import Said
 from adminkit.fit.profiles import Profile
 from adminkit.fit.verdict import Start
 from adminkit.jupyter.desk import Offered
-from adminkit.jupyter.ends import last_server
+from adminkit.jupyter.end_reasons import last_server
 from adminkit.messages import Message, catalogue, joined, message, translated
 from adminkit.units import show_duration, show_short
 

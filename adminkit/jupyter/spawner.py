@@ -19,7 +19,7 @@ from adminkit.fit.line import Place
 from adminkit.fit.profiles import Profile
 from adminkit.jupyter import form, handlers, port, progress, recover
 from adminkit.jupyter.desk import Desk
-from adminkit.jupyter.ends import ended_early
+from adminkit.jupyter.end_reasons import ended_early
 from adminkit.jupyter.idle import variables
 from adminkit.jupyter.job_log import last_lines
 from adminkit.jupyter.jobs import Jobs

@@ -10,7 +10,7 @@ from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
 if TYPE_CHECKING:
-    from adminkit.deploy.guard import Round
+    from adminkit.deploy.soft_guard import Round
     from adminkit.deploy.trial import Trial
 
 ROUND_FIELDS: Final = (

@@ -1,7 +1,7 @@
 """Whole jobs, whose runs are charged: all runs of one job, of which each but the last was put back into the queue.
 
-Which run continues another one is the view's to say (trace/pieces_sql.py). A task of an array and a component of a het
-job are jobs of their own.
+Which run continues another one is the view's to say (trace/continued_runs.py). A task of an array and a component of
+a het job are jobs of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import BUNDLE, MIN_CPU_USE
 from adminkit.stats.select import ENDED_STATES
-from adminkit.trace.pieces_sql import RESIZED
+from adminkit.trace.continued_runs import RESIZED
 from adminkit.trace.run_view import TOO_LONG
 
 _ENDED: Final = ", ".join(f"'{state}'" for state in ENDED_STATES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.ingest.windows import gaps
+from adminkit.ingest.window_plan import gaps
 from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import JOBS
 

@@ -10,8 +10,8 @@ from adminkit.errors import UsageError
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
 from adminkit.trace.comment_words import RECORD
+from adminkit.trace.continued_runs import REQUEUED
 from adminkit.trace.decision_sql import seconds_of
-from adminkit.trace.pieces_sql import REQUEUED
 from adminkit.trace.run_view import ASKED_GPUS, ASKED_PARTS, TOO_LONG
 
 #: A requeued run is followed by another one of the same submission.

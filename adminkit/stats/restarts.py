@@ -1,7 +1,7 @@
 """Jobs that ran in several pieces or were warned by the checkpoint plugin: their run time, and what restarts cost.
 
 A *chain* is the runs of one job, each of which continues the one before: it was put back into the queue, preempted, or
-lost its node (trace/pieces_sql.py). A job id that is used again begins a new chain.
+lost its node (trace/continued_runs.py). A job id that is used again begins a new chain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from adminkit.errors import UsageError
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.trace.pieces_sql import IN_PIECES, RESIZED
+from adminkit.trace.continued_runs import IN_PIECES, RESIZED
 
 #: What a chain can be grouped by -> SQL over the table of chains.
 PARTS: Final[Mapping[str, str]] = {

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, select
-from adminkit.trace.pieces_sql import IN_PIECES
+from adminkit.trace.continued_runs import IN_PIECES
 from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_row import COUNTS, DAY, EDGES, KEYS, LAST, OVER, PERCENT, RAN, SUMS, WHOSE, image
 from adminkit.trace.run_view import CHECKPOINT_OWN

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from adminkit.trace.pieces_sql import acting
+from adminkit.trace.continued_runs import acting
 from adminkit.trace.run_view import (
     CHECKPOINT_OWN,
     CPUS,

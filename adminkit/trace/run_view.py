@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from adminkit.job import SERVER_NAME
+from adminkit.trace.continued_runs import CONTINUED, CONTINUES, PIECE, PREVIOUS_SUBMIT, acting
 from adminkit.trace.decision_sql import iterations, soft_limit
-from adminkit.trace.pieces_sql import CONTINUED, CONTINUES, PIECE, PREVIOUS_SUBMIT, acting
 
 #: Durations of this and more (68 years) are nonsense and count as unknown; measures keep durations in 32 bits.
 TOO_LONG: Final = 2**31 - 1

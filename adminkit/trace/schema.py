@@ -11,10 +11,10 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
+from adminkit.trace.continued_runs import IN_PIECES
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
-from adminkit.trace.pieces_sql import IN_PIECES
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT

@@ -1,6 +1,6 @@
 """adminkit soft-limits trial and stop, with a slurmctld that is not there and a trace that is."""
 
-# ruff: noqa: F811 - the fixtures of test_guard.py
+# ruff: noqa: F811 - the fixtures of test_soft_guard.py
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adminkit.deploy.files import table_path
 from adminkit.deploy.trial import TRIAL, read_trial
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.lua.literal import module
-from tests.deploy.test_guard import SITE, FakeSlurm, folder, slurm  # noqa: F401
+from tests.deploy.test_soft_guard import SITE, FakeSlurm, folder, slurm  # noqa: F401
 from tests.support.builders import HOUR, job, make_trace
 
 DAY = 86_400

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from adminkit.deploy.guard import DAY_OFF, LEASE
 from adminkit.deploy.planning import is_fit
+from adminkit.deploy.soft_guard import DAY_OFF, LEASE
 from adminkit.deploy.trial import TRIAL
 from adminkit.economy.points_file import dumped
 from adminkit.economy.tables import lua

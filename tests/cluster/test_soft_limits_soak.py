@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from adminkit.deploy.guard import LEASE
 from adminkit.deploy.planning import is_fit
+from adminkit.deploy.soft_guard import LEASE
 from adminkit.economy.points_file import dumped
 from adminkit.slurm.planning import PARAMETER
 from adminkit.slurm.release import parse_release

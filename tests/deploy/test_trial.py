@@ -1,6 +1,6 @@
 """The trial of soft limits: what the guard does on days off, how it ends, what a kill leaves."""
 
-# ruff: noqa: F811 - the fixtures of test_guard.py
+# ruff: noqa: F811 - the fixtures of test_soft_guard.py
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import pytest
 
 from adminkit import actions
 from adminkit.deploy import trial as trials
-from adminkit.deploy.guard import DAY_OFF, LEASE, look, once, read_lease
+from adminkit.deploy.soft_guard import DAY_OFF, LEASE, look, once, read_lease
 from adminkit.deploy.trial import OVER, STOPPED, TRIAL, Trial, begin, parse_trial, read_trial, stop
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.stats.switchback import calendar
-from tests.deploy.test_guard import JOB, NOW, RUNS, SITE, FakeSlurm, folder, slurm  # noqa: F401
+from tests.deploy.test_soft_guard import JOB, NOW, RUNS, SITE, FakeSlurm, folder, slurm  # noqa: F401
 from tests.support.crash import crash_at
 
 DAY = 86_400

@@ -1,6 +1,6 @@
 """What doctor says of soft limits."""
 
-# ruff: noqa: F811 - the fixtures of test_guard.py
+# ruff: noqa: F811 - the fixtures of test_soft_guard.py
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from adminkit import config
-from adminkit.deploy.guard import once
 from adminkit.deploy.planning import BEST
+from adminkit.deploy.soft_guard import once
 from adminkit.deploy.trial import begin
 from adminkit.doctor import soft_limits
 from adminkit.doctor.check import Check
-from tests.deploy.test_guard import NOW, SITE, FakeSlurm, folder, slurm  # noqa: F401
+from tests.deploy.test_soft_guard import NOW, SITE, FakeSlurm, folder, slurm  # noqa: F401
 from tests.deploy.test_trial import MADE, OFF, ON, at
 
 

@@ -12,7 +12,7 @@ from adminkit.errors import AdminkitError
 from adminkit.ingest.helper import Statement
 from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Part, Source, SourceFailed, Spool, cluster_parameter
 from adminkit.ingest.spec import Column, parameters
-from adminkit.ingest.windows import Window
+from adminkit.ingest.window_plan import Window
 from adminkit.trace import runs
 
 #: column of the trace -> the output of a spool's column that feeds it

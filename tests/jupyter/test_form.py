@@ -19,7 +19,7 @@ from adminkit.fit.sentences import sentence
 from adminkit.fit.verdict import Start
 from adminkit.jupyter import form
 from adminkit.jupyter.desk import Offered
-from adminkit.jupyter.ends import last_server
+from adminkit.jupyter.end_reasons import last_server
 from adminkit.jupyter.form import clock, html, rows, size, when
 from adminkit.messages import translated
 from adminkit.units import show_short

@@ -22,7 +22,7 @@ from tests.matrix.network import NONE, Network
 MEMORY: Final = "4096M"
 #: Bytes of the disk, which has no more of them than were written.
 DISK: Final = 16 << 30
-_SYSTEMD: Final = ("init=/lib/systemd/systemd", "systemd.unit=adminkit-guest.service", "systemd.show_status=0")
+_SYSTEMD: Final = ("init=/lib/systemd/systemd", "systemd.unit=matrix-guest.service", "systemd.show_status=0")
 _QUIET: Final = ("quiet", "loglevel=4", "panic=1", "con0=null,fd:1", "con=null", "ssl=null")
 
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.deploy.bundle import Bundle
 from adminkit.deploy.files import Put
-from adminkit.deploy.guard import Round
-from adminkit.deploy.guard_plan import Act
 from adminkit.deploy.hosts import Host
 from adminkit.deploy.install import Change, Done, Target
 from adminkit.deploy.planning import Reason
+from adminkit.deploy.soft_guard import Round
+from adminkit.deploy.soft_guard_plan import Act
 from adminkit.deploy.status import Status, TableStatus
 from adminkit.deploy.trial import Trial
 from adminkit.ingest.audited import Audited

@@ -20,7 +20,7 @@ from typing import ClassVar, Final, Literal, Protocol
 from adminkit.errors import AdminkitError
 from adminkit.ingest.helper import Statement
 from adminkit.ingest.spec import Column, outputs
-from adminkit.ingest.windows import Window
+from adminkit.ingest.window_plan import Window
 from adminkit.trace.runs import Digest
 
 #: Runs; their steps; or what the policy recorded of runs in a field that their owners may write.

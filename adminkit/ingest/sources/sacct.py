@@ -26,7 +26,7 @@ from adminkit.ingest.sources.sacct_fields import (
     step_values,
 )
 from adminkit.ingest.spec import Column
-from adminkit.ingest.windows import Window
+from adminkit.ingest.window_plan import Window
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.slurm.process import end_all

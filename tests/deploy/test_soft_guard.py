@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from adminkit import actions
-from adminkit.deploy import guard
+from adminkit.deploy import soft_guard as guard
 from adminkit.deploy.files import changing, table_path
-from adminkit.deploy.guard import LEASE, look, once, read_lease
-from adminkit.deploy.guard_plan import Act, Plan, Records, ours, plan
 from adminkit.deploy.guard_state import STATE, State, read_state, write_state
 from adminkit.deploy.planning import BEST, is_fit, lease, parameter, reasons, turns_on, typed, unclear, warnings
+from adminkit.deploy.soft_guard import LEASE, look, once, read_lease
+from adminkit.deploy.soft_guard_plan import Act, Plan, Records, ours, plan
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.slurm import planning

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.ingest.windows import HOUR, Width, Window, covered, cut, gaps, to_ask
+from adminkit.ingest.window_plan import HOUR, Width, Window, covered, cut, gaps, to_ask
 
 pairs = st.lists(st.tuples(st.integers(0, 500), st.integers(1, 100)).map(lambda p: (p[0], p[0] + p[1])), max_size=12)
 

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text, table_path
-from adminkit.deploy.guard_plan import ENDING, STARTED, Act, Plan, Records, Ruled, ours, plan, unread
 from adminkit.deploy.guard_state import State, read_state, write_state
 from adminkit.deploy.in_force import rules_of
 from adminkit.deploy.planning import Reason, lease, parameter, reasons, turns_on
+from adminkit.deploy.soft_guard_plan import ENDING, STARTED, Act, Plan, Records, Ruled, ours, plan, unread
 from adminkit.deploy.trial import Trial, read_trial, settle
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
