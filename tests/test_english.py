@@ -139,9 +139,8 @@ PLACES: Final[dict[str, Callable[[str], Iterator[Text]]]] = {
     "adminkit/**/templates/**/*.*": of_lines,
     "adminkit/locale/*.po": of_catalogue,
     "*.md": of_page,
-    "docs/[a-m]*.md": of_page,
-    "docs/[o-q]*.md": of_page,
-    "docs/[pfrsn]*/*.md": of_page,
+    "docs/*.md": of_page,
+    "docs/[!a]*/*.md": of_page,
 }
 
 

@@ -97,7 +97,7 @@ CANDIDATES: Mapping[str, Candidate] = {
     "q90": Candidate(quantile(90)),
     "last two": Candidate(lambda trace: trace.known.last_two),
     "q75, menu": Candidate(on_menu),
-    "q75, by name alone": Candidate(quantile(75, named=True)),
+    "q75, only by name": Candidate(quantile(75, named=True)),
     "q75, outlived 40": Candidate(quantile(75, outlived=0.4)),
     "q75, longest 4 h": Candidate(quantile(75, longest=4 * HOUR)),
     "q75, longest 1 h": Candidate(quantile(75, longest=HOUR)),

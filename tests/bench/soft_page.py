@@ -26,29 +26,30 @@ HEAD = """# What soft limits do to waits, by simulation
 
 Each candidate runs on each trace beside the limits as asked, with the same seed; a seed moves submissions by up to a
 minute. A cell has the change of a mean wait, in percent of today's, with the 95 % interval of the paired differences
-(Student's t over the replicates). **Bold**: longer, beyond its interval, and by half a percent at least. The intervals
-say what chance does to this trace, not how traces differ. What is expected of a job was known at the midnight (UTC)
-before its submission. Every candidate but the last has `least` and `gap` of policy.toml;
-[soft-limits.md](../soft-limits.md) says what was made of it.
+(Student's t over the replicates). **Bold** means longer, beyond its interval, and by at least half a percent. The
+intervals cover the effect of chance on this trace, not how traces differ. The expected need of a job is computed from
+what was known at the midnight (UTC) before its submission. Every candidate except the last has `least` and `gap` of
+policy.toml; [soft-limits.md](../soft-limits.md) says what adminkit uses.
 
-- *qN*: N % of similar jobs needed no more. *menu*: rounded up to 10 min, 30 min, 1 h, 2 h, … 14 days. *by name alone*:
-  not the user's other jobs where those of the name are too few. *last two*: the mean of the user's last two.
-- *longest*, *outlived*, *wide N*: the settings of [soft_limits]; *the default*: all of them, as policy.toml has them.
-- *beside wide N qM*: while a job waits that asks for N % of the nodes, those that wait on nodes that it may use are
-  planned with the higher quantile M (*longest* holds for these plans alone), where *wide N* gives them their limit.
+- *qN*: N % of similar jobs needed no more. *menu*: rounded up to 10 min, 30 min, 1 h, 2 h, … 14 days. *only by name*:
+  the user's other jobs are not used if there are too few with the name. *last two*: the mean of the user's last two.
+- *longest*, *outlived*, *wide N*: the settings of [soft_limits]; *the default*: all of them, as in policy.toml.
+- *beside wide N qM*: while a job waits that asks for N % of the nodes, the jobs that wait for nodes that it may use are
+  planned with the higher quantile M (*longest* applies only to these plans), whereas *wide N* gives them their limit.
 - *wide jobs +N h*, *short jobs +N h*: points worth N hours of age for the jobs of the last size, or for those that are
-  planned with an hour at most.
+  planned with at most an hour.
 - *bf_window N*: that SchedulerParameter; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve at the
-  points of N hours of age: jobs with less get no reservation. Both are slurmctld's, so only the model slurm has them.
-- *head*: jobs that were first of the queue, and waited, with or without soft limits. *exact need*: nobody can know it.
+  points of N hours of age: jobs with fewer points get no reservation. Both belong to slurmctld, so only the model slurm
+  has them.
+- *head*: jobs that were first in the queue, and waited, with or without soft limits. *exact need*: nobody can know it.
 - *promised*: how many jobs waited as the first of the queue, the share of them that started later than the start that
-  all plans of that moment promised, and how much later they started in the mean (sooner, below 0). On *nodes* it is the
-  start of the first reservation that backfill made for a job, whatever its place; backfill looks every minute. These
-  are figures of the candidate's own schedule, with the change in brackets. Promises made of over-asked limits are easy
-  to keep: in the model easy *limits as asked* keeps them all.
+  all plans of that moment promised, and how much later they started on average (sooner, if below 0). On *nodes* the
+  promise is the start of the first reservation that backfill made for a job, whatever its position; backfill looks
+  every minute. These are figures of the candidate's own schedule, with the change in brackets. Promises that rest on
+  limits that are too long are easy to keep: in the model easy *limits as asked* keeps them all.
 
-What cannot be measured here: soft limits for short gaps alone, a hybrid by the length of the gap. A job has one
---time-min, and slurmctld plans with it in whatever gap; a rule by gap would be a new rule of the scheduler.
+Soft limits only for short gaps (a hybrid by the length of the gap) cannot be measured here. A job has one --time-min,
+and slurmctld plans with it in every gap; a rule by gap would be a new rule of the scheduler.
 """
 
 
@@ -112,7 +113,7 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
         yield f"Mean bounded slowdown, not shaken: {said}."
         yield "Published (Gaussier and others, SC'15): EASY 92.58; EASY++, shortest first"
-        yield "with the last two, 62.86 where jobs that outlive their plan get their limit, 63.50 with a ladder."
+        yield "with the last two, 62.86 if jobs that outlive their plan get their limit, 63.50 with a ladder."
         yield ""
 
 
@@ -123,8 +124,8 @@ def _out_of_date(name: str, one: Mapping[str, Any]) -> Iterator[str]:
         return
     new = [row for row in one["candidates"] if row not in old]
     kept = f" (all rows but *{'*, *'.join(new)}*)" if new else ""
-    yield f"**Out of date**{kept}: measured before a correction of the model easy, where a job that outlives its plan"
-    yield "takes what the first of the queue counted on. *Exact need* is not concerned."
+    yield f"**Out of date**{kept}: measured before a correction of the model easy, in which a job that outlives its"
+    yield "plan takes what the first of the queue counted on. *Exact need* is not affected."
     yield ""
 
 

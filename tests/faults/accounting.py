@@ -33,7 +33,7 @@ action = "warn"
 
 
 def slurmdbd_down(work: Work) -> Outcome:
-    """slurmdbd is killed in the middle of a sync, and jobs end while it is away."""
+    """slurmdbd is killed in the middle of a sync, and jobs end while it is down."""
     jobs = work.jobs(4)
     work.ended(jobs)
     at_work = work.begin("sync", *LONG_AGO, env=SLOW)
@@ -53,7 +53,7 @@ def slurmdbd_down(work: Work) -> Outcome:
 
 
 def database_restarted(work: Work) -> Outcome:
-    """MariaDB is restarted twice, once killed, while jobs end and a sync runs."""
+    """MariaDB is restarted twice and killed once, while jobs end and a sync runs."""
     jobs = work.jobs(4)
     at_work = work.begin("sync", *LONG_AGO, env=SLOW)
     time.sleep(3)
@@ -73,7 +73,7 @@ def database_restarted(work: Work) -> Outcome:
 
 
 def cut_off(work: Work) -> Outcome:
-    """The network between slurmctld's host and slurmdbd is cut while jobs end, then comes back."""
+    """The network between slurmctld's host and slurmdbd is cut while jobs end, then restored."""
     work.sync()
     work.site.block(HEAD, "slurmdbd")
     try:
@@ -92,7 +92,7 @@ def cut_off(work: Work) -> Outcome:
 
 
 def sync_killed(work: Work) -> Outcome:
-    """sync gets SIGKILL, with everything it started, at eight moments by chance."""
+    """sync gets SIGKILL, with everything it started, at eight random moments."""
     jobs = work.jobs(6)
     work.ended(jobs)
     pick = random.Random(8)
@@ -109,7 +109,7 @@ def sync_killed(work: Work) -> Outcome:
 
 
 def munge_down(work: Work) -> Outcome:
-    """munged of slurmctld's host is away while jobs end, and comes back; then slurmd is restarted on each node."""
+    """munged on slurmctld's host is down while jobs end, and comes back; then slurmd is restarted on each node."""
     work.sync()
     jobs = work.jobs(3, "sleep 8")
     work.site.hold(HEAD, "munged", "TERM")
@@ -127,7 +127,7 @@ def munge_down(work: Work) -> Outcome:
 
 
 def disk_full(work: Work) -> Outcome:
-    """The disk of the trace and of the acts' log fills up; sync, letters and an installation of rules meet it."""
+    """The disk of the trace and of the log of acts is full while sync, letters and an installation of rules run."""
     site, small = work.site, replace(work, folder="/small/adminkit")
     site.shell(HEAD, "mkdir -p /small/adminkit && chmod 2750 /small/adminkit && chown adminkit: /small/adminkit")
     small.sync()

@@ -29,7 +29,7 @@ FAULTS: Final = (
     Fault("database_restarted", "MariaDB restarted and killed", accounting.database_restarted),
     Fault("cut_off", "slurmctld cut off from slurmdbd", accounting.cut_off),
     Fault("slurmctld_restarted", "slurmctld restarted under submissions", scheduler.slurmctld_restarted),
-    Fault("node_lost", "a node lost as its job is about to be signalled", scheduler.node_lost),
+    Fault("node_lost", "a node lost just before its job gets its signal", scheduler.node_lost),
     Fault("munge_down", "munge down on slurmctld's host", accounting.munge_down),
     Fault("sync_killed", "sync killed", accounting.sync_killed),
     Fault("disk_full", "disk full under the trace", accounting.disk_full),

@@ -11,14 +11,14 @@ from tests.faults.results import Outcome, Result
 from tests.matrix.rows import ROOT
 
 PAGE: Final = ROOT / "docs/reliability.md"
-_HEAD: Final = """# Faults, and what is lost by them
+_HEAD: Final = """# Faults, and what they lose
 
 <!-- Made by `make faults` and `make docs` from tests/data/faults.json and tests/faults/; do not edit. -->
 
-`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site in containers (MariaDB, slurmdbd,
-slurmctld, three nodes, a mail server, a login node; `make cluster-up RELEASE=…`) while it runs jobs, repairs it, and
-counts. Every run that sacct shows has to be in the trace once, with the same value in every column, and every letter
-in the mailbox once. The site's hosts have the time zone of New York; adminkit asks Slurm in UTC.
+`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site in containers (MariaDB, slurmdbd, slurmctld,
+three nodes, a mail server, a login node; `make cluster-up RELEASE=…`) while it runs jobs, repairs it, and counts what
+was lost. Every run that sacct shows has to be in the trace once, with the same value in every column, and every letter
+in the mailbox once. The site's hosts are in the time zone of New York; adminkit asks Slurm in UTC.
 """
 
 

@@ -21,9 +21,11 @@ DIFFERENCES: Final = (
         "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)",
         "adminkit/ingest/sources/sacct_fields.py",
     ),
-    Difference("23.02", "a job has the field `extra`, where a policy's record may be kept", "adminkit/doctor/rules.py"),
-    Difference("23.02", "--ntasks-per-node alone leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
-    Difference("23.02", "every error has a constant in Lua; before, eight have", "job_submit/adminkit/slurm_api.lua"),
+    Difference("23.02", "a job has the field `extra`, which may hold a policy's record", "adminkit/doctor/rules.py"),
+    Difference("23.02", "--ntasks-per-node by itself leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
+    Difference(
+        "23.02", "every error has a constant in Lua; before, only eight did", "job_submit/adminkit/slurm_api.lua"
+    ),
     Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
     Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
     Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/harness/config.py"),
@@ -38,7 +40,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "24.11",
-        "MariaDB from 11.6 on isolates snapshots, which slurmdbd does not support",
+        "MariaDB 11.6 and later isolates snapshots, which slurmdbd does not support",
         "tests/cluster/harness/config.py",
     ),
     Difference(
@@ -48,12 +50,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "25.11",
-        "resources.yaml has resources of which a job takes what it names on each of its nodes (mode 3)",
+        "resources.yaml can define resources that a job takes on each of its nodes (mode 3)",
         "adminkit/slurm/licences.py",
     ),
     Difference(
         "25.11",
-        "a job of --requeue=expedite whose script fails is put back by Slurm, and held",
+        "if the script of a job with --requeue=expedite fails, Slurm requeues and holds the job",
         "spank/common/slurm_compat.h",
     ),
     Difference(
@@ -63,12 +65,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t, no number",
+        "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t instead of a number",
         "spank/common/slurm_compat.h",
     ),
     Difference(
         "26.05",
-        "slurmd cancels a job with --export=NAMES whose user has no login shell; before, it ran",
+        "slurmd cancels a job with --export=NAMES if its user has no login shell; before, it ran",
         "tests/cluster/test_hub.py",
     ),
     Difference(
@@ -89,7 +91,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "a new accounting database gets shells of the runs that slurmctld remembers",
+        "a new accounting database gets empty rows for the runs that slurmctld remembers",
         "adminkit/trace/upsert.py",
     ),
     Difference(
@@ -104,7 +106,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "backfill keeps an update of a limit that comes while it yields (26.05.3; neither 25.05.8 nor 25.11.7 does)",
+        "backfill keeps an update of a limit during its yield (26.05.3; neither 25.05.8 nor 25.11.7 does)",
         "adminkit/deploy/planning.py",
     ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),

@@ -17,35 +17,35 @@ _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
-`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: every
-suite in a container or guest of its own, with plugins built against that Slurm's headers. A number counts tests. The
-reason for "not run" is below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had
-other work too.
+`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: each suite
+runs in its own container or guest, with plugins built against that Slurm's headers. A number counts tests. The reason
+for "not run" is below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had other work
+too.
 """
 
-_GUESTS: Final = """In the containers above cgroups are those of their host; only ckpt and ckpt_examples track steps
-by them. The rows below are guests: the same Debian and Slurm on a Linux of their own (User-Mode Linux), in which
-systemd is init and cgroups are of version 2. There every step is tracked by proctrack/cgroup and measured by
-jobacct_gather/cgroup, and each slurmd has a scope of systemd's. Guests run the suites in which that matters.
+_GUESTS: Final = """The containers above use the cgroups of their host, and only ckpt and ckpt_examples track
+steps by them. The rows below are guests: the same Debian and Slurm on their own Linux (User-Mode Linux), with systemd
+as init and version 2 of cgroups. There proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each
+slurmd has its own scope of systemd. Guests run the suites for which that matters.
 """
 _DIFFERENCES: Final = """## Differences
 
-Differences that adminkit handles, each in one file, with the release that introduced it, or the first row on which it
-was seen. tests/cluster/test_releases.py fails on a Slurm where a state, a field of sacct, a word of scontrol, a name
-in Lua or a function that the plugin calls is new, renamed or gone.
+adminkit handles these differences, each in one file. The table has the release that introduced the difference, or the
+first row on which it was seen. tests/cluster/test_releases.py fails on a Slurm that adds, renames or removes a state, a
+field of sacct, a word of scontrol, a name in Lua or a function that the plugin calls.
 """
 _PYSLURM: Final = """## pyslurm
 
-adminkit does not need pyslurm: scontrol and squeue have the same data. Where pyslurm is installed and its release is
-that of Slurm, adminkit asks it for the local cluster's queues, nodes and AdminComments of open jobs. pyslurm 25.11.2
-works with Slurm 25.11 alone, as it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and
-17.11 and 18.8 for Slurms of those years; other releases (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, to
-be built on the host. `adminkit doctor` says whether pyslurm is used, and if not, why. A test compares both answers
-where pyslurm can be imported; "skipped" above means that it could not.
+adminkit does not need pyslurm: scontrol and squeue have the same data. If pyslurm is installed and its release is that
+of Slurm, adminkit asks it for the local cluster's queues, nodes and AdminComments of open jobs. pyslurm 25.11.2 works
+only with Slurm 25.11, because it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
+and 18.8 for Slurms of those years; other releases (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, which you
+build on the host. `adminkit doctor` says whether pyslurm is used, and if not, why. A test compares both answers if
+pyslurm can be imported; "skipped" above means that it could not.
 
 The partitions and nodes of 25.11.2 were compiled by hand against Slurm 24.11.5, with the names that 25.11 changed
-replaced: their answers equalled those of scontrol. Its jobs, and a whole pyslurm with its own Slurm, have not been
-run; adminkit reads them as the source of 25.11.2 defines them.
+replaced: their answers equalled those of scontrol. Its jobs, and a complete pyslurm with its own Slurm, have not been
+run; adminkit reads them as defined in the source of 25.11.2.
 """
 
 
@@ -74,7 +74,7 @@ def markdown(table: Table) -> str:
         _part(table, guests=True),
     ]
     parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
-    parts.append(_listed("On which commit, where a `+` had changes not yet in it:", _commits(table)))
+    parts.append(_listed("Each cell was run on this commit; a `+` had changes not yet in it:", _commits(table)))
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
     return "\n".join([*parts, _drawn(["since", "what", "handled in"], rows), _PYSLURM])

@@ -15,37 +15,38 @@ _HEAD: Final = f"""# The simulator beside the real slurmctld
 
 <!-- Made by `python -m tests.simulate_real compare` from tests/data/simulate/; do not edit. -->
 
-Six workloads ran on private clusters with the real daemons, each at least three times, as slurmctld does not repeat
-itself. The workloads are made of their seeds (tests/simulate_real/workloads.py) and were committed before the
-simulator was first compared with a run. Jobs sleep. Settings that are not named have Slurm's defaults.
+Six workloads ran on private clusters with the real daemons, each at least three times, because slurmctld does not
+repeat itself. The workloads are generated from their seeds (tests/simulate_real/workloads.py) and were committed before
+the simulator was first compared with a run. Jobs sleep. Settings that are not named have Slurm's defaults.
 
 The simulator replays each run with the run's own records, as it does with a site's trace: when a job was eligible,
-what it asked for, how long it ran. A record of a killed job does not say how long it would have run: it is given what
-it wanted to sleep. Each run is replayed {REPLAYS} times, with submissions moved at random by up to a second, as the
-records are whole seconds. The mean of these replays stands beside the mean of the real runs. The distance may be at
-most the larger of the bar and the largest distance between two real runs. The bars: makespan {MAKESPAN:.0%} of the
-real, mean wait {WAIT:.0%} of the real or {WAIT_SECONDS:g} s, order of starts {TAU:g}, as Kendall's tau-b of the jobs'
-mean starts, where starts within bf_interval or 3 s of each other are tied.
+what it asked for, how long it ran. The record of a killed job does not say how long it would have run, so the replay
+uses the time for which it was going to sleep. Each run is replayed {REPLAYS} times, with submissions moved at random by
+up to a second, because the records are in whole seconds. The mean of these replays stands beside the mean of the real
+runs. The distance may be at most the larger of the bar and the largest distance between two real runs. The bars are:
+makespan {MAKESPAN:.0%} of the real one, mean wait {WAIT:.0%} of the real one or {WAIT_SECONDS:g} s, and order of starts
+{TAU:g}, as Kendall's tau-b of the jobs' mean starts, with starts within bf_interval or 3 s of each other as ties.
 """
 
 
 _LEARNT: Final = """## What the runs showed
 
-In the model since then ([simulate-slurm.md](../simulate-slurm.md)):
+These are in the model since then ([simulate-slurm.md](../simulate-slurm.md)):
 
 - Without an Epilog, a job's end asks for a pass of the main loop as a submission does: at most every batch_sched_delay.
-  slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE), and MESSAGE_EPILOG_COMPLETE, after which
-  slurmctld schedules at once, came for one end in six at most.
-- From 24.05 on the background loop wakes at whole seconds, so a pass of the main loop sees no end of its own second.
-- With time_min_as_soft_limit on 26.05 the running jobs are gone through in the order of start + time_min, also where
-  that is past. What is planned for such a job is half of what remains to its limit.
+  slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE). MESSAGE_EPILOG_COMPLETE, after which
+  slurmctld schedules at once, came for at most one end in six.
+- Since 24.05 the background loop wakes at whole seconds, so a pass of the main loop does not see ends in the same
+  second.
+- With time_min_as_soft_limit on 26.05 the running jobs are visited in the order of start + time_min, even if that is
+  past. Such a job is planned for half of the time that remains to its limit.
 
-Not in the model, which counts whole seconds:
+These are not in the model, which counts whole seconds:
 
-- A job that backfill starts ends at nearly the same fraction of a second, just behind a later backfill pass, where its
-  run is whole seconds long, as a sleep is. Such a pass then does not see the nodes that it frees.
-- Nodes are COMPLETING for 10 to 350 ms, the longer the busier the host is; backfill plans around them for that time.
-- The loops take 1 to 40 ms on average on these clusters, up to 1 s where the host was busy with other work.
+- A job that backfill starts ends at nearly the same fraction of a second, just after a later backfill pass, if its run
+  time is in whole seconds, as a sleep is. Such a pass then does not see the nodes that the job frees.
+- Nodes are COMPLETING for 10 to 350 ms, longer if the host is busier; backfill plans around them for that time.
+- The loops take 1 to 40 ms on average on these clusters, and up to 1 s when the host was busy with other work.
 """
 
 
@@ -72,7 +73,7 @@ def markdown(runs: Sequence[Run], comparisons: Sequence[Comparison], signs: Sequ
         _table(["workload", "seed", "jobs", "nodes", "CPUs", "what it is"], about),
         "## Distances\n",
         _table(_HEADINGS, [_row(one, measure) for one in comparisons for measure in one.measures]),
-        "Times are in seconds. What a policy does to the mean wait:\n",
+        "Times are in seconds. The effect of a policy on the mean wait:\n",
         *(f"- {_sentence(one)}" for one in signs),
         f"\n{_LEARNT}",
         "## Runs\n",
@@ -105,7 +106,7 @@ def _row(one: Comparison, measure: Measure) -> list[str]:
 def _sentence(one: Sign) -> str:
     verdict = "same sign" if one.right else "**other sign**"
     if not one.known:
-        verdict = f"no sign, as real runs of one policy differ by {one.spread:.1f} s"
+        verdict = f"no sign, because real runs of one policy differ by {one.spread:.1f} s"
     change = f"{one.real:+.1f} s real, {one.simulated:+.1f} s simulated: {verdict}"
     return f"{one.release}, {one.jobs}: {one.second} instead of {one.first}: {change}"
 

@@ -64,9 +64,9 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
     return [
         _verdict(found, shown, again),
         "## Figures\n",
-        "Each figure is of one run. The columns are means over the pairs; the change has its 95 % interval by"
+        "Each figure is computed for one run. The columns are means over the pairs; the change has its 95 % interval by"
         f" Student's t over the {len(found)} pairs.\n",
-        _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "so"], map(_row, shown)),
+        _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "verdict"], map(_row, shown)),
         "## Each pair\n",
         _table(_EACH, map(_pair, found)),
         _promises(found),
@@ -125,9 +125,10 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
         reached = "reached"
     change, ratio = f"{every.change.mean:+.1f} s ({_ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
     lines = [
-        f"- Mean wait {change} of {fmean(every.off):.1f} s; of each pair's, {ratio} ({_ends(every.ratio, 100, 0)})."
-        f" Wanted: {100 * WANTED:.0f} % lower; {reached}.",
-        f"- Jobs that were cut: {lost} of {jobs} in all runs. Wanted: none.",
+        f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s; relative to each pair, by {ratio}"
+        f" ({_ends(every.ratio, 100, 0)})."
+        f" The goal was {100 * WANTED:.0f} % lower; {reached}.",
+        f"- Jobs that were cut: {lost} of {jobs} in all runs. The goal was none.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
     ]
     if later:
@@ -189,13 +190,13 @@ def _promises(found: Sequence[Pair]) -> str:
         if after:
             share = fmean(seconds > 0 for seconds in after)
             said.append(
-                f"{word} of {len(after)} heads, which started {-median(after):.0f} s before it in the median,"
+                f"{word} for {len(after)} heads, which started {-median(after):.0f} s before it in the median,"
                 f" {100 * share:.0f} % of them after it"
             )
     return (
-        f"A head is a job that had the highest priority of all that waited for {HEAD} s at least, in one of the runs."
-        f" Every {LOOK} s the first start that Slurm planned for the head was noted: {'; '.join(said)}. A promise made"
-        " of over-asked limits is easy to keep, so it says less than the waits.\n"
+        f"A head is a job that, in one of the runs, had the highest priority of all waiting jobs for at least {HEAD} s."
+        f" Every {LOOK} s the first start that Slurm planned for the head was noted: {'; '.join(said)}. A promise that"
+        " rests on limits that are too long is easy to keep, so it says less than the waits.\n"
     )
 
 
@@ -217,8 +218,8 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
         [
             "## Each day again\n",
             f"{len(again)} of the days ran as a second pair, in the other order. The mean waits of two real runs of one"
-            f" workload differ by this much: {'; '.join(said)}. The figures over both pairs of a day, where there are"
-            " two:\n",
+            f" workload differ by this much: {'; '.join(said)}. These are the figures over both pairs of a day, if"
+            " there are two:\n",
             _table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
         ]
     )
