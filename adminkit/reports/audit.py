@@ -16,7 +16,7 @@ FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("verdict", help="what slurmdbd says of the rows"),
     Field("runs", "count", "rows of it"),
-    Field("users", "count", "whose they are, of what is set aside"),
+    Field("users", "count", "the users of the rows that are set aside"),
     Field("first", "time", "the first end among them"),
     Field("last", "time", "the last end among them"),
     Field("becomes", help="what is done to them"),

@@ -16,13 +16,13 @@ LEDGER, SLURM = "ledger", "Slurm"
 NEAR: Final = 0.8
 FIELDS: Final = (
     Field("counted_by", help="ledger: what closed months charged; Slurm: what slurmctld counts now"),
-    Field("of", help="the account; of Slurm's also a user of it, or a QOS"),
+    Field("of", help="the account; for Slurm's budgets also a user of it, or a QOS"),
     Field("unit", help="what the amounts are in: the scheme's unit, minutes of a TRES"),
     Field("budget", "amount", "what may be spent"),
     Field("spent", "amount", "what was spent of it"),
-    Field("left", "amount", "what is left; below 0 where more was spent"),
+    Field("left", "amount", "what is left; below 0 if more was spent"),
     Field("share", "share", "spent of the budget"),
-    Field("until", help="the last month whose bill is counted; of Slurm's: now"),
+    Field("until", help="the last month whose bill is counted; for Slurm's budgets: now"),
     Field("note", help="for which months it is, or what Slurm makes of its count"),
 )
 

@@ -23,7 +23,9 @@ FIELDS: Final = (
     Field("second_unit", help="what that is in"),
     Field("first_share", "share", "share of all that the first scheme charges"),
     Field("second_share", "share", "share of all that the second scheme charges"),
-    Field("change", "share", "how much more is paid by the second; of schemes in different units, of the shares"),
+    Field(
+        "change", "share", "how much more the second charges; for schemes in different units, the change of the shares"
+    ),
 )
 #: A change within this counts as none.
 _SAME: Final = 0.005

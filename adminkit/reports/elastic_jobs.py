@@ -23,7 +23,7 @@ PREVIEW_FIELDS: Final = (
     Field("why", help="the reason"),
     Field("saves", "duration", "what that saves: time of the job, or of the one that waits"),
     Field("costs", "duration", "what it costs: the restart, and the time that is lost on fewer GPUs"),
-    Field("known", help="from what its speed is known, with the model's error where one fills gaps"),
+    Field("known", help="how its speed is known, with the model's error if a model fills gaps"),
 )
 #: Jobs whose reason to keep their GPUs is said where nothing was done.
 _MOST: Final = 5

@@ -40,8 +40,10 @@ FIELDS: Final = (
     Field("cluster", help="the cluster", quiet=True),
     Field("queue", help="the queue, of a finding about one"),
     Field("user", help="whose jobs; empty: everybody's"),
-    Field("name", help="the job's name; of an effect, the measure; of a queue that jobs would fit, that one; an image"),
-    Field("run", help="job@submission; of an array its number and first submission"),
+    Field(
+        "name", help="the job's name; for an effect, the measure; for a queue that jobs would fit, that queue; an image"
+    ),
+    Field("run", help="job@submission; for an array, its number and first submission"),
     Field("numbers", help="the numbers that were compared, for people", below=True),
     Field(
         "evidence", help="the same in base units: seconds, GPU-seconds, CPU-seconds, byte-seconds, shares", data=True

@@ -18,7 +18,7 @@ FIELDS: Final = (
     Field(
         "at",
         "time",
-        "when it can start, on a node that sleeps at the latest; unknown where it depends on others' use of a limit",
+        "when it can start; on a node that sleeps, at the latest; unknown if it depends on others' use of a limit",
     ),
     Field(
         "method",
@@ -28,7 +28,7 @@ FIELDS: Final = (
     Field(
         "error",
         "duration",
-        "how far the other method is from that, where both know; of history, half of waits are so far",
+        "how far the other method is from that, if both know; for history, half of the waits are at most this far",
     ),
     Field(
         "why",
@@ -40,7 +40,7 @@ FIELDS: Final = (
     Field("waiting", help="the same, with the jobs that wait already before it", data=True),
     Field("limits", help="what is unused of limits of QOS and associations, and of licences", data=True),
     Field("test_only", help="what sbatch --test-only says as the user; with --job what slurmctld plans", data=True),
-    Field("disagree", help="where sources differ, in a sentence", data=True),
+    Field("disagree", help="how sources differ, in a sentence", data=True),
 )
 
 

@@ -13,7 +13,7 @@ from adminkit.units import show_time
 HISTORY_FIELDS: Final = (
     Field("at", "time", "when it began"),
     Field("kind", help="load: rows came in; action: adminkit did something to Slurm or to people"),
-    Field("what", help="of a load: sync, import, audit …; of an action: the command"),
+    Field("what", help="for a load: sync, import, audit …; for an action: the command"),
     Field("cluster", help="the cluster that a load is of"),
     Field("source", help="the file, or sacct"),
     Field("rows", "count", "rows read"),
@@ -22,7 +22,7 @@ HISTORY_FIELDS: Final = (
     Field("rejected", "count", "rows set aside"),
     Field("skipped", "count", "rows passed over"),
     Field("seconds", "duration", "how long the load took"),
-    Field("host", help="where an action was done"),
+    Field("host", help="the host of an action"),
     Field("who", help="by whom"),
     Field("generation", help="of the tables that an action put in place"),
     Field("details", help="what else is on record"),

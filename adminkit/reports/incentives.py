@@ -20,7 +20,7 @@ EVERYBODY: Final = (
     Field("user", help="whose points"),
     Field("points", "count", "added to the priority of each of the user's jobs"),
     Field("hours", "hours", "the same in hours of ageing"),
-    Field("score", "ratio", "needed / held, 0 to 1; 1 where each limit was the first on the menu above the run time"),
+    Field("score", "ratio", "needed / held, 0 to 1; 1 if each limit was the first on the menu above the run time"),
     Field("runs", "count", "that weigh: they completed or ran into their limit, and the user chose the limit"),
     Field("missed", "count", "of these, ran into their limit"),
     Field("days", "count", "days on which they ended"),
@@ -43,7 +43,7 @@ ONE: Final = (
     Field("score", "ratio", "full_at / asked, at most 1; 0 for a run that ran into its limit"),
     Field("ran", "duration", "its run time without suspension"),
     Field("full_at", "duration", "the limit that would have scored full"),
-    Field("asked", "duration", "its limit: the original one where that is known, or the one that it was raised to"),
+    Field("asked", "duration", "its limit: the original one if that is known, or the one that it was raised to"),
     Field("meaning", help="in words"),
 )
 

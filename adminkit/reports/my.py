@@ -35,12 +35,12 @@ JOBS: Final = (
     Field("limit", "duration", "the time it asked for"),
     Field("accuracy", "ratio", "elapsed / limit"),
     Field("cpus", "count", "CPUs it had"),
-    Field("cpu", "share", "of their time, used"),
+    Field("cpu", "share", "the share of their time that was used"),
     Field("mem", "bytes", "memory it had"),
     Field("mem_used", "bytes", "the most that all its tasks used together"),
     Field("mem_share", "share", "mem_used / mem"),
     Field("gpus", "count", "GPUs it had"),
-    Field("gpu", "share", "of their time, used; as far as it is measured"),
+    Field("gpu", "share", "the share of their time that was used, as far as it is measured"),
 )
 LIMITS: Final = (
     Field("job_name", help="the job's name"),
@@ -58,9 +58,9 @@ RUNNING: Final = (
     Field("state", help="Slurm's short word"),
     Field("elapsed", "duration", "how long it has run"),
     Field("limit", "duration", "the time it asked for"),
-    Field("left", "duration", "limit less elapsed"),
-    Field("safe", "duration", "what runs of this name need, unless as few as the risk are longer"),
-    Field("warning", help="where its limit looks too short"),
+    Field("left", "duration", "limit minus elapsed"),
+    Field("safe", "duration", "the time that runs of this name need, except for a share `risk` of them"),
+    Field("warning", help="set if its limit looks too short"),
 )
 WAITING: Final = (
     Field("job_id", help="as Slurm prints it"),
@@ -71,7 +71,7 @@ WAITING: Final = (
     Field("start_time", "time", "when Slurm expects it to start, as far as it has planned"),
     Field("reason", help="Slurm's word"),
     Field("meaning", help="what it means, and what can be done"),
-    Field("tasks", "count", "of an array that wait together; 1 for a job, and unknown where Slurm cut the list"),
+    Field("tasks", "count", "tasks of an array that wait together; 1 for a job, unknown if Slurm cut the list"),
 )
 
 

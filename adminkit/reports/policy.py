@@ -48,7 +48,7 @@ DIFF_FIELDS: Final = (
 REPLAY_FIELDS: Final = (
     Field("part", help="rule, queue or user (the ten hardest hit)"),
     Field("value", help="its name"),
-    Field("jobs", "count", "jobs; of a rule, those on which it fired"),
+    Field("jobs", "count", "jobs; for a rule, those on which it fired"),
     Field("accepted", "count", "taken as they are"),
     Field("amended", "count", "taken with another limit or queue"),
     Field("rejected", "count", "refused"),

@@ -24,11 +24,11 @@ FIELDS: Final = (
     Field("energy_low", "ratio", "the 95 % interval of it: from", quiet=True),
     Field("energy_high", "ratio", "to", quiet=True),
     Field("cost", "ratio", "GPU-hours, or what the site's scheme charges / those of the present number"),
-    Field("wait", "duration", "the median that such a request would wait, where the past tells"),
+    Field("wait", "duration", "the median wait of such a request, if the past tells"),
     Field("wait_low", "duration", "the 95 % interval of the median to expect: from", quiet=True),
     Field("wait_high", "duration", "to", quiet=True),
-    Field("off", "share", "how far off the model is in the median, where it is the model's", quiet=True),
-    Field("line", help="to paste into the batch script, where it is the advice", below=True),
+    Field("off", "share", "how far off the model is in the median, if the value is the model's", quiet=True),
+    Field("line", help="to paste into the batch script, if it is the advice", below=True),
 )
 
 

@@ -18,7 +18,7 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
-    Field("scenario", help="of the file; with its value where it has several"),
+    Field("scenario", help="of the file; with its value if it has several"),
     Field(
         "part",
         help="all, queue, class, size, length, account, user; users: who follow the scenario, and who do not",

@@ -33,8 +33,8 @@ RESULT_FIELDS: Final = (
     Field("wait_off", "duration", "mean wait of a day off"),
     Field("change", "share", "wait_on / wait_off - 1"),
     Field("low", "share", "of its 95 % interval"),
-    Field("high", "share", "of its 95 % interval; empty where the days say no upper bound"),
-    Field("verdict", help="less, more, no significant change; not known where there are too few days"),
+    Field("high", "share", "of its 95 % interval; empty if the days give no upper bound"),
+    Field("verdict", help="less, more, no significant change; not known if there are too few days"),
 )
 ALL: Final = "all"
 #: Too few days, or none waited.

@@ -18,7 +18,7 @@ from adminkit.units import show_time
 
 _NAMES: Final = {"gpu": "GPU", "cpu": "CPU", "node": "node"}
 FIELDS: Final = (
-    Field("begin", "time", "where the part begins; the first one where the window does"),
+    Field("begin", "time", "where the part begins; for the first part, where the window begins"),
     Field("jobs", "count", "runs that ran in it, if only for a second"),
     *(
         field

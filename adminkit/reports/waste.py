@@ -17,9 +17,9 @@ from adminkit.stats.waste_gaps import LOOKS
 FIELDS: Final = (
     Field("queue"),
     Field("kind", help="limits, gpus_without_cpus, gpus_without_memory, cpus_without_gpus, gaps"),
-    Field("jobs", "count", "runs shorter than their limit; of gaps, jobs that would have fitted; else unknown"),
-    Field("gpu_hours", "hours", "GPU-hours of this kind; unknown where it has none"),
-    Field("cpu_hours", "hours", "CPU-hours of this kind; unknown where it has none"),
+    Field("jobs", "count", "runs shorter than their limit; for gaps, jobs that would have fitted; else unknown"),
+    Field("gpu_hours", "hours", "GPU-hours of this kind; unknown if it has none"),
+    Field("cpu_hours", "hours", "CPU-hours of this kind; unknown if it has none"),
     Field("node_hours", "hours", "node-hours reserved and not used, or of nodes on which it was so"),
 )
 ALL: Final = "(all)"
