@@ -71,6 +71,11 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}, anchor
 
 
+def test_no_page_has_both_sides_of_a_merge() -> None:
+    marked = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+    assert [name for name, page in zip(NAMES, PAGES, strict=True) if marked.search(page.read_text())] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None:
     known = {command.words[1:]: command for command in docs.commands()}

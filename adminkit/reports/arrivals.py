@@ -15,14 +15,16 @@ from adminkit.stats.arrivals import PARTS, Arrivals, Row, arrivals
 
 FIELDS: Final = (
     Field("submissions", "count", "an array counts once, and so does a het job"),
-    Field("jobs", "count", "jobs that came with them: each task of an array that has a row"),
+    Field("jobs", "count", "jobs in these submissions: each task of an array that has a row"),
     Field("share", "share", "of all submissions"),
-    Field("per_hour", "ratio", "submissions per hour of such time in the window"),
-    Field("gap_mean", "duration", "time since the submission before"),
+    Field("per_hour", "ratio", "submissions per hour of this time in the window"),
+    Field("gap_mean", "duration", "time since the previous submission"),
     Field("gap_median", "duration", "its median"),
     Field("gap_p95", "duration", "95 % of the gaps are this or shorter"),
     Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
-    Field("burstiness", "ratio", "Goh and Barabási's B: -1 a clock, 0 a Poisson process, 1 all at once"),
+    Field(
+        "burstiness", "ratio", "Goh and Barabási's B: -1 for a clock, 0 for a Poisson process, 1 if all come at once"
+    ),
     Field("dispersion", "ratio", "variance / mean of the submissions per hour: 1 for a Poisson process"),
 )
 ALL: Final = "(all)"

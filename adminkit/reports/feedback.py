@@ -16,11 +16,11 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_time
 
 FIELDS: Final = (
-    Field("measure", help="accuracy: mean of elapsed / limit; unused_hours: reserved and not used, each week"),
-    Field("users", "count", "who had a first letter, and runs before and after it"),
+    Field("measure", help="accuracy: mean of elapsed / limit; unused_hours: hours a week, reserved and not used"),
+    Field("users", "count", "users who got a first letter, with runs before and after it"),
     Field("before", "ratio", "mean over users, before the letter"),
     Field("after", "ratio", "the same after it"),
-    Field("compared", "count", "of these, users for whom there were similar ones without a letter"),
+    Field("compared", "count", "of these, users for whom there were similar users without a letter"),
     Field("others", "count", "users without a letter with whom they were compared"),
     Field("change", "ratio", "mean change of the users compared"),
     Field("expected", "ratio", "mean change of the others: what happens without letters"),

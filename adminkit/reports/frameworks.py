@@ -15,10 +15,10 @@ from adminkit.stats.programs import PARTS, Group, Programs, programs
 
 FIELDS: Final = (
     Field("jobs", "count", "jobs that count"),
-    Field("share", "share", "of all jobs of the report"),
+    Field("share", "share", "share of all jobs in the report"),
     Field("users", "count", "users of these jobs"),
     Field("gpu_hours", "hours", "GPU-hours of these jobs"),
-    Field("gpu_share", "share", "of all GPU-hours of the report"),
+    Field("gpu_share", "share", "share of all GPU-hours in the report"),
     Field("cpu_hours", "hours", "CPU-hours of these jobs"),
     Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),

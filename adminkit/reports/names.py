@@ -18,7 +18,7 @@ FIELDS: Final = (
     Field("jobs", "count", "jobs that count"),
     Field("users", "count", "users of these jobs"),
     Field("gpu_hours", "hours", "GPU-hours of these jobs"),
-    Field("gpu_share", "share", "of all GPU-hours of the report"),
+    Field("gpu_share", "share", "share of all GPU-hours in the report"),
     Field("cpu_hours", "hours", "CPU-hours of these jobs"),
     Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("accuracy_std", "ratio", "its standard deviation (n - 1)"),

@@ -21,7 +21,7 @@ FIELDS: Final = (
     ),
     Field(
         "value",
-        help="the class, how GPUs are cut, the number of GPUs, nodes or cores, what the steps tell, the container",
+        help="the class, the kind of GPU, the number of GPUs, nodes or cores, what the steps show, the container",
     ),
     Field("jobs", "count", "jobs that count"),
     Field("share", "share", "share of the part's jobs"),

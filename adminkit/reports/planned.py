@@ -19,16 +19,16 @@ ALL: Final = "(all)"
 #: The columns after the one of the part.
 FIELDS: Final = (
     Field("jobs", "count", "jobs that had a soft limit, ran and ended"),
-    Field("outlived", "count", "of these, ran longer than their soft limit"),
+    Field("outlived", "count", "of these, jobs that ran longer than their soft limit"),
     Field("outlived_share", "share", "outlived, as a share of jobs"),
-    Field("over_median", "duration", "of those: by how much, median"),
-    Field("over_p95", "duration", "of those: by how much, 95th percentile"),
+    Field("over_median", "duration", "how far those exceeded it, median"),
+    Field("over_p95", "duration", "how far those exceeded it, 95th percentile"),
     Field("plan_accuracy", "ratio", "mean of need / soft limit, or of soft limit / need if the job needed more"),
     Field("limit_accuracy", "ratio", "mean of need / limit of the same jobs"),
-    Field("backfilled", "count", "jobs that backfill started; empty if the trace does not know how jobs started"),
-    Field("ahead", "count", "of these, how many at most could start only because of their soft limit"),
-    Field("delayed", "count", "how many other jobs at most waited for a job that had outlived its soft limit"),
-    Field("delay_hours", "hours", "how long they did, together, at most"),
+    Field("backfilled", "count", "jobs that backfill started; empty if the trace does not say how jobs started"),
+    Field("ahead", "count", "of these, jobs that could start only because of their soft limit, at most"),
+    Field("delayed", "count", "other jobs that waited for a job that had outlived its soft limit, at most"),
+    Field("delay_hours", "hours", "how long these waited for it, added up, at most"),
     Field("cluster", quiet=True),
 )
 #: Panels of needs: upper ends of need / soft limit, and their names.

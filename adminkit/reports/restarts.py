@@ -19,17 +19,17 @@ ALL: Final = "(all)"
 #: The columns after the one of the part.
 FIELDS: Final = (
     Field("jobs", "count", "jobs that ran in several pieces, or that the checkpoint plugin tried to signal"),
-    Field("restarted", "count", "of these, ran in several pieces"),
-    Field("runs", "count", "pieces of all of them"),
+    Field("restarted", "count", "of these, jobs that ran in several pieces"),
+    Field("runs", "count", "pieces of all these jobs"),
     Field("ran_hours", "hours", "run time of all pieces"),
-    Field("wait_hours", "hours", "between the end of a piece and the start of the next"),
-    Field("saving_hours", "hours", "from a signal that was caught to the end of a piece that was requeued"),
-    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal: the most that was redone"),
+    Field("wait_hours", "hours", "time between the end of a piece and the start of the next"),
+    Field("saving_hours", "hours", "time from a caught signal to the end of a piece that was requeued"),
+    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal: at most this was repeated"),
     Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
-    Field("put_back", "count", "restarts that adminkit asked for; not preemptions, failed nodes, scontrol requeue"),
+    Field("put_back", "count", "requeues by adminkit; others were preemptions, failed nodes or scontrol requeue"),
     Field("signals", "count", "runs in which the plugin looked for processes to signal"),
-    Field("unheeded", "count", "of these, a process caught it, and the run still reached its limit"),
-    Field("uncaught", "count", "of these, nothing caught the signal"),
+    Field("unheeded", "count", "of these, runs with a process that caught it, which still reached their limit"),
+    Field("uncaught", "count", "of these, runs in which nothing caught the signal"),
     Field("cluster", quiet=True),
 )  # fmt: skip
 PIECES: Final = (
@@ -43,7 +43,7 @@ PIECES: Final = (
     Field("heard", "count", "processes that got the signal; 0: nothing caught it"),
     Field("state", help="as Slurm has it; REQUEUED: by adminkit, an operator or Slurm"),
     Field("ended", help="how the plugin judged the end; see below"),
-    Field("saving", "duration", "from a signal that was caught to the end of a piece that was requeued"),
+    Field("saving", "duration", "time from a caught signal to the end of a piece that was requeued"),
     Field("unsaved", "duration", "run time of a piece cut short without such a signal: the most that was redone"),
     Field("cluster", quiet=True),
 )

@@ -17,10 +17,10 @@ from adminkit.stats.users import ACTIVE_JOBS, LEAST_JOBS, LEAST_MONTHS, User, Us
 FIELDS: Final = (
     Field("user"),
     Field("jobs", "count", "jobs that count"),
-    Field("jobs_a_month", "hours", "on average, over the window"),
-    Field("active", help=f"yes: at least {ACTIVE_JOBS} jobs a month on average, as the study has it"),
+    Field("jobs_a_month", "hours", "jobs a month on average, over the window"),
+    Field("active", help=f"yes: at least {ACTIVE_JOBS} jobs a month on average, as in the study"),
     Field("gpu_hours", "hours", "GPU-hours of these jobs"),
-    Field("gpu_share", "share", "of all GPU-hours of the report"),
+    Field("gpu_share", "share", "share of all GPU-hours in the report"),
     Field("cpu_hours", "hours", "CPU-hours of these jobs"),
     Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),

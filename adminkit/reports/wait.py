@@ -36,7 +36,9 @@ CAUSES: Final = {
 #: The columns after the one of the part.
 FIELDS: Final = (
     Field("jobs", "count", "jobs that started and had waited only for the queue"),
-    Field("apart", "count", "other jobs: they waited for something else too; below (all) are their waits", quiet=True),
+    Field(
+        "apart", "count", "other jobs, which also waited for something else; their waits are below (all)", quiet=True
+    ),
     Field("median", "duration", "from Eligible to the start: half of the jobs waited this time or less"),
     Field("p75", "duration", "three quarters of the jobs waited this time or less"),
     Field("p90", "duration"),

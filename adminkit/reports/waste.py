@@ -20,7 +20,7 @@ FIELDS: Final = (
     Field("jobs", "count", "runs shorter than their limit; for gaps, jobs that would have fitted; else unknown"),
     Field("gpu_hours", "hours", "GPU-hours of this kind; unknown if it has none"),
     Field("cpu_hours", "hours", "CPU-hours of this kind; unknown if it has none"),
-    Field("node_hours", "hours", "node-hours reserved and not used, or of nodes on which it was so"),
+    Field("node_hours", "hours", "node-hours reserved and not used, or of nodes in that state"),
 )
 ALL: Final = "(all)"
 #: Bars show the largest only.
