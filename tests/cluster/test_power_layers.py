@@ -15,7 +15,7 @@ from tests.cluster.harness.ruled import HEAD, Ruled, ruling
 
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.skipif(release() < (25, 11), reason="resources.yaml counts by node from Slurm 25.11 on"),
+    pytest.mark.skipif(release() < (25, 11), reason="resources.yaml counts by node since Slurm 25.11"),
 ]
 POWER = f"{HEAD}[power]\nbudget_w = 1000\ngpu_w = 250\n"
 #: Two racks of two nodes with 750 W each, and 1000 W for both.

@@ -64,7 +64,7 @@ def _table(found: Sequence[Result]) -> str:
             cells.append("not run" if one is None else _cell(one))
         lines.append(f"| {fault.title} | " + " | ".join(cells) + " |")
     commits = ", ".join(sorted({one.commit for one in found}))
-    return "\n".join([*lines, "", f"Run on commit {commits}; a `+` had changes not yet in it.\n"])
+    return "\n".join([*lines, "", f"Run on commit {commits}; a `+` marks changes that were not committed.\n"])
 
 
 def _cell(one: Result) -> str:

@@ -91,7 +91,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "a new accounting database gets empty rows for the runs that slurmctld remembers",
+        "a new accounting database gets incomplete rows of the runs that slurmctld remembers",
         "adminkit/trace/upsert.py",
     ),
     Difference(

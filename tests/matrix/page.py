@@ -74,7 +74,9 @@ def markdown(table: Table) -> str:
         _part(table, guests=True),
     ]
     parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
-    parts.append(_listed("Each cell was run on this commit; a `+` had changes not yet in it:", _commits(table)))
+    parts.append(
+        _listed("The cells were run on these commits; a `+` marks changes that were not committed:", _commits(table))
+    )
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
     return "\n".join([*parts, _drawn(["since", "what", "handled in"], rows), _PYSLURM])
