@@ -59,7 +59,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("integrations", "jupyter"),
     ("doctor", "demo"),
     ("cli", "frames"),
-    ("__init__.py",),
+    ("__init__.py", "__main__.py"),
 )  # fmt: skip
 
 #: Modules that may start programs: Slurm's, the helper's, sendmail's, the one that rehearses Lua, and the hub's.
@@ -97,7 +97,7 @@ class Module:
 
     @property
     def stage(self) -> str:
-        return self.name if self.name == "__init__.py" else re.split(r"[/.]", self.name)[0]
+        return self.name if self.name in ("__init__.py", "__main__.py") else re.split(r"[/.]", self.name)[0]
 
     def at(self, node: ast.AST) -> str:
         return f"adminkit/{self.name}:{getattr(node, 'lineno', 0)}"
