@@ -127,7 +127,7 @@ def suites(root: Path = ROOT) -> list[Suite]:
         text = path.read_text()
         if "soak" not in path.stem and _BOOTS.search(text):
             which = "cluster" if _LONG.search(text) else "cluster and not soak"
-            packages = ("python3-torch",) if "has_torch" in text else ()
+            packages = ("python3-torch",) if "has_torch" in text else ("locales",) if "make_locales" in text else ()
             wheels: tuple[str, ...] = ()
             if "tests.web.hub" in text:
                 packages, wheels = ("nodejs", "npm"), _of_extra(root, "jupyter")
