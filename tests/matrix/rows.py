@@ -81,7 +81,7 @@ _BUILD: Final = "make -s .venv/.built; .venv/bin/adminkit --version; make -s -C 
 BUILD: Final = Suite("build", ("sh", "-ec", _BUILD), pytest=False)
 #: Debian's packages, built for the row's own Slurm and then installed where nothing is.
 PACKAGES: Final = Suite("packages", ("make", "-s", "deb"), pytest=False, target="debian")
-_RPMS: Final = "apt-get -q update; apt-get -q -y install --no-install-recommends rpm selinux-policy-dev bzip2"
+_RPMS: Final = "apt-get -q update; apt-get -q -y install --no-install-recommends rpm selinux-policy-dev bzip2 npm"
 #: RPMs of the distributions whose Python this Debian has; then by the real dnf where no rpm is installed.
 RPMS: Final = Suite(
     "rpms",

@@ -7,6 +7,7 @@ asked. Each flavour is installed, upgraded where an earlier release was built, a
 
 from __future__ import annotations
 
+import json
 import pwd
 import re
 import shutil
@@ -26,7 +27,6 @@ ENV: Final = Path("/usr/lib/adminkit")
 SETTINGS: Final = Path("/etc/adminkit/adminkit.toml")
 TRACE: Final = Path("/var/lib/adminkit/trace.db")
 ASKED: Final = Path("/tmp/systemctl-asked")
-NEW_ENOUGH: Final = "3.46.1"
 SWF: Final = "; UnixStartTime: 1500000000\n1 0 10 3600 1 -1 -1 1 7200 -1 1 1 1 -1 1 -1 -1 -1\n"
 #: Where the packages are unpacked besides, by one command or the other.
 DATABASES: Final = ("/var/lib/rpm", "/root/.rpmdb", "/usr/lib/sysimage/rpm", "/var/lib/dnf", "/var/cache/dnf")
@@ -85,13 +85,9 @@ def built(flavour: Flavour) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def site(flavour: Flavour, built: list[Path], slurm: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution's repository and ours in one, with a SQLite that is new enough."""
-    newer = max(flavour.sqlite[1], NEW_ENOUGH, key=_release)
-    return stubs.repository(flavour, tmp_path_factory.mktemp("site") / flavour.name, built, newer, f"{slurm}.1")
-
-
-def _release(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
+    """The distribution's repository and ours in one."""
+    folder = tmp_path_factory.mktemp("site") / flavour.name
+    return stubs.repository(flavour, folder, built, flavour.sqlite[1], f"{slurm}.1")
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +104,16 @@ def test_rpmlint_finds_nothing_that_is_not_explained(flavour: Flavour) -> None:
     assert re.search(r"\b0 errors\b", text), text
 
 
-def test_an_older_sqlite_is_named(flavour: Flavour, built: list[Path], slurm: str, tmp_path: Path) -> None:
-    name, version = flavour.sqlite
-    alone = stubs.repository(flavour, tmp_path / "alone", built, version, f"{slurm}.1")
-    text = dnf(alone, "install", "--assumeno", "adminkit", code=1)
-    assert (f"{name} >= 3.37" in text) == (_release(version) < (3, 37)), text
+def test_an_older_sqlite_is_named_where_the_package_brings_none(
+    flavour: Flavour, built: list[Path], slurm: str, tmp_path: Path
+) -> None:
+    older = stubs.repository(flavour, tmp_path / "older", built, "3.26.0", f"{slurm}.1")
+    text = dnf(older, "install", "--assumeno", "adminkit", code=1)
+    assert (f"{flavour.sqlite[0]} >= 3.37" in text) == flavour.has_sqlite, text
 
 
 def test_the_plugin_is_refused_beside_another_slurm(flavour: Flavour, built: list[Path], tmp_path: Path) -> None:
-    other = stubs.repository(flavour, tmp_path / "other", built, NEW_ENOUGH, "21.08.8")
+    other = stubs.repository(flavour, tmp_path / "other", built, flavour.sqlite[1], "21.08.8")
     text = dnf(other, "install", "slurm-spank-adminkit", code=1)
     assert re.search(r"nothing provides slurm >= \S+ needed by slurm-spank-adminkit", text), text
 
@@ -162,6 +159,14 @@ def jobs() -> int:
     """How many runs the trace has."""
     code = "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('select count(*) from job').fetchone())"
     return int(said(ENV / "bin/python", "-I", "-c", code, TRACE, user="adminkit"))
+
+
+def test_both_programs_have_a_sqlite_of_the_package_where_the_systems_is_old(site: Path, flavour: Flavour) -> None:
+    """The system's is Debian's here, which is new enough: which one is in use is what is asked."""
+    done = subprocess.run(["adminkit", "doctor", "--format", "json"], capture_output=True, text=True, check=False)
+    (line,) = [json.dumps(one) for one in json.loads(done.stdout)["rows"] if one["check"] == "sqlite"]
+    linked = subprocess.run(["ldd", ENV / "bin/adminkit-ingest"], capture_output=True, text=True, check=True).stdout
+    assert ("of pysqlite3" in line, "libsqlite3" in linked) == (not flavour.has_sqlite, flavour.has_sqlite), line
 
 
 # Upgraded and removed.

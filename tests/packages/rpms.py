@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import adminkit
+from adminkit.sqlite import OLDEST
 from tests.packages.where import ROOT
 
 SPEC: Final = ROOT / "adminkit.spec"
@@ -59,6 +60,11 @@ class Flavour:
     @property
     def folder(self) -> Path:
         return ROOT / f"build/rpm-{self.name}"
+
+    @property
+    def has_sqlite(self) -> bool:
+        """Whether its SQLite is new enough; else the package brings its own."""
+        return tuple(map(int, self.sqlite[1].split("."))) >= OLDEST
 
 
 FLAVOURS: Final = (
@@ -130,6 +136,9 @@ def build(flavour: Flavour, archive: Path, to: Path, *more: str) -> list[Path]:
             "adminkit_python": f"/usr/bin/python3.{sys.version_info[1]}",
             "_binary_payload": "w1.gzdio",
         }
+        if not flavour.has_sqlite:
+            own["sqlite_source"] = str(ROOT / "build/sqlite")
+            subprocess.run([ROOT / "tools/archive/sqlite.sh", own["sqlite_source"]], check=True)
         options = words(MACROS | flavour.macros | own)
         subprocess.run(["rpmbuild", "-tb", "--nodeps", *options, *more, archive], check=True, stdout=subprocess.DEVNULL)
         to.mkdir(parents=True, exist_ok=True)

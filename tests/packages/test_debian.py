@@ -59,7 +59,13 @@ def test_every_wheel_is_pinned_by_its_hash_to_a_release_that_adminkit_takes() ->
         wanted = Requirement(text)
         assert locked[wanted.name], text
         assert all(release in wanted.specifier for release in locked[wanted.name]), text
-    for path in (ROOT / "requirements.txt", DEBIAN / "build-requirements.txt"):
+    names = (
+        "requirements.txt",
+        "requirements-sqlite.txt",
+        "debian/build-requirements.txt",
+        "tools/archive/requirements.txt",
+    )
+    for path in (ROOT / name for name in names):
         blocks = re.split(r"^(?=[\w.-]+==)", path.read_text(), flags=re.MULTILINE)[1:]
         assert blocks
         assert [block.split("==")[0] for block in blocks if "--hash=sha256:" not in block] == []

@@ -16,7 +16,9 @@ from typing import Final
 from tests.setup import guard
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PINS: Final = (ROOT / "requirements.txt", ROOT / "debian/build-requirements.txt")
+PINS: Final = tuple(
+    ROOT / name for name in ("requirements.txt", "requirements-sqlite.txt", "debian/build-requirements.txt")
+)
 NO_ANSWER: Final = guard.Verdict(
     "the database of advisories does not answer", hint="run make check where the network can be reached"
 )
