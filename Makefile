@@ -11,7 +11,7 @@ MODULES := build/.modules-$(shell find adminkit -name '*.py' | LC_ALL=C sort | c
 BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit/native/* adminkit/native/*/* adminkit/locale/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help release release-check docs docs-site demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm image cluster-up cluster-check cluster-down cluster-status clean
+.PHONY: help release release-check docs docs-site demo demo-jupyter check test web soak bench fuzz matrix faults man completion deb rpm archive image cluster-up cluster-check cluster-down cluster-status clean
 
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
@@ -26,8 +26,9 @@ help:
 	@echo 'make fuzz          fuzz the C helper for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make deb           Debian packages for this release and its Slurm, into build/deb (docs/install.md)'
 	@echo 'make rpm           the same two as RPMs, by adminkit.spec, into build/rpm; RPM_OPTIONS are for rpmbuild'
+	@echo 'make archive       one file for x86_64 hosts without a network, into build (root, mmdebstrap, npm; 20 min)'
 	@echo 'make image         the container image $(IMAGE), with podman (docs/container.md)'
-	@echo 'make release       sdist, wheel and packages of the last commit, built twice and compared, into build/release'
+	@echo 'make release       sdist, wheel, packages and archive of the last commit, built twice and compared, into build/release'
 	@echo 'make release-check whether all that a release needs holds; KEY=file: the public key of its signature'
 	@echo 'make cluster-up    boot a private Slurm in DIR=$(DIR), as root; prints its SLURM_CONF'
 	@echo 'make cluster-down  end it; with RELEASE=bookworm|trixie|forky, both are for a site of eight containers instead'
@@ -91,6 +92,9 @@ rpm: $(STAMP)
 	rm -rf build/rpm
 	$(BIN)/python -c 'import scikit_build_core.build as backend; backend.build_sdist("build/rpm")'
 	rpmbuild -tb $(RPM_OPTIONS) --define '_topdir $(CURDIR)/build/rpm' build/rpm/adminkit-*.tar.gz
+
+archive: $(STAMP)
+	BIN='$(abspath $(BIN))' tools/archive/make.sh
 
 # Where Debian's image cannot be pulled, BASE is made of its packages.
 image:

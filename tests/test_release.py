@@ -133,7 +133,7 @@ def test_a_built_catalogue_has_no_date_of_the_build() -> None:
 
 
 def test_what_cannot_be_built_here_is_said() -> None:
-    kind = make.Kind("deb", ("make", "deb"), "*.deb", needs="no-such-program", target="deb")
+    kind = make.Kind("deb", ("make", "deb"), "*.deb", needs=("sh", "no-such-program"), target="deb")
     assert make.obstacle(kind, "all:\n") == "the Makefile has no deb"
     assert make.obstacle(kind, "all:\n\ndeb:\n") == "no no-such-program"
     assert make.obstacle(make.KINDS[0], "") == ""

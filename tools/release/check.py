@@ -96,10 +96,11 @@ def wheels(root: Path, made: Path) -> str:
 
 
 def complete(root: Path, made: Path) -> str:
-    """At least a source, a wheel, and both packages of either kind."""
+    """At least a source, a wheel, both packages of either kind, and the archive."""
     _there(made)
-    every = "adminkit-*.tar.gz adminkit-*.whl adminkit_*.deb slurm-spank-adminkit_*.deb adminkit-*.rpm"
-    wanted = [*every.split(), "slurm-spank-adminkit-*.rpm"]
+    source = f"adminkit-{adminkit.__version__}.tar.gz"
+    packages = "adminkit_*.deb slurm-spank-adminkit_*.deb adminkit-*.rpm slurm-spank-adminkit-*.rpm"
+    wanted = [source, "adminkit-*.whl", *packages.split(), "adminkit-*-x86_64.tar.gz"]
     missing = [pattern for pattern in wanted if not list(made.glob(pattern))]
     return f"missing: {', '.join(missing)}" if missing else ""
 
@@ -122,19 +123,21 @@ def runs(root: Path, made: Path) -> str:
 def _unpacked(made: Path, folder: Path) -> Iterator[tuple[Path, Path]]:
     for path in made.glob("*.whl"):
         venv.create(folder / "wheel", with_pip=True)
-        python = folder / "wheel/bin/python"
-        subprocess.run([python, "-m", "pip", "install", "-q", path], check=True, capture_output=True)
-        yield path, python
-    for pattern, unpack in (
-        ("adminkit_*.deb", 'dpkg-deb -x "$0" .'),
-        ("adminkit-[0-9]*.rpm", 'rpm2cpio "$0" | cpio -id --quiet'),
+        interpreter = folder / "wheel/bin/python"
+        subprocess.run([interpreter, "-m", "pip", "install", "-q", path], check=True, capture_output=True)
+        yield path, interpreter
+    for pattern, unpack, python in (
+        ("adminkit_*.deb", 'dpkg-deb -x "$0" .', "usr/lib/adminkit/bin/python"),
+        ("adminkit-[0-9]*.rpm", 'rpm2cpio "$0" | cpio -id --quiet', "usr/lib/adminkit/bin/python"),
+        ("adminkit-*-x86_64.tar.gz", 'tar -xzf "$0" --strip-components=1', "env/bin/python3"),
     ):
         for path in (one for one in made.glob(pattern) if not one.name.endswith(".src.rpm")):
             to = folder / path.name
             to.mkdir()
             subprocess.run(["sh", "-ec", unpack, path], cwd=to, check=True, capture_output=True)
-            (to / "usr/bin/python3").symlink_to("/usr/bin/python3")  # where Debian's link leads from here
-            yield path, to / "usr/lib/adminkit/bin/python"
+            if (to / "usr").exists():
+                (to / "usr/bin/python3").symlink_to("/usr/bin/python3")  # where Debian's link leads from here
+            yield path, to / python
 
 
 def _there(made: Path) -> None:

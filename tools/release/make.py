@@ -20,12 +20,12 @@ FOLDERS: Final = ("one", "another")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What `command` builds, given a source: files by `pattern`. `needs`: the program without which it cannot."""
+    """What `command` builds, given a source: files by `pattern`. `needs`: the programs without which it cannot."""
 
     name: str
     command: tuple[str, ...]
     pattern: str
-    needs: str = ""
+    needs: tuple[str, ...] = ()
     target: str = ""  # of the Makefile, which may lack it
     macro: str = ""  # which rpm has where packages for it can be built
 
@@ -35,9 +35,9 @@ _BACKEND: Final = "import sys, scikit_build_core.build as b; b.build_sdist('dist
 _MAKE: Final = ("make", "-s", "-o", ".venv/.built", f"BIN={Path(sys.executable).parent}")
 KINDS: Final = (
     Kind("sdist and wheel", (sys.executable, "-c", _BACKEND), "dist/*"),
-    Kind("deb", (*_MAKE, "deb"), "build/deb/*.deb", "dh", "deb"),
-    Kind("rpm", (*_MAKE, "rpm"), "build/rpm/RPMS/*/*.rpm", "rpmbuild", "rpm", "%{_unitdir}"),
-    Kind("archive", (*_MAKE, "archive"), "build/adminkit-*.tar.*", "", "archive"),
+    Kind("deb", (*_MAKE, "deb"), "build/deb/*.deb", ("dh",), "deb"),
+    Kind("rpm", (*_MAKE, "rpm"), "build/rpm/RPMS/*/*.rpm", ("rpmbuild",), "rpm", "%{_unitdir}"),
+    Kind("archive", (*_MAKE, "archive"), "build/adminkit-*.tar.gz", ("mmdebstrap", "npm"), "archive"),
 )
 
 
@@ -91,8 +91,8 @@ def obstacle(kind: Kind, makefile: str) -> str:
     """Why it cannot be built here; "" when it can."""
     if kind.target and f"\n{kind.target}:" not in makefile:
         return f"the Makefile has no {kind.target}"
-    if kind.needs and shutil.which(kind.needs) is None:
-        return f"no {kind.needs}"
+    if missing := [program for program in kind.needs if shutil.which(program) is None]:
+        return f"no {', no '.join(missing)}"
     if kind.macro:
         words = ["rpmbuild", *shlex.split(os.environ.get("RPM_OPTIONS", "")), "--eval", kind.macro]
         if subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() in ("", kind.macro):
