@@ -123,7 +123,8 @@ def test_doctor_finds_every_part(host: Host) -> None:
 def test_its_python_is_whole(host: Host) -> None:
     """Every module that was built for it, and every one of adminkit's but the hub's."""
     code = """
-import importlib, pathlib, pkgutil, sys, sysconfig, adminkit
+import importlib, multiprocessing, pathlib, pkgutil, sys, sysconfig, adminkit
+multiprocessing.Lock()
 for path in pathlib.Path(sysconfig.get_path("platstdlib"), "lib-dynload").glob("*.so"):
     importlib.import_module(path.name.partition(".")[0])
 for one in pkgutil.walk_packages(adminkit.__path__, "adminkit."):

@@ -48,11 +48,13 @@ gcc $CFLAGS -fPIC -DSQLITE_THREADSAFE=1 -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_
     -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -c sqlite3.c
 ar rcsD libsqlite3.a sqlite3.o
 
-# Symbols of SQLite stay visible: adminkit-columns.so is given to this copy (trace/columns.py).
+# Symbols of SQLite stay visible: adminkit-columns.so is given to this copy (trace/columns.py). Trap: configure tries the
+# semaphores of the host that builds, which may have no /dev/shm.
 cd "$work/objects"
 LIBSQLITE3_CFLAGS="-I$work/sqlite" LIBSQLITE3_LIBS="-L$work/sqlite -lsqlite3 -lm -lpthread -ldl" \
     "$work/python/configure" -q --prefix=/opt/adminkit --with-openssl="$work/tls" --with-ssl-default-suites=openssl \
     --without-ensurepip --disable-test-modules --without-static-libpython ac_cv_func_sem_clockwait=no \
+    ac_cv_posix_semaphores_enabled=yes ac_cv_broken_sem_getvalue=no \
     LDFLAGS='-Wl,-rpath,\$$ORIGIN/../../adminkit:\$$ORIGIN/../lib/adminkit' \
     py_cv_module__dbm=n/a py_cv_module__gdbm=n/a py_cv_module__tkinter=n/a py_cv_module_readline=n/a \
     py_cv_module__curses=n/a py_cv_module__curses_panel=n/a py_cv_module__uuid=n/a
