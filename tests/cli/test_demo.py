@@ -69,14 +69,15 @@ def test_the_pages_show_points_letters_and_a_report() -> None:
 
 def test_the_pages_show_what_the_story_says_and_it_names_what_to_try(tmp_path: Path) -> None:
     typed = re.findall(r"^  adminkit (.*)$", run(tmp_path, "demo", "--story", "--db", "story.db").stderr, re.MULTILINE)
-    for words in typed:
-        assert len(run(tmp_path, *words.split()).stdout.splitlines()) > 3
+    answers = {frozenset(words.split()): run(tmp_path, *words.split()).stdout.rstrip() for words in typed}
+    assert all(len(answer.splitlines()) > 3 for answer in answers.values())
     pages = [(README.parent / "docs" / f"{name}.md").read_text() for name in ("demo", "energy", "recommend-gpus")]
     shown = re.findall(r"^```\n\$ adminkit ([^\n]* --db story.db.*?)^```", "\n".join(pages), re.MULTILINE | re.DOTALL)
     assert len(shown) == 6
     for block in shown:
         words, _, said = block.partition("\n")
-        assert run(tmp_path, *words.split()).stdout.rstrip() == said.rstrip()
+        answer = answers.get(frozenset(words.split())) or run(tmp_path, *words.split()).stdout.rstrip()
+        assert answer == said.rstrip()
 
 
 def test_its_rows_are_never_taken_for_slurmdbds(made: tuple[Path, str]) -> None:
