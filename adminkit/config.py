@@ -13,8 +13,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt, Predicate
 
@@ -23,6 +24,9 @@ from adminkit.files import is_there
 from adminkit.gres import GpuSettings
 from adminkit.messages import Language
 from adminkit.toml import read_toml
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 _READABLE: Final = "make it readable, or name another with ADMINKIT_CONFIG"
@@ -292,11 +296,19 @@ def _variable(key: str) -> str:
     return PREFIX + key.replace(".", "_").upper()
 
 
+@cache
+def _adapter() -> TypeAdapter[Config]:
+    """Made once: it takes longer than to check a file."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Config)
+
+
 def _checked(values: dict[str, Any], path: Path | None, origins: Mapping[str, str]) -> Config:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(Config).validate_python({**values, "file": path})
+        return _adapter().validate_python({**values, "file": path})
     except ValidationError as error:
         first = error.errors()[0]
         places = [str(part) for part in first["loc"]]

@@ -78,6 +78,12 @@ def app_of(words: Iterable[str] = COMMANDS) -> typer.Typer:
 
 
 @cache
+def command_of(words: tuple[str, ...] = tuple(COMMANDS)) -> Any:
+    """What typer makes of `app_of`, once in a process."""
+    return typer.main.get_command(app_of(words))
+
+
+@cache
 def _command(word: str) -> typer.Typer | Callable[..., None]:
     """Loaded, an app with all its commands."""
     command, *others = map(_named, COMMANDS[word])

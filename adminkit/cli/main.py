@@ -41,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     show_config.forget()
     args = [word for word in typed if word != "--debug"]  # wherever it stands: it is typed after the fact
     try:
-        result = _app(args)(args, prog_name="adminkit", standalone_mode=False)
+        result = _command(args)(args, prog_name="adminkit", standalone_mode=False)
         sys.stdout.flush()
         return _interrupted() if result == _INTERRUPTED else result if isinstance(result, int) else 0
     except SystemExit as error:  # typer's way with a reader that went away
@@ -79,12 +79,12 @@ def main(argv: list[str] | None = None) -> int:
         journal.close()
 
 
-def _app(args: list[str]) -> typer.Typer:
+def _command(args: list[str]) -> Any:
     """`adminkit` with the command that is typed, with all where none is: help and completion name them."""
     first = next((word for word in args if word not in _QUIET), "")
     if first == "--version":
-        return contents.app_of(())
-    return contents.app_of([first] if first in contents.COMMANDS else contents.COMMANDS)
+        return contents.command_of(())
+    return contents.command_of((first,)) if first in contents.COMMANDS else contents.command_of()
 
 
 def _interrupted() -> int:
