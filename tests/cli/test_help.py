@@ -7,13 +7,12 @@ import shlex
 from typing import Any
 
 import pytest
-import typer
 
 from adminkit.cli import contents
 from adminkit.cli.main import main
 from tools import docs
 
-APP: Any = typer.main.get_command(contents.app_of())
+APP: Any = contents.command_of()
 GROUPS = [one.words for one in docs.commands() if one.inside]
 COMMANDS = [one for one in docs.commands() if not one.inside]
 

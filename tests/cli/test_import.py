@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.typed import typed
+
 ADMINKIT = Path(sys.executable).with_name("adminkit")
 HEADER = "JobID|JobIDRaw|Cluster|Submit|Start|End|State|TimelimitRaw|Partition|AllocTRES|ReqMem|ReqCPUS|JobName"
 TRES = "billing=8,cpu=8,gres/gpu=2,gres/gpu:a100=2,mem=64G,node=1"
@@ -34,11 +36,16 @@ def line(job: int, **cells: str) -> str:
     return "|".join({**values, **cells}[name] for name in HEADER.split("|"))
 
 
-def run(db: Path, *words: str | Path, code: int = 0, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [ADMINKIT, "import", *words, "--db", db]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=60)
-    assert done.returncode == code, done.stderr.decode()
-    return done
+def run(db: Path, *words: str | Path, code: int = 0, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    """An import, by the installed program where it reads standard input."""
+    command = ("import", *words, "--db", db)
+    if "-" in words:
+        done = subprocess.run([ADMINKIT, *command], input=stdin, capture_output=True, timeout=60)
+        found = subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    else:
+        found = typed(*command)
+    assert found.returncode == code, found.stderr
+    return found
 
 
 def jobs(db: Path, columns: str = "*") -> list[tuple[object, ...]]:
@@ -59,8 +66,8 @@ def text(tmp_path: Path) -> Path:
 
 
 def test_what_was_read_is_counted_and_the_same_file_again_changes_nothing(db: Path, text: Path) -> None:
-    assert run(db, text).stdout == b"read 5, new 5, changed 0, unchanged 0, rejected 0\n"
-    assert run(db, text).stdout == b"read 5, new 0, changed 0, unchanged 5, rejected 0\n"
+    assert run(db, text).stdout == "read 5, new 5, changed 0, unchanged 0, rejected 0\n"
+    assert run(db, text).stdout == "read 5, new 0, changed 0, unchanged 5, rejected 0\n"
     assert len(jobs(db)) == 5
 
 
@@ -73,7 +80,7 @@ def test_the_counts_as_json(db: Path, text: Path) -> None:
 def test_a_file_into_an_existing_trace_adds_and_changes(db: Path, text: Path) -> None:
     run(db, text)
     text.write_text("\n".join([HEADER, line(5, State="TIMEOUT"), line(6), line(6, Submit="1700000001")]) + "\n")
-    assert run(db, text).stdout == b"read 3, new 2, changed 1, unchanged 0, rejected 0\n"
+    assert run(db, text).stdout == "read 3, new 2, changed 1, unchanged 0, rejected 0\n"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +118,7 @@ def test_a_cell_becomes(
 def test_invalid_utf8_is_replaced_and_counted(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_bytes(f"{HEADER}\n{line(1)}".encode() + b"\xff\n")
-    assert b"1 with invalid UTF-8" in run(db, path).stdout
+    assert "1 with invalid UTF-8" in run(db, path).stdout
     assert jobs(db, "job_name") == [("train\ufffd",)]
 
 
@@ -124,7 +131,7 @@ def test_columns_in_another_order_with_trailing_delimiters(db: Path, tmp_path: P
 
 def test_text_without_a_header_from_standard_input(db: Path) -> None:
     words = ("-", "--columns", "jobid,jobidraw,submit,-,state", "--cluster", "tiger")
-    assert b"read 2, new 2" in run(db, *words, stdin=b"1|1|5|x|FAILED\n2|2|6|y|TIMEOUT\n").stdout
+    assert "read 2, new 2" in run(db, *words, stdin=b"1|1|5|x|FAILED\n2|2|6|y|TIMEOUT\n").stdout
     assert jobs(db, "cluster, state") == [("tiger", "FAILED"), ("tiger", "TIMEOUT")]
 
 
@@ -146,10 +153,10 @@ def test_a_packed_swf_trace(db: Path, tmp_path: Path) -> None:
 def test_dates_are_read_in_the_zone_given(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text(f"{HEADER}\n{line(1, Submit='2023-11-15T07:13:20')}\n")
-    asked = run(db, path, code=2).stderr.decode()
+    asked = run(db, path, code=2).stderr
     assert "times are dates without a zone" in asked and "--timezone" in asked
     assert not db.exists()
-    assert "did you mean Asia/Tokyo?" in run(db, path, "--timezone", "Asia/Tokio", code=2).stderr.decode()
+    assert "did you mean Asia/Tokyo?" in run(db, path, "--timezone", "Asia/Tokio", code=2).stderr
     run(db, path, "--timezone", "Asia/Tokyo")
     assert jobs(db, "submit_time") == [(1700000000,)]
 
@@ -157,7 +164,7 @@ def test_dates_are_read_in_the_zone_given(db: Path, tmp_path: Path) -> None:
 def test_an_hour_that_occurs_twice_is_counted(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text(f"{HEADER}\n{line(1, Submit='2023-10-29T02:30:00')}\n")
-    assert b"1 at ambiguous hours" in run(db, path, "--timezone", "Europe/Berlin").stdout
+    assert "1 at ambiguous hours" in run(db, path, "--timezone", "Europe/Berlin").stdout
     assert jobs(db, "submit_time") == [(1698539400,)], "the first of the two, in summer time"
 
 
@@ -165,12 +172,9 @@ def test_what_cannot_be_read_is_set_aside_with_place_and_reason(db: Path, tmp_pa
     path = tmp_path / "sacct.txt"
     path.write_text(f"{HEADER}\n{line(1)}\n{line(2, Submit='soon')}\n{line(3)}\nhalf|a|row\n{line(4)}\n")
     done = run(db, path, code=3)
-    assert done.stdout == b"read 5, new 3, changed 0, unchanged 0, rejected 2\n"
-    assert b"2 of 5 rows were set aside, more than --max-rejected 0.01" in done.stderr
-    shown = subprocess.run(
-        [ADMINKIT, "trace", "rejected", "--db", db, "--format", "json"], capture_output=True, check=True
-    )
-    rows = json.loads(shown.stdout)["rows"]
+    assert done.stdout == "read 5, new 3, changed 0, unchanged 0, rejected 2\n"
+    assert "2 of 5 rows were set aside, more than --max-rejected 0.01" in done.stderr
+    rows = json.loads(typed("trace", "rejected", "--db", db, "--format", "json").stdout)["rows"]
     assert [(row["line"], row["text"]) for row in rows] == [(3, line(2, Submit="soon")), (5, "half|a|row")]
     assert "Submit" in rows[0]["reason"] or "time" in rows[0]["reason"]
     run(db, path, "--max-rejected", "0.5")
@@ -181,14 +185,14 @@ def test_a_poorer_source_erases_nothing(db: Path, text: Path, tmp_path: Path) ->
     before = jobs(db)
     poor = tmp_path / "poor.txt"
     poor.write_text("JobID|JobIDRaw|Cluster|Submit\n1|1|alpha|1700000000\n")
-    assert b"unchanged 1" in run(db, poor).stdout
+    assert "unchanged 1" in run(db, poor).stdout
     assert jobs(db) == before
 
 
 def test_steps_go_to_their_run(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text(f"{HEADER}\n{line(7)}\n{line(7, JobID='7.batch', JobIDRaw='7.batch', Submit='1700000010')}\n")
-    assert b"read 2, new 1, changed 0, unchanged 0, rejected 0, 1 steps" in run(db, path).stdout
+    assert "read 2, new 1, changed 0, unchanged 0, rejected 0, 1 steps" in run(db, path).stdout
     with closing(sqlite3.connect(db)) as trace:
         assert trace.execute("SELECT job_id_raw, submit_time, step FROM step").fetchall() == [(7, 1700000000, "batch")]
 
@@ -210,7 +214,7 @@ def test_what_cannot_be_meant_is_answered_and_leaves_no_trace(
     path = tmp_path / "input"
     if content is not None:
         path.write_text(content)
-    said = run(db, path, *words, code=code).stderr.decode()
+    said = run(db, path, *words, code=code).stderr
     assert says in said
     assert [part.split(":")[0] for part in said.splitlines()] == ["error", "hint"]
     assert not list(tmp_path.glob("*trace*"))
@@ -221,7 +225,7 @@ def test_a_truncated_gzip_is_said_and_leaves_the_trace_as_it_was(db: Path, text:
     before = jobs(db)
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress((HEADER + "\n" + "\n".join(line(n) for n in range(9, 9999))).encode())[:-5000])
-    said = run(db, cut, code=1).stderr.decode()
+    said = run(db, cut, code=1).stderr
     assert "couldn't read the input" in said and "nothing was written" in said
     assert jobs(db) == before
 
@@ -246,7 +250,7 @@ def test_a_run_that_comes_twice_in_a_first_import_is_one_row_with_its_last_word(
     rows = [line(1), line(2, State="RUNNING", End="Unknown"), line(3), line(9, Submit="soon"), line(2), line(3)]
     path.write_text("\n".join([HEADER, *rows]) + "\n")
     said = run(db, path if way == "file" else "-", "--max-rejected", "1", stdin=path.read_bytes()).stdout
-    assert said == b"read 6, new 3, changed 1, unchanged 1, rejected 1\n"
+    assert said == "read 6, new 3, changed 1, unchanged 1, rejected 1\n"
     assert jobs(db, "job_id_raw, state, end_time") == [(job, "COMPLETED", 1700003610) for job in (1, 2, 3)]
     assert indexes(db) == INDEXES
 
@@ -258,7 +262,7 @@ def test_what_a_first_import_stored_is_known_again_by_its_text(db: Path, text: P
     text.write_text(text.read_text() + line(6) + "\n")
     run(db, text)
     (tmp := text.with_name("other.db")).unlink(missing_ok=True)
-    run(tmp, text.with_name("sacct.txt"), stdin=b"")
+    run(tmp, text.with_name("sacct.txt"))
     assert jobs(tmp, "fingerprint")[:5] == before
     assert jobs(db, "fingerprint") == jobs(tmp, "fingerprint")
 
@@ -267,7 +271,7 @@ def test_many_rows_into_a_small_trace_leave_every_index_in_place(db: Path, text:
     run(db, text)
     path = tmp_path / "many.txt"
     path.write_text("\n".join([HEADER, *(line(job, JobName=f"n{job}") for job in range(1, 15_001))]) + "\n")
-    assert run(db, path).stdout == b"read 15000, new 14995, changed 5, unchanged 0, rejected 0\n"
+    assert run(db, path).stdout == "read 15000, new 14995, changed 5, unchanged 0, rejected 0\n"
     assert indexes(db) == INDEXES
     with closing(sqlite3.connect(db)) as trace:
         assert trace.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -338,7 +342,7 @@ def test_a_damaged_gzip_is_said_and_nothing_hangs(db: Path, tmp_path: Path, at: 
     packed[at : at + 40] = b"\xff" * 40
     path = tmp_path / "bad.gz"
     path.write_bytes(packed)
-    said = run(db, path, code=1).stderr.decode()
+    said = run(db, path, code=1).stderr
     assert said.startswith("error: ") and "nothing was written" in said, why
     assert not list(tmp_path.glob("*trace*")) and not list(tmp_path.glob(".trace*"))
 
@@ -361,8 +365,8 @@ def test_a_pipe_whose_reader_is_killed_commits_nothing(db: Path, text: Path) -> 
 def test_a_row_without_a_cluster_is_set_aside(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text(f"{HEADER}\n{line(1, Cluster='')}\n{line(2)}\n")
-    assert b"new 1, changed 0, unchanged 0, rejected 1" in run(db, path, code=3).stdout
-    assert b"new 1, changed 0, unchanged 1, rejected 0" in run(db, path, "--cluster", "tiger").stdout
+    assert "new 1, changed 0, unchanged 0, rejected 1" in run(db, path, code=3).stdout
+    assert "new 1, changed 0, unchanged 1, rejected 0" in run(db, path, "--cluster", "tiger").stdout
     assert jobs(db, "cluster, job_id_raw") == [("alpha", 2), ("tiger", 1)]
 
 
@@ -380,20 +384,20 @@ def test_text_that_is_packed_otherwise_is_unpacked_too(
 ) -> None:
     path = tmp_path / f"sacct.txt.{suffix}"
     path.write_bytes(pack(text.read_bytes()))
-    assert b"read 5, new 5" in run(db, path).stdout
+    assert "read 5, new 5" in run(db, path).stdout
     path.write_bytes(b"no such thing")
-    assert b"is damaged" in run(db, path, code=1).stderr
+    assert "is damaged" in run(db, path, code=1).stderr
 
 
 def test_text_that_another_program_unpacks_is_named_with_it(db: Path, tmp_path: Path) -> None:
-    said = run(db, tmp_path / "sacct.txt.zst", code=2).stderr.decode()
+    said = run(db, tmp_path / "sacct.txt.zst", code=2).stderr
     assert "hint: zstd -dc" in said and "| adminkit import -" in said
 
 
 def test_a_packed_file_with_nothing_but_a_header_has_no_rows(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "empty.gz"
     path.write_bytes(gzip.compress(f"{HEADER}\n".encode()))
-    assert run(db, path).stdout == b"read 0, new 0, changed 0, unchanged 0, rejected 0\n"
+    assert run(db, path).stdout == "read 0, new 0, changed 0, unchanged 0, rejected 0\n"
 
 
 def test_times_are_what_their_offsets_say(db: Path, tmp_path: Path) -> None:
@@ -413,27 +417,26 @@ def test_times_are_what_their_offsets_say(db: Path, tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_the_header(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "bom.txt"
     path.write_text("\n".join([HEADER, line(1)]) + "\n", encoding="utf-8-sig")
-    assert run(db, path).stdout.startswith(b"read 1, new 1")
-    assert run(db, "-", stdin=path.read_bytes()).stdout.startswith(b"read 1, new 0, changed 0, unchanged 1")
+    assert run(db, path).stdout.startswith("read 1, new 1")
+    assert run(db, "-", stdin=path.read_bytes()).stdout.startswith("read 1, new 0, changed 0, unchanged 1")
 
 
 def waits(db: Path) -> str:
     """What `report wait` says, as of the moment after the last end."""
     ((last,),) = jobs(db, "max(end_time)")
-    command = (ADMINKIT, "report", "wait", "--db", str(db), "--as-of", f"@{last + 1}")
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return typed("report", "wait", "--db", db, "--as-of", f"@{last + 1}").stdout
 
 
 def test_without_the_moment_of_eligibility_jobs_wait_from_their_submission(
     db: Path, text: Path, tmp_path: Path
 ) -> None:
-    said = run(db, text).stderr.decode()
+    said = run(db, text).stderr
     assert "there is no column Eligible: waits count from the submission" in said
     assert set(jobs(db, "start_time - eligible_time")) == {(10,)}
     assert "were imported without Eligible: their waits count from" in waits(db), "also in a trace as of another day"
     richer = tmp_path / "richer.txt"
     richer.write_text("\n".join([f"{HEADER}|Eligible", *(f"{line(job)}|1700000004" for job in range(1, 6))]) + "\n")
-    assert "Eligible" not in run(db, richer).stderr.decode()
+    assert "Eligible" not in run(db, richer).stderr
     run(db, text)
     assert set(jobs(db, "start_time - eligible_time")) == {(6,)}, "the poorer file erases nothing"
 
@@ -443,7 +446,7 @@ def test_rows_of_text_that_share_a_key_and_are_two_runs_stop_the_import(db: Path
     path.write_text("\n".join([HEADER, line(7, JobID="7_1"), line(7, JobID="7_2")]) + "\n")
     for way in ([path], ["-"]):
         done = run(db, *way, code=1, stdin=path.read_bytes())
-        assert b"two rows have the key of job 7, submitted at 1700000000" in done.stderr
+        assert "two rows have the key of job 7, submitted at 1700000000" in done.stderr
     assert not db.exists()
 
 
@@ -468,7 +471,7 @@ def test_a_run_of_another_file_does_not_overwrite_one_that_is_stored(
     run(db, first)
     done = run(db, second, code=1 if refused else 0)
     if refused:
-        assert b"the trace has another job 7 of this cluster, submitted at 1700000000" in done.stderr, why
+        assert "the trace has another job 7 of this cluster, submitted at 1700000000" in done.stderr, why
     assert jobs(db, "count(*)") == [(1 if refused else 2,)], why
 
 
@@ -477,7 +480,7 @@ def test_a_run_that_went_on_from_snapshot_to_snapshot_is_one_run(db: Path, tmp_p
     waits = line(7, JobID="7_[1-9]", State="PENDING", Start="Unknown", End="Unknown")
     runs = line(7, JobID="7_9", State="RUNNING", End="Unknown")
     path.write_text("\n".join([HEADER, waits, runs, line(7, JobID="7_9"), line(7, JobID="7_9")]) + "\n")
-    assert b"read 4, new 1, changed 2, unchanged 1" in run(db, path).stdout
+    assert "read 4, new 1, changed 2, unchanged 1" in run(db, path).stdout
     assert jobs(db, "job_id, state") == [("7_9", "COMPLETED")]
 
 
@@ -485,4 +488,4 @@ def test_a_header_without_a_row_says_so(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "header.txt"
     path.write_text(HEADER + "\n")
     done = run(db, path)
-    assert done.stdout.startswith(b"read 0, ") and b"a header and no row; sacct -a" in done.stderr
+    assert done.stdout.startswith("read 0, ") and "a header and no row; sacct -a" in done.stderr

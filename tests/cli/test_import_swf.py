@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-ADMINKIT = Path(sys.executable).with_name("adminkit")
+from tests.support.typed import typed
 
 
 def adminkit(*words: str | Path, code: int = 0) -> str:
-    done = subprocess.run([ADMINKIT, *words], capture_output=True, text=True, timeout=60)
+    done = typed(*words)
     assert done.returncode == code, done.stderr
     return done.stdout
 
@@ -106,9 +104,7 @@ def test_two_jobs_of_one_number_and_submission_stop_the_import(tmp_path: Path) -
     assert "read 4, new 3, changed 0, unchanged 1" in adminkit("import", path, "--cluster", "c", "--db", db)
     other = swf(tmp_path / "other.swf", "", row(20), row(21), row(21, user=9))
     for at in (db, tmp_path / "fresh.db"):
-        done = subprocess.run(
-            [ADMINKIT, "import", other, "--cluster", "c", "--db", at], capture_output=True, text=True, timeout=60
-        )
+        done = typed("import", other, "--cluster", "c", "--db", at)
         assert done.returncode == 1 and "two rows have the key of job 21, submitted at 2100" in done.stderr
     assert not (tmp_path / "fresh.db").exists()
     with closing(sqlite3.connect(db)) as trace:
@@ -132,8 +128,7 @@ def test_a_job_of_another_trace_does_not_overwrite_one_that_is_stored(
 ) -> None:
     db, second = tmp_path / "trace.db", swf(tmp_path / "second.swf", "", row(6), row(7, **more))
     adminkit("import", swf(tmp_path / "first.swf", "", row(7), row(8)), "--cluster", "c", "--db", db)
-    command = [ADMINKIT, "import", second, "--cluster", "c", "--db", db]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = typed("import", second, "--cluster", "c", "--db", db)
     assert (done.returncode == 1) == refused, f"{why}: {done.stdout}{done.stderr}"
     if refused:
         assert "the trace has another job 7 of this cluster, submitted at 700 (epoch)" in done.stderr

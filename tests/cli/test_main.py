@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
 import adminkit
 from adminkit.cli import contents
@@ -85,7 +84,7 @@ def raising(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def app(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(contents, "app_of", lambda _: app)
+    monkeypatch.setattr(contents, "command_of", lambda *_: app)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +238,7 @@ def test_a_command_loads_no_other(command: str) -> None:
 
 
 def test_every_command_says_what_it_does_and_every_listing_has_a_format(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in commands(typer.main.get_command(contents.app_of()), []):
+    for argv in commands(contents.command_of(), []):
         text = words(argv, capsys)
         assert re.search(r"\n\n  [A-Z]\w+", text), f"{argv} has no help"
         if argv[0] in ("report", "doctor") or argv[-1] in ("status", "rejected"):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import typer.main
 
 from adminkit.cli import contents
 from adminkit.cli.main import main
@@ -179,5 +178,5 @@ def options(command: Any) -> Iterator[str]:
 
 
 def test_every_option_that_takes_a_file_is_here() -> None:
-    found = {one for one in options(typer.main.get_command(contents.app_of())) if one.split()[0] not in WRITTEN}
+    found = {one for one in options(contents.command_of()) if one.split()[0] not in WRITTEN}
     assert found == {one for one in READ if not one.startswith("$")}

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import typer.main
 from rich.cells import cell_len
 
 import adminkit
@@ -74,7 +73,7 @@ def leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def every_command() -> list[tuple[str, ...]]:
-    return [*leaves(typer.main.get_command(contents.app_of())), *MORE]
+    return [*leaves(contents.command_of()), *MORE]
 
 
 @pytest.fixture
