@@ -7,7 +7,6 @@ import json
 import math
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from adminkit.demo import generate
 from adminkit.trace.connect import reader
 from tests.support.builders import make_trace
 from tests.support.past import DAY, TODAY, USERS, crafted, cut, moments
+from tests.support.study import study
 
 #: Words of notes that depend on the host and the clock.
 PASSING: Final = ("loaded by Lua", "Slurm was not asked")
@@ -144,7 +144,7 @@ def _compare(path: Path, site: Path, at: int) -> None:
 
 
 def test_the_demo_answers_as_the_cut_demo(site: Path) -> None:
-    jobs = [replace(one, source="demo") for one in islice(generate.jobs(), 9000, 10500)]
+    jobs = [replace(one, source="demo") for one in study()[9000:10500]]
     queues = [(generate.CLUSTER, name, generate.BEGIN, *limits[:2]) for name, limits in generate.QUEUES.items()]
     path = make_trace(site / "demo.db", jobs, queues)
     middle = sorted(one.end_time or 0 for one in jobs)[len(jobs) * 2 // 3]

@@ -23,6 +23,7 @@ from adminkit.job import Job
 from adminkit.reports.findings import Scope, gather
 from adminkit.slurm.hostlist import hosts
 from adminkit.trace.connect import reader
+from tests.support.study import study as made
 
 HOUR = 3600
 #: sha256 of the text of the jobs without a meter, and of all until March: traces that people made stay what they are.
@@ -33,7 +34,7 @@ UNTIL = END + story.DAYS * 24 * HOUR
 
 @pytest.fixture(scope="module")
 def study() -> list[Job]:
-    return list(generate.jobs())
+    return list(made())
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,14 @@ from adminkit.cli import demo
 from adminkit.demo import generate
 from adminkit.demo.used import uses
 from adminkit.job import Job, Step
-from tests.demo.test_demo import made
+from tests.support.study import study
 
 Used = list[tuple[Job, tuple[Step, ...]]]
 
 
 @pytest.fixture(scope="module")
 def used() -> Used:
-    return [(job, use.steps) for job, use in uses(made(generate.SEED), generate.SEED)]
+    return [(job, use.steps) for job, use in uses(study(), generate.SEED)]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import asdict, fields
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,10 @@ def make_trace(
     create(path)
     names = [f.name for f in fields(Job)]
     columns = ", ".join(f'"{name}"' for name in names)
-    values = ", ".join(f":{name}" for name in names)
+    values = ", ".join("?" for _ in names)
     with closing(sqlite3.connect(path)) as db, db:
-        db.executemany(f"INSERT INTO job ({columns}) VALUES ({values})", (asdict(one) for one in jobs))
+        # Not by asdict, which copies every value and takes longer than all else here.
+        db.executemany(f"INSERT INTO job ({columns}) VALUES ({values})", map(attrgetter(*names), jobs))
         db.executemany(
             "INSERT INTO queue (cluster, queue, since, default_limit, max_limit) VALUES (?, ?, ?, ?, ?)", queues
         )
