@@ -16,7 +16,7 @@ BUILT_FROM := $(MODULES) pyproject.toml adminkit/__init__.py $(wildcard adminkit
 help:
 	@echo 'make demo          build, make the look-alike trace and show its report with plots'
 	@echo 'make test          install what the tests need (root, Debian or Ubuntu) and run all of them, 20 min at most'
-	@echo 'make check         the part of them without root, Slurm and sanitizers, 3 min at most'
+	@echo 'make check         the part of them without root, Slurm and sanitizers, without slow files, 3 min'
 	@echo 'make web           install a browser (root, Debian or Ubuntu) and open reports, letters and a JupyterHub in it, 12 min at most'
 	@echo 'make demo-jupyter  a JupyterHub on a private Slurm to click through, until Ctrl-C (root, Debian or Ubuntu)'
 	@echo 'make soak          long proofs and kill loops'

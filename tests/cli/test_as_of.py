@@ -21,6 +21,8 @@ from tests.support.study import study
 
 #: Words of notes that depend on the host and the clock.
 PASSING: Final = ("loaded by Lua", "Slurm was not asked")
+#: Lines that say which moment it is, or that a command takes long.
+ASIDE: Final = ("note: as of", "writing: ")
 
 POLICY: Final = """version = 1
 [incentives]
@@ -96,7 +98,7 @@ def answer(words: list[str], path: Path, clock: int, at: int | None) -> Any:
     """What a command says, without what names the file, the moment or how long Lua took."""
     as_json = [] if "--text" in words else ["--format", "json"]
     code, out, err = typed([*words, "--db", str(path), *as_json, *([] if at is None else ["--as-of", f"@{at}"])], clock)
-    lines = [line for line in err.replace(str(path), "FILE").splitlines() if not line.startswith("note: as of")]
+    lines = [line for line in err.replace(str(path), "FILE").splitlines() if not line.startswith(ASIDE)]
     if code or not as_json:
         return code, out, lines
     said = json.loads(out)

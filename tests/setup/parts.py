@@ -22,6 +22,8 @@ CLUSTERS: Final = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
 UNDER_ASAN: Final = (
     "tests/native", *(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core")),
 )  # fmt: skip
+#: The files of tests that take more than some four seconds of a processor each, a line each: `make test` runs them.
+SLOW: Final = "tests/setup/slow.txt"
 LIMIT: Final = 1800.0  # seconds
 
 Obstacle = Callable[[], guard.Verdict | None]
@@ -48,13 +50,17 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
     command = (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile")
-    unit = Part("unit tests", (*command, *(f"--ignore={path}" for path in _once(root) if tier == "test")))
+    unit = Part("unit tests", (*command, *(f"--ignore={path}" for path in elsewhere(tier, root))))
     more = [*_sanitizers(root), slurm_part] if tier == "test" else []
     return [*(part for part in more if not part.gentle), unit, *_check(root), *(part for part in more if part.gentle)]
 
 
-def _once(root: Path) -> list[str]:
-    """The files of UNDER_ASAN, but for the one that looks at the program as it is installed."""
+def elsewhere(tier: str, root: Path = ROOT) -> list[str]:
+    """The files that the unit tests of `make TIER` leave out: those of SLOW for `check`, for `test` those of UNDER_ASAN
+    but for the one that looks at the program as it is installed.
+    """
+    if tier == "check":
+        return (root / SLOW).read_text().split() if (root / SLOW).exists() else []
     found = [path for name in UNDER_ASAN for path in (_files(root, f"{name}/test_*.py") or [name])]
     return [path for path in found if not path.endswith("test_program.py")]
 

@@ -89,6 +89,17 @@ def test_the_test_tier_has_the_whole_check_tier_and_begins_with_what_waits_longe
     assert [part.name for part in test if not part.gentle] == ["Slurm"], "the others give way to it"
 
 
+def test_what_one_tier_leaves_out_another_has() -> None:
+    left_out = {tier: set(parts.elsewhere(tier)) for tier in ("check", "test")}
+    assert {path for paths in left_out.values() for path in paths if not (parts.ROOT / path).is_file()} == set()
+    (asan,) = (part.command for part in parts.parts("test") if part.name == "C under ASan and UBSan")
+    taken = asan[2].partition("pytest")[2].split()
+    assert [path for path in left_out["test"] if path not in taken and Path(path).parent.as_posix() not in taken] == []
+    for tier, paths in left_out.items():
+        (unit,) = (part.command for part in parts.parts(tier) if part.name == "unit tests")
+        assert {word.removeprefix("--ignore=") for word in unit if word.startswith("--ignore=")} == paths
+
+
 def test_every_part_that_could_hang_has_a_bound() -> None:
     assert {part.name: part.seconds for tier in ("check", "test", "web") for part in parts.parts(tier)} == {
         part.name: parts.LIMIT for tier in ("test", "web") for part in parts.parts(tier)
@@ -101,7 +112,8 @@ SCRIPTS = sorted(path for folder in ("tests", "debian", "etc", "spank") for path
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[str(path.relative_to(parts.ROOT)) for path in SCRIPTS])
 def test_a_shell_script_can_be_read(script: Path) -> None:
-    done = subprocess.run(["sh", "-n", str(script)], capture_output=True, text=True, check=False)
+    shell = "bash" if script.read_text().startswith("#!/bin/bash") else "sh"
+    done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
