@@ -1,4 +1,4 @@
-"""What the pairs say: waits by size, those of jobs that were head of the queue, makespan, jobs that were cut."""
+"""What the pairs say: waits by size, those of head jobs, makespan, jobs that ended early."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pair:
 
     @cached_property
     def heads(self) -> frozenset[int]:
-        """The jobs that were head in one of the runs, or in both."""
+        """The head jobs of one of the runs, or in both."""
         return heads(self.off.rows) | heads(self.on.rows)
 
 
@@ -141,7 +141,7 @@ def outlived(run: Run) -> tuple[int, int]:
 
 
 def among(pair: Pair, group: str) -> Flags:
-    """The jobs of a size, those "that were head", or all."""
+    """The jobs of a size, those that were "head jobs", or all."""
     if group in SIZES:
         return np.array([size == group for size in pair.sizes])
     return np.array([group == "all jobs" or number in pair.heads for number in range(len(pair.sizes))])
@@ -149,7 +149,7 @@ def among(pair: Pair, group: str) -> Flags:
 
 def figures(found: Sequence[Pair]) -> list[Figure]:
     """Waits in seconds, mean and 95th percentile of all jobs and of each size; of heads; makespan."""
-    groups = ("all jobs", *SIZES, "jobs that were head")
+    groups = ("all jobs", *SIZES, "head jobs")
     rows = [one for group in groups for one in _waits(group, found)]
     return [*rows, Figure("makespan", *(tuple(makespan(run) for run in arm) for arm in _arms(found)))]
 

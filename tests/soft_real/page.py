@@ -65,7 +65,8 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
         _verdict(found, shown, again),
         "## Figures\n",
         "Each figure is computed for one run. The columns are means over the pairs; the change has its 95 % interval by"
-        f" Student's t over the {len(found)} pairs.\n",
+        f" Student's t over the {len(found)} pairs. A head job was, in one of the runs, the first of the queue: it had"
+        f" the highest priority of all waiting jobs for at least {HEAD} s.\n",
         _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "verdict"], map(_row, shown)),
         "## Each pair\n",
         _table(_EACH, map(_pair, found)),
@@ -97,7 +98,7 @@ _EACH: Final = [
     "on",
     *(f"{size}: off / on" for size in SIZES),
     "makespan off / on",
-    "cut",
+    "killed early",
 ]
 _MADE: Final = [
     "seed",
@@ -109,7 +110,7 @@ _MADE: Final = [
     "started by main / backfill",
     "guard's rounds",
     "raised",
-    "latest submission",
+    "largest submission delay",
 ]
 
 
@@ -128,16 +129,16 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
         f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s; relative to each pair, by {ratio}"
         f" ({_ends(every.ratio, 100, 0)})."
         f" The goal was {100 * WANTED:.0f} % lower; {reached}.",
-        f"- Jobs that were cut: {lost} of {jobs} in all runs. The goal was none.",
+        f"- Jobs that were killed early or left with a lower limit: {lost} of {jobs} in all runs. The goal was none.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
     ]
     if later:
         lines += [
-            f"- **Longer by more than its interval:** {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)})."
+            f"- **Significantly longer:** {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)})."
             for one in later
         ]
     else:
-        lines.append("- No figure is longer by more than its interval.")
+        lines.append("- No figure became significantly longer.")
     unsure = [one for one in shown if one.name.startswith("mean wait") and one.change.sign == 0]
     lines += [
         f"- No significant change: {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)}); longer in"
@@ -183,20 +184,19 @@ def _pair(pair: Pair) -> list[str]:
 
 
 def _promises(found: Sequence[Pair]) -> str:
-    """Beside the waits of heads: what Slurm promised them."""
+    """The starts that Slurm planned for heads, and when they started."""
     said = []
     for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
         after = [seconds for pair in found for seconds in late(getattr(pair, arm))]
         if after:
             share = fmean(seconds > 0 for seconds in after)
             said.append(
-                f"{word} for {len(after)} heads, which started {-median(after):.0f} s before it in the median,"
-                f" {100 * share:.0f} % of them after it"
+                f"{word} ({len(after)} heads), the median head started {-median(after):.0f} s earlier than planned and"
+                f" {100 * share:.0f} % of the heads started later"
             )
     return (
-        f"A head is a job that, in one of the runs, had the highest priority of all waiting jobs for at least {HEAD} s."
-        f" Every {LOOK} s the first start that Slurm planned for the head was noted: {'; '.join(said)}. A promise that"
-        " rests on limits that are too long is easy to keep, so it says less than the waits.\n"
+        f"Every {LOOK} s the test recorded the start that Slurm first planned for each head: {'; '.join(said)}. Plans"
+        " that rest on limits that are too long are easy to keep, so they say less than the waits.\n"
     )
 
 
@@ -209,17 +209,19 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
     for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
         runs = [(getattr(pair, arm), getattr(first[pair.day.seed], arm)) for pair in again]
         apart = [abs(float(waits(one).mean() - waits(other).mean())) for one, other in runs]
-        said.append(f"{word} {fmean(apart):.1f} s on average and {max(apart):.1f} s at most")
+        most = f" on average and {max(apart):.1f} s at most" if len(apart) > 1 else ""
+        said.append(f"{word} {fmean(apart):.1f} s{most}")
     rows = [
         [one.name, f"{fmean(one.off):.1f}", f"{fmean(one.on):.1f}", f"{one.change.mean:+.1f}", _ends(one.change, 1, 1)]
         for one in figures_of_days([*found, *again])
     ]
+    ran = f"{len(again)} of the days were" if len(again) > 1 else "One of the days was"
     return "\n".join(
         [
             "## Each day again\n",
-            f"{len(again)} of the days ran as a second pair, in the other order. The mean waits of two real runs of one"
-            f" workload differ by this much: {'; '.join(said)}. These are the figures over both pairs of a day, if"
-            " there are two:\n",
+            f"{ran} run again, as a second pair in the opposite order. The mean waits of two real runs of one workload"
+            f" differ by this much: {'; '.join(said)}. These are the figures over both pairs of a day, if there are"
+            " two:\n",
             _table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
         ]
     )
@@ -228,7 +230,7 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
 def _changes(found: Sequence[Pair]) -> str:
     replays = {(pair.day.seed, run.arm): replayed(run) for pair in found for run in (pair.off, pair.on)}
     rows = []
-    for group in ("all jobs", *SIZES, "jobs that were head"):
+    for group in ("all jobs", *SIZES, "head jobs"):
         real, replay = [], []
         for pair in found:
             which = among(pair, group)
@@ -257,7 +259,17 @@ def _distances(found: Sequence[Pair], again: Sequence[Pair]) -> str:
             made = [getattr(one, arm) for one in (pair, *again) if one.day.seed == pair.day.seed]
             rows.append(_distance(pair.day, arm, made))
     inside = sum(row[-1] == "within" for row in rows)
-    heads = ["seed", "soft limits", "real, s", "simulated", "distance", "may be", "spread", "before any run", "verdict"]
+    heads = [
+        "seed",
+        "soft limits",
+        "real, s",
+        "simulated",
+        "distance",
+        "allowed",
+        "spread",
+        "before any run",
+        "verdict",
+    ]
     return "\n".join([prose.DISTANCES, _table(heads, rows), f"{inside} of {len(rows)} are within.\n"])
 
 
@@ -293,7 +305,8 @@ def _made(run: Run) -> list[str]:
         str(run.number),
         *(head[name] for name in ("arm", "release", "date", "commit")),
         loops,
-        *(head[name] for name in ("rounds of the guard", "raised", "latest submission")),
+        *(head[name] for name in ("rounds of the guard", "raised")),
+        head["latest submission"].removesuffix(" behind"),
     ]
 
 

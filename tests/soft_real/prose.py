@@ -39,14 +39,15 @@ DEFAULT: Final = """\
 
 The same days ran with [the defaults](../soft-limits.md#config): `quantile` 90, `longest` 1 h, `outlived` 40, `wide`
 100. `least` and `gap` are a minute here too. No job of these days needs an hour or asks for all 16 nodes, so `longest`
-and `wide` change nothing. Three things differ from the runs above: the quantile, `outlived`, and that jobs with a new
-name are planned by their user's other jobs, which adminkit did not do yet when those runs were made.
+and `wide` change nothing. Three things differ from the runs above: the quantile, `outlived`, and the treatment of
+jobs with a new name: they are now planned from their user's other jobs, which adminkit could not yet do at the time of
+those runs.
 """
 
 SIMULATOR: Final = f"""\
 The simulator replays each run with the run's own records (when each job came, how long it ran, which soft limit it
 had), {REPLAYS} times, with submissions moved at random by up to a second. The first table shows what soft limits do to
-mean waits: the first pairs beside their replays.
+mean waits, in the first pairs and in their replays.
 """
 
 DISTANCES: Final = f"""\
@@ -66,16 +67,17 @@ figures are computed as in [the scenario](../simulate/soft-limits.md).
 LEARNT: Final = """\
 ## What follows
 
-- Small jobs gain, and no job was cut. The runs neither show nor exclude that the widest jobs pay for it: in most pairs
-  those on 8 to 12 nodes waited longer, and the interval includes a fifth less as well as a third more. In the
-  simulator, over many more days, they wait for a shorter time. Watch them.
+- Small jobs gain, and no job was killed early or left with a lower limit. The runs neither show nor exclude that the
+  widest jobs pay for it: in most pairs those on 8 to 12 nodes waited longer, and the interval includes a fifth less as
+  well as a third more. In the simulator, over many more days, they wait for a shorter time. Watch them.
 - The same workload can run very differently twice, most of all without soft limits; replays with submissions moved by a
   second differ as much. So a single pair of runs proves nothing, and six pairs prove the sign of the change in the mean
   wait and little more.
-- The quantile moves waits from some sizes to others. Jobs outlive a short soft limit after they have passed the head of
-  the queue: small jobs gain more, wide ones less. A longer soft limit protects the head, and small jobs pay. Even a
-  perfect prediction would not shorten the mean wait of such days; it shortens that of the widest jobs most.
-- `wide` = 50 protects the widest jobs but removes all of the gain: on such days nearly every waiting job waits beside a
-  wide job, and jobs that lose their soft limits wait longer than if there were none.
+- The quantile moves waits from some sizes to others. With a short soft limit, small jobs start ahead of the head job
+  and then run on past the limit: small jobs gain more, wide ones less. A longer soft limit protects the head, and small
+  jobs pay. Even a perfect prediction would not shorten the mean wait of such days; it shortens that of the widest jobs
+  most.
+- `wide` = 50 protects the widest jobs but removes all of the gain: on such days nearly every job that waits does so
+  while a wide job is waiting too, and jobs that lose their soft limits wait longer than if there were none.
 - Wide jobs need their own soft limits: if only small jobs have one, wide jobs gain nothing.
 """
