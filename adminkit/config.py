@@ -279,7 +279,9 @@ def _overlay(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, st
     origins = {}
     for key, hint in MOVED.items():
         if environ.get(_variable(key)):
-            raise AdminkitError(f"{_variable(key)}: {key} has moved to policy.toml", hint)
+            raise AdminkitError(
+                f"{_variable(key)}: {key} has moved to policy.toml", f"unset {_variable(key)}, and {hint}"
+            )
     for key, default in keys():
         variable = _variable(key)
         text = environ.get(variable)

@@ -22,7 +22,7 @@ _CIVIL: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?)?", 
 _PARTS: Final = re.compile(r"([0-9]{1,12})([a-z]+)")
 _CLOCK: Final = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 
-_WHEN_HINT: Final = "write 2026-01-31, 2026-01-31T12:00, 30d or 12h (that long ago), today, or epoch seconds"
+_WHEN_HINT: Final = "write 2026-01-31, 2026-01-31T12:00, 30d or 12h (counted back from now), today, or epoch seconds"
 _DURATION_HINT: Final = "write seconds (90), units (15m, 1h30m, 2d) or a clock (02:00:00, 1-00:00:00)"
 
 

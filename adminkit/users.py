@@ -28,7 +28,7 @@ class NamesAway(AdminkitError):
     def __init__(self, who: str) -> None:
         super().__init__(
             f"couldn't look up {who}: a source of users in /etc/nsswitch.conf does not answer",
-            "look whether the directory (LDAP, sssd) runs: getent passwd",
+            "check that the directory (LDAP, sssd) is running: getent passwd",
         )
 
 

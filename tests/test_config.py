@@ -112,8 +112,9 @@ def test_a_setting_that_stands_in_policy_toml_now_is_refused_with_its_new_place(
     with pytest.raises(AdminkitError, match=f"recommend.{name} has moved to policy.toml") as caught:
         from_text(tmp_path, f"[recommend]\n{key}")
     assert f"write {name} = " in caught.value.hint and "/etc/adminkit/policy.toml" in caught.value.hint
-    with pytest.raises(AdminkitError, match=f"ADMINKIT_RECOMMEND_{name.upper()}: .* has moved"):
+    with pytest.raises(AdminkitError, match=f"ADMINKIT_RECOMMEND_{name.upper()}: .* has moved") as caught:
         load({f"ADMINKIT_RECOMMEND_{name.upper()}": "1"}, NOWHERE)
+    assert caught.value.hint.startswith(f"unset ADMINKIT_RECOMMEND_{name.upper()}, and write {name} = ")
 
 
 def test_a_mistake_in_the_environment_names_the_variable() -> None:

@@ -122,7 +122,7 @@ def look_alike(trace: Path, path: Path, text: Path | None, how: tuple[int | None
     _leave_real(path, fit.CLUSTER)
     if path.exists():
         raise AdminkitError(f"{path} is there already", "name another place with --db, or move it away")
-    operators_only(trace, ("only operators may make a look-alike of everybody's jobs", "adminkit my has your own jobs"))
+    operators_only(trace, ("only operators may make a look-alike of everybody's jobs", "adminkit my shows your jobs"))
     with connect.reader(trace) as db:
         known = clusters(db)
         if len(known) > 1 and cluster is None:

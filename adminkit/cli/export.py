@@ -140,6 +140,6 @@ def _tell(target: Path, tables: dict[str, int], left: int, few: Rare | None, for
     if few is not None and few.rare:
         say(
             f"note: {few.rare:,} of {few.shapes:,} combinations of cluster, queue, nodes, CPUs, GPUs and limit, with"
-            f" {plural(few.runs, 'run')}, are of fewer than {few.k} users: who knows one of these jobs knows whose they"
-            " are"
+            f" {plural(few.runs, 'run')}, are of fewer than {few.k} users: anyone who knows one of these jobs knows"
+            " whose they are"
         )

@@ -13,7 +13,7 @@ LETTERS: Final[Refusal] = (
     "only operators may see everybody's letters",
     "adminkit feedback prefs shows, and changes, what you chose for yours",
 )
-POINTS: Final[Refusal] = ("only operators may see everybody's points", "adminkit incentives show has yours")
+POINTS: Final[Refusal] = ("only operators may see everybody's points", "adminkit incentives show prints yours")
 FINDINGS: Final[Refusal] = ("only operators may see findings about letters", "leave --kind out to see your own")
 AUDIT: Final[Refusal] = (
     "only operators may see what slurmdbd says of everybody's rows",
@@ -23,12 +23,12 @@ REJECTED: Final[Refusal] = (
     "only operators may see rejected rows, which may be anybody's",
     "adminkit trace status says how many there are",
 )
-PAGE: Final[Refusal] = ("only operators may see the page of all users", "adminkit my has your own jobs")
-METRICS: Final[Refusal] = ("only operators may see what adds up over users", "adminkit my has your own jobs")
-SERVE: Final[Refusal] = ("only operators may show everybody's jobs", "adminkit my has your own")
+PAGE: Final[Refusal] = ("only operators may see the page of all users", "adminkit my shows your own jobs")
+METRICS: Final[Refusal] = ("only operators may see figures of all users together", "adminkit my shows your own jobs")
+SERVE: Final[Refusal] = ("only operators may show everybody's jobs", "adminkit my shows your own")
 ROLLUPS: Final[Refusal] = (
     "only operators may see sums over everybody's jobs",
-    "adminkit my has yours",
+    "adminkit my shows yours",
 )
 CHARGES: Final[Refusal] = (
     "only operators may see what everybody is charged",

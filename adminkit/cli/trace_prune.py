@@ -26,8 +26,8 @@ from adminkit.trace.prune import prune as delete
 from adminkit.trace.snapshot import publish
 from adminkit.units import parse_when, show_time
 
-_PRUNE: Final[Refusal] = ("only operators may prune the trace", "adminkit my has your own jobs")
-_SNAPSHOT: Final[Refusal] = ("only operators may copy everybody's jobs", "adminkit export has your own")
+_PRUNE: Final[Refusal] = ("only operators may prune the trace", "adminkit my shows your own jobs")
+_SNAPSHOT: Final[Refusal] = ("only operators may copy everybody's jobs", "adminkit export writes your own")
 _WORDS: Final = {
     "job": "runs", "step": "steps", "job_aside": "runs set aside", "step_aside": "steps set aside",
     "rejected": "rejected rows", "outbox": "letters", "load": "loads", "node_event": "events of nodes",

@@ -52,8 +52,8 @@ def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: s
     """How alike the look-alike is, figure by figure."""
     kept = f"a value is kept where {JOBS} jobs of {USERS} users have it; run times are means of {TOGETHER}"
     notes = [
-        f"{kept}; merged: {plural(merged.limits, 'limit')}, {plural(merged.sizes, 'size')}, "
-        f"{plural(merged.queues, 'queue')} of jobs; {plural(merged.users, 'job')} of users with fewer than {JOBS}",
+        f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
+        f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS}",
         "users do not come and go, and waits do not follow from what else runs: correlations below show what is lost",
     ]
     meta = Meta("How alike the look-alike is", database, (None, None), [CLUSTER], {}, None, {}, notes)

@@ -65,7 +65,8 @@ def read(folder: Path, name: str) -> Table | None:
         raise
     except OSError as error:
         raise AdminkitError(
-            f"couldn't read {path}: {cause(error)}", "adminkit incentives compute --out writes it"
+            f"couldn't read {path}: {cause(error)}",
+            "make it readable to this user, or write it again: adminkit incentives compute --out",
         ) from error
     finally:
         os.close(handle)

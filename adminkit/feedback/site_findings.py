@@ -34,7 +34,7 @@ from adminkit.stats.queue_habits import queue_habits
 from adminkit.stats.select import Filter, by_window
 from adminkit.stats.wait_avoided import wait_avoided
 
-#: Kinds that add up over users: of queues, and of what their jobs have in common.
+#: Kinds that aggregate over users: those of queues, and of what their jobs have in common.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images")
 #: Kinds about one user each.
 USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "month")

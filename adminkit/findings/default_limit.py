@@ -25,7 +25,8 @@ KIND: Final = Kind(
     "a queue whose default limit is much longer than the jobs need that take it",
     {
         "long": Verdict(
-            "warn", message("lower DefaultTime: who asks for nothing needs little, and who needs more can say so")
+            "warn",
+            message("lower DefaultTime: jobs that set no limit need little, and users who need more can ask for it"),
         ),
         "fits": Verdict("info"),
     },

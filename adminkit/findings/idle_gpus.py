@@ -23,7 +23,11 @@ class Limits:
 KIND: Final = Kind(
     "idle_gpus",
     "a user whose jobs held GPUs that did nothing",
-    {"idle": Verdict("warn", message("see whether the program finds its GPUs; a job that needs none asks for none"))},
+    {
+        "idle": Verdict(
+            "warn", message("check that the program finds its GPUs; a job that needs none should ask for none")
+        )
+    },
     {
         "runs": Number("with GPUs, of which somebody measured the use"),
         "idle": Number("of these, runs whose GPUs were busy for less than 1 % of the time"),

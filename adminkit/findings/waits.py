@@ -22,7 +22,7 @@ class Limits:
 KIND: Final = Kind(
     "waits",
     "a queue whose jobs wait longer than those that ask for what they need",
-    {"avoidable": Verdict("warn", message("show users the heat map: whoever asks for less starts sooner here"))},
+    {"avoidable": Verdict("warn", message("show users the heat map: jobs with shorter limits start sooner here"))},
     {
         "jobs": Number(
             "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"

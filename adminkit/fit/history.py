@@ -64,16 +64,16 @@ def by_history(start: Start, like: Like, given: Given | None, now: int, own: boo
         return start, f"{text}; it takes {MIN_JOBS} on {MIN_DAYS}"
     told, missed = given.expected, given.missed
     tried = (
-        "no backtest: too few of them in both halves of the time"
+        "no backtest: too few of them in both halves of the period"
         if missed is None
-        else f"backtest: half of the waits of the later half were within {show_short(missed)} of what the earlier told"
+        else f"backtest: half of the later waits were within {show_short(missed)} of the median of the earlier ones"
     )
     at = max(now, (like.eligible_time or now) + round(told.median))
     found = replace(start, at=at, method="history", error=None if missed is None else round(missed))
     return found, (
         f"history: of {given.waits.jobs} {of} in the last {DAYS} days, half waited {show_short(told.median)} or less,"
-        f" nine in ten {show_short(given.waits.p90)}; the median of as long again is expected from"
-        f" {show_short(told.low)} to {show_short(told.high)}; {tried}"
+        f" 90 % {show_short(given.waits.p90)}; over another period of the same length, expect a median"
+        f" from {show_short(told.low)} to {show_short(told.high)}; {tried}"
     )
 
 

@@ -25,7 +25,7 @@ def by_licences(text: str, room: Room, known: Licences | None) -> Said:
     for name, many in asked.items():
         if many > known.free[name]:
             total, free = known.total[name], known.free[name]
-            taken = message("of {many} licences of {name} {free} are free", many=total, name=name, free=free)
+            taken = message("{free} of {many} licences of {name} are free", many=total, name=name, free=free)
             return Said("later", None, "licence", taken)
     before = (one for one in room.jobs if one.state == "PENDING" and one.reason == "Licenses")
     if known.planned and any(asked.keys() & (parse_asked(one.licences or "") or asked).keys() for one in before):

@@ -106,7 +106,7 @@ def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
     lines = board.full if waiting else board.bare
     queue = board.room.queue(request.queue)
     if queue is None:
-        unknown = message("there is no such queue") if request.queue else message("no queue is the default one")
+        unknown = message("there is no such queue") if request.queue else message("there is no default queue")
         return Said("never", None, "queue", unknown)
     if refused := _rules(request, queue):
         return refused

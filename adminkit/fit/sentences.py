@@ -87,5 +87,5 @@ def _many(word: str, nodes: int) -> Message:
         case "down":
             return message("{nodes} down", nodes=nodes)
         case "hidden":
-            return message("{nodes} busy until nobody knows when", nodes=nodes)
+            return message("{nodes} busy until an unknown time", nodes=nodes)
     return message("{nodes} busy", nodes=nodes)

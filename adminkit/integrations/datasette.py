@@ -45,7 +45,7 @@ def application(
     """A Datasette of the trace at `path`, which connect.reader() has looked at. AdminkitError where it is missing.
 
     `time_limit`: seconds for each query. `base_url` is the path below which a proxy has it, with a / at both ends.
-    `watch` looks whether queries end; the caller starts it.
+    `watch` checks whether queries have ended; the caller starts it.
     """
     try:
         from datasette.app import Datasette

@@ -135,11 +135,11 @@ EN: Final[Mapping[str, str]] = {
     ),
     "cpus.warn": template("CPUs of a job {whose} should be {value}; this one asks for {asked}."),
     "batch_only.reject": template(
-        "Jobs {whose} must be batch jobs; srun and salloc start none. Write a script, with srun in it, and type:"
-        " sbatch -p {queue} SCRIPT"
+        "Jobs {whose} must be batch jobs: srun and salloc cannot start them. Write a script with srun"
+        " in it, and type: sbatch -p {queue} SCRIPT"
     ),
     "batch_only.warn": template(
-        "Jobs {whose} should be batch jobs, not of srun and salloc. Type: sbatch -p {queue} SCRIPT"
+        "Jobs {whose} should be batch jobs, not started by srun or salloc. Type: sbatch -p {queue} SCRIPT"
     ),
     "require_account.reject": template("Jobs {whose} must name the account that is charged. Type: --account=NAME"),
     "require_account.warn": template("Jobs {whose} should name the account that is charged. Type: --account=NAME"),

@@ -197,7 +197,7 @@ def _window(meta: Meta, tz: tzinfo | None) -> Message:
     first, last = (None if at is None else show_time(at, tz) for at in meta.span)
     ends = message("the trace has no finished job")
     if first:
-        ends = message("the trace has ends from {first} to {last}", first=first, last=last)
+        ends = message("jobs in the trace ended between {first} and {last}", first=first, last=last)
     did = _MOMENTS[meta.moment]
     if since and until:
         return message("{did} from {since} until before {until}; {ends}", did=did, since=since, until=until, ends=ends)

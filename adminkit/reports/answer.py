@@ -24,8 +24,8 @@ from adminkit.units import parse_duration, parse_edge, show_time
 
 #: The note of a report that was made from the rollups.
 ROLLED_UP: Final = message(
-    "from the trace's rollups: of a quantile the bin that holds it, and a dash for what they do not hold; --exact reads"
-    " every job"
+    "from the trace's rollups: a quantile is shown as the bin that holds it, and what they do not"
+    " hold as a dash; --exact reads every job"
 )
 
 
@@ -45,7 +45,7 @@ def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
     ):
         if runs:
             yield message(
-                "GPUs, GPU-hours and class are unknown of {runs} {why}: docs/gpus.md", runs=nouns.runs(runs), why=why
+                "GPUs, GPU-hours and class are unknown for {runs} {why}: docs/gpus.md", runs=nouns.runs(runs), why=why
             )
 
 

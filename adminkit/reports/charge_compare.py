@@ -93,7 +93,7 @@ def _notes(found: Compared) -> list[str]:
     ]
     if found.free:
         notes.append(f"{plural(found.free, 'job')} cost nothing by both")
-    notes.append("these are the jobs of the past: who would pay more may ask for less, or submit otherwise")
+    notes.append("these are past jobs: users who would pay more may ask for less, or submit differently")
     return notes
 
 

@@ -82,7 +82,7 @@ def _notes(measured: Efficiencies) -> list[str]:
         if missing := whole - overall.uses[resource].jobs:
             notes.append(
                 message(
-                    "{what} leaves out {jobs} of which it is unknown", what=_WORDS[resource], jobs=nouns.jobs(missing)
+                    "{what} leaves out {jobs} for which it is unknown", what=_WORDS[resource], jobs=nouns.jobs(missing)
                 )
             )
     if told := overall.jobstats:

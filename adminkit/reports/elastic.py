@@ -27,7 +27,7 @@ FIELDS: Final = (
     Field("makespan", "duration", "from the first submission to the last end"),
     Field("resizes", "count", "starts with other GPUs, or again; each costs a restart"),
     Field("high_wait", "duration", "the mean wait of jobs of high priority", quiet=True),
-    Field("high_later", "count", "of them, who started later than under fifo", quiet=True),
+    Field("high_later", "count", "those of them that started later than under fifo", quiet=True),
     Field("efficiency", "share", "of the policy elastic: the least parallel efficiency of more GPUs", data=True),
     Field("times", "ratio", "the mean of fifo / the mean of this policy, over the replicates"),
     Field("change", "duration", "of the mean completion time against fifo: the mean over the replicates"),

@@ -94,7 +94,9 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
     if not overall.measured:
         return [*notes, _NOTHING]
     if missing := overall.jobs - overall.measured - overall.capped:
-        notes.append(message("of {jobs} no energy is known; nothing is made up for them", jobs=nouns.jobs(missing)))
+        notes.append(
+            message("the energy of {jobs} is not known; no value is made up for them", jobs=nouns.jobs(missing))
+        )
     if overall.shared:
         share = percent(overall.shared_joules / overall.joules)
         notes.append(
@@ -107,7 +109,7 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
         )
     if overall.unsure:
         notes.append(
-            message("of {jobs} it is not known whether others were on their nodes", jobs=nouns.jobs(overall.unsure))
+            message("it is not known whether other jobs ran on the nodes of {jobs}", jobs=nouns.jobs(overall.unsure))
         )
     if overall.idle:
         notes.append(idle_note())
@@ -129,7 +131,7 @@ def _pictures(measured: Energy, part: str) -> Pictures | None:
     heading = message("Energy by {part}", part=nouns.part(part))
     panels: list[Panel] = [Bars(heading, message("share of the energy that was measured"), bars)]
     whole = show(overall.joules, "energy", None)
-    caption = message("The number beside a bar is that of its measured jobs.")
+    caption = message("The number beside each bar is how many jobs were measured.")
     if overall.idle_joules:
         share = percent(overall.idle_joules / overall.joules)
         idle = message("Nodes with idle GPUs used {share} of the energy.", share=share)

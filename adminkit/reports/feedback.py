@@ -81,8 +81,8 @@ def _notes(measured: Effect, design: Design) -> list[str]:
         return [message("no user's first letter was sent in the window, so there is nothing to compare")]
     notes: list[str] = [
         message(
-            "{users} got letters, the first on {day}; of {recent} the letter is too recent, {few} have fewer than"
-            " {least} runs before or after it",
+            "{users} got letters, the first on {day}; the letter of {recent} is too recent, {few} have"
+            " fewer than {least} runs before or after it",
             users=nouns.users(measured.lettered),
             day=show_time(measured.first * 86_400)[:10],
             recent=measured.too_recent,
@@ -148,5 +148,5 @@ SPEC: Final = ReportSpec(
         Option("days", (), "Compare N days before a user's first letter with N days after it.", default=28, least=7),
     ),
     one_cluster=True,
-    operators=("only operators may see what letters changed", "adminkit report accuracy has your own jobs"),
+    operators=("only operators may see what letters changed", "adminkit report accuracy shows your own jobs"),
 )

@@ -51,7 +51,7 @@ FIELDS: Final = (
     Field("advice", help="what to do about it", below=True),
     Field("command", help="a command that shows more, or acts", below=True),
 )
-#: Kinds that add up over users, or are about letters: for the operators.
+#: Kinds that aggregate over users, or are about letters: for the operators.
 OPERATORS: Final = (*QUEUES, "effect", "outbox")
 
 
@@ -59,7 +59,7 @@ OPERATORS: Final = (*QUEUES, "effect", "outbox")
 class Scope:
     """What to look at: jobs that ended in [since, until) of these clusters, and of these users where any are named.
 
-    `everybody`: whoever asks may know what adds up over users, and named none. `now` is when letters wait.
+    `everybody`: the caller may see figures of all users together, and named none. `now` is when letters wait.
     """
 
     since: int

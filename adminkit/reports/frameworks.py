@@ -107,7 +107,7 @@ def _unknown(measured: Programs, part: str) -> list[str]:
         return []
     return [
         message(
-            "of {jobs} no {part} is known: none, or none that the command line names",
+            "no {part} is known for {jobs}: none was used, or the command line does not show it",
             jobs=nouns.jobs(unknown),
             part=nouns.part(part),
         )

@@ -63,15 +63,15 @@ def outside(window: tuple[int | None, int | None], ends: tuple[int | None, int |
         return message("no job ended in this window, nor in the whole trace")
     if since is not None and last < since:
         return message(
-            "no job ended in this window, the last one of the trace did at {last}: --as-of {after} looks at the days"
-            " before it",
+            "no job ended in this window; the last in the trace ended at {last}. To look at the days"
+            " before it: --as-of {after}",
             last=show_time(last),
             after=show_time(last + 1),
         )
     if until is not None and first >= until:
         return message(
-            "no job ended in this window, the first one of the trace did at {first}: --until {after} takes in all of"
-            " them",
+            "no job ended in this window; the first in the trace ended at {first}. To include every job:"
+            " --until {after}",
             first=show_time(first),
             after=show_time(last + 1),
         )

@@ -49,7 +49,7 @@ def names_report(measured: Programs, query: Query) -> Report:
             )
         )
     if unnamed := sum(group.jobs for group in measured.groups if group.value is None):
-        notes.append(message("of {jobs} no name is known", jobs=nouns.jobs(unnamed)))
+        notes.append(message("the name of {jobs} is not known", jobs=nouns.jobs(unnamed)))
     meta = header("Job names", measured, query, measured.overall.jobs, notes)
     return Report(meta, FIELDS, rows, [total], pictures(measured, "job_name"))
 

@@ -28,26 +28,28 @@ _WORDS: Final[Mapping[str, str]] = {
     "elsewhere": template("Single jobs and weeks have {number} findings in the last seven days: {command}"),
     "both": template("{first} {then}"),
     "month": template("{year}-{month:02}"),
-    "unsized.gpus": template("Hours of {jobs} jobs of unknown GPUs are CPU-hours."),
-    "unsized.both": template("No hours are known of {jobs} jobs of unknown GPUs and CPUs."),
+    "unsized.gpus": template("Hours of {jobs} jobs with an unknown number of GPUs are CPU-hours."),
+    "unsized.both": template("No hours are known for {jobs} jobs with an unknown number of GPUs and CPUs."),
     "stake_note": template(
-        "Hours of different findings overlap: do not add them up. CPU-hours are of jobs without GPUs."
+        "Hours of different findings overlap: do not add them up. CPU-hours count only jobs without GPUs."
     ),
     "at_stake": template("{hours} at stake"),
     "more_findings": template("{number} more"),
     "good": template("What goes well"),
     "changed": template("What changed"),
     "changed_question": template(
-        "The last month against the one before, the same month a year ago, and the months before."
+        "The last month compared with the previous month, the same month last year, and earlier months."
     ),
-    "month_is": template("now is {month}; before is {before}; months are those of UTC"),
+    "month_is": template("now is {month}; before is {before}; months are in UTC"),
     "month_until": template("{month} until {day}"),
     "more": template("{cluster}{measure}: {now}, more than in any of the {months} months before ({low} to {high})."),
     "less": template("{cluster}{measure}: {now}, less than in any of the {months} months before ({low} to {high})."),
     "as_usual": template("No number is outside the range of the {months} months before."),
     "few_months": template("Fewer than {least} months came before: what is usual is not known yet."),
-    "moments": template("Rules and limits that came; their numbers are in the pictures"),
-    "see_moments": template("Numbers in the pictures: rules and limits that came, listed under “What changed”."),
+    "moments": template("Rules and limits that were introduced; their numbers are in the pictures"),
+    "see_moments": template(
+        "Numbers in the pictures: rules and limits that were introduced, listed under “What changed”."
+    ),
     "rules": template("{day}: rules ({what})"),
     "points": template("{day}: points for short limits ({what})"),
     "soft_limits": template("{day}: soft limits ({what})"),
@@ -89,22 +91,23 @@ _WORDS: Final[Mapping[str, str]] = {
     "table": template("The table: {rows} rows"),
     "numbers": template("As a table"),
     "rows_more": template("{number} more rows: {command}"),
-    "not_by_queue": template("All queues: this report does not go by queue."),
+    "not_by_queue": template("All queues: this report cannot be filtered by queue."),
     "nothing": template("Nothing recorded yet"),
     "failed": template("This report failed"),
     "failures": template("{number} of the reports failed: {names}"),
     "outside_before": template(
-        "No job ended in this window. The trace has ends from {first} to {last}: --as-of {after}"
-        " shows the days before it."
+        "No job ended in this window. Jobs in the trace ended between {first} and {last}: --as-of"
+        " {after} shows the days before it."
     ),
     "outside_after": template(
-        "No job ended in this window. The trace has ends from {first} to {last}: --until {after} takes in all of them."
+        "No job ended in this window. Jobs in the trace ended between {first} and {last}: --until"
+        " {after} includes all of them."
     ),
     "empty": template("The trace has no job that ended."),
     "title.accuracy": template("Accuracy of time limits"),
     "question.accuracy": template("How much of the time that they ask for do jobs use?"),
     "title.parallelism": template("Parallelism"),
-    "question.parallelism": template("How parallel are the jobs, and who has the hours?"),
+    "question.parallelism": template("How parallel are the jobs, and who uses the hours?"),
     "title.restarts": template("Jobs in several pieces"),
     "question.restarts": template("Do jobs that checkpoint resume, and what do restarts cost?"),
     "title.feedback": template("The effect of letters"),
@@ -124,7 +127,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "title.frameworks": template("Frameworks"),
     "question.frameworks": template("What runs the jobs?"),
     "title.names": template("Job names"),
-    "question.names": template("Which programs have the hours, by the names of their jobs?"),
+    "question.names": template("Which programs use the hours, by the names of their jobs?"),
     "title.arrivals": template("Arrivals"),
     "question.arrivals": template("When do jobs come, and how evenly?"),
     "title.utilization": template("Utilization"),

@@ -74,7 +74,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
     if unsaid := measured.looks.get("not known"):
         notes.append(
             message(
-                "whether they only look parallel is not known of {jobs}",
+                "it is not known for {jobs} whether they only look parallel",
                 jobs=counted(
                     "{number:,} multi-GPU or multi-node job", "{number:,} multi-GPU or multi-node jobs", unsaid
                 ),

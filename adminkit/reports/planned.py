@@ -80,7 +80,8 @@ def _notes(measured: Planned) -> list[str]:
             jobs=nouns.jobs(len(overall.needs)),
         ),
         message(
-            "ahead and delayed are upper bounds: Slurm keeps no plans; they are read from when and where jobs started"
+            "'ahead' and 'delayed' are upper bounds: Slurm does not keep its plans, so both are inferred"
+            " from when and where jobs started"
         ),
         message(
             "delayed jobs started on the nodes of a job that had outlived its soft limit, within {time} of its end",
@@ -155,5 +156,5 @@ SPEC: Final = ReportSpec(
     parts=tuple(PARTS),
     pictures=True,
     every_end=True,
-    operators=("only operators may see what soft limits did to others", "adminkit my has your own jobs"),
+    operators=("only operators may see what soft limits did to others", "adminkit my shows your own jobs"),
 )

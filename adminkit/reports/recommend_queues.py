@@ -43,7 +43,7 @@ FIELDS: Final = (
     Field("knee", "duration", "a longer limit grows faster than the share of jobs that end within it"),
     Field("default_limit", "duration", "the default, as it is"),
     Field("new_default", "duration", "the default that would do"),
-    Field("default_jobs", "count", "jobs that it is made of: who took the default, or all"),
+    Field("default_jobs", "count", "jobs from which it is computed: those that took the default, or all"),
     Field("default_longer", "count", "of these, jobs that ran for longer"),
     Field("why", help="why there is no other maximum", below=True),
     Field("cluster", help="its cluster", quiet=True),
@@ -232,5 +232,5 @@ SPEC: Final = ReportSpec(
     ("job_class", "queue", "account", "cluster", "since", "until", "states", "min_elapsed"),
     parts=("queue", "move"),
     pictures=True,
-    operators=("only operators may see what queues need", "adminkit recommend walltime has a limit for your next job"),
+    operators=("only operators may see what queues need", "adminkit recommend walltime gives you a limit"),
 )

@@ -21,7 +21,7 @@ FIELDS: Final = (
     Field("scenario", help="of the file; with its value if it has several"),
     Field(
         "part",
-        help="all, queue, class, size, length, account, user; users: who follow the scenario, and who do not",
+        help="all, queue, class, size, length, account, user; users: those who follow the scenario, and the others",
     ),
     Field("value", help="which of them"),
     Field("measure", help="what is compared"),

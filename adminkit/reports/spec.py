@@ -72,10 +72,10 @@ class Query:
 class ReportSpec(Generic[M]):
     """One report. `measure` selects, `view` words; neither knows how it was asked for or how it is shown.
 
-    `operators` is the message and the hint for whoever may not see the jobs of others, where the report adds up over
-    users. A report of `one_cluster` is refused where the trace has several and none is named; one that is `apart` adds
-    them up then, and has a section for each on the page of all. `from_rollups` measures the same from the rollups; None
-    where they do not answer the query.
+    `operators` is the message and the hint for callers who may not see the jobs of others, where the report aggregates
+    over users. A report of `one_cluster` is refused where the trace has several and none is named; one that is `apart`
+    adds them up then, and has a section for each on the page of all. `from_rollups` measures the same from the rollups;
+    None where they do not answer the query.
     """
 
     name: str

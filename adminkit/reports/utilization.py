@@ -107,7 +107,7 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
             joined(" ", (number(round(seconds / 3600, 1)), _KIND_OF_GPUS[kind]))
             for kind, seconds in measured.kinds.items()
         ]
-        notes.append(message("gpu_hours are of GPU equivalents: {kinds} (docs/gpus.md)", kinds=joined(", ", its)))
+        notes.append(message("gpu_hours count GPU equivalents: {kinds} (docs/gpus.md)", kinds=joined(", ", its)))
     if measured.nodes_shared:
         notes.append(
             message("no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs")
@@ -127,7 +127,10 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
         ]
     if known.since is None:
         return [
-            message("the trace does not know the nodes, so there is no capacity: `adminkit sync`, or import --site")
+            message(
+                "the trace has no record of the nodes, so capacity cannot be computed: run `adminkit sync`,"
+                " or import with --site"
+            )
         ]
     notes: list[str] = []
     if known.since > begin:
@@ -138,18 +141,16 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
             )
         )
     hours = joined(", ", (_kind(name, number(round(seconds / 3600, 1))) for name, seconds in known.kinds.items()))
-    notes.append(
-        message("of the node-hours were {hours}; reservations are known only where their nodes were down", hours=hours)
-    )
+    notes.append(message("node-hours: {hours}; reservations are known only where their nodes were down", hours=hours))
     if known.shared:
         notes.append(
             message(
-                "{nodes} of the capacity are of other queues too, whose jobs are not counted",
+                "{nodes} of the capacity also belong to other queues, whose jobs are not counted",
                 nodes=nouns.nodes(known.shared),
             )
         )
     if query.filter.users or query.filter.accounts or query.filter.classes:
-        notes.append(message("the capacity is that of all jobs, whoever's these are"))
+        notes.append(message("the capacity is that of all jobs, not only of the selected ones"))
     return notes
 
 
@@ -218,6 +219,6 @@ SPEC: Final = ReportSpec(
     parts=PARTS,
     pictures=True,
     every_end=True,
-    operators=("only operators may see what all users together used", "adminkit report states has your own jobs"),
+    operators=("only operators may see what all users together used", "adminkit report states shows your own jobs"),
     from_rollups=_from_rollups,
 )

@@ -132,14 +132,14 @@ def _notes(measured: Wait) -> list[str]:
     if overall.apart:
         notes.append(
             message(
-                "kept apart: {jobs} that waited for something else than the queue, too; Slurm keeps the last such"
-                " reason, not how long it held",
+                "kept apart: {jobs} that also waited for something other than the queue; Slurm keeps the last"
+                " such reason, not how long it applied",
                 jobs=nouns.jobs(overall.apart),
             )
         )
     if measured.untold:
         untold = nouns.jobs(measured.untold)
-        notes.append(message("nobody says what {jobs} waited for: counted as the queue's", jobs=untold))
+        notes.append(message("no reason is recorded for {jobs}: counted as waiting for the queue", jobs=untold))
     if measured.from_submission:
         notes.append(
             message(

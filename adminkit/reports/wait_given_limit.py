@@ -85,9 +85,9 @@ def _answer(one: Given) -> str:
         days = f"{plural(one.waits.jobs, 'job')} on {plural(one.days, 'day')}"
         return f"{name}: not known: {days}; it takes {MIN_JOBS} jobs on {MIN_DAYS} days"
     return (
-        f"{name}: half of {plural(one.waits.jobs, 'job')} waited {show_short(told.median)} or less, nine in ten"
-        f" {show_short(one.waits.p90)}; over as long again, expect a median from {show_short(told.low)} to"
-        f" {show_short(told.high)}"
+        f"{name}: half of {plural(one.waits.jobs, 'job')} waited {show_short(told.median)} or less, 90 %"
+        f" {show_short(one.waits.p90)}; over another period of the same length, expect a median from"
+        f" {show_short(told.low)} to {show_short(told.high)}"
     )
 
 
@@ -95,16 +95,19 @@ def _notes(measured: GivenLimit) -> list[str]:
     tried, held = (sum(getattr(one, name) for one in measured.queues) for name in ("tried", "held"))
     if not measured.jobs:
         return ["no job is left to measure; the lines above say why"]
-    notes = ["jobs with another limit differ in more than the limit: this compares them, and proves no effect of it"]
+    notes = [
+        "jobs with another limit differ in other ways too: this comparison does not prove that the limit caused a"
+        " difference"
+    ]
     if not tried:
-        return [*notes, "no backtest: too few jobs in both halves of the time"]
+        return [*notes, "no backtest: too few jobs in both halves of the period"]
     error, naive = (
         sum((getattr(one, name) or 0.0) * one.tried for one in measured.queues) / tried
         for name in ("error", "queue_error")
     )
     return [
         *notes,
-        f"backtest, the later half of the time from the earlier: {held} of {plural(tried, 'median')} of a size and a"
-        f" limit were in the interval ({LEVEL * 100:.0f} % should be); predictions were off by {show_short(error)} on"
-        f" average, the queue's median by {show_short(naive)}",
+        f"backtest (second half of the period predicted from the first): {held} of {plural(tried, 'median')}, one for"
+        f" each size and limit, were in the interval ({LEVEL * 100:.0f} % expected); mean error {show_short(error)}, or"
+        f" {show_short(naive)} with the queue's median as the prediction",
     ]

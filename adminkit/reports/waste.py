@@ -61,7 +61,8 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
     if measured.homeless:
         notes.append(
             message(
-                "{runs} of no known node: what they held counts as free, so all but limits is too high",
+                "the nodes of {runs} are not known: what they held counts as free, so everything but limits"
+                " is too high",
                 runs=nouns.runs(measured.homeless),
             )
         )
@@ -74,7 +75,7 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
         )
     return [
         *notes,
-        message("runs of several nodes are taken to hold as much on each"),
+        message("runs on several nodes are assumed to hold the same on each"),
         message(
             "gaps are a bound, not a simulation: single-node jobs, {looks} gaps looked at for each; `adminkit simulate`"
             " tells what shorter limits would do",
@@ -93,9 +94,7 @@ def _pictures(measured: Wasted) -> Pictures | None:
     free = [(_STRANDED[one.kind], one.gpu) for one in measured.totals if one.kind in _STRANDED and one.gpu]
     if free:
         whole = sum(seconds for _, seconds in free)
-        panels.append(
-            Bars(message("Free, and not to be used"), message("GPU-hours, share of these"), _bars(free, whole))
-        )
+        panels.append(Bars(message("Free, but unusable"), message("GPU-hours, share of these"), _bars(free, whole)))
     if not panels or limits is None:
         return None
     title = message("{hours:,} GPU-hours were reserved and not used", hours=round((limits.gpu or 0.0) / 3600))

@@ -130,7 +130,7 @@ def refuse_rigid(jobs: Workload) -> float:
     if share < LEAST_ELASTIC:
         raise AdminkitError(
             f"{share:.1%} of the GPU-hours are elastic, less than {LEAST_ELASTIC:.0%}: there is nothing to compare",
-            "map more names to curves with --map-names; who is elastic has a curve that knows the job's GPUs",
+            "map more names to curves with --map-names; a job is elastic if its curve includes the job's GPUs",
         )
     return share
 

@@ -146,7 +146,9 @@ def _load(module: Any, collection: Any) -> Iterable[Any]:
     try:
         return list(collection.load().values())
     except module.RPCError as error:
-        raise AdminkitError(f"couldn't ask slurmctld: {error}", "look whether slurmctld runs: scontrol ping") from error
+        raise AdminkitError(
+            f"couldn't ask slurmctld: {error}", "check that slurmctld is running: scontrol ping"
+        ) from error
 
 
 def _seconds(minutes: _Limit) -> int | None:

@@ -109,7 +109,9 @@ def parse_accounting(text: str) -> Accounting:
     """
     ours, there, theirs = text.partition("SlurmDBD configuration")
     if not there:
-        raise AdminkitError("slurmdbd does not answer", "look whether slurmdbd runs and answers: sacctmgr show cluster")
+        raise AdminkitError(
+            "slurmdbd does not answer", "check that slurmdbd is running and answers: sacctmgr show cluster"
+        )
     words, here = settings(theirs), settings(ours)
     boot = words.get("BOOT_TIME")
     return Accounting(

@@ -92,11 +92,13 @@ def privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
     """
     listed = admin_levels()
     if not any(map(any, listed)):
-        raise AdminkitError("slurmdbd names no user at all", "look whether it answers: sacctmgr show user")
+        raise AdminkitError(
+            "couldn't find the operators: slurmdbd listed no users", "check its answer: sacctmgr show user"
+        )
     if not any(level in OPERATORS for _, level in listed):
         raise AdminkitError(
-            "slurmdbd names no operator or administrator at all, and it always has one: its answer cannot be read",
-            "look what it answers: sacctmgr show user",
+            "couldn't find the operators: slurmdbd listed none, although it always has one",
+            "check its answer: sacctmgr show user",
         )
     known, unknown = _uids(name for name, level in listed if level in OPERATORS)
     operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}

@@ -47,7 +47,7 @@ def all_records(text: str, key: str) -> list[dict[str, str]]:
     found = list(records(text, key))
     if not found and not text.lstrip().startswith("No "):
         raise AdminkitError(
-            f"couldn't read what scontrol shows by {key}: no line begins with it", "look what scontrol prints here"
+            f"couldn't read what scontrol shows by {key}: no line begins with it", "check what scontrol prints"
         )
     return found
 

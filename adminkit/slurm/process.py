@@ -49,11 +49,14 @@ _HINTS: Final = (
         "configuration source|cannot stat file|configuration file",
         "this host has no slurm.conf; run it where Slurm is configured, or set SLURM_CONF",
     ),
-    ("munge|credential|authentication", "look whether munged runs here and clocks agree: munge -n | unmunge"),
-    ("contact slurm controller", "look whether slurmctld runs: scontrol ping"),
+    (
+        "munge|credential|authentication",
+        "check that munged is running here and that the clocks agree: munge -n | unmunge",
+    ),
+    ("contact slurm controller", "check that slurmctld is running: scontrol ping"),
     (
         "slurm_persist_conn|PersistInit|talking to the database|slurmdbd",
-        "look whether slurmdbd runs and answers: sacctmgr show cluster",
+        "check that slurmdbd is running and answers: sacctmgr show cluster",
     ),
     (
         "MaxQueryTimeRange|too (?:large|wide)|RESULT_TOO_LARGE",
@@ -135,7 +138,7 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal
         except subprocess.TimeoutExpired:
             raise SlurmTimeout(
                 f"couldn't run {program}: no answer within {timeout:g} s",
-                "ask for less, or give it longer ([sync] timeout); look whether slurmdbd and slurmctld answer",
+                "ask for less, or give it longer ([sync] timeout); check that slurmdbd and slurmctld answer",
             ) from None
         finally:
             if process is not None:
@@ -186,7 +189,7 @@ def told(argv: Sequence[str], who: User, timeout: float, seal: str, most: int = 
             return code, target.read(most).decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         raise SlurmTimeout(
-            f"couldn't run {argv[0]}: no answer within {timeout:g} s", "look whether slurmctld answers: scontrol ping"
+            f"couldn't run {argv[0]}: no answer within {timeout:g} s", "check that slurmctld answers: scontrol ping"
         ) from None
     finally:
         _end(process)

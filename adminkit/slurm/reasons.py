@@ -33,12 +33,12 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "Licenses": message("it waits for licences (--licenses) that others use"),
     "Reservation": message("its reservation has not begun or has no room (--reservation)"),
     "ReservationDeleted": message("its reservation was deleted: scontrol update JobId=… ReservationName="),
-    "ReservationInvalid": message("its reservation is not valid for it: ask who made it, or take --reservation away"),
+    "ReservationInvalid": message("it may not use its reservation: ask whoever created it, or remove --reservation"),
     "ReqNodeNotAvail": message(
         "a node it asks for is down, drained or reserved, as before a maintenance; a shorter --time may end before it"
     ),
-    "PartitionDown": message("its queue starts no jobs now"),
-    "PartitionInactive": message("its queue takes and starts no jobs now"),
+    "PartitionDown": message("its queue is down: it starts no jobs at the moment"),
+    "PartitionInactive": message("its queue is inactive: it neither accepts nor starts jobs at the moment"),
     "PartitionNodeLimit": message("it asks for more nodes than its queue allows, or for nodes that are not up"),
     "PartitionTimeLimit": message("it asks for more time than its queue allows: a lower limit, or another queue"),
     "PartitionConfig": message("it asks for what its queue does not allow (nodes, account, QOS …)"),
@@ -52,7 +52,7 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "InvalidAccount": message("its account is not valid: another -A, or ask an administrator"),
     "InvalidQOS": message("its QOS is not valid: another -q, or ask an administrator"),
     "AccountingPolicy": message("a limit of its account or QOS holds it"),
-    "QOSUsageThreshold": message("the use of its account is above what its QOS takes"),
+    "QOSUsageThreshold": message("the use of its account is above what its QOS allows"),
     "AssociationJobLimit": message("its account has as many jobs as it may have"),
     "AssociationResourceLimit": message("its account uses as much as it may use"),
     "AssociationTimeLimit": message("its account has used its time"),
@@ -141,7 +141,7 @@ def _limit(code: str) -> Message | None:
     of = message("its account") if parts["whose"] == "Assoc" else message("its QOS")
     values = {"what": what, "of": of, "shorter": message("; a shorter --time counts less") if later else ""}
     if kind == "Min":
-        return message("it asks for less {what} than {of} takes as the least: ask for more, or another QOS", **values)
+        return message("it asks for less {what} than {of} requires: ask for more, or another QOS", **values)
     if per in ("PerJob", "PerNode"):
         return message(
             "it asks for more {what} than {of} allows {whom}: it will not start; ask for less",

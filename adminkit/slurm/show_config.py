@@ -61,4 +61,6 @@ def _ask() -> str | AdminkitError:
         return error
     if settings(answer):
         return answer
-    return AdminkitError("couldn't read the answer of scontrol show config: no setting is in it", "run it by hand")
+    return AdminkitError(
+        "`scontrol show config` printed no settings", "run it by hand: it should print lines such as ClusterName = NAME"
+    )

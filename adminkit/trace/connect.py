@@ -258,7 +258,10 @@ def _refuse_to_own_sidecars(path: Path) -> None:
         and os.access(path.parent, os.W_OK)
         and (lost := missing_sidecar(path))
     ):
-        raise AdminkitError(f"{lost} is missing, and reading would create it as this user's file", _put_back(path))
+        raise AdminkitError(
+            f"did not open {path}: {lost} is missing, and opening would create it as a file of this user",
+            _put_back(path),
+        )
 
 
 @contextmanager
@@ -317,6 +320,6 @@ def _put_back(path: Path) -> str:
 def _whose(path: Path) -> str:
     """Who may read and write here; names another way out."""
     return (
-        f"reading needs the group of {path.parent}, writing its owner; or name another trace with --db;"
+        f"to read it, be in the group of {path.parent}; to write it, be its owner; or name another trace with --db;"
         " `adminkit my` shows your own jobs without a trace"
     )

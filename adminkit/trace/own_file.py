@@ -57,7 +57,7 @@ def check_folder(folder: Path) -> None:
     if not stat.S_ISDIR(facts.st_mode):
         raise AdminkitError(f"{folder} is not a folder", "name a folder with own in adminkit.toml")
     if facts.st_uid != os.geteuid():
-        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "give it to who owns the trace, who writes here")
+        raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "give it to the trace's owner, who writes here")
     if mode & 0o066:
         raise AdminkitError(
             f"{folder} has mode {mode:04o}: others could write in it, or list it", f"chmod 0711 {folder}"

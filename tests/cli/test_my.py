@@ -252,7 +252,7 @@ def test_slurmdbd_away_leaves_what_slurmctld_has_and_an_older_copy(
     for words in refused:
         assert main(words) == 1
         said = capsys.readouterr()
-        assert said.out == "" and said.err.startswith("error: ") and "\nhint: look whether slurmdbd runs" in said.err
+        assert said.out == "" and said.err.startswith("error: ") and "hint: check that slurmdbd is running" in said.err
     if down == ["sacct"]:
         found = shown(capsys, "my")
         assert [len(found[name]["rows"]) for name in ("jobs", "limits")] == [0, 0]

@@ -181,7 +181,7 @@ def test_slurmdbd_away_leaves_open_jobs_and_an_older_copy(spare: Cluster, jobs: 
     try:
         away = run(spare, home, OTHER, "recommend", "walltime")
         assert away.code == 1 and away.out == b"", away.out
-        assert away.err.startswith(b"error: ") and b"\nhint: look whether slurmdbd runs" in away.err, away.err
+        assert away.err.startswith(b"error: ") and b"\nhint: check that slurmdbd is running" in away.err, away.err
         found = shown(spare, home, OTHER, "my")
         assert [row["job_id"] for row in found["waiting"]["rows"]] == [str(held)]
         for name in ("jobs", "limits"):

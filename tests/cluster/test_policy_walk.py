@@ -58,7 +58,7 @@ class Walker:
         self._waits, self._until = "", 0.0
 
     def go(self) -> None:
-        """The next step, or a look whether the last one is done."""
+        """The next step, or a check whether the last one is done."""
         if self._waits == "run":
             self._look()
         elif self._waits:

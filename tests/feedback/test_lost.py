@@ -222,7 +222,8 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(state="OUT_OF_MEMORY", mem=700 * 2**20), [done(9, mem=900 * 2**20)], QUEUES,
-        ("#SBATCH --mem=900M", "an earlier run of this name that completed had this much"), ("runs of this name",),
+        ("#SBATCH --mem=900M", "an earlier run with this name was given this much and completed"),
+        ("runs with this name",),
         "below a GiB",
     ),
     (

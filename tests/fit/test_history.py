@@ -17,7 +17,7 @@ from tests.support.builders import HOUR, MONDAY, job, make_trace
 DAY = 24 * HOUR
 NOW = MONDAY + 60 * DAY
 LIKE = Like("aaic", "gq", 4 * HOUR, 1)
-HIDDEN = Start("later", None, None, None, "hidden", "busy until nobody knows when")
+HIDDEN = Start("later", None, None, None, "hidden", "busy until an unknown time")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_time_is_the_median_of_jobs_that_waited_as_long(
     if at is None:
         assert start == HIDDEN
     else:
-        assert start.error is not None and "backtest: half of the waits" in note
+        assert start.error is not None and "backtest: half of the later waits" in note
 
 
 def test_without_a_backtest_the_error_is_unknown(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_utilization_keeps_kinds_apart_where_not_all_are_whole(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kinds = "2.0 of whole GPUs, 0.4 of slices, 0.5 of shards, 0.5 of MPS"
-    assert f"gpu_hours are of GPU equivalents: {kinds} (docs/gpus.md)" in told(db, capsys, "utilization")
+    assert f"gpu_hours count GPU equivalents: {kinds} (docs/gpus.md)" in told(db, capsys, "utilization")
     (tmp_path / "whole").mkdir()
     whole = made(tmp_path / "whole", Site("oak", ()), TEXTS[:1])
     assert "equivalents" not in told(whole, capsys, "utilization")
@@ -76,15 +76,15 @@ def test_parallelism_keeps_kinds_apart_and_says_what_is_unknown(db: Path, capsys
     found = dict(zip(classes["value"], classes["jobs"], strict=True))
     assert found == {"cpu": 1, "single-gpu": 3, "multi-gpu": 1, "multi-node": 0, "unknown": 2}
     text = told(db, capsys, "parallelism")
-    assert "unknown of 1 run with parts of a GPU of unknown size" in text
-    assert "unknown of 1 run whose accounting has a word of GPUs that cannot be read" in text
+    assert "unknown for 1 run with parts of a GPU of unknown size" in text
+    assert "unknown for 1 run whose accounting has a word of GPUs that cannot be read" in text
 
 
 def test_a_report_says_that_accounting_did_not_track_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes = (SiteNode("g1", 64, 1 << 36, {"a100": 2}, queues=frozenset({"gq"})),)
     db = made(tmp_path, Site("oak", (SiteQueue("gq"),), nodes=nodes), [""] * 3)
     text = told(db, capsys, "users")
-    assert "unknown of 3 runs that name none, in queues with GPUs, as accounting did not track GPUs then" in text
+    assert "unknown for 3 runs that name none, in queues with GPUs, as accounting did not track GPUs then" in text
 
 
 def test_every_report_takes_parts_of_gpus(db: Path, capsys: pytest.CaptureFixture[str]) -> None:

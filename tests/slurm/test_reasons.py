@@ -25,7 +25,7 @@ from adminkit.slurm.reasons import SENTENCES, meaning
         ("AssocMaxJobsLimit", "its account allows your jobs in it no more running jobs"),
         ("QOSMaxWallDurationPerJobLimit", "it asks for more time than its QOS allows one job: it will not start"),
         ("QOSMaxCpuPerNode", "it asks for more CPUs than its QOS allows one node"),
-        ("QOSMinCpuNotSatisfied", "it asks for less CPUs than its QOS takes as the least"),
+        ("QOSMinCpuNotSatisfied", "it asks for less CPUs than its QOS requires"),
         ("QOSMaxMemoryPerUser", "no more memory"),
         ("MaxLicensePerAccount", "an account of its QOS may have no more licences"),
         (

@@ -164,7 +164,7 @@ def running(pid: int) -> bool:
 
 
 def test_an_answer_that_the_disk_has_no_room_for_is_none(programs: Programs) -> None:
-    """Slurm's programs do not look whether their words could be written, and end with 0."""
+    """Slurm's programs do not check whether their words could be written, and end with 0."""
     programs.add("sacct", "echo rows 2>/dev/null; exit 0")
     with Path("/dev/full").open("wb") as full, pytest.raises(AdminkitError) as caught:
         process.spool(["sacct"], full)

@@ -32,7 +32,7 @@ def fit(_: Path) -> Report:
             Answer(asked, verdict(sources), (replace(asked, gpus=2),)),
             Answer(asked, verdict(refused), ()),
             Answer(Request(queue="gq"), verdict(alone)),
-            Answer(asked, Start("later", MONDAY + HOUR, "history", 600, "hidden", "busy until nobody knows when")),
+            Answer(asked, Start("later", MONDAY + HOUR, "history", 600, "hidden", "busy until an unknown time")),
         ],
         {"user": "ada"},
     )
