@@ -141,9 +141,10 @@ class Told:
 class Hub:
     """One hub on a cluster, with the folder of everything that it writes."""
 
-    def __init__(self, cluster: Cluster, folder: Path, lab: bool = False, **more: Any) -> None:
-        """`lab`: servers are JupyterLab, else jupyter_server alone, which is there sooner."""
-        self.cluster, self.folder, self._lab, self._more = cluster, folder, lab, more
+    def __init__(self, cluster: Cluster, folder: Path, users: Path | None = None, **more: Any) -> None:
+        """`users`: the environment of users' servers; None for a new one of jupyter_server alone, without Lab."""
+        self.cluster, self.folder, self._more = cluster, folder, more
+        self._users = users or folder / "users"
         self.private, self.homes = folder / "hub", folder / "homes"
         self.log = self.private / "hub.log"
         self.held, self.waits = self.homes / "held", self.homes / "waits"
@@ -162,8 +163,8 @@ class Hub:
         for user in USERS:
             (self.homes / user).mkdir(mode=0o700)
             shutil.chown(self.homes / user, user)
-        users = self.folder / "users"
-        environment(users, *SERVER, *(LAB if self._lab else ()))
+        if not self._users.exists():
+            environment(self._users, *SERVER)
         shutil.copytree(ROOT / "tests/web/proxy", self.private / "proxy")
         must("npm", "ci", "--no-audit", "--no-fund", cwd=self.private / "proxy")
         (self.private / "profiles.toml").write_text(PROFILES)
@@ -179,7 +180,7 @@ class Hub:
         return {
             "port": self.port, "hub_port": self._hub_port, "proxy_port": self._proxy_port, "token": TOKEN,
             "private": str(self.private), "proxy": str(self.private / "proxy"), "homes": str(self.homes),
-            "users": str(self.folder / "users"), "slurm_conf": str(self.cluster.home / "slurm.conf"),
+            "users": str(self._users), "slurm_conf": str(self.cluster.home / "slurm.conf"),
         }  # fmt: skip
 
     def start(self) -> None:
@@ -358,10 +359,21 @@ def login(
 
 
 @contextmanager
-def hub_on(cluster: Cluster, lab: bool = False, **more: Any) -> Iterator[Hub]:
+def lab_environment() -> Iterator[Path]:
+    """The environment of servers that are JupyterLab, which every user can read."""
+    folder = Path(tempfile.mkdtemp(prefix="adminkit-lab-", dir="/tmp"))
+    try:
+        folder.chmod(0o755)
+        yield environment(folder / "users", *SERVER, *LAB)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def hub_on(cluster: Cluster, users: Path | None = None, **more: Any) -> Iterator[Hub]:
     """A hub that runs; `more` are settings of its spawner."""
     folder = Path(tempfile.mkdtemp(prefix="adminkit-hub-", dir="/tmp"))
-    hub = Hub(cluster, folder, lab, **more)
+    hub = Hub(cluster, folder, users, **more)
     try:
         hub.prepare()
         hub.start()
@@ -386,7 +398,7 @@ def main(words: Sequence[str] = ()) -> int:
         print(f"error: no {', no '.join(lacking)}; hint: tests/setup/install.sh web", file=sys.stderr)
         return 1
     print("starting a Slurm with 4 nodes of 8 GPUs and a hub; half a minute", file=sys.stderr)
-    with private_slurm() as cluster, hub_on(cluster, lab=True) as hub, hub.offering(IDLE):
+    with private_slurm() as cluster, lab_environment() as users, hub_on(cluster, users) as hub, hub.offering(IDLE):
         print(f"open {hub.url} and log in as {', '.join(USERS)}, with any password; Ctrl-C ends it")
         print(f"export SLURM_CONF={cluster.home}/slurm.conf   # to fill the cluster from another terminal", flush=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from tests.support.bounds import BOUNDS
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 LAB: Final = ("jupyterlab>=4,<5", "notebook>=7,<8", "ipykernel>=6")
 TOKEN: Final = "fedcba9876543210fedcba9876543210"
 
 
 def must(*command: object, cwd: Path | None = None) -> None:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=BOUNDS["web"])
     assert done.returncode == 0, f"{command[0]} failed:\n{(done.stdout + done.stderr)[-2000:]}"
 
 

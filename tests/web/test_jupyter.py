@@ -331,7 +331,7 @@ def test_somebody_was_faster_and_the_nearest_is_a_button(clean: Hub, browser: Br
         text = "return document.body.innerText"
         clean.until("the refusal", lambda: "It cannot start now" in driver.execute_script(text), 30)
         click = "const found = document.querySelector('#adminkit button[name=profile]'); found?.click(); return !!found"
-        clean.until("the button", lambda: driver.execute_script(click), 5)  # below it in the page
+        clean.until("the button", lambda: driver.execute_script(click))  # below it in the page
         clean.until("the smaller server", lambda: clean.ready("games"))
         shown = clean.cluster.ask("scontrol", "show", "job", "-o", str(clean.job("games")))
         assert "gres/gpu=1" in shown

@@ -18,8 +18,8 @@ import pytest
 
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub as harness
-from tests.web.hub import hub_on, login
-from tests.web.lab import LAB, TOKEN, Lab, environment, lab
+from tests.web.hub import hub_on, lab_environment, login
+from tests.web.lab import TOKEN, Lab, lab
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
@@ -47,8 +47,9 @@ SAID = "return (document.querySelector('#adminkit-idle') || {}).innerText || ''"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return environment(tmp_path_factory.mktemp("lab") / "environment", *LAB)
+def made() -> Iterator[Path]:
+    with lab_environment() as one:
+        yield one
 
 
 @contextmanager
@@ -198,8 +199,10 @@ def test_the_warning_is_answered_by_the_user_alone(quick: Lab, body: object, tok
     assert found == status, why
 
 
-def test_the_job_of_an_idle_server_ends_and_gives_back_its_gpu(hub_cluster: Cluster, browser: Browser) -> None:
-    with hub_on(hub_cluster, lab=True) as hub, hub.offering(harness.IDLE):
+def test_the_job_of_an_idle_server_ends_and_gives_back_its_gpu(
+    made: Path, hub_cluster: Cluster, browser: Browser
+) -> None:
+    with hub_on(hub_cluster, made) as hub, hub.offering(harness.IDLE):
         hub.spawn("games", "idle")
         hub.until("the server to be ready", lambda: hub.ready("games"))
         job = hub.job("games")
