@@ -81,8 +81,8 @@ def moment(as_of: str | None, clock: float) -> Moment:
 def parse_duration(text: str, hint: str = _DURATION_HINT) -> int:
     """A length of time, in seconds: 90, 15m, 1h30m, 02:00:00, 30:00, 1-12, 1-00:00:00.
 
-    Trap: a bare number is seconds here and minutes in sbatch. UsageError for any other text, with this hint: who takes
-    bare numbers for minutes, or not at all, has to say so.
+    Trap: a bare number is seconds here and minutes in sbatch. UsageError for any other text, with this hint: a
+    caller that reads bare numbers as minutes, or refuses them, has to say so.
     """
     word = text.strip().lower()
     if word.isascii() and word.isdigit() and len(word) <= 12:

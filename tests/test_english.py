@@ -40,6 +40,18 @@ PATTERNS: Final = {
     "knows nothing": (r"\bknows? nothing of\b", '"has no data for"'),
     "is none": (r"(?<![Tt]here )\bis none\b", "what it is not"),
     "anew": (r"\banew\b", '"again"'),
+    "look whether": (r"\b[Ll]ook(?:s|ed)? whether\b", '"check that", "check whether"'),
+    "add up over": (r"\badd(?:s|ed)? up over\b", '"aggregate over"'),
+    "that long ago": (r"\bthat long (?:ago|before)\b", '"counted back from now"'),
+    "as long again": (r"\bas long (?:a time )?again\b", '"over another period of the same length"'),
+    "has ends": (r"\bhas ends\b", "what ended, and when"),
+    "nobody says": (r"\b[Nn]obody says\b", '"is not recorded"'),
+    "in the median": (r"\bin the median\b", "the median of what"),
+    "has not been run": (r"\bhas not been run\b", '"is untested"'),
+    "who asks": (
+        r"(?:^|[.:;] )[Ww]ho (?:asks|needs|wants|knows|would)\b",
+        "whose they are: jobs that ask, users who need",
+    ),
 }
 #: What is English, or a name, though a pattern finds it -> why.
 EXCEPTIONS: Final = {
@@ -52,6 +64,8 @@ EXCEPTIONS: Final = {
     r"Of your runs of the week": "a share of them",
     r"\{%[^%]*%\}": "a template's code",
     r"\btls is none\b": "a value of the setting",
+    r"hint: look whether munged runs": "recorded by make faults",
+    r"Who would pay more, who less": "a question that a command answers",
 }
 
 
@@ -200,6 +214,16 @@ def test_no_text_has_the_word_order_of_another_language(place: str) -> None:
         ("there is none", None, "nothing is there"),
         ("{% if risk is none %}", None, "code"),
         ("the file is made anew", "anew", "again"),
+        ("look whether it runs", "look whether", "check that it is running"),
+        ("it adds up over users", "add up over", "a figure of all of them"),
+        ("12h (that long ago)", "that long ago", "12 hours before now"),
+        ("over as long again", "as long again", "a second period"),
+        ("the trace has ends from May", "has ends", "jobs that ended"),
+        ("nobody says why", "nobody says", "it is not recorded"),
+        ("off by 2 s in the median", "in the median", "the median error"),
+        ("Docker has not been run", "has not been run", "it is untested"),
+        ("lower it: who asks for nothing needs little", "who asks", "jobs are meant"),
+        ("users who ask for less", None, "with its noun"),
     ],
 )
 def test_patterns_find_the_word_order_and_nothing_else(text: str, name: str | None, why: str) -> None:

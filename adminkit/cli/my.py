@@ -120,7 +120,7 @@ class _Look:
             queue, away = own_queue(self.owner.cluster, self.owner.uid), None
         except AdminkitError as error:
             if self.trace is None:
-                raise self.problem or error from error  # nobody says anything
+                raise self.problem or error from error  # neither source answers
             queue, away = [], error.message
         if self.trace is None:
             return sections(asked, None, queue, self.offer, away)

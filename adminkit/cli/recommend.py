@@ -95,7 +95,7 @@ def walltime(
             raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
         kind = kind._replace(user=user)
         code = settings.checkpoint.code
-        known = _listed(user) if path is not None else []  # who has no jobs yet is somebody all the same
+        known = _listed(user) if path is not None else []  # a user without jobs is still a user
         words = Filter(_listed(cluster), users=known, queues=_listed(queue), checkpoint_code=code)
         check_words(trace, words)
         found = runs(trace, _listed(kind.user), _listed(cluster), checkpoint_code=code)

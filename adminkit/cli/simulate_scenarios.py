@@ -110,7 +110,7 @@ def scenarios(
 
 
 def policy_answer(path: Path, site: Site | None, place: Place, force: bool) -> Report:
-    """The answer to one scenario: the policy of this file; who is refused types what the refusal says."""
+    """The answer to one scenario: the policy of this file; refused users type what the refusal says."""
     from adminkit.simulate.answer import Effort
     from adminkit.simulate.kinds.catalogue import KINDS
     from adminkit.simulate.kinds.policy import PolicyRules

@@ -217,7 +217,7 @@ def draw(past: Sequence[One], jobs: int, seed: int) -> list[One]:
 
 
 def _portions(many: dict[int, float], jobs: int) -> dict[int, int]:
-    """`jobs` split as `many` is, by the largest remainder; who would have none gets one of the busiest user's."""
+    """`jobs` split as `many` is, by the largest remainder; users who would have none get one of the busiest's."""
     whole = math.fsum(many.values())
     exact = {user: jobs * share / whole for user, share in many.items()}
     portions = {user: int(share) for user, share in exact.items()}

@@ -44,7 +44,7 @@ _EPILOG: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of one user in the five months: its jobs, and a run time that nine in ten stay below."""
+    """A program of one user in the five months: its jobs, and a run time that 90 % of them stay below."""
 
     jobs: Sequence[Job]
     need: int
@@ -129,7 +129,7 @@ def _placed(batches: Sequence[list[Job]], before: Sequence[Job]) -> Iterator[Job
 def _wish(job: Job) -> Wish:
     nodes = job.nodes or 1
     ready = (job.eligible_time or 0) + 1
-    held = (job.cpus or 0) // CPUS_PER_GPU // nodes  # who has all CPUs of a node leaves no GPU to others
+    held = (job.cpus or 0) // CPUS_PER_GPU // nodes  # a job with all CPUs of a node leaves no GPU to others
     return Wish(ready, (job.elapsed or 0) + _EPILOG, job.time_limit or 0, nodes, held)
 
 

@@ -107,7 +107,7 @@ def _noted(notes: list[str]) -> Iterator[None]:
 
 
 def _unrecorded(log: Path) -> list[Reason]:
-    """Why acts cannot be recorded: then nobody is given a soft limit, and who has one loses it."""
+    """Why acts cannot be recorded: then nobody is given a soft limit, and jobs that have one lose it."""
     try:
         actions.check(log)
     except AdminkitError as error:

@@ -57,7 +57,7 @@ def _known(db: sqlite3.Connection, job: OpenJob, past: _Past, cluster: str, now:
             seconds, watts = fitted.seconds(gpus, 1.0), fitted.watts(gpus, 1.0)
             paces[gpus] = Pace(seconds, None if watts is None else watts * seconds)
         if fitted.error is not None:
-            source += f"; {', '.join(map(str, between))} by the model, off by {fitted.error.median:.0%} in the median"
+            source += f"; {', '.join(map(str, between))} by the model, whose median error is {fitted.error.median:.0%}"
     return Known(paces, _left(db, job, past.whole, paces, cluster, now), source)
 
 

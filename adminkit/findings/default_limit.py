@@ -16,7 +16,7 @@ class Limits:
     """When a default is worth a word."""
 
     jobs: int = 100  # that took it
-    used_fraction: float = 0.25  # of it: who uses less was given far too much
+    used_fraction: float = 0.25  # of it: below, the default was far too long
     unused: float = 100 * 3600.0  # GPU-seconds, 16 CPU-seconds for one
 
 
@@ -31,10 +31,10 @@ KIND: Final = Kind(
         "fits": Verdict("info"),
     },
     {
-        "jobs": Number("of the queue that count"),
+        "jobs": Number("jobs of the queue that are counted"),
         "at_default": Number("of these, jobs that took the default"),
         "share": Number("at_default / jobs", "share"),
-        "users": Number("who took it"),
+        "users": Number("users who took it"),
         "default_limit": Number("the queue's default as it is now", "seconds"),
         "used_fraction": Number("used / reserved of the jobs at the default", "share"),
     },

@@ -16,7 +16,7 @@ class Limits:
 
     jobs: int = 100  # of the queue
     share: float = 0.2  # of these, that ask for the maximum
-    used_fraction: float = 0.5  # of what they reserve; who uses more needs the maximum
+    used_fraction: float = 0.5  # of what they reserve; above it, users need the maximum
 
 
 KIND: Final = Kind(
@@ -33,10 +33,10 @@ KIND: Final = Kind(
         "needed": Verdict("info"),
     },
     {
-        "jobs": Number("of the queue that count"),
+        "jobs": Number("jobs of the queue that are counted"),
         "at_maximum": Number("of these, jobs that ask for the maximum or more"),
         "share": Number("at_maximum / jobs", "share"),
-        "users": Number("who ask for the maximum"),
+        "users": Number("users who ask for the maximum"),
         "max_limit": Number("the queue's maximum", "seconds"),
         "used_fraction": Number("used / reserved of the jobs at the maximum", "share"),
     },

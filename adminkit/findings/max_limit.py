@@ -31,7 +31,7 @@ KIND: Final = Kind(
         ),
     },
     {
-        "jobs": Number("that count"),
+        "jobs": Number("jobs that are counted"),
         "max_limit": Number("the queue's maximum", "seconds"),
         "enough": Number("the least limit of the menu that suffices", "seconds"),
         "longer": Number("jobs that ran for longer than that"),

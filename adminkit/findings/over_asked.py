@@ -31,8 +31,8 @@ KIND: Final = Kind(
         "used": Verdict("good"),
     },
     {
-        "jobs": Number("that count"),
-        "users": Number("who submitted them"),
+        "jobs": Number("jobs that are counted"),
+        "users": Number("users who submitted them"),
         "reserved": Number("the sum of limits", "GPU-seconds"),
         "used": Number("the same of run times", "GPU-seconds"),
         "cpu_reserved": Number("the sum of limits of jobs without GPUs", "CPU-seconds"),

@@ -17,7 +17,7 @@ class Limits:
     used_fraction: float = 0.5  # used less than this share of what was reserved
     unused: float = 4 * 3600.0  # GPU-seconds left unused; without GPUs, 16 CPU-seconds for one
     min_elapsed: int = 600  # seconds
-    well: float = 0.7  # of all that the user reserved lately: who does this well needs no letter per job
+    well: float = 0.7  # of all that the user reserved lately: users who do this well need no letter per job
     habit_runs: int = 5  # fewer say nothing about a habit
 
 

@@ -38,7 +38,7 @@ KIND: Final = Kind(
         ),
     },
     {
-        "jobs": Number("that count"),
+        "jobs": Number("jobs that are counted"),
         "fit": Number(
             "of these, jobs that ended within the other queue's maximum and are not larger than the largest there"
         ),

@@ -55,7 +55,7 @@ def by_history(start: Start, like: Like, given: Given | None, now: int, own: boo
     """The start with the time that the past names, and a sentence of what it is made of; `own`: of one user's jobs."""
     whose = "your own jobs" if own else "jobs"
     if like.time_limit is None:
-        return start, "history: not known of jobs without a limit"
+        return start, "history: not known for jobs without a limit"
     least = _waited(like, now)
     of = f"{whose} of {like.queue} with about this limit and as many GPUs that waited {show_short(least)} or longer"
     if given is None or given.expected is None or given.waits.p90 is None:

@@ -1,6 +1,6 @@
 """The program that reads the trace for a hub: one user's own servers, and what limit each profile would need for them.
 
-A process of its own: who is root reads somebody else's trace as its owner, and a hub must not change who it is.
+A process of its own: root reads somebody else's trace as its owner, and a hub must not change who it is.
 """
 
 from __future__ import annotations

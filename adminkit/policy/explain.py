@@ -66,7 +66,7 @@ def soft_sentence(policy: Policy) -> str:
     return (
         f"Backfill plans jobs {where} with the time that {soft.quantile} % of their owner's similar jobs needed, at"
         f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit and"
-        f" nine in ten needed {show_duration(soft.longest)} at most{_beside(soft.wide)}; the limit stays. A typed"
+        f" 90 % of them needed {show_duration(soft.longest)} at most{_beside(soft.wide)}; the limit stays. A typed"
         f" --time-min {_typed(soft)}. {VARIABLE}=off in a job's environment switches it off."
     )
 

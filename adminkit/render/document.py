@@ -10,7 +10,7 @@ from adminkit.render.report import Report
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A finding in words: what is so, what is at stake, what to do, the command that does it; empty where unknown."""
+    """A finding in words: what is so, the hours at stake, what to do, the command that does it; empty where unknown."""
 
     sentence: str
     stake: str = ""

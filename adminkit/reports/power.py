@@ -112,7 +112,7 @@ def _notes(fitted: Sequence[tuple[Curve, Model | None]]) -> list[str]:
             continue
         median, worst = percent(found.error.median), percent(found.error.worst)
         said = (
-            f"{_name(curve)}: a model is off by {median} in the median, {worst} at most, for points that it was not"
+            f"{_name(curve)}: the median error of a model is {median}, the largest {worst}, for points that it was not"
             f" shown ({found.error.points}, each left out once)"
         )
         if found.power_error:

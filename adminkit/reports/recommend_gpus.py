@@ -27,7 +27,7 @@ FIELDS: Final = (
     Field("wait", "duration", "the median wait of such a request, if the past tells"),
     Field("wait_low", "duration", "the 95 % interval of the median to expect: from", quiet=True),
     Field("wait_high", "duration", "to", quiet=True),
-    Field("off", "share", "how far off the model is in the median, if the value is the model's", quiet=True),
+    Field("off", "share", "the model's median error, if the value is the model's", quiet=True),
     Field("line", help="to paste into the batch script, if it is the advice", below=True),
 )
 
@@ -50,7 +50,7 @@ def gpus_report(
     if advice.fitted is not None and advice.fitted.error is not None:
         error = advice.fitted.error
         said.append(
-            f"the model is off by {percent(error.median)} in the median, {percent(error.worst)} at most, for points"
+            f"the model's median error is {percent(error.median)}, the largest {percent(error.worst)}, for points"
             f" that it was not shown ({error.points})"
         )
     if not advice.by_energy:

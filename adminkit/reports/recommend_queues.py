@@ -138,11 +138,11 @@ def _move(one: QueueAdvice, move: Move) -> list[Cell]:
 
 
 def _sentence(one: QueueAdvice) -> str:
-    """gq-short: a maximum of 1 h in place of 3 h would have cut 12 of 3,000 jobs (0.4 %) …"""
+    """gq-short: a maximum of 1 h in place of 3 h would have killed 12 of 3,000 jobs (0.4 %) …"""
     said, most, jobs = [], one.maximum, len(one.jobs.elapsed)
     if most and one.jobs.max_limit:
         text = (
-            f"a maximum of {show_short(most.limit)} in place of {show_short(one.jobs.max_limit)} would have cut"
+            f"a maximum of {show_short(most.limit)} in place of {show_short(one.jobs.max_limit)} would have killed"
             f" {number(most.longer.jobs)} of {plural(jobs, 'job')} ({percent(most.longer.share)})"
         )
         if most.longer.jobs:

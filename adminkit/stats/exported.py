@@ -96,7 +96,7 @@ def machine_size(db: sqlite3.Connection, cluster: str) -> tuple[int | None, int 
 
 
 def rare(db: sqlite3.Connection, chosen: Filter, k: int) -> Rare:
-    """k-anonymity of shapes (Samarati and Sweeney 1998): who knows one job of a rare shape knows all."""
+    """k-anonymity of shapes (Samarati and Sweeney 1998): anyone who knows one job of a rare shape knows all."""
     which = select(chosen, limits=False)
     shapes, few, runs = db.execute(_RARE.format(where=which.where), {**which.params, "k": k}).fetchone()
     return Rare(k, int(shapes), int(few), int(runs or 0))

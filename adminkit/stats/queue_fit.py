@@ -73,7 +73,7 @@ class QueueJobs:
 
     @property
     def at_default(self) -> NDArray[np.bool_]:
-        """The jobs that took the default; where nobody says so, those whose limit is the default's."""
+        """The jobs that took the default; where that is not recorded, those whose limit is the default's."""
         took: NDArray[np.bool_] = (self.source == 1) | (self.source == 2) & (
             self.req_limit == (self.default_limit or 0)
         )

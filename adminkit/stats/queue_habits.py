@@ -15,7 +15,7 @@ from adminkit.trace.columns import columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: The last one is 1 for a run that took the default, 2 where nobody says whether it did.
+#: The last one is 1 for a run that took the default, 2 where that is not recorded.
 _NUMBERS: Final = (
     "coalesce(elapsed, 0)", "req_limit", "coalesce(size_units, 1)",
     "CASE WHEN limit_source = 'default' THEN 1 WHEN limit_source NOT IN ('default', 'explicit') THEN 2 ELSE 0 END",

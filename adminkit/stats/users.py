@@ -177,7 +177,7 @@ def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
 
 
 def window(chosen: Filter, ends: tuple[int | None, int | None]) -> tuple[float, str | None]:
-    """Its length in months, one at least, and its last month, when the trace has ends from and to `ends`."""
+    """Its length in months, one at least, and its last month, when the ends in the trace are from and to `ends`."""
     begin, end = _window(chosen, ends)
     length = 0 if begin is None or end is None else end - begin
     month = None if end is None else datetime.fromtimestamp(end, UTC).strftime("%Y-%m")

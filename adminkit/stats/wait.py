@@ -39,8 +39,8 @@ QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 _IN_DOUBT: Final = 255  # instead of a bucket of GPUs
 
-#: Each job's wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether nobody says why it waited; its
-#: size in UNITS.
+#: Each job's wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether no reason is recorded; its size in
+#: UNITS.
 _NUMBERS: Final = (
     "wait",
     """CASE WHEN req_limit > 0 THEN req_limit WHEN limit_kind = 'unlimited' THEN -1

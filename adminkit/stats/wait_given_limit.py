@@ -1,4 +1,4 @@
-"""What jobs of a limit have waited, queue by queue, and the median to expect over as long a time again.
+"""What jobs of a limit have waited, queue by queue, and the median to expect over another period of the same length.
 
 The interval is a prediction interval for the median of another period as long, from a block bootstrap of days (UTC, by
 the moment of being eligible): jobs of one day wait for the same backlog, so a day stays whole, and backlogs last, so
@@ -55,7 +55,7 @@ class Given:
     """The jobs of one queue with the limit and the size asked for, that waited only for the queue.
 
     `expected` is None where there are too few of them. `of_queue` is about all jobs of the queue, whatever their limit
-    and size. `tried` cells (a size and a limit of this queue) were predicted for the later half of the time from the
+    and size. `tried` cells (a size and a limit of this queue) were predicted for the later half of the period from the
     earlier: in `held` of them the interval had the median. `error` is the mean distance of the prediction from the
     median, `queue_error` that of the queue's median from it, both in seconds; None where none could be tried.
     `missed` is about only these jobs, one by one: half of the later half's waits were this close to the median that

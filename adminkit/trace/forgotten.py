@@ -1,7 +1,7 @@
 """Who was forgotten: tombstones, so that no later row brings a name back. docs/privacy.md.
 
 The table `forgotten` has the keyed hash (HMAC-SHA-256, RFC 2104) of each forgotten name and uid, and the random id that
-stands in the name's place. The key is a file beside the trace: who has only a copy of the trace cannot try names out.
+stands in the name's place. The key is a file beside the trace: with only a copy of the trace nobody can try names out.
 
 Rows from Python are changed here; adminkit-ingest changes its own by the same SQL, with mark() from native/ingest.
 """

@@ -47,7 +47,7 @@ def find_with_reason(
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether it is the folder of who syncs, who is us."""
+    """Whether it is the folder of the user who syncs, and that user is us."""
     try:
         return folder.stat().st_uid == os.geteuid()
     except OSError:

@@ -1,7 +1,7 @@
 """A copy of the trace to be read elsewhere: one file without a log, replaced as a whole.
 
 A trace in WAL mode cannot be shared over a network file system, as its readers share memory
-(https://sqlite.org/wal.html). A snapshot can: nobody writes it, and who has it open keeps the file that they opened.
+(https://sqlite.org/wal.html). A snapshot can: nobody writes it, and a reader keeps the file that it opened.
 """
 
 from __future__ import annotations

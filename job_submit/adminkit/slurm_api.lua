@@ -180,7 +180,7 @@ function slurm_api.callbacks(slurm, tables, clock, lease)
         end
         local names, is_exempt = ruleset.power and job_desc.licenses ~= nil, policy.exempt[uid]
         if not (is_policed or names) or (is_exempt and (names or not ruleset.power)) then
-            return slurm.SUCCESS -- who is exempt may name licences, and changes no job's GPUs without theirs
+            return slurm.SUCCESS -- exempt users may name licences, and changes no job's GPUs without theirs
         end
         local wanted, job = reader.of_update(job_desc, job_rec, part_list, uid, needs_now and clock() or nil)
         if ruleset.soft then -- what is there is the policy's own: no rule looks at it

@@ -139,7 +139,7 @@ def test_the_options_have_the_words_of_the_registry() -> None:
 
 WINDOWS = [
     (["--since", "2026-01-04", "--until", "2026-01-20"], None, "jobs ended in it"),
-    (["--since", "2026-02-01"], "the last one of the trace did at 2026-01-08", "after the last end"),
+    (["--since", "2026-02-01"], "the last in the trace ended at 2026-01-08", "after the last end"),
 ]
 
 

@@ -70,7 +70,7 @@ JOBS = [
         (replace(LIKE, eligible_time=NOW - 6 * HOUR), [], None, "not known: 5 jobs of gq", "few waited so long"),
         (replace(LIKE, gpus=4), [], None, "not known: 0 jobs of gq", "no job of this size"),
         (replace(LIKE, queue="other"), [], None, "not known: 0 jobs of other", "no such queue"),
-        (replace(LIKE, time_limit=None), [], None, "not known of jobs without a limit", "no limit"),
+        (replace(LIKE, time_limit=None), [], None, "not known for jobs without a limit", "no limit"),
     ],
 )
 def test_the_time_is_the_median_of_jobs_that_waited_as_long(

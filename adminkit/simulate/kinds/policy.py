@@ -25,7 +25,7 @@ class Refused(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     resubmit: Share = 0.0  # they type what the refusal says
-    move: Share = 0.0  # they go to the queue that it names; who is told of none resubmits
+    move: Share = 0.0  # they go to the queue that it names; users who are told of none resubmit
     leave: Share = 0.0
 
     @model_validator(mode="after")
@@ -88,7 +88,7 @@ def _write(ways: dict[str, dict[str, Column]], at: int, answer: Answer, queues: 
 
 
 def apply(case: Case, keys: PolicyRules, value: Any, given: Given, luck: Luck) -> Case:
-    """Who is accepted gets what the policy decided; who is refused does what the shares say, user by user."""
+    """Accepted jobs get what the policy decided; refused users do what the shares say, user by user."""
     import numpy as np
 
     ways, origin = given["ways"], case.facts["origin"]
