@@ -30,7 +30,7 @@ def test_a_queue_for_batch_jobs_takes_neither_srun_nor_salloc(ruled: Ruled) -> N
                     ("salloc", "--no-shell", *GQ, ":", "-p", "gq-long", "-t", "60")):  # fmt: skip
         refused = ruled.run(*command)
         assert not refused.accepted, command
-        assert "Write a script, with srun in it, and type: sbatch -p gq-long SCRIPT" in refused.text, refused
+        assert "Write a script with srun in it, and type: sbatch -p gq-long SCRIPT" in refused.text, refused
     assert ruled.sbatch(*where).accepted
     assert ruled.sbatch("--array=1-4", *where).accepted
     het = ruled.run("sbatch", "-H", "-o", "/dev/null", *where, ":", *where, "--wrap", "true")
