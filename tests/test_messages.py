@@ -113,11 +113,15 @@ def test_a_message_is_its_english_text() -> None:
             "no space is lost beside a sign",
         ),
         (
-            message("{of} starts no jobs now", of="{0.__class__}"),
+            message("{of} is not starting jobs now", of="{0.__class__}"),
             "{0.__class__} は今ジョブを開始しません",
             "a name is no template",
         ),
-        (message("{of} starts no jobs now", of="%(of)s"), "%(of)s は今ジョブを開始しません", "a name is no template"),
+        (
+            message("{of} is not starting jobs now", of="%(of)s"),
+            "%(of)s は今ジョブを開始しません",
+            "a name is no template",
+        ),
     ],
 )
 def test_a_message_in_japanese(text: str, japanese: str, why: str) -> None:

@@ -26,7 +26,7 @@ KIND: Final = Kind(
     {
         "memory": Verdict("warn", message("most ran out of memory: ask for more, or find what grows")),
         "failing": Verdict(
-            "warn", message("look at the output of one before submitting the next; try it with few data first")
+            "warn", message("look at the output of one before submitting the next; try it on a small data set first")
         ),
     },
     {

@@ -99,7 +99,9 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     split = _by_vectors(board, replace(request, cpus=1, ntasks=request.tasks * request.cpus), waiting)
     if split.word == said.word:
         return said if split.at == said.at else replace(said, at=None, nodes=())
-    return Said("unknown", None, "size", message("whether a task's CPUs may be on two nodes is not known here"))
+    return Said(
+        "unknown", None, "size", message("it is not known here whether a task's CPUs may be split across two nodes")
+    )
 
 
 def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
@@ -206,7 +208,7 @@ def _rules(request: Request, queue: RoomQueue) -> Said | None:
     """What the queue itself refuses."""
     of = queue.name
     if not queue.up:
-        return Said("later", None, "queue", message("{of} starts no jobs now", of=of))
+        return Said("later", None, "queue", message("{of} is not starting jobs now", of=of))
     if queue.max_limit is not None and (request.time_limit or 0) > queue.max_limit:
         most = message("{of} allows {minutes} minutes at most", of=of, minutes=queue.max_limit // 60)
         return Said("never", None, "limit", most)

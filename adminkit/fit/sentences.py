@@ -16,12 +16,16 @@ REASONS: Final = ("wakes", "priority", "reserved", "busy", "drained", "down", "h
 
 def wakes(parts: Parts, where: Sequence[str], now: int, up: int | None) -> Message:
     if parts.nodes == 1 and up is None:
-        return message("{node} has room and sleeps: when it is up is not known", node=where[0])
+        return message("{node} has room but is powered down: it is not known when it will be up", node=where[0])
     if parts.nodes == 1 and up is not None:
-        return message("{node} has room and sleeps: it is up within {seconds} s", node=where[0], seconds=up - now)
+        return message(
+            "{node} has room but is powered down: it will be up within {seconds} s", node=where[0], seconds=up - now
+        )
     if up is None:
-        return message("nodes have room, and some of them sleep: when they are up is not known")
-    return message("nodes have room, and some of them sleep: they are up within {seconds} s", seconds=up - now)
+        return message("nodes have room, but some of them are powered down: it is not known when they will be up")
+    return message(
+        "nodes have room, but some of them are powered down: they will be up within {seconds} s", seconds=up - now
+    )
 
 
 def has_room(parts: Parts, where: Sequence[str]) -> Message:

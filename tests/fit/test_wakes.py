@@ -89,7 +89,7 @@ def test_a_cloud_s_nodes_that_are_not_shown_are_unknown(asked: dict[str, Any], w
     assert said.word == word and ("8 nodes of the queue are not shown" in said.text) is (word == "unknown"), why
 
 
-SLEEPS = Said("now", 1600, "wakes", "n1 has room and sleeps: it is up within 600 s")
+SLEEPS = Said("now", 1600, "wakes", "n1 has room but is powered down: it will be up within 600 s")
 FALLS = Said("later", 1630, "wakes", "of 1 node large enough: 1 powering down, to be woken then")
 NOT_HAD = Said("never", None, "rule", "allocation failure: Requested node configuration is not available")
 UNSEEN = Said("unknown", None, "wakes", "8 nodes of the queue are not shown, as they sleep (PrivateData)")
