@@ -252,7 +252,7 @@ def test_a_user_without_a_name_sees_what_has_their_number(trace: Path) -> None:
 
 
 def test_a_name_that_is_sql_is_a_name(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sight, "own_name", lambda: "x' OR '1' = '1")
+    monkeypatch.setattr(sight, "name_of", lambda uid: "x' OR '1' = '1")
     monkeypatch.setattr(connect, "sees_others", lambda path: False)
     monkeypatch.setattr(os, "geteuid", lambda: 3_999_999)
     with reader(trace) as db:

@@ -325,7 +325,7 @@ def test_its_classes_are_jobs_classes() -> None:
 
 def test_who_shadows_job_shadows_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of the trace file never sees temporary ones, so the view run is shadowed with the table."""
-    monkeypatch.setattr(sight, "own_name", lambda: "ada")
+    monkeypatch.setattr(sight, "name_of", lambda uid: "ada")
     path = make_trace(tmp_path / "trace.db", [job(1, user="ada", uid=None), job(2, user="bob", uid=None)])
     with closing(sqlite3.connect(path)) as db:
         sight.shadow(db, own=True, as_of=None)
