@@ -158,7 +158,7 @@ AXE := axe-playwright-python==0.1.8
 	@$(BIN)/pip -q --disable-pip-version-check install -e '.[jupyter,metrics,plots,serve,dev,site,$*]' && \
 	    $(BIN)/pip -q --disable-pip-version-check install --no-deps $(AXE) || { \
 	    echo 'hint: pip needs a package index (PyPI)' >&2; exit 1; }
-	@touch $@
+	@touch $@ .venv/.site
 
 .venv/.site: $(STAMP)
 	@$(BIN)/pip -q --disable-pip-version-check install -e '.[dev,site]' || { \
