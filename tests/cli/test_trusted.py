@@ -28,9 +28,9 @@ def text(tmp_path: Path) -> Path:
 
 def test_it_is_shown_first_and_nothing_is_written(db: Path, text: Path) -> None:
     done = run(db, text, "--trusted", "--max-rejected", "1")
-    assert done.stdout == b"read 3, new 2, changed 0, unchanged 0, rejected 1\n"
-    assert b"nothing was written; --apply vouches for 2 runs of 0 users on alpha" in done.stderr
-    assert b"points, letters and hints then follow from them" in done.stderr
+    assert done.stdout == "read 3, new 2, changed 0, unchanged 0, rejected 1\n"
+    assert "nothing was written; --apply vouches for 2 runs of 0 users on alpha" in done.stderr
+    assert "points, letters and hints then follow from them" in done.stderr
     assert not db.exists()
 
 
@@ -38,7 +38,7 @@ def test_with_apply_the_rows_are_trusted_and_it_is_written_down_by_whom(db: Path
     run(db, text, "--max-rejected", "1")
     assert jobs(db, "DISTINCT source, audited") == [("text", None)]
     done = run(db, text, "--trusted", "--apply", "--max-rejected", "1")
-    assert done.stdout.startswith(b"read 3, new 0, changed 2,"), "an import without the word made them before"
+    assert done.stdout.startswith("read 3, new 0, changed 2,"), "an import without the word made them before"
     assert jobs(db, "DISTINCT source") == [("trusted",)]
     with closing(sqlite3.connect(db)) as trace:
         kinds = trace.execute("SELECT kind, source, rows FROM load ORDER BY id").fetchall()
@@ -50,7 +50,7 @@ def test_with_apply_the_rows_are_trusted_and_it_is_written_down_by_whom(db: Path
 def test_an_import_afterwards_takes_nothing_back(db: Path, text: Path) -> None:
     run(db, text, "--trusted", "--apply", "--max-rejected", "1")
     text.write_text(f"{HEADER}\n{line(1, State='TIMEOUT')}\n")
-    assert run(db, text).stdout == b"read 1, new 0, changed 0, unchanged 1, rejected 0\n"
+    assert run(db, text).stdout == "read 1, new 0, changed 0, unchanged 1, rejected 0\n"
     assert jobs(db, "state, source")[0] == ("COMPLETED", "trusted")
 
 
@@ -62,7 +62,7 @@ def test_from_a_pipe_as_json(db: Path, words: tuple[str, ...]) -> None:
 
 
 def test_apply_alone_is_answered(db: Path, text: Path) -> None:
-    assert b"--apply goes with --trusted" in run(db, text, "--apply", code=2).stderr
+    assert "--apply goes with --trusted" in run(db, text, "--apply", code=2).stderr
 
 
 def test_swf_is_vouched_for_too(db: Path, tmp_path: Path) -> None:

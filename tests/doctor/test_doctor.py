@@ -164,7 +164,7 @@ SLURM = {
         "slurmdbd",
         "missing",
         "Connection refused",
-        "slurmdbd runs",
+        "slurmdbd is running",
     ),
     "slurmctld away": (
         lambda host: host.add("scontrol", "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1"),

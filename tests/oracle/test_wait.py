@@ -148,7 +148,7 @@ def assert_agree(path: Path, other: Any, part: str) -> None:
         " count(*) FILTER (start_time < eligible_time), count(*) FILTER (size IS NULL OR step IS NULL) FROM waits"
     ).fetchone()
     text = " | ".join(report.meta.notes)
-    for count, words in ((untold, "waited for: counted"), (below, "being eligible counts"), (unplaced, "heat map")):
+    for count, words in ((untold, "reason is recorded"), (below, "being eligible counts"), (unplaced, "heat map")):
         assert (words in text) == bool(count), words
         assert f" {count:,} job" in text or not count, words
 
