@@ -71,7 +71,7 @@
         endsAt = Date.now() + answer.left * 1000;
         put(answer.text.replace("{at}", new Date(endsAt).toLocaleTimeString(answer.language)), answer.keep);
         save(answer.phase === "save" ? "saved" : null);
-      } else {
+      } else if (answer.phase !== "end") { // a server that ends may answer while it does: the page has yet to say so
         close();
       }
     }
