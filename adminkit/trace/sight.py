@@ -104,7 +104,7 @@ def _spelt(db: sqlite3.Connection, table: str, name: str | None) -> str:
     """
     if name is None or name == name.lower():
         return "*"
-    host = "'{}'".format(name.replace("'", "''"))
+    host = _literal(name)
     columns = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?, 'main')", (table,))]
     spelt = f"CASE WHEN user = lower({host}) THEN {host} ELSE user END AS user"
     return ", ".join(spelt if column == "user" else f'"{column}"' for column in columns)
@@ -113,8 +113,12 @@ def _spelt(db: sqlite3.Connection, table: str, name: str | None) -> str:
 def _jobs_of(uid: int | None, name: str | None) -> str:
     if "\0" in (name or ""):
         return "FALSE"  # no text of SQL, and nobody's name
-    shown = "NULL" if name is None else "'{}'".format(name.replace("'", "''"))
-    return _OWN.format(uid="NULL" if uid is None else uid, name=shown)
+    return _OWN.format(uid="NULL" if uid is None else uid, name="NULL" if name is None else _literal(name))
+
+
+def _literal(name: str) -> str:
+    """SQL: a name as text."""
+    return "'{}'".format(name.replace("'", "''"))
 
 
 def everybodys(db: sqlite3.Connection, table: str) -> str:
