@@ -9,6 +9,7 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.fit import ask
+from tests.cluster.harness.requests import idle
 from tests.cluster.harness.ruled import Ruled, rule
 
 USER = "games"
@@ -22,8 +23,8 @@ RULES = (
 @pytest.fixture(autouse=True)
 def in_force(ruled: Ruled, monkeypatch: pytest.MonkeyPatch) -> None:
     ruled.rules(RULES)
+    idle(ruled.cluster)
     monkeypatch.setenv("SLURM_CONF", str(ruled.cluster.home / "slurm.conf"))
-    ask.forget()
 
 
 def fit(ruled: Ruled, *words: str) -> dict[str, Any]:

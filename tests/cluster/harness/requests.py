@@ -29,6 +29,17 @@ def emptied(cluster: Cluster) -> None:
     ask.forget()
 
 
+def idle(cluster: Cluster) -> None:
+    """Without jobs, and every node is idle. Trap: after a restart of slurmctld they are UNKNOWN until they register."""
+    until("the queues to be empty", lambda: not cluster.ask("squeue", "-h", "-a"), 90.0)
+
+    def states() -> set[str]:
+        return set(cluster.ask("sinfo", "-h", "-N", "-o", "%T").split())
+
+    until("every node to be idle", lambda: states() == {"idle"}, 90.0)
+    ask.forget()
+
+
 def vectors(one: Request) -> Said:
     """What node vectors alone say, with the jobs that wait."""
     return by_vectors(board(room(int(time.time()))), one)
