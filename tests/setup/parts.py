@@ -18,6 +18,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 TIERS: Final = ("check", "test", "web", "soak")
 #: The Slurm tests, by file, in processes with private clusters of their own: they wait for Slurm most of the time.
 CLUSTERS: Final = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
+#: The tests in a browser, by file: each has a browser, a hub and ports of its own.
+BROWSERS: Final = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The tests of the C programs, which `make test` runs once, with a sanitizer's build.
 UNDER_ASAN: Final = (
     "tests/native", *(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core")),
@@ -46,7 +48,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     if tier == "soak":
         return _soak()
     if tier == "web":
-        return [Part("the browser", (*_pytest("web"), "tests/web"), browser)]
+        return [Part("the browser", (*_pytest("web"), *BROWSERS, "tests/web"), browser)]
     # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
     command = (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile")
