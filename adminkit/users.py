@@ -64,6 +64,15 @@ def name_of(uid: int) -> str | None:
     return None if found is None else found.pw_name
 
 
+def in_slurmdbd(name: str) -> tuple[str, ...]:
+    """What slurmdbd may call a user of this host, the likeliest last: the same name, or the same in lower case.
+
+    Trap: slurmdbd lowers the ASCII letters of every user's name unless slurmdbd.conf has PreserveCaseUser
+    (slurmdbd.conf(5)), and a directory may know users in any case.
+    """
+    return tuple(dict.fromkeys((name, os.fsdecode(os.fsencode(name).lower()))))
+
+
 def shown(uid: int) -> str:
     """The name to show for a user: the number where no name is known."""
     try:

@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from adminkit.trace.connect import reader
-from adminkit.users import name_of, shown, uid_of
+from adminkit.users import in_slurmdbd, name_of, shown, uid_of
 from tests.support.builders import job, make_trace
 from tests.support.others import as_user, gives_files_away
 
@@ -116,6 +116,22 @@ def trace() -> Iterator[Path]:
 def numbers(trace: Path) -> list[int]:
     with reader(trace) as db:
         return [number for (number,) in db.execute("SELECT job_id_raw FROM job ORDER BY 1")]
+
+
+#: The host's name, what slurmdbd may call that user, why
+RECORDED = [
+    ("ada", ("ada",), "nothing to lower"),
+    ("Ada.L", ("Ada.L", "ada.l"), "unless it has PreserveCaseUser"),
+    ("ADA@LAB.EXAMPLE", ("ADA@LAB.EXAMPLE", "ada@lab.example"), "the realm too"),
+    ("\xc9lodie", ("\xc9lodie",), "slurmdbd's tolower() leaves bytes beyond ASCII"),
+    ("\u0130da", ("\u0130da",), "and whatever the locale would make of it"),
+    ("A\udce9", ("A\udce9", "a\udce9"), "a byte that is no UTF-8 stays that byte"),
+]
+
+
+@pytest.mark.parametrize(("host", "recorded", "why"), RECORDED, ids=[ascii(case[0]) for case in RECORDED])
+def test_what_slurmdbd_calls_a_user(host: str, recorded: tuple[str, ...], why: str) -> None:
+    assert in_slurmdbd(host) == recorded, why
 
 
 @gives_files_away

@@ -12,6 +12,7 @@ from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
 from adminkit.feedback.prefs import Prefs, is_address
 from adminkit.files import read_named
+from adminkit.users import in_slurmdbd
 
 #: Bytes of the file of addresses.
 MOST_ADDRESSES: Final = 16 << 20
@@ -58,10 +59,8 @@ class People:
 
 
 def same_user(host: str | None, slurm: str) -> bool:
-    """Whether the name that the host has for a uid is the one that slurmdbd has. Trap: slurmdbd keeps names in lower
-    case unless it has PreserveCaseUser.
-    """
-    return host is not None and slurm in (host, host.lower())
+    """Whether the name that the host has for a uid is the one that slurmdbd has."""
+    return host is not None and slurm in in_slurmdbd(host)
 
 
 def allowed_domains(settings: Feedback, addresses: Mapping[str, str]) -> tuple[str, ...]:

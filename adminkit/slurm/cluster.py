@@ -16,7 +16,7 @@ from adminkit.slurm.keyvalue import given, settings
 from adminkit.slurm.process import NoSuchProgram, ask
 from adminkit.slurm.show_config import show_config
 from adminkit.units import parse_duration
-from adminkit.users import name_of
+from adminkit.users import in_slurmdbd, name_of
 
 #: Seconds for which jobs are kept that are never purged.
 FOR_GOOD: Final = 1 << 61
@@ -154,7 +154,7 @@ def admin_level(user: str | None = None) -> str | None:
     if name is None:
         return None
     levels = dict(reversed(admin_levels(name)))
-    level = levels.get(name, levels.get(name.lower(), ""))  # slurmdbd keeps names in lower case unless told otherwise
+    level = next((levels[one] for one in in_slurmdbd(name) if one in levels), "")
     return None if level in ("", "None") else level
 
 

@@ -22,7 +22,7 @@ from adminkit.trace import gpu_words, rollup
 from adminkit.trace.as_of import select_of
 from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
-from adminkit.users import name_of, uid_of
+from adminkit.users import in_slurmdbd, name_of, uid_of
 
 _OWN: Final = "(uid = {uid} OR uid IS NULL AND user = {name})"
 #: Every table, and SQL for the rows that are one user's own; TRUE: the table is about the site, not about jobs. Each
@@ -99,14 +99,12 @@ def shadow(
 
 
 def _spelt(db: sqlite3.Connection, table: str, name: str | None) -> str:
-    """The columns of a table, with the name of this user as the host spells it. Trap: slurmdbd keeps names in lower
-    case unless it has PreserveCaseUser, and a directory may know them in any case.
-    """
-    if name is None or name == name.lower():
+    """The columns of a table, with the name of this user as the host spells it."""
+    if name is None or len(names := in_slurmdbd(name)) == 1:
         return "*"
-    host = _literal(name)
+    host, lower = map(_literal, names)
     columns = [row[0] for row in db.execute("SELECT name FROM pragma_table_info(?, 'main')", (table,))]
-    spelt = f"CASE WHEN user = lower({host}) THEN {host} ELSE user END AS user"
+    spelt = f"CASE WHEN user = {lower} THEN {host} ELSE user END AS user"
     return ", ".join(spelt if column == "user" else f'"{column}"' for column in columns)
 
 
