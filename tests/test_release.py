@@ -116,7 +116,7 @@ def test_both_passes_build_the_same_commit_whatever_is_committed_meanwhile(
     git = ("git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org")
     for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
         subprocess.run([*git, *words], check=True)
-    monkeypatch.setattr(parts, "write", lambda root, path: path.write_text("{}"))
+    monkeypatch.setattr(parts, "write", lambda root, path, archive: path.write_text("{}"))
     script = f"cp word built; echo second >{root}/word; {shlex.join(git)} commit -qam second || true"
     monkeypatch.setattr(make, "KINDS", (make.Kind("word", ("sh", "-ec", script), "built"),))
     assert make.release(root) == 0
@@ -140,7 +140,7 @@ def test_what_cannot_be_built_here_is_said() -> None:
 
 
 def test_an_empty_folder_holds_nothing(tmp_path: Path) -> None:
-    for one in (check.complete, check.checksums, check.signature, check.wheels, check.runs):
+    for one in (check.complete, check.checksums, check.signature, check.parts_listed, check.runs):
         assert one(ROOT, tmp_path), one.__name__
         with pytest.raises(check.NotRun, match="make release"):
             one(ROOT, tmp_path / "none")
@@ -234,13 +234,45 @@ def test_every_pin_is_read_with_its_hashes() -> None:
     assert all(hashes for _, _, hashes in found)
 
 
+def archive(to: Path, *lines: str) -> Path:
+    """An archive that only says what its Python was built from."""
+    name = f"adminkit-{adminkit.__version__}-x86_64"
+    sources = to / name / "env/lib/adminkit/SOURCES"
+    sources.parent.mkdir(parents=True)
+    sources.write_text("".join(f"{line}\n" for line in lines))
+    subprocess.run(["tar", "-C", to, "-czf", to / f"{name}.tar.gz", name], check=True)
+    return to / f"{name}.tar.gz"
+
+
+def test_what_the_archives_python_was_built_from_is_read(tmp_path: Path) -> None:
+    made = archive(tmp_path, "python3.13_3.13.5-2+deb13u5", "sqlite_3.53.2")
+    assert parts.built_from(made) == [("python3.13", "3.13.5-2+deb13u5"), ("sqlite", "3.53.2")]
+    assert parts.wanted(ROOT, made) - parts.wanted(ROOT, None) == {
+        ("python3.13", "3.13.5-2+deb13u5", frozenset()),
+        ("sqlite", "3.53.2", frozenset()),
+    }
+
+
+def test_an_archive_that_does_not_say_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "word").write_text("")
+    subprocess.run(["tar", "-C", tmp_path, "-czf", tmp_path / "archive.tar.gz", "word"], check=True)
+    with pytest.raises(SystemExit, match="does not say what its Python was built from"):
+        parts.built_from(tmp_path / "archive.tar.gz")
+
+
 @pytest.mark.soak
 def test_the_program_that_lists_parts_lists_those(tmp_path: Path) -> None:
     pytest.importorskip("cyclonedx_py", reason="not run: make .venv/.release")
-    parts.write(ROOT, tmp_path / "one")
-    parts.write(ROOT, tmp_path / "again")
+    made = archive(tmp_path, "python3.13_3.13.5-2+deb13u5", "openssl_3.5.7-1~deb13u2", "sqlite_3.53.2")
+    parts.write(ROOT, tmp_path / "one", made)
+    parts.write(ROOT, tmp_path / "again", made)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "again").read_bytes()
     document = json.loads((tmp_path / "one").read_text())
-    assert parts.listed(document) == parts.pinned((ROOT / "requirements.txt").read_text())
+    assert parts.listed(document) == parts.wanted(ROOT, made)
+    references = [one["bom-ref"] for one in document["components"]]
+    assert len(references) == len(set(references)), "each part has a name of its own"
+    purls = {one["name"]: one.get("purl") for one in document["components"]}
+    assert purls["python3.13"] == "pkg:deb/debian/python3.13@3.13.5-2%2Bdeb13u5?arch=source"
+    assert purls["sqlite"] is None
     component = document["metadata"]["component"]
     assert (component["name"], component["version"]) == ("adminkit", adminkit.__version__)

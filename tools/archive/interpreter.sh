@@ -67,12 +67,14 @@ own=$tree/lib/adminkit # libraries that not every distribution has, and the lice
 for name in libffi.so.7 libbz2.so.1.0 liblzma.so.5 libz.so.1; do
     install -D -m 644 "$(readlink -f "$(find /lib /usr/lib -name $name | head -n 1)")" "$own/$name"
 done
-for package in libffi7 libbz2-1.0 liblzma5 zlib1g; do
+libraries='libffi7 libbz2-1.0 liblzma5 zlib1g'
+for package in $libraries; do
     install -m 644 "/usr/share/doc/$package/copyright" "$own/$package.copyright"
 done
 install -m 644 "$work/openssl/LICENSE.txt" "$own/openssl.copyright"
 {
     for name in "$sources"/*.dsc; do basename "$name" .dsc; done
+    dpkg-query -W -f '${source:Package}_${source:Version}\n' $libraries
     sed -n 's/^#define SQLITE_VERSION *"\(.*\)"/sqlite_\1/p' "$work/sqlite/sqlite3.h"
 } >"$own/SOURCES"
 find "$tree/bin" -mindepth 1 ! -name python3.13 -delete

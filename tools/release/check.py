@@ -16,7 +16,7 @@ from typing import Final
 import adminkit
 from adminkit.trace.schema import SCHEMA_VERSION
 from tools import old_traces
-from tools.release import number, parts, sums
+from tools.release import make, number, parts, sums
 
 #: Given the checkout and the folder of the release: what is wrong, "" when nothing.
 Check = Callable[[Path, Path], str]
@@ -82,17 +82,15 @@ def signature(root: Path, made: Path, key: Path | None = None) -> str:
     return "" if found else f"{sums.SIGNATURE} is not by a key of {key}, or of other bytes"
 
 
-def wheels(root: Path, made: Path) -> str:
-    """The list of parts is that of the wheels that the packages fetch."""
+def parts_listed(root: Path, made: Path) -> str:
+    """The list of parts is that of the wheels that the packages fetch, and of the archive's Python."""
     _there(made)
     path = made / parts.name()
     if not path.exists():
         return f"no {path.name}"
     listed = parts.listed(json.loads(path.read_text()))
-    differ = listed ^ parts.pinned((root / "requirements.txt").read_text())
-    return (
-        f"{path.name} and requirements.txt differ in {', '.join(sorted({one[0] for one in differ}))}" if differ else ""
-    )
+    differ = sorted({one[0] for one in listed ^ parts.wanted(root, make.archive(made))})
+    return f"{path.name} and what was built differ in {', '.join(differ)}" if differ else ""
 
 
 def complete(root: Path, made: Path) -> str:
@@ -158,7 +156,7 @@ CHECKS: Final[dict[str, Check]] = {
     "everything is built": complete,
     "checksums": checksums,
     "signature": signature,
-    "the list of parts is that of the wheels": wheels,
+    "the list of parts is complete": parts_listed,
     "what was built runs": runs,
 }
 

@@ -46,6 +46,11 @@ def folder(root: Path) -> Path:
     return root / "build/release" / f"adminkit-{adminkit.__version__}"
 
 
+def archive(made: Path) -> Path | None:
+    """The archive of a release; None where none was built."""
+    return next(made.glob("adminkit-*-x86_64.tar.gz"), None)
+
+
 def release(root: Path) -> int:
     """Build all that can be built here. 0 when both passes gave the same bytes."""
     work, to = root / "build/release", folder(root)
@@ -56,7 +61,7 @@ def release(root: Path) -> int:
     passes = [_pass(source, work / name) for name in FOLDERS]
     for path in passes[0].iterdir():
         shutil.copy2(path, to / path.name)
-    parts.write(root, to / parts.name())
+    parts.write(root, to / parts.name(), archive(to))
     sums.write(to)
     found = different(*passes)
     for name in found:
