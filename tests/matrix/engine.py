@@ -229,6 +229,8 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     seconds = time.monotonic() - began
     if code is None:
         return Cell(row.name, suite.name, commit, "failed", failed=1, reasons=(f"no end within {LIMIT:g} s",))
+    if row.is_guest and guest.crashed(log.read_bytes()):
+        return not_run(row.name, suite.name, commit, f"the guest's own kernel crashed ({log.name}): run it again")
     if not suite.pytest:
         return _by_code(code, log, row, suite, commit, seconds)
     if not report.exists():

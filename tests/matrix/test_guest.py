@@ -39,3 +39,16 @@ def test_a_guest_answers_with_its_scripts_output_and_code(
         answer = guest.run(program, tmp_path / "image", {}, script, out, 1.0 if code is None else 60.0)
     assert (answer, (tmp_path / "log").read_text()) == (code, output), why
     assert sorted(path.name for path in tmp_path.iterdir()) == ["image", "linux", "log"], "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    ("output", "crashed", "why"),
+    [
+        (b"1 passed\nKernel panic - not syncing: Kernel mode fault at addr 0x0\n", True, "halfway"),
+        (b"Kernel panic - not syncing: VFS: Unable to mount root fs\n", True, "at once"),
+        (b"1 failed\nE  said 'Kernel panic - not syncing: x'\n", False, "a test's own words"),
+        (b"", False, "it said nothing"),
+    ],
+)
+def test_a_crash_of_the_guests_kernel_is_no_failure_of_a_suite(output: bytes, crashed: bool, why: str) -> None:
+    assert guest.crashed(output) is crashed, why
