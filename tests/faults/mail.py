@@ -14,7 +14,7 @@ QUARTER: Final = 900
 
 
 def server_down(work: Work) -> Outcome:
-    """The mail server is down for an hour while jobs end. For 15 minutes of it, it accepts connections but is silent."""
+    """The mail server is down for an hour while jobs end. For 15 minutes it accepts connections but is silent."""
     _switch_on(work)
     jobs: list[int] = []
     lines = []
