@@ -124,7 +124,7 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
         yield f"The mean bounded slowdowns, without moved submissions, are: {said}."
         yield "Gaussier et al. (SC'15) published 92.58 for EASY. For EASY++ (shortest first, with the last two) it is"
-        yield "62.86 if a job that outlives its plan is planned with its limit, and 63.50 if the plan is raised in steps."
+        yield "62.86 if a job that outlives its plan is planned with its limit, 63.50 if the plan is raised in steps."
         yield ""
 
 
