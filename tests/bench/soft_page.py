@@ -24,32 +24,42 @@ HEAD = """# What soft limits do to waits, by simulation
 
 <!-- Made by `python -m tests.bench.soft_limits` from tests/data/soft_limits.json; do not edit. -->
 
-Each candidate runs on each trace beside the limits as asked, with the same seed; a seed moves submissions by up to a
-minute. A cell has the change of a mean wait, in percent of today's, with the 95 % interval of the paired differences
-(Student's t over the replicates). **Bold** means longer, beyond its interval, and by at least half a percent. The
-intervals cover the effect of chance on this trace, not how traces differ. The expected need of a job is computed from
-what was known at the midnight (UTC) before its submission. Every candidate except the last has `least` and `gap` of
-policy.toml; [soft-limits.md](../soft-limits.md) says what adminkit uses.
+This page compares ways of choosing soft limits. Each of them (a *candidate*) is simulated on each trace, and so are
+the limits as users asked for them. Both get the same seeds; a seed moves submissions by up to a minute. A cell has the
+change of a mean wait, in percent of today's, with the 95 % interval of the paired differences (Student's t over the
+replicates). **Bold** means that jobs wait longer, that the interval excludes 0, and that the change is at least half a
+percent. The intervals cover the effect of chance on one trace, not the differences between traces.
 
-- *qN*: N % of similar jobs needed no more. *menu*: rounded up to 10 min, 30 min, 1 h, 2 h, … 14 days. *only by name*:
-  the user's other jobs are not used if there are too few with the name. *last two*: the mean of the user's last two.
-- *longest*, *outlived*, *wide N*: the settings of [soft_limits]; *the default*: all of them, as in policy.toml.
-- *beside wide N qM*: while a job waits that asks for N % of the nodes, the jobs that wait for nodes that it may use are
-  planned with the higher quantile M (*longest* applies only to these plans), whereas *wide N* gives them their limit.
-- *wide jobs +N h*, *short jobs +N h*: points worth N hours of age for the jobs of the last size, or for those that are
-  planned with at most an hour.
-- *bf_window N*: that SchedulerParameter; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve at the
-  points of N hours of age: jobs with fewer points get no reservation. Both belong to slurmctld, so only the model slurm
-  has them.
-- *head*: jobs that were first in the queue, and waited, with or without soft limits. *exact need*: nobody can know it.
-- *promised*: how many jobs waited as the first of the queue, the share of them that started later than the start that
-  all plans of that moment promised, and how much later they started on average (sooner, if below 0). On *nodes* the
-  promise is the start of the first reservation that backfill made for a job, whatever its position; backfill looks
-  every minute. These are figures of the candidate's own schedule, with the change in brackets. Promises that rest on
-  limits that are too long are easy to keep: in the model easy *limits as asked* keeps them all.
+The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
+except the last uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
 
-Soft limits only for short gaps (a hybrid by the length of the gap) cannot be measured here. A job has one --time-min,
-and slurmctld plans with it in every gap; a rule by gap would be a new rule of the scheduler.
+These words appear in the names of candidates and in the columns:
+
+- *qN*: the soft limit is long enough for N % of similar jobs. *menu*: it is rounded up to 10 min, 30 min, 1 h, 2 h, …
+  14 days. *only by name*: the user's other jobs are not used if too few jobs have the name. *last two*: it is the mean
+  of the user's last two jobs.
+- *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of them are as in
+  policy.toml.
+- *beside wide N qM*: while a job that asks for N % of the nodes waits, the jobs that wait for nodes that it may use
+  are planned with the higher quantile M (*longest* applies only to these plans). With *wide N*, they are planned with
+  their limit instead.
+- *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get
+  points worth N hours of age.
+- *bf_window N*: that SchedulerParameter is set to N; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve
+  is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are settings of
+  slurmctld, so only the model slurm has them.
+- *head*: jobs that were first in the queue and waited, with or without soft limits. *exact need*: a perfect
+  prediction, which nobody can make.
+- *soft*: the share of jobs that got a soft limit. *outlived*: the share of these that ran longer.
+- *promised*: how many jobs waited as the first of the queue, the share of these jobs that started later than all plans
+  of that moment promised, and how much later they started on average (sooner, if below 0). On *nodes* the promise is
+  the start of the first reservation that backfill made for a job, whatever its position; backfill runs every minute.
+  These are figures of the candidate's own schedule, with the change in brackets. Promises that rest on limits that are
+  too long are easy to keep: in the model easy, *limits as asked* keeps all of them.
+
+Soft limits only for short gaps (a hybrid by the length of the gap) cannot be measured here. A job has only one
+--time-min, and slurmctld plans with it in every gap, so a rule that depends on the gap would need a new rule in the
+scheduler.
 """
 
 
@@ -92,8 +102,9 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {name}"
     yield ""
     commits = dict.fromkeys([one["commit"], *(row.get("commit", one["commit"]) for row in one["candidates"].values())])
-    made = f"{one['replicates']} replicates, {', '.join(commits)}"
-    yield f"{one['what']}: {one['jobs']} jobs (by size {counts}), {made}."
+    what = one["what"][:1].upper() + one["what"][1:]
+    yield f"{what}. Jobs: {one['jobs']} (by size {counts})."
+    yield f"Replicates: {one['replicates']}. Commits: {', '.join(commits)}."
     yield ""
     yield from _out_of_date(name, one)
     yield f"| candidate | soft | outlived | {' | '.join(map(_title, [*kept, *more]))} |"
@@ -111,9 +122,9 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if "yardsticks" in one:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
-        yield f"Mean bounded slowdown, not shaken: {said}."
-        yield "Published (Gaussier and others, SC'15): EASY 92.58; EASY++, shortest first"
-        yield "with the last two, 62.86 if jobs that outlive their plan get their limit, 63.50 with a ladder."
+        yield f"The mean bounded slowdowns, without moved submissions, are: {said}."
+        yield "Gaussier et al. (SC'15) published 92.58 for EASY. For EASY++ (shortest first, with the last two) it is"
+        yield "62.86 if a job that outlives its plan is planned with its limit, 63.50 if the plan is raised in steps."
         yield ""
 
 
@@ -124,8 +135,8 @@ def _out_of_date(name: str, one: Mapping[str, Any]) -> Iterator[str]:
         return
     new = [row for row in one["candidates"] if row not in old]
     kept = f" (all rows but *{'*, *'.join(new)}*)" if new else ""
-    yield f"**Out of date**{kept}: measured before a correction of the model easy, in which a job that outlives its"
-    yield "plan takes what the first of the queue counted on. *Exact need* is not affected."
+    yield f"**Out of date**{kept}: these rows were measured before a correction of the model easy. In it, a job that"
+    yield "outlives its plan uses what the first job of the queue counted on. *Exact need* is not affected."
     yield ""
 
 

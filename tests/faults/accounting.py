@@ -92,7 +92,7 @@ def cut_off(work: Work) -> Outcome:
 
 
 def sync_killed(work: Work) -> Outcome:
-    """sync gets SIGKILL, with everything it started, at eight random moments."""
+    """sync and everything it started are killed with SIGKILL, at eight random moments."""
     jobs = work.jobs(6)
     work.ended(jobs)
     pick = random.Random(8)
@@ -109,7 +109,7 @@ def sync_killed(work: Work) -> Outcome:
 
 
 def munge_down(work: Work) -> Outcome:
-    """munged on slurmctld's host is down while jobs end, and comes back; then slurmd is restarted on each node."""
+    """munged on slurmctld's host is down while jobs end. When it is back, slurmd is restarted on each node."""
     work.sync()
     jobs = work.jobs(3, "sleep 8")
     work.site.hold(HEAD, "munged", "TERM")
@@ -127,7 +127,7 @@ def munge_down(work: Work) -> Outcome:
 
 
 def disk_full(work: Work) -> Outcome:
-    """The disk of the trace and of the log of acts is full while sync, letters and an installation of rules run."""
+    """The disk that holds the trace and the action log is full while sync, letters and an installation of rules run."""
     site, small = work.site, replace(work, folder="/small/adminkit")
     site.shell(HEAD, "mkdir -p /small/adminkit && chmod 2750 /small/adminkit && chown adminkit: /small/adminkit")
     small.sync()

@@ -33,7 +33,7 @@ drop temporary table copied;
 
 
 def changed(work: Work) -> Outcome:
-    """Runs end every five minutes across four changes; sync runs nine times around each, by a clock at that time."""
+    """Runs end every five minutes across four clock changes. Sync runs nine times around each, on that clock."""
     job = work.jobs(1, "sleep 1")[0]
     work.ended([job])
     work.site.settle()

@@ -14,7 +14,7 @@ QUARTER: Final = 900
 
 
 def server_down(work: Work) -> Outcome:
-    """The mail server is down for an hour in which jobs end; in one quarter it accepts connections but says nothing."""
+    """The mail server is down for an hour while jobs end. For 15 minutes it accepts connections but is silent."""
     _switch_on(work)
     jobs: list[int] = []
     lines = []
@@ -39,7 +39,7 @@ def server_down(work: Work) -> Outcome:
 
 
 def feedback_killed(work: Work) -> Outcome:
-    """`feedback run --send` is killed three times: while the server keeps it waiting, at random, and in a dialogue."""
+    """`feedback run --send` is killed three times: as the server keeps it waiting, at random, and in mid-dialogue."""
     _switch_on(work)
     jobs = [job for _ in range(4) for job in _worth(work)]
     pick = random.Random(6)

@@ -15,10 +15,15 @@ _HEAD: Final = """# Faults, and what they lose
 
 <!-- Made by `make faults` and `make docs` from tests/data/faults.json and tests/faults/; do not edit. -->
 
-`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site in containers (MariaDB, slurmdbd, slurmctld,
-three nodes, a mail server, a login node; `make cluster-up RELEASE=…`) while it runs jobs, repairs it, and counts what
-was lost. Every run that sacct shows has to be in the trace once, with the same value in every column, and every letter
-in the mailbox once. The site's hosts are in the time zone of New York; adminkit asks Slurm in UTC.
+`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site while it runs jobs, repairs it, and counts
+what was lost. The site runs in containers: MariaDB, slurmdbd, slurmctld, three nodes, a mail server and a login node
+(`make cluster-up RELEASE=…`). Every run that sacct shows has to be in the trace exactly once, with the same value in
+every column, and every letter (adminkit's email to a user) has to be in the mailbox exactly once. The site's hosts are
+in the time zone of New York; adminkit asks Slurm in UTC.
+
+Each cell below counts runs that are only in sacct (*lost*) or only in the trace, such as a second copy of a run
+(*duplicated*), and runs whose values differ between the two (*different*). It also counts letters that are missing,
+and letters that arrived twice without adminkit saying so (*duplicated without notice*).
 """
 
 
@@ -29,11 +34,11 @@ def told(one: Result) -> str:
 
 
 def counted(found: Outcome) -> str:
-    """25 runs: 0 lost, 0 doubled, 0 different; 12 letters: …"""
-    said = f"{found.runs} runs: {found.lost} lost, {found.doubled} doubled, {found.different} different"
+    """25 runs: 0 lost, 0 duplicated, 0 different; 12 letters: …"""
+    said = f"{found.runs} runs: {found.lost} lost, {found.doubled} duplicated, {found.different} different"
     if found.letters is None:
         return said
-    return f"{said}; {found.letters} letters: {found.unsent} missing, {found.twice} twice unsaid"
+    return f"{said}; {found.letters} letters: {found.unsent} missing, {found.twice} duplicated without notice"
 
 
 def markdown(found: Sequence[Result]) -> str:

@@ -45,7 +45,7 @@ class Sent:
 
 
 def slurmctld_restarted(work: Work) -> Outcome:
-    """slurmctld is restarted twice while users submit jobs: plain, to be amended, to be refused, and with points."""
+    """slurmctld is restarted twice while users submit jobs: plain, to be changed, to be refused, with points."""
     site = work.site
     loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()
@@ -86,7 +86,7 @@ def slurmctld_restarted(work: Work) -> Outcome:
 
 
 def node_lost(work: Work) -> Outcome:
-    """A job on two nodes waits for its signal; just before it, one of the nodes loses network and power."""
+    """A job runs on two nodes. Just before it gets its signal, one of the nodes loses network and power."""
     site = work.site
     site.shell("login", _PREPARE)
     words = (

@@ -51,7 +51,7 @@ def test_the_page_has_every_fault_and_says_what_failed() -> None:
         Result("trixie", "mail_down", "24.11.5", "abc", "failed", 8, Outcome(), "a | letter\nwaits"),
     ]
     said = page.markdown(found)
-    assert "| slurmctld cut off from slurmdbd | 5 runs: 0 lost, 0 doubled, 0 different |" in said
+    assert "| slurmctld cut off from slurmdbd | 5 runs: 0 lost, 0 duplicated, 0 different |" in said
     assert "| mail server down for an hour | FAILED: a \\| letter waits |" in said
     assert "| sync killed | not run |" in said
     assert "    error: a|b\n" in said

@@ -18,21 +18,21 @@ class Difference:
 DIFFERENCES: Final = (
     Difference(
         "23.02",
-        "sacct: Reserved is Planned; later releases add fields (24.11: Restarts)",
+        "sacct's field Reserved is now Planned; later releases add fields (24.11: Restarts)",
         "adminkit/ingest/sources/sacct_fields.py",
     ),
     Difference("23.02", "a job has the field `extra`, which may hold a policy's record", "adminkit/doctor/rules.py"),
     Difference("23.02", "--ntasks-per-node by itself leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
     Difference(
-        "23.02", "every error has a constant in Lua; before, only eight did", "job_submit/adminkit/slurm_api.lua"
+        "23.02", "every error has a constant in Lua; before, only eight had one", "job_submit/adminkit/slurm_api.lua"
     ),
     Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
-    Difference("23.11", "Lua reads --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
-    Difference("23.11", "cgroup.conf knows CgroupPlugin=disabled", "tests/cluster/harness/config.py"),
+    Difference("23.11", "Lua sees --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
+    Difference("23.11", "cgroup.conf accepts CgroupPlugin=disabled", "tests/cluster/harness/config.py"),
     Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/common/slurm_compat.h"),
     Difference(
         "24.11",
-        "DBIndex is the job's SLUID, up to 2^64; before, a row number",
+        "DBIndex is the job's SLUID, up to 2^64; before, it was a row number",
         "adminkit/native/common/number_fields.c",
     ),
     Difference(
@@ -50,7 +50,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "25.11",
-        "resources.yaml can define resources that a job takes on each of its nodes (mode 3)",
+        "resources.yaml can define resources that a job uses on each of its nodes (mode 3)",
         "adminkit/slurm/licences.py",
     ),
     Difference(
@@ -60,12 +60,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "25.11",
-        "SchedulerParameters=requeue_delay, not AuthInfo's cred_expire, keeps a requeued job from starting",
+        "SchedulerParameters=requeue_delay, not AuthInfo's cred_expire, delays the start of a requeued job",
         "adminkit/slurm/requeue.py",
     ),
     Difference(
         "26.05",
-        "slurm_load_job(), slurm_requeue() and an update take a slurm_step_id_t instead of a number",
+        "slurm_load_job(), slurm_requeue() and updates expect a slurm_step_id_t instead of a number",
         "spank/common/slurm_compat.h",
     ),
     Difference(
@@ -75,38 +75,38 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "cgroups of jobs are named by SLUID, unless CgroupJobIdPaths=yes; before, job_N",
+        "cgroups of jobs are named by SLUID, unless CgroupJobIdPaths=yes; before, they were named job_N",
         "spank/common/proc_parse.c",
     ),
-    Difference("26.05", "slurm_free_ctl_conf() is slurm_free_conf()", "spank/common/slurm_compat.h"),
+    Difference("26.05", "slurm_free_ctl_conf() is renamed slurm_free_conf()", "spank/common/slurm_compat.h"),
     Difference(
         "26.05",
-        "an error in job_submit.lua refuses the job; before, it was accepted",
+        "a job is refused if job_submit.lua has an error; before, it was accepted",
         "job_submit/adminkit/slurm_api.lua",
     ),
     Difference(
         "26.05",
-        "`sacctmgr show configuration` does not have slurmdbd's PrivateData, release and start",
+        "`sacctmgr show configuration` no longer shows slurmdbd's PrivateData, release and start time",
         "adminkit/slurm/cluster.py",
     ),
     Difference(
         "26.05",
-        "a new accounting database gets incomplete rows of the runs that slurmctld remembers",
+        "a new accounting database gets incomplete rows for the runs that slurmctld remembers",
         "adminkit/trace/upsert.py",
     ),
     Difference(
         "26.05",
-        "a queue of whole nodes is Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
+        "a queue that gives out whole nodes has Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
         "adminkit/slurm/partitions.py",
     ),
     Difference(
         "26.05",
-        "squeue says in Exclusive whether a job has whole nodes; before, OverSubscribe did",
+        "squeue's field Exclusive says whether a job has whole nodes; before, OverSubscribe did",
         "adminkit/slurm/room.py",
     ),
     Difference(
         "26.05",
-        "backfill keeps an update of a limit during its yield (26.05.3; neither 25.05.8 nor 25.11.7 does)",
+        "backfill keeps a limit that was updated while it yielded (26.05.3; neither 25.05.8 nor 25.11.7 does)",
         "adminkit/deploy/planning.py",
     ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),

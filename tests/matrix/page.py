@@ -17,35 +17,37 @@ _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
-`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) runs adminkit on each Slurm below with the real daemons: each suite
-runs in its own container or guest, with plugins built against that Slurm's headers. A number counts tests. The reason
-for "not run" is below; `-` was never tried. Minutes are those of one suite on one row, on two cores that had other work
-too.
+`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm below. Each
+suite runs in its own container or guest, with plugins built against that Slurm's headers. The cells count tests. "not
+run" has its reason below the tables; `-` means that the suite was never tried on that row. Minutes are those of one
+suite on one row, on two cores that had other work too.
 """
 
-_GUESTS: Final = """The containers above use the cgroups of their host, and only ckpt and ckpt_examples track
-steps by them. The rows below are guests: the same Debian and Slurm on their own Linux (User-Mode Linux), with systemd
-as init and version 2 of cgroups. There proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each
-slurmd has its own scope of systemd. Guests run the suites for which that matters.
+_GUESTS: Final = """The containers above use the cgroups of their host, and only ckpt and ckpt_examples track steps
+with them. The rows below are guests, which run the same Debian and Slurm on their own Linux (User-Mode Linux), with
+systemd as init and version 2 of cgroups. In a guest, proctrack/cgroup tracks every step, jobacct_gather/cgroup
+measures it, and each slurmd has its own systemd scope. Guests run the suites for which that matters.
 """
 _DIFFERENCES: Final = """## Differences
 
-adminkit handles these differences, each in one file. The table has the release that introduced the difference, or the
-first row on which it was seen. tests/cluster/test_releases.py fails on a Slurm that adds, renames or removes a state, a
-field of sacct, a word of scontrol, a name in Lua or a function that the plugin calls.
+adminkit handles these differences between releases, each in one file. The first column has the release that introduced
+the difference, or the first row on which it was seen. tests/cluster/test_releases.py fails on a Slurm that adds,
+renames or removes a state, a field of sacct, a keyword of scontrol, a name in Lua or a function that the plugin calls.
 """
 _PYSLURM: Final = """## pyslurm
 
-adminkit does not need pyslurm: scontrol and squeue have the same data. If pyslurm is installed and its release is that
-of Slurm, adminkit asks it for the local cluster's queues, nodes and AdminComments of open jobs. pyslurm 25.11.2 works
-only with Slurm 25.11, because it is compiled against that release's library. PyPI has 25.11.0 and 25.11.2, and 17.11
-and 18.8 for Slurms of those years; other releases (22.5, 23.11, 24.11, 25.5, 26.5) are tags of its source, which you
-build on the host. `adminkit doctor` says whether pyslurm is used, and if not, why. A test compares both answers if
-pyslurm can be imported; "skipped" above means that it could not.
+adminkit does not need pyslurm, because scontrol and squeue provide the same data. If pyslurm is installed and its
+release matches Slurm's, adminkit asks it for the local cluster's queues and nodes, and for the AdminComments of open
+jobs. `adminkit doctor` says whether pyslurm is used and, if not, why.
 
-The partitions and nodes of 25.11.2 were compiled by hand against Slurm 24.11.5, with the names that 25.11 changed
-replaced: their answers equalled those of scontrol. Its jobs, and a complete pyslurm with its own Slurm, have not been
-run; adminkit reads them as defined in the source of 25.11.2.
+pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has 25.11.0
+and 25.11.2, and 17.11 and 18.8 for the Slurm releases of those years. Other releases (22.5, 23.11, 24.11, 25.5, 26.5)
+are tags of its source, which you build on the host.
+
+If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be
+imported. The parts of 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, with the
+names that 25.11 changed replaced, and their data equalled scontrol's. The part that reads jobs is untested, and so is
+a complete pyslurm with its own Slurm; adminkit reads them as defined in the source of 25.11.2.
 """
 
 
@@ -73,9 +75,9 @@ def markdown(table: Table) -> str:
         _GUESTS,
         _part(table, guests=True),
     ]
-    parts.append(_listed("Skipped, failed and not run:", _reasons(table)))
+    parts.append(_listed("These tests were skipped, failed or not run:", _reasons(table)))
     parts.append(
-        _listed("The cells were run on these commits; a `+` marks changes that were not committed:", _commits(table))
+        _listed("The tests ran on these commits; a `+` marks uncommitted changes:", _commits(table))
     )
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
@@ -159,7 +161,7 @@ def _commits(table: Table) -> list[str]:
             if (cell := table.cell(row.name, suite)) is not None:
                 found.setdefault(cell.commit, {}).setdefault(suite, []).append(row.name)
     most, *others = sorted(found, key=lambda commit: -sum(map(len, found[commit].values()))) or [""]
-    said = [f"{most}: {'all others' if others else 'all'}"] if most else []
+    said = [f"{most}: {'all other cells' if others else 'all cells'}"] if most else []
     return said + [f"{commit}: {_cells(found[commit])}" for commit in others]
 
 

@@ -11,42 +11,46 @@ from tests.simulate_real.runs import Run
 from tests.simulate_real.workloads import WORKLOADS
 
 PAGE: Final = ROOT / "docs/measured/simulate-real.md"
-_HEAD: Final = f"""# The simulator beside the real slurmctld
+_HEAD: Final = f"""# The simulator compared with the real slurmctld
 
 <!-- Made by `python -m tests.simulate_real compare` from tests/data/simulate/; do not edit. -->
 
-Six workloads ran on private clusters with the real daemons, each at least three times, because slurmctld does not
-repeat itself. The workloads are generated from their seeds (tests/simulate_real/workloads.py) and were committed before
-the simulator was first compared with a run. Jobs sleep. Settings that are not named have Slurm's defaults.
+This page compares the simulator with real Slurm. Six workloads ran on private clusters with the real daemons. Each ran
+at least three times, because two runs of slurmctld on the same workload differ. The workloads are generated from their
+seeds (tests/simulate_real/workloads.py) and were committed before the simulator was first compared with a run. The
+jobs only sleep. Settings that are not named here have Slurm's defaults.
 
-The simulator replays each run with the run's own records, as it does with a site's trace: when a job was eligible,
-what it asked for, how long it ran. The record of a killed job does not say how long it would have run, so the replay
-uses the time for which it was going to sleep. Each run is replayed {REPLAYS} times, with submissions moved at random by
-up to a second, because the records are in whole seconds. The mean of these replays stands beside the mean of the real
-runs. The distance may be at most the larger of the bar and the largest distance between two real runs. The bars are:
-makespan {MAKESPAN:.0%} of the real one, mean wait {WAIT:.0%} of the real one or {WAIT_SECONDS:g} s, and order of starts
-{TAU:g}, as Kendall's tau-b of the jobs' mean starts, with starts within bf_interval or 3 s of each other as ties.
+The simulator replays each run from the run's own records, as it does with a site's trace: when each job became
+eligible, what it asked for and how long it ran. The record of a killed job does not say how long it would have run, so
+the replay uses the time that the job was going to sleep. Each run is replayed {REPLAYS} times, with submissions moved
+at random by up to a second, because the records are in whole seconds. The table compares the mean of these replays
+with the mean of the real runs.
+
+A row is *within* if the distance between the two is at most the bar, or at most the largest distance between two real
+runs. The bar is {MAKESPAN:.0%} of the real value for the makespan, and {WAIT:.0%} of the real value or
+{WAIT_SECONDS:g} s for the mean wait. The order of starts must agree with at least {TAU:g}, measured as Kendall's tau-b
+of the jobs' mean starts. Starts within bf_interval or 3 s of each other count as ties.
 """
 
 
 _LEARNT: Final = """## What the runs showed
 
-These are in the model since then ([simulate-slurm.md](../simulate-slurm.md)):
+These findings have since been built into the model ([simulate-slurm.md](../simulate-slurm.md)):
 
-- Without an Epilog, a job's end asks for a pass of the main loop as a submission does: at most every batch_sched_delay.
-  slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE). MESSAGE_EPILOG_COMPLETE, after which
-  slurmctld schedules at once, came for at most one end in six.
+- Without an Epilog, a job's end requests a pass of the main loop as a submission does: at most once every
+  batch_sched_delay. slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE).
+  MESSAGE_EPILOG_COMPLETE, after which slurmctld schedules at once, arrived for at most one end in six.
 - Since 24.05 the background loop wakes at whole seconds, so a pass of the main loop does not see ends in the same
   second.
-- With time_min_as_soft_limit on 26.05 the running jobs are visited in the order of start + time_min, even if that is
-  past. Such a job is planned for half of the time that remains to its limit.
+- With time_min_as_soft_limit on 26.05, the running jobs are visited in the order of start + time_min, even if that
+  moment is in the past. Such a job is planned for half of the time that remains to its limit.
 
-These are not in the model, which counts whole seconds:
+These findings are not in the model, which counts whole seconds:
 
-- A job that backfill starts ends at nearly the same fraction of a second, just after a later backfill pass, if its run
-  time is in whole seconds, as a sleep is. Such a pass then does not see the nodes that the job frees.
-- Nodes are COMPLETING for 10 to 350 ms, longer if the host is busier; backfill plans around them for that time.
-- The loops take 1 to 40 ms on average on these clusters, and up to 1 s when the host was busy with other work.
+- A job that backfill started, and whose run time is in whole seconds like that of a sleep, ends at nearly the same
+  fraction of a second, just after a later backfill pass. That pass then does not see the nodes that the job frees.
+- Nodes are COMPLETING for 10 to 350 ms, and longer if the host is busier. Backfill plans around them for that time.
+- The loops took 1 to 40 ms on average on these clusters, and up to 1 s when the host was busy with other work.
 """
 
 
@@ -73,7 +77,7 @@ def markdown(runs: Sequence[Run], comparisons: Sequence[Comparison], signs: Sequ
         _table(["workload", "seed", "jobs", "nodes", "CPUs", "what it is"], about),
         "## Distances\n",
         _table(_HEADINGS, [_row(one, measure) for one in comparisons for measure in one.measures]),
-        "Times are in seconds. The effect of a policy on the mean wait:\n",
+        "Times are in seconds. These are the effects of a policy on the mean wait:\n",
         *(f"- {_sentence(one)}" for one in signs),
         f"\n{_LEARNT}",
         "## Runs\n",
@@ -106,9 +110,9 @@ def _row(one: Comparison, measure: Measure) -> list[str]:
 def _sentence(one: Sign) -> str:
     verdict = "same sign" if one.right else "**other sign**"
     if not one.known:
-        verdict = f"no sign, because real runs of one policy differ by {one.spread:.1f} s"
-    change = f"{one.real:+.1f} s real, {one.simulated:+.1f} s simulated: {verdict}"
-    return f"{one.release}, {one.jobs}: {one.second} instead of {one.first}: {change}"
+        verdict = f"sign unknown, because real runs under one policy differ by {one.spread:.1f} s"
+    change = f"{one.real:+.1f} s real, {one.simulated:+.1f} s simulated; {verdict}"
+    return f"{one.release}, {one.jobs}, {one.second} instead of {one.first}: {change}"
 
 
 def _loop(run: Run) -> str:

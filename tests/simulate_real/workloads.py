@@ -257,13 +257,13 @@ def _workloads() -> tuple[Workload, ...]:
         ),
     ]
     for name, good, about in (
-        ("bad-estimates", False, "many jobs of several nodes, each asks for its queue's maximum"),
-        ("good-estimates", True, "the same, each asks for the next minutes above what it needs"),
+        ("bad-estimates", False, "many jobs on several nodes; each job asks for its queue's maximum"),
+        ("good-estimates", True, "the same, but each job asks for the next round limit above its need"),
     ):
         found.append(Workload(name, "estimates", 1602, about, _plain(), _plain_jobs(_plain(), 1602, good)))
     for name, soft, about in (
-        ("deep-queue", False, "some hundred jobs wait, limits are far above need"),
-        ("soft-limits", True, "the same, backfill plans with --time-min"),
+        ("deep-queue", False, "some hundred jobs wait, with limits far above their needs"),
+        ("soft-limits", True, "the same, but backfill plans with --time-min"),
     ):
         jobs = _deep_jobs(_deep(soft), 1603, soft)
         oldest = (25, 11) if soft else (22, 5)

@@ -64,9 +64,9 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
     return [
         _verdict(found, shown, again),
         "## Figures\n",
-        "Each figure is computed for one run. The columns are means over the pairs; the change has its 95 % interval by"
-        f" Student's t over the {len(found)} pairs. A head job was, in one of the runs, the first of the queue: it had"
-        f" the highest priority of all waiting jobs for at least {HEAD} s.\n",
+        "Each figure is computed for each run, and the columns have means over the pairs. The 95 % interval of the"
+        f" change uses Student's t over the {len(found)} pairs. A head job was first in the queue in at least one of"
+        f" the two runs: it had the highest priority of all waiting jobs for at least {HEAD} s.\n",
         _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "verdict"], map(_row, shown)),
         "## Each pair\n",
         _table(_EACH, map(_pair, found)),
@@ -91,9 +91,9 @@ def _deeper(part: str) -> str:
 _EACH: Final = [
     "seed",
     "jobs",
-    "planned by need",
+    "with a soft limit",
     "outlived it",
-    "heads",
+    "head jobs",
     "mean wait off",
     "on",
     *(f"{size}: off / on" for size in SIZES),
@@ -121,14 +121,14 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
     jobs = sum(len(run.rows) for pair in (*found, *again) for run in (pair.off, pair.on))
     over, planned = zip(*(outlived(pair.on) for pair in found), strict=True)
     later = [one for one in shown if one.change.sign > 0]
-    reached = "**not reached**" if every.ratio.mean > -WANTED else "the mean reaches it, its interval does not"
+    reached = "**not reached**" if every.ratio.mean > -WANTED else "the mean reaches it, but its interval does not"
     if every.ratio.mean + every.ratio.half <= -WANTED:
         reached = "reached"
     change, ratio = f"{every.change.mean:+.1f} s ({_ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
     lines = [
-        f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s; relative to each pair, by {ratio}"
-        f" ({_ends(every.ratio, 100, 0)})."
-        f" The goal was {100 * WANTED:.0f} % lower; {reached}.",
+        f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s. Relative to each pair, it changed by"
+        f" {ratio} ({_ends(every.ratio, 100, 0)})."
+        f" The goal was a mean wait that is {100 * WANTED:.0f} % lower: {reached}.",
         f"- Jobs that were killed early or left with a lower limit: {lost} of {jobs} in all runs. The goal was none.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
     ]
@@ -138,7 +138,7 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
             for one in later
         ]
     else:
-        lines.append("- No figure became significantly longer.")
+        lines.append("- No wait and no makespan became significantly longer.")
     unsure = [one for one in shown if one.name.startswith("mean wait") and one.change.sign == 0]
     lines += [
         f"- No significant change: {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)}); longer in"
@@ -150,7 +150,7 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
 
 def _row(one: Figure) -> list[str]:
     change = one.change
-    so = {-1: "sooner", 0: "no significant change", 1: "**later**"}[change.sign]
+    so = {-1: "shorter", 0: "no significant change", 1: "**longer**"}[change.sign]
     return [
         one.name,
         f"{fmean(one.off):.1f}",
@@ -186,17 +186,18 @@ def _pair(pair: Pair) -> list[str]:
 def _promises(found: Sequence[Pair]) -> str:
     """The starts that Slurm planned for heads, and when they started."""
     said = []
-    for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
+    for arm, word in zip(ARMS, ("Without soft limits", "With them"), strict=True):
         after = [seconds for pair in found for seconds in late(getattr(pair, arm))]
         if after:
             share = fmean(seconds > 0 for seconds in after)
             said.append(
-                f"{word} ({len(after)} heads), the median head started {-median(after):.0f} s earlier than planned and"
-                f" {100 * share:.0f} % of the heads started later"
+                f"{word} ({len(after)} head jobs), the median head job started {-median(after):.0f} s earlier than"
+                f" planned, and {100 * share:.0f} % of the head jobs started later than planned."
             )
     return (
-        f"Every {LOOK} s the test recorded the start that Slurm first planned for each head: {'; '.join(said)}. Plans"
-        " that rest on limits that are too long are easy to keep, so they say less than the waits.\n"
+        f"Every {LOOK} s the test looked for the start that Slurm planned for each head job, and recorded the first."
+        f" {' '.join(said)} Plans that rest on limits that are too long are easy to keep, so these figures say less"
+        " than the waits.\n"
     )
 
 
@@ -209,8 +210,8 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
     for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
         runs = [(getattr(pair, arm), getattr(first[pair.day.seed], arm)) for pair in again]
         apart = [abs(float(waits(one).mean() - waits(other).mean())) for one, other in runs]
-        most = f" on average and {max(apart):.1f} s at most" if len(apart) > 1 else ""
-        said.append(f"{word} {fmean(apart):.1f} s{most}")
+        most = f" on average and at most {max(apart):.1f} s" if len(apart) > 1 else ""
+        said.append(f"{fmean(apart):.1f} s{most} {word}")
     rows = [
         [one.name, f"{fmean(one.off):.1f}", f"{fmean(one.on):.1f}", f"{one.change.mean:+.1f}", _ends(one.change, 1, 1)]
         for one in figures_of_days([*found, *again])
@@ -219,9 +220,9 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
     return "\n".join(
         [
             "## Each day again\n",
-            f"{ran} run again, as a second pair in the opposite order. The mean waits of two real runs of one workload"
-            f" differ by this much: {'; '.join(said)}. These are the figures over both pairs of a day, if there are"
-            " two:\n",
+            f"{ran} run again, as a second pair in the opposite order. Between two real runs of the same workload, the"
+            f" mean wait differs by {', and by '.join(said)}. The figures below are over both pairs of a day, if there"
+            " are two:\n",
             _table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
         ]
     )
@@ -241,7 +242,7 @@ def _changes(found: Sequence[Pair]) -> str:
         both = (interval(real), interval(replay))
         cells = [cell for one in (*both, apart) for cell in (f"{one.mean:+.1f}", _ends(one, 1, 1))]
         rows.append([group, *cells, _sign(*both)])
-    heads = ["mean wait", "real change, s", "95 % interval", "simulated", "95 % interval", "simulated - real"]
+    heads = ["mean wait of", "real change, s", "95 % interval", "simulated", "95 % interval", "simulated - real"]
     return _table([*heads, "95 % interval", "sign"], rows)
 
 
@@ -270,7 +271,8 @@ def _distances(found: Sequence[Pair], again: Sequence[Pair]) -> str:
         "before any run",
         "verdict",
     ]
-    return "\n".join([prose.DISTANCES, _table(heads, rows), f"{inside} of {len(rows)} are within.\n"])
+    said = f"{inside} of the {len(rows)} rows are within the allowed distance.\n"
+    return "\n".join([prose.DISTANCES, _table(heads, rows), said])
 
 
 def _distance(what: Day, arm: str, made: Sequence[Run]) -> list[str]:
