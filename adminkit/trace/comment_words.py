@@ -146,7 +146,7 @@ RECORD: Final = Word(
         ),
     ),
     fields=FIELDS,
-    place="the first word",
+    place="the first word of the field",
     writer=_SCRIPT,
     readers=(
         Reader(
