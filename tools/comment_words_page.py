@@ -11,35 +11,37 @@ HEAD = """# The words of a comment
 {note}
 
 ## What
-adminkit leaves a few words in a field of each job: AdminComment, unless `record` in `policy.toml` puts the record
-elsewhere. slurmctld keeps them over a requeue, and slurmdbd stores them. A word is `prefix:key=value,key=value`, up to
-a blank or the comment's end; the prefix is two letters and the number of its grammar. Its keys come in the order of
-its table, and optional keys may be missing.
+adminkit stores a few words in a field of each job: AdminComment, unless `record` in `policy.toml` names another field.
+slurmctld keeps them when the job is requeued, and slurmdbd stores them. A word is `prefix:key=value,key=value`, up to
+a blank or the end of the comment. The prefix is two letters and the version of the word's grammar. The keys are in the
+order of the tables below, and optional keys may be missing.
 
-A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. Whoever
-writes a word replaces the previous one and leaves all other words unchanged, to the byte: those of other
-tools, reserved words, and those that break the grammar. If the comment would be longer than {most} bytes,
-nothing is written, since Slurm refuses it.
+A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. A
+program that writes a word replaces the previous copy and leaves everything else unchanged, to the byte: the words of
+other tools, reserved words, and words that break the grammar. If the comment would then be longer than {most} bytes, it
+writes nothing, because Slurm would refuse the comment.
 
-Words and keys marked *to come* are reserved, and nobody writes them yet. Every parser treats such a word as another
-tool's. It skips such a key in its place, so that an older `adminkit` still reads the record of a newer script.
+Words and keys marked *to come* are reserved, and no program writes them yet. Every parser treats a reserved word as
+another tool's, and skips a reserved key where it stands, so that an older `adminkit` can still read the record of a
+newer script.
 """
 WHY = """
 ## Why nobody else's word is trusted
-A user can type any of these words into a name, a comment or a command line. adminkit reads them only in these fields:
+A user can type any of these words into a job name, a comment or a command line. adminkit reads them only in these
+fields:
 """
 BELIEVED = """
 ## How far a word is trusted
-A word was right for the job when it was written. For each reader the table says what may have changed since, and
-what it checks again before it acts:
+A word was right for the job when it was written. For each program that reads a word, the table says what may have
+changed since, and what the program checks before it acts:
 
 """
 TAIL = """
 The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says about open jobs
-(`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), the checkpoint
-plugin's C (`note.c`) and the script's Lua (`job_submit/adminkit/record.lua`); the last two write as well. All of
-them run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and
-[ADR 9](adr/0009-the-note.md) say why these are words of a comment.
+(`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), C in the checkpoint
+plugin (`note.c`), and Lua in the job_submit script (`job_submit/adminkit/record.lua`). The last two also write words.
+All four run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and
+[ADR 9](adr/0009-the-note.md) explain why words in a comment are used.
 """
 
 
@@ -61,7 +63,7 @@ def _words() -> str:
         )
         for word in WORDS
     )
-    return _table(("word", "says", "written by", "read by", "position", "longest, bytes"), rows)
+    return _table(("word", "meaning", "written by", "read by", "which one is read", "maximum length, bytes"), rows)
 
 
 def _keys(word: Word) -> str:
@@ -74,7 +76,7 @@ def _keys(word: Word) -> str:
         )
         for key in word.keys
     )
-    return f"\n### {word.prefix}\n" + _table(("key", "value", "needed", "says"), rows)
+    return f"\n### {word.prefix}\n" + _table(("key", "value", "required", "meaning"), rows)
 
 
 def _readers() -> str:
@@ -83,7 +85,7 @@ def _readers() -> str:
         for word in WORDS
         for reader in word.readers
     )
-    return _table(("word", "read by", "which", "what may have changed since", "so", "test"), rows)
+    return _table(("word", "read by", "what it does", "what may have changed since", "why that is safe", "test"), rows)
 
 
 def _fields() -> str:
@@ -96,7 +98,7 @@ def _fields() -> str:
         )
         for field in FIELDS
     )
-    return _table(("field", "who can change it", "words", "so"), rows)
+    return _table(("field", "who can change it", "words", "what follows"), rows)
 
 
 def markdown(note: str) -> str:

@@ -73,22 +73,22 @@ ADMIN_COMMENT: Final = Field(
     name="AdminComment",
     setting="admin_comment",
     owner_writes=False,
-    guard="Slurm takes it only from operators; it refuses others at submission, before the script, and in updates",
+    guard="Slurm accepts it only from operators, both at submission (before the script runs) and in updates",
 )
 COMMENT: Final = Field(
     name="Comment",
     setting="comment",
     owner_writes=True,
-    guard="a limit that is read here is `stated`, which is worth no points",
+    guard="a limit that is read here counts as `stated`, which earns no points",
 )
-EXTRA: Final = Field(name="Extra", setting="extra", owner_writes=True, guard="as Comment; Slurm 23.02 and later")
+EXTRA: Final = Field(name="Extra", setting="extra", owner_writes=True, guard="the same; Slurm 23.02 and later")
 FIELDS: Final = (ADMIN_COMMENT, COMMENT, EXTRA)
 
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _ELASTIC: Final = "`adminkit elastic`"
-_NO_ACT: Final = "it is a fact of the past in the trace, shown and counted; nothing is done to a job on it"
-_FIRST_WHOLE: Final = "the first word that is whole"
+_NO_ACT: Final = "it is a record of the past, which is shown and counted; no job is changed because of it"
+_FIRST_WHOLE: Final = "the first complete word"
 _NUMBER: Final = "[0-9]+"
 _TEXT: Final = "[A-Za-z0-9_.+-]+"
 #: Slurm's longest limit, 4294967293 minutes, in seconds.
@@ -102,69 +102,73 @@ RECORD: Final = Word(
             name="lim",
             values="[0-9]+|none|inf",
             longest=_LIMIT_DIGITS,
-            meaning="the limit in seconds; `none`: not given; `inf`: unlimited",
+            meaning="the limit in seconds; `none` if it was not given, `inf` if it was unlimited",
             needed=True,
         ),
         Key(
-            name="src", values="[ed]", longest=1, meaning="`d` with `lim=none`, else `e`: the user gave it", needed=True
+            name="src",
+            values="[ed]",
+            longest=1,
+            meaning="`d` with `lim=none`, otherwise `e` (given by the user)",
+            needed=True,
         ),
-        Key(name="cls", values=_TEXT, longest=max(map(len, CLASSES)), meaning="the class that points were given for"),
+        Key(name="cls", values=_TEXT, longest=max(map(len, CLASSES)), meaning="the class for which points were given"),
         Key(name="own", values="node", longest=4, meaning="the job takes whole nodes"),
         Key(
             name="min",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the user's own `--time-min` in seconds, whatever happened to it",
+            meaning="the user's own `--time-min` in seconds, whether or not it is used",
         ),
         Key(
             name="keep",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the same, if backfill plans with it, in seconds, at least the site's `least`",
+            meaning="the user's own `--time-min` if backfill plans with it: in seconds, at least the site's `least`",
         ),
         Key(
             name="soft",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the soft limit that the policy gave, in seconds: backfill's number, never the user's",
+            meaning="the soft limit that the policy set for backfill, in seconds; never the user's own value",
         ),
         Key(
             name="el",
             values="[0-9]+-[0-9]+",
             longest=11,
-            meaning="the fewest and the most GPUs that an elastic job may be given, if AdminComment has the record",
+            meaning="the fewest and the most GPUs that an elastic job may get, if the record is in AdminComment",
         ),
         Key(
             name="rules",
             values=_TEXT,
             longest=COMMENT_MAX,
-            meaning="the rules that amended or warned, joined by `+`; left out if the word would be too long",
+            meaning="the rules that changed the job or warned, joined with `+`; left out if the word would be too long",
         ),
     ),
     fields=FIELDS,
-    place="the first word",
+    place="the first word of the field",
     writer=_SCRIPT,
     readers=(
         Reader(
-            name=f"{_SCRIPT}, at a submission",
-            does="takes a record that came with the job for an earlier decision on it",
-            since="the job may be another: a record is copied with the options of a job",
-            so="its rules must exist, they must be able to change its limit, and it must name the rules that fire now",
+            name=f"{_SCRIPT} (at submission)",
+            does="treats a record that came with the job as an earlier decision on the same job",
+            since="it may be a different job, because copying a job's options copies its record",
+            so="the record's rules must exist and be able to change the limit, and include the rules that fire now",
             files=("job_submit/adminkit/recording.lua", "job_submit/adminkit/soft.lua"),
             test="job_submit/test_record.py::test_a_typed_record_counts_only_where_the_policy_could_have_made_it",
         ),
         Reader(
-            name=f"{_SCRIPT}, at an update",
+            name=f"{_SCRIPT} (at an update)",
             does="counts whole nodes if the record has `own=node`",
             since="the job may no longer take whole nodes",
-            so="it still counts as one that does, which is the most that it may take",
+            so="the job still counts as taking whole nodes, which is the most that it can take",
             files=("job_submit/adminkit/resulting.lua",),
             test="job_submit/test_update_sizes.py::test_a_job_of_which_nobody_knows_whether_it_takes_whole_nodes",
         ),
         Reader(
             name="sync and import",
             does="keep the limit that was asked for, and who chose it",
-            since="the limit, by an update",
+            since="the limit, through an update",
             so=_NO_ACT,
             files=("adminkit/trace/runs.py", "adminkit/trace/as_of.py"),
             test="ingest/test_sync_records.py::test_what_the_policy_recorded_in_an_open_job_outlives_its_end",
@@ -179,25 +183,25 @@ RECORD: Final = Word(
         ),
         Reader(
             name="incentives",
-            does="compare the class that points were given for with the run's",
-            since="the size of the job, so that it is of another class",
+            does="compare the class for which points were given with the class of the run",
+            since="the size of the job, and so its class",
             so="the class is computed from accounting; a run that got points for another class earns nothing",
             files=("adminkit/stats/incentives.py",),
             test="stats/test_incentives.py::test_points_for_a_class_are_compared_with_what_the_run_was_allocated",
         ),
         Reader(
             name=_ELASTIC,
-            does="gives the job another number of GPUs within `el`",
+            does="gives the job another number of GPUs, within the range in `el`",
             since="the queue, account, QOS and size of the job, and the rules",
-            so="the rules in force are asked about the job as it is: before the order, before the change and after it",
+            so="the rules in force must accept the job as it is: before the order, before the change and after it",
             files=("adminkit/elastic/words.py",),
             test="deploy/test_in_force.py::test_the_rules_are_asked_of_the_job_as_it_is",
         ),
         Reader(
             name="`adminkit soft-limits`",
-            does="gives the job back the limit `lim` if Slurm lowered it to plan by `soft` or `keep`",
+            does="restores the limit `lim` if Slurm lowered it to plan with `soft` or `keep`",
             since="the limit, queue, account, QOS and size of the job, and the rules",
-            so="TimeMin must be the record's own, and the rules in force must accept that limit for the job as it is",
+            so="TimeMin must be the record's value, and the rules in force must accept that limit for the job as it is",
             files=("adminkit/deploy/soft_guard_plan.py",),
             test="deploy/test_soft_guard.py::test_a_limit_is_given_back_where_the_rules_of_now_take_it",
         ),
@@ -225,15 +229,15 @@ NOTE: Final = Word(
         Reader(
             name=_PLUGIN,
             does="counts how often it requeued the job",
-            since="others may have requeued the job, or Slurm may not have accepted the note",
-            so="`rq` only grows; if a note is not kept, slurmctld's own count of restarts ends the chain",
+            since="somebody else may have requeued the job, or Slurm may not have accepted the note",
+            so="`rq` only grows; if the note is lost, slurmctld's own count of restarts ends the series",
             files=("spank/ckpt/batch_end.c",),
             test="cluster/test_ckpt.py::test_a_job_is_put_back_as_often_as_it_may_be",
         ),
         Reader(
             name=_ELASTIC,
-            does="releases a job that the plugin requeued held for an order",
-            since="the run and the order; somebody may have requeued the job held",
+            does="releases a job that the plugin requeued in the held state, for an order",
+            since="the run and the order; or somebody else may have requeued and held the job",
             so="the note must say that the plugin requeued the job, and must be younger than the order",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_a_job_that_its_order_did_not_put_back_stays_held",
@@ -241,7 +245,7 @@ NOTE: Final = Word(
         Reader(
             name="sync and import",
             does="keep how the run ended",
-            since="the run: a note stays in the job for the next one",
+            since="the run, because a note stays in the job for the next run",
             so="a note belongs to the run that contains `at`; " + _NO_ACT,
             files=("adminkit/native/common/comment_words.c",),
             test="native/test_comment_words.py::test_a_comment_says",
@@ -259,9 +263,9 @@ PROGRESS: Final = Word(
     readers=(
         Reader(
             name=_PLUGIN,
-            does="replaces an earlier run's number with its own run's",
-            since="the run: the previous run's number may be larger",
-            so="it trusts no earlier number: it writes the number of its own run",
+            does="replaces an earlier run's number with that of its own run",
+            since="the run; the earlier run's number may be larger",
+            so="it does not trust an earlier number, and always writes that of its own run",
             files=("spank/ckpt/batch_end.c",),
             test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
         ),
@@ -275,15 +279,19 @@ PROGRESS: Final = Word(
         ),
     ),
     longest=27,
-    claim="the number comes from a file of the user's: it is shown as a claim; no points, price or rule depend on it",
+    claim="the number comes from a file of the user's, so it is only a claim; no points, price or rule depend on it",
 )
 ORDER: Final = Word(
     prefix="el1",
     meaning="the order to continue with another number of GPUs",
     keys=(
-        Key(name="gpus", values=_NUMBER, longest=4, meaning="GPUs of the job's one node", needed=True),
+        Key(name="gpus", values=_NUMBER, longest=4, meaning="the GPUs of the job's one node", needed=True),
         Key(
-            name="until", values=_NUMBER, longest=12, meaning="epoch seconds after which the order is void", needed=True
+            name="until",
+            values=_NUMBER,
+            longest=12,
+            meaning="the time after which the order is void, epoch seconds",
+            needed=True,
         ),
     ),
     fields=(ADMIN_COMMENT,),
@@ -292,9 +300,9 @@ ORDER: Final = Word(
     readers=(
         Reader(
             name=_PLUGIN,
-            does="signals the program, and requeues the job held",
+            does="signals the program, and requeues the job in the held state",
             since="the GPUs, restarts and age of the job",
-            so="the job must have opted in to the number, must have another now, and must be one that will be requeued",
+            so="the job must have opted in to this number of GPUs, have another now, and be one that will be requeued",
             files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
             test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
         ),
@@ -302,7 +310,7 @@ ORDER: Final = Word(
             name=_ELASTIC,
             does="gives the held job its GPUs, and releases it",
             since="everything that its owner may change while it waits; who holds it",
-            so="the rules in force are asked again, and the plugin's note says who requeued the job held",
+            so="the rules in force must accept it again, and the plugin's note must say that the plugin requeued it",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
         ),
