@@ -40,7 +40,7 @@ KIND: Final = Kind(
     {
         "jobs": Number("jobs that are counted"),
         "fit": Number(
-            "of these, jobs that ended within the other queue's maximum and are no larger than its largest job"
+            "of these, jobs that ended within the other queue's maximum and are not larger than its largest job"
         ),
         "share": Number("fit / jobs", "share"),
         "share_low": Number("the lower end of its 95 % interval", "share"),

@@ -52,7 +52,7 @@ MOVE_FIELDS: Final = (
     Field("queue", help="the queue"),
     Field("to", help="a queue with a shorter maximum"),
     Field("to_limit", "duration", "its maximum"),
-    Field("jobs", "count", "jobs that ended within it and are no larger than the largest job there"),
+    Field("jobs", "count", "jobs that ended within it and are not larger than the largest job there"),
     Field("share", "share", "their share of the queue's jobs"),
     Field("share_low", "share", "the lower end of its 95 % interval over users"),
     Field("share_high", "share", "the upper end"),
