@@ -39,7 +39,7 @@ KIND: Final = Kind(
         "jobs": Number("jobs that had a limit and ended in the month"),
         "accuracy": Number("the mean of elapsed / limit of these jobs", "share"),
         "accuracy_before": Number("the mean over the months before, each month weighing the same", "share"),
-        "months": Number("how many months before were averaged"),
+        "months": Number("the number of months before"),
         "change": Number("accuracy - accuracy_before", "share"),
         "change_low": Number("the lower end of its 95 % interval", "share"),
         "change_high": Number("the upper end", "share"),
