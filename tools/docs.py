@@ -242,13 +242,19 @@ def comment_words() -> str:
 def reports(specs: Sequence[ReportSpec[Any]] = SPECS) -> str:
     """docs/reports.md, from the specs of the reports."""
     lines = ["# Reports", "", NOTE.format(source="adminkit/reports/"), ""]
-    lines += ["The columns of each, as a table, JSON, CSV, Markdown, a page, or a DataFrame [from Python](python.md)."]
-    lines += ["A report's own page says why, how it is computed, and has an example.", ""]
+    lines += [
+        "These are the columns of every report, whether it is printed as a table, JSON, CSV, Markdown or HTML, or read"
+    ]
+    lines += ["[from Python](python.md) as a DataFrame. The page of a report says what the report is for and how it is"]
+    lines += ["computed, and has an example.", ""]
     for spec in specs:
         links = f"[More](reports/{spec.name}.md), [options](cli.md#adminkit-report-{spec.name})."
         lines += [f"## {spec.name}", "", f"{spec.help} {links}", ""]
         if spec.parts:
-            lines += [f"A row for each `--by` {', '.join(spec.parts)}; the column has that name.", ""]
+            lines += [
+                f"`--by` sets what a row is: {_or(spec.parts)}. The value is in the column of that name.",
+                "",
+            ]
         lines += ["| column | unit | dtype | |", "|---|---|---|---|"]
         for one in spec.fields:
             dtype, unit = STYLES[one.style]
@@ -257,9 +263,19 @@ def reports(specs: Sequence[ReportSpec[Any]] = SPECS) -> str:
     return "\n".join([*lines, *_listings()])
 
 
+def _or(words: Sequence[str]) -> str:
+    """The words as in a sentence: queue, user or class."""
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
 def _listings() -> Iterator[str]:
     """The columns of what other commands list."""
-    yield from ("## Other listings", "", "The columns of what other commands list, in the same formats.", "")
+    yield from (
+        "## Other listings",
+        "",
+        "These are the columns of other commands that print lists, in the same formats.",
+        "",
+    )
     for listing in LISTINGS:
         anchor = f"adminkit {listing.command}".replace(" ", "-")
         same = [command for command, other in SAME.items() if other == f"{listing.command} {listing.when}".strip()]

@@ -28,9 +28,9 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": Number("of several GPUs or nodes"),
-        "bundles": Number("of these, single-GPU work side by side"),
-        "gpu_seconds": Number("of the bundles", "GPU-seconds"),
+        "runs": Number("runs on several GPUs or nodes"),
+        "bundles": Number("of these, runs of independent single-GPU tasks"),
+        "gpu_seconds": Number("held by the bundles", "GPU-seconds"),
     },
 )
 

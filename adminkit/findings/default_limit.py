@@ -32,11 +32,11 @@ KIND: Final = Kind(
     },
     {
         "jobs": Number("jobs of the queue that are counted"),
-        "at_default": Number("of these, jobs that took the default"),
+        "at_default": Number("of these, jobs with the default limit"),
         "share": Number("at_default / jobs", "share"),
-        "users": Number("users who took it"),
-        "default_limit": Number("the queue's default as it is now", "seconds"),
-        "used_fraction": Number("used / reserved of the jobs at the default", "share"),
+        "users": Number("users of the jobs with the default limit"),
+        "default_limit": Number("the queue's current default", "seconds"),
+        "used_fraction": Number("used / reserved, for the jobs with the default limit", "share"),
     },
 )
 

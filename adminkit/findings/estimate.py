@@ -47,8 +47,11 @@ KIND: Final = Kind(
         "accurate": Verdict("good"),
     },
     {
-        "elapsed": Number("of an array's longest task, where that one ran into its limit the median task's", "seconds"),
-        "req_limit": Number("", "seconds"),
+        "elapsed": Number(
+            "the run time; for an array, its longest task's, or the median task's if the longest hit its limit",
+            "seconds",
+        ),
+        "req_limit": Number("the limit that was asked for", "seconds"),
         "used_fraction": Number("elapsed / req_limit", "share"),
     },
 )

@@ -30,13 +30,13 @@ KIND: Final = Kind(
         ),
     },
     {
-        "runs": Number("of the name, however they ended"),
-        "failed": Number("of these, FAILED or OUT_OF_MEMORY"),
+        "runs": Number("runs with this name, however they ended"),
+        "failed": Number("of these, runs that ended as FAILED or OUT_OF_MEMORY"),
         "share": Number("failed / runs", "share"),
-        "out_of_memory": Number("of those that failed, OUT_OF_MEMORY"),
-        "used": Number("of those that failed", "GPU-seconds"),
-        "cpu_used": Number("of those without GPUs that failed", "CPU-seconds"),
-        "completed_last": Number("the last end of a run that completed", "epoch seconds"),
+        "out_of_memory": Number("of the failed runs, those that ended as OUT_OF_MEMORY"),
+        "used": Number("used by the failed runs", "GPU-seconds"),
+        "cpu_used": Number("used by the failed runs without GPUs", "CPU-seconds"),
+        "completed_last": Number("when the last completed run ended", "epoch seconds"),
     },
 )
 

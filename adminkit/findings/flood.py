@@ -27,9 +27,9 @@ KIND: Final = Kind(
         )
     },
     {
-        "hours": Number("with that number of submissions or more"),
-        "most": Number("jobs in one of these hours; tasks of an array are not counted"),
-        "jobs": Number("in all of them"),
+        "hours": Number("hours in which the user submitted 500 jobs or more"),
+        "most": Number("jobs in the busiest of these hours; tasks of an array are not counted"),
+        "jobs": Number("jobs in all of these hours"),
         "elapsed": Number("the mean run time of these jobs", "seconds"),
     },
 )

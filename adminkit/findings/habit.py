@@ -38,7 +38,7 @@ KIND: Final = Kind(
         "share": Number("at_maximum / jobs", "share"),
         "users": Number("users who ask for the maximum"),
         "max_limit": Number("the queue's maximum", "seconds"),
-        "used_fraction": Number("used / reserved of the jobs at the maximum", "share"),
+        "used_fraction": Number("used / reserved, for the jobs that ask for the maximum", "share"),
     },
 )
 

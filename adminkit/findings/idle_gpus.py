@@ -29,10 +29,10 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": Number("with GPUs, of which somebody measured the use"),
+        "runs": Number("runs with GPUs whose use was measured"),
         "idle": Number("of these, runs whose GPUs were busy for less than 1 % of the time"),
-        "idle_seconds": Number("of the idle ones", "GPU-seconds"),
-        "share": Number("idle_seconds / the GPU-seconds of all runs measured", "share"),
+        "idle_seconds": Number("held by the idle runs", "GPU-seconds"),
+        "share": Number("idle_seconds / the GPU-seconds of all measured runs", "share"),
     },
 )
 

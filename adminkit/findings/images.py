@@ -28,14 +28,14 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": Number("with images of this kind"),
+        "runs": Number("runs with an image of this kind"),
         "starts": Number(
-            "nodes of these runs, added up: each node reads an image for each run, unless it keeps a copy"
+            "the nodes of these runs, added up: each node reads the image for each run, unless it keeps a copy"
         ),
-        "users": Number("whose runs these are"),
-        "short": Number("runs of at most ten minutes"),
+        "users": Number("users of these runs"),
+        "short": Number("of these, runs of at most ten minutes"),
         "share": Number("short / runs", "share"),
-        "elapsed": Number("the mean run time", "seconds"),
+        "elapsed": Number("the mean run time of these runs", "seconds"),
     },
 )
 

@@ -33,8 +33,8 @@ KIND: Final = Kind(
     {
         "jobs": Number("jobs that are counted"),
         "max_limit": Number("the queue's maximum", "seconds"),
-        "enough": Number("the least limit of the menu that suffices", "seconds"),
-        "longer": Number("jobs that ran for longer than that"),
+        "enough": Number("the shortest limit on the menu that is long enough", "seconds"),
+        "longer": Number("jobs that ran longer than that limit"),
         "share": Number("longer / jobs", "share"),
         "share_low": Number("the lower end of its 95 % interval", "share"),
         "share_high": Number("the upper end", "share"),

@@ -35,9 +35,9 @@ KIND: Final = Kind(
         "moving": Verdict("good"),
     },
     {
-        "waiting": Number("letters that are still to go out"),
+        "waiting": Number("letters still to be sent"),
         "stuck": Number("of these, letters that have waited for more than six hours"),
-        "refused": Number("letters of the last seven days that the mail server refused"),
+        "refused": Number("letters that the mail server refused in the last seven days"),
     },
 )
 

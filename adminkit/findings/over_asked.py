@@ -33,10 +33,10 @@ KIND: Final = Kind(
     {
         "jobs": Number("jobs that are counted"),
         "users": Number("users who submitted them"),
-        "reserved": Number("the sum of limits", "GPU-seconds"),
-        "used": Number("the same of run times", "GPU-seconds"),
-        "cpu_reserved": Number("the sum of limits of jobs without GPUs", "CPU-seconds"),
-        "cpu_used": Number("the same of run times", "CPU-seconds"),
+        "reserved": Number("reserved by the limits of jobs with GPUs", "GPU-seconds"),
+        "used": Number("used by the same jobs", "GPU-seconds"),
+        "cpu_reserved": Number("reserved by the limits of jobs without GPUs", "CPU-seconds"),
+        "cpu_used": Number("used by the same jobs", "CPU-seconds"),
         "used_fraction": Number("used / reserved", "share"),
     },
 )

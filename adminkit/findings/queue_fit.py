@@ -40,13 +40,13 @@ KIND: Final = Kind(
     {
         "jobs": Number("jobs that are counted"),
         "fit": Number(
-            "of these, jobs that ended within the other queue's maximum and are not larger than the largest there"
+            "of these, jobs that ended within the other queue's maximum and are not larger than its largest job"
         ),
         "share": Number("fit / jobs", "share"),
         "share_low": Number("the lower end of its 95 % interval", "share"),
         "share_high": Number("the upper end", "share"),
-        "max_limit": Number("the maximum of this queue", "seconds"),
-        "other_limit": Number("the maximum of the other", "seconds"),
+        "max_limit": Number("this queue's maximum", "seconds"),
+        "other_limit": Number("the other queue's maximum", "seconds"),
     },
 )
 

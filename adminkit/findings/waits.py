@@ -25,11 +25,13 @@ KIND: Final = Kind(
     {"avoidable": Verdict("warn", message("show users the heat map: jobs with shorter limits start sooner here"))},
     {
         "jobs": Number(
-            "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
+            "jobs that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
         ),
-        "wait": Number("what they waited together", "seconds"),
-        "avoided": Number("of it above the mean wait of jobs of their size that asked for what they needed", "seconds"),
-        "avoided_low": Number("the lower end of its 95 % interval", "seconds"),
+        "wait": Number("the total wait of these jobs", "seconds"),
+        "avoided": Number(
+            "the part of it above the mean wait of jobs of the same size that asked for what they needed", "seconds"
+        ),
+        "avoided_low": Number("the lower end of the 95 % interval of avoided", "seconds"),
         "avoided_high": Number("the upper end", "seconds"),
         "share": Number("avoided / wait", "share"),
     },

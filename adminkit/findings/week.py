@@ -55,13 +55,13 @@ KIND: Final = Kind(
         ),
     },
     {
-        "runs": Number("that ended in the week and count"),
-        "used": Number("the sum of elapsed", "seconds"),
-        "asked": Number("the sum of limits", "seconds"),
+        "runs": Number("runs that ended in the week and count"),
+        "used": Number("the sum of their run times", "seconds"),
+        "asked": Number("the sum of their limits", "seconds"),
         "used_fraction": Number("used / asked", "share"),
-        "used_fraction_before": Number("the same of the weeks before, together", "share"),
+        "used_fraction_before": Number("the same for the four weeks before, taken together", "share"),
         "unused": Number("reserved and not used", "GPU-seconds"),
-        "cpu_unused": Number("the same of runs without GPUs", "CPU-seconds"),
+        "cpu_unused": Number("the same for runs without GPUs", "CPU-seconds"),
     },
 )
 

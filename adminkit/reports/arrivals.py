@@ -14,18 +14,20 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.arrivals import PARTS, Arrivals, Row, arrivals
 
 FIELDS: Final = (
-    Field("submissions", "count", "an array counts once, and so does a het job"),
-    Field("jobs", "count", "jobs in these submissions: each task of an array that has a row"),
-    Field("share", "share", "of all submissions"),
-    Field("per_hour", "ratio", "submissions per hour of this time in the window"),
-    Field("gap_mean", "duration", "time since the previous submission"),
-    Field("gap_median", "duration", "its median"),
-    Field("gap_p95", "duration", "95 % of the gaps are this or shorter"),
+    Field("submissions", "count", "submissions; an array counts once, and so does a het job"),
+    Field("jobs", "count", "jobs in these submissions; each task of an array counts"),
+    Field("share", "share", "the share of all submissions"),
+    Field("per_hour", "ratio", "submissions per hour of this row's time in the window"),
+    Field("gap_mean", "duration", "the mean time since the previous submission"),
+    Field("gap_median", "duration", "the median of that time"),
+    Field("gap_p95", "duration", "95 % of these gaps are this long or shorter"),
     Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
     Field(
-        "burstiness", "ratio", "Goh and Barabási's B: -1 for a clock, 0 for a Poisson process, 1 if all come at once"
+        "burstiness",
+        "ratio",
+        "Goh and Barabási's B: -1 for regular submissions, 0 for a Poisson process, 1 if all arrive at once",
     ),
-    Field("dispersion", "ratio", "variance / mean of the submissions per hour: 1 for a Poisson process"),
+    Field("dispersion", "ratio", "the variance / mean of the submissions per hour: 1 for a Poisson process"),
 )
 ALL: Final = "(all)"
 NO_QUEUE: Final = message("(no queue)")

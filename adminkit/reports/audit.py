@@ -14,21 +14,21 @@ from adminkit.units import show_time
 
 FIELDS: Final = (
     Field("cluster", help="the cluster"),
-    Field("verdict", help="what slurmdbd says of the rows"),
-    Field("runs", "count", "rows of it"),
+    Field("verdict", help="what slurmdbd says about the rows"),
+    Field("runs", "count", "how many rows have this verdict"),
     Field("users", "count", "the users of the rows that are set aside"),
     Field("first", "time", "the first end among them"),
     Field("last", "time", "the last end among them"),
-    Field("becomes", help="what is done to them"),
+    Field("becomes", help="what is done with them"),
 )
 ASIDE_FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("run", help="which run: job and submission"),
     Field("job_id", help="as Slurm prints it"),
-    Field("user", help="whose it is said to be"),
-    Field("state", help="how it is said to have ended"),
-    Field("end", "time", "when"),
-    Field("why", help="unknown: slurmdbd never had it; contradicted: it has something else"),
+    Field("user", help="the user, according to the row"),
+    Field("state", help="how it ended, according to the row"),
+    Field("end", "time", "when it ended, according to the row"),
+    Field("why", help="unknown: slurmdbd never had it; contradicted: slurmdbd has something else"),
     Field("aside_at", "time", "when it was set aside"),
 )
 #: verdict -> what becomes of such rows.

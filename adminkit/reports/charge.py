@@ -15,44 +15,51 @@ from adminkit.stats.ledger import CloseOf, Group, Line, Sum, sums
 from adminkit.units import show_time
 
 FIELDS: Final = (
-    Field("month", help="the month in whose bill it stands"),
+    Field("month", help="the month whose bill contains it"),
     Field("cluster", help="the cluster"),
     Field("account", help="Slurm's account"),
-    Field("user", help="whose jobs; unknown if the user was forgotten"),
+    Field("user", help="whose jobs they were; unknown if the user was forgotten"),
     Field("jobs", "count", "jobs with an entry"),
-    Field("hours", "hours", "how long they ran, in the months that the entries are of"),
-    Field("charge", "amount", "for what ran in the month"),
-    Field("late", "amount", "for what ran in closed months, and was not known or had not ended when they closed", True),
-    Field("correction", "amount", "for jobs whose rows changed after they were charged", True),
-    Field("amount", "amount", "the three together"),
-    Field("unit", help="what the amounts are in"),
+    Field("hours", "hours", "how long they ran, in the months to which the entries belong"),
+    Field("charge", "amount", "the charge for what ran in the month"),
+    Field(
+        "late",
+        "amount",
+        "the charge for what ran in closed months, and was not known or had not ended when these were closed",
+        True,
+    ),
+    Field("correction", "amount", "the correction for jobs whose rows changed after they were charged", True),
+    Field("amount", "amount", "the sum of the three"),
+    Field("unit", help="the unit of the amounts"),
 )
 ENTRY_FIELDS: Final = (
     Field("n", "count", "the entry's place in the ledger"),
-    Field("month", help="the month in whose bill it stands"),
+    Field("month", help="the month whose bill contains it"),
     Field("kind", help="charge, late or correction"),
     Field("period", help="the month in which the job ran"),
     Field("cluster", help="the cluster"),
     Field("job", help="sacct's JobIDRaw"),
     Field("submit_time", "time", "when the job was first submitted"),
     Field("account", help="Slurm's account"),
-    Field("user", help="whose job; unknown if the user was forgotten"),
+    Field("user", help="whose job it was; unknown if the user was forgotten"),
     Field("hours", "hours", "how long it ran in the period"),
     Field("amount", "amount", "what is owed, or given back"),
-    Field("unit", help="what the amount is in"),
+    Field("unit", help="the unit of the amount"),
     Field("at", "time", "when the entry was written"),
 )
 REFUSED_FIELDS: Final = (
     Field("reason", help="why no charge can be computed"),
-    Field("jobs", "count", "jobs of which that is so"),
+    Field("jobs", "count", "how many jobs this applies to"),
     Field("cluster", help="the cluster of the first of them"),
     Field("job", help="its JobIDRaw"),
 )
 VERIFY_FIELDS: Final = (
-    Field("check", help="chain, bills, schemes, heads: of what was written; amounts: computed again from the rows"),
-    Field("seen", "count", "how many entries, bills, schemes, heads, charged runs were looked at"),
-    Field("result", help="ok, wrong, or changed: a later row says otherwise, and the next close corrects it"),
-    Field("detail", help="what is wrong, or what could not be looked at"),
+    Field(
+        "check", help="chain, bills, schemes, heads: checks of what was written; amounts: computed again from the rows"
+    ),
+    Field("seen", "count", "how many entries, bills, schemes, heads or charged runs were checked"),
+    Field("result", help="ok; wrong; changed: a later row says otherwise, and the next close corrects it"),
+    Field("detail", help="what is wrong, or what could not be checked"),
 )
 NOTHING_WRITTEN: Final = "nothing was written; adminkit charge close MONTH --apply writes it"
 

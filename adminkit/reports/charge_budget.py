@@ -16,14 +16,14 @@ LEDGER, SLURM = "ledger", "Slurm"
 NEAR: Final = 0.8
 FIELDS: Final = (
     Field("counted_by", help="ledger: what closed months charged; Slurm: what slurmctld counts now"),
-    Field("of", help="the account; for Slurm's budgets also a user of it, or a QOS"),
-    Field("unit", help="what the amounts are in: the scheme's unit, minutes of a TRES"),
+    Field("of", help="the account; for Slurm's budgets, also one of its users, or a QOS"),
+    Field("unit", help="the unit of the amounts: the scheme's unit, or minutes of a TRES"),
     Field("budget", "amount", "what may be spent"),
-    Field("spent", "amount", "what was spent of it"),
+    Field("spent", "amount", "how much of it was spent"),
     Field("left", "amount", "what is left; below 0 if more was spent"),
-    Field("share", "share", "spent of the budget"),
+    Field("share", "share", "the share of the budget that was spent"),
     Field("until", help="the last month whose bill is counted; for Slurm's budgets: now"),
-    Field("note", help="for which months it is, or what Slurm makes of its count"),
+    Field("note", help="the months to which the budget applies, or whether Slurm's count shrinks"),
 )
 
 

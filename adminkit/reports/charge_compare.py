@@ -17,12 +17,12 @@ FIELDS: Final = (
     Field("name", help="the account, user or queue"),
     Field("cluster", help="the cluster"),
     Field("jobs", "count", "jobs that ended in the window and that both schemes can charge"),
-    Field("first", "amount", "what they cost by the first scheme"),
-    Field("first_unit", help="what that is in"),
-    Field("second", "amount", "what they cost by the second scheme"),
-    Field("second_unit", help="what that is in"),
-    Field("first_share", "share", "share of all that the first scheme charges"),
-    Field("second_share", "share", "share of all that the second scheme charges"),
+    Field("first", "amount", "what these jobs cost by the first scheme"),
+    Field("first_unit", help="the unit of the first cost"),
+    Field("second", "amount", "what these jobs cost by the second scheme"),
+    Field("second_unit", help="the unit of the second cost"),
+    Field("first_share", "share", "its share of all that the first scheme charges"),
+    Field("second_share", "share", "its share of all that the second scheme charges"),
     Field(
         "change", "share", "how much more the second charges; for schemes in different units, the change of the shares"
     ),

@@ -9,8 +9,8 @@ from adminkit.quote import clean
 from adminkit.render.report import Field, Meta, Report
 
 CHECK_FIELDS: Final = (
-    Field("check", help="what was looked for"),
-    Field("status", help="ok; warn: works, but less well; missing: needed and not there"),
+    Field("check", help="what was checked"),
+    Field("status", help="ok; warn: it works, but less well; missing: it is needed and not there"),
     Field("found", help="what is there"),
     Field("hint", help="what to do"),
 )

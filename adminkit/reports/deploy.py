@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from adminkit.policy.diff import Difference
 
 PREVIEW_FIELDS: Final = (
-    Field("file", help="below the folder of job_submit.lua"),
+    Field("file", help="the file, below the folder of job_submit.lua"),
     Field("change", help="new, changed, same; the site's own: left alone"),
     Field("bytes", "count", "its size"),
 )
 DONE_FIELDS: Final = (
     Field("host", help="a slurmctld host"),
     Field("table", help="policy, incentives or hints"),
-    Field("before", help="the generation until now"),
-    Field("generation", help="the one that was put in place"),
-    Field("state", help="confirmed: slurmctld answered with it"),
+    Field("before", help="the previous generation"),
+    Field("generation", help="the generation that was installed"),
+    Field("state", help="confirmed: slurmctld reported that it uses it"),
 )
 REFRESH_FIELDS: Final = (
-    Field("uid", help="of a user"),
-    Field("user", help="its name on this host"),
-    Field("change", help="passes no longer: is not an operator any more; passes from now on"),
+    Field("uid", help="the uid of a user"),
+    Field("user", help="the user's name on this host"),
+    Field("change", help="passes no longer: is not an operator any more; passes from now on: has become an operator"),
 )
 STATUS_FIELDS: Final = (
     Field("table", help="policy, incentives or hints"),
     Field("installed", help="the generation of the file; damaged: slurmctld could not use it"),
-    Field("running", help="the generation slurmctld decides by"),
-    Field("good", help="that of the copy used when the file is damaged"),
-    Field("previous", help="what rollback would bring back"),
+    Field("running", help="the generation that slurmctld uses"),
+    Field("good", help="the generation of the copy that is used when the file is damaged"),
+    Field("previous", help="the generation that a rollback would restore"),
     Field("written_at", "time", "when the file was written"),
     Field("state", help="in use; not in use; damaged; absent; unknown: slurmctld was not asked"),
 )

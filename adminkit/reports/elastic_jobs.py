@@ -13,25 +13,25 @@ from adminkit.render.report import Cell, Field, Meta, Report
 
 PREVIEW_FIELDS: Final = (
     Field("job", help="an open job that opted in (ADMINKIT_ELASTIC)"),
-    Field("user", help="whose"),
-    Field("name", help="its name, from which its speed is known"),
+    Field("user", help="whose job it is"),
+    Field("name", help="its name, by which its speed is known"),
     Field("node", help="where it runs"),
     Field("range", help="the GPUs that it opted in to"),
-    Field("gpus", "count", "those it has"),
-    Field("to", "count", "those it should continue with"),
+    Field("gpus", "count", "the GPUs that it has"),
+    Field("to", "count", "the GPUs with which it should continue"),
     Field("verdict", help="keep, shrink, grow"),
     Field("why", help="the reason"),
-    Field("saves", "duration", "what that saves: time of the job, or of the one that waits"),
-    Field("costs", "duration", "what it costs: the restart, and the time that is lost on fewer GPUs"),
+    Field("saves", "duration", "what the change saves: time for this job, or for the job that waits"),
+    Field("costs", "duration", "what the change costs: the restart, and the time lost on fewer GPUs"),
     Field("known", help="how its speed is known, with the model's error if a model fills gaps"),
 )
 #: Jobs whose reason to keep their GPUs is said where nothing was done.
 _MOST: Final = 5
 RUN_FIELDS: Final = (
     Field("job", help="an open job that opted in"),
-    Field("user", help="whose"),
+    Field("user", help="whose job it is"),
     Field("did", help="ordered, changed, released, void, revoked, refused; held: by somebody, and left so"),
-    Field("gpus", "count", "those it has, or is to have, after it"),
+    Field("gpus", "count", "the GPUs that it has, or is to have, afterwards"),
     Field("why", help="the reason, or what went wrong"),
 )
 

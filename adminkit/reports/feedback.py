@@ -16,18 +16,21 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_time
 
 FIELDS: Final = (
-    Field("measure", help="accuracy: mean of elapsed / limit; unused_hours: hours a week, reserved and not used"),
+    Field(
+        "measure",
+        help="accuracy: the mean of elapsed / limit; unused_hours: hours per week that were reserved and not used",
+    ),
     Field("users", "count", "users who got a first letter, with runs before and after it"),
-    Field("before", "ratio", "mean over users, before the letter"),
-    Field("after", "ratio", "the same after it"),
+    Field("before", "ratio", "the mean over users, before the letter"),
+    Field("after", "ratio", "the mean over users, after the letter"),
     Field("compared", "count", "of these, users for whom there were similar users without a letter"),
-    Field("others", "count", "users without a letter with whom they were compared"),
-    Field("change", "ratio", "mean change of the users compared"),
-    Field("expected", "ratio", "mean change of the others: what happens without letters"),
+    Field("others", "count", "the users without a letter with whom they were compared"),
+    Field("change", "ratio", "the mean change of the users who were compared"),
+    Field("expected", "ratio", "the mean change of those others: what happens without letters"),
     Field("effect", "ratio", "change - expected: the effect of letters"),
-    Field("low", "ratio", "95 % interval of the effect"),
-    Field("high", "ratio", "its upper end"),
-    Field("verdict", help="better, worse, no significant change; too few users or nobody to compare with"),
+    Field("low", "ratio", "the lower end of the effect's 95 % interval"),
+    Field("high", "ratio", "the upper end of that interval"),
+    Field("verdict", help="better, worse, no significant change, too few users, or nobody to compare with"),
 )
 
 

@@ -34,22 +34,26 @@ from adminkit.units import show_bytes, show_short, show_time
 FIELDS: Final = (
     Field("severity", help="warn: somebody can do better; info; good"),
     Field("kind", help=", ".join(KINDS)),
-    Field("verdict", help="a word of its kind"),
+    Field("verdict", help="the verdict, as the page of its kind defines it"),
     Field("at_stake", "hours", "GPU-hours at stake"),
     Field("at_stake_cpu", "hours", "CPU-hours at stake, of jobs without GPUs", quiet=True),
     Field("cluster", help="the cluster", quiet=True),
-    Field("queue", help="the queue, of a finding about one"),
-    Field("user", help="whose jobs; empty: everybody's"),
+    Field("queue", help="the queue, if the finding is about one"),
+    Field("user", help="the user whose jobs it is about; empty: everybody's"),
     Field(
-        "name", help="the job's name; for an effect, the measure; for a queue that jobs would fit, that queue; an image"
+        "name",
+        help="the job name; for effect, the measure; for queue_fit, the shorter queue; for images, the "
+        "program that starts them",
     ),
     Field("run", help="job@submission; for an array, its number and first submission"),
-    Field("numbers", help="the numbers that were compared, for people", below=True),
+    Field("numbers", help="the numbers that were compared, in readable form", below=True),
     Field(
-        "evidence", help="the same in base units: seconds, GPU-seconds, CPU-seconds, byte-seconds, shares", data=True
+        "evidence",
+        help="the same numbers in base units: seconds, GPU-seconds, CPU-seconds, byte-seconds, shares",
+        data=True,
     ),
     Field("advice", help="what to do about it", below=True),
-    Field("command", help="a command that shows more, or acts", below=True),
+    Field("command", help="a command that shows more, or acts on the finding", below=True),
 )
 #: Kinds that aggregate over users, or are about letters: for the operators.
 OPERATORS: Final = (*QUEUES, "effect", "outbox")

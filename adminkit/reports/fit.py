@@ -9,26 +9,28 @@ from adminkit.fit.verdict import Answer
 from adminkit.render.report import Cell, Field, Meta, Report
 
 FIELDS: Final = (
-    Field("request", help="what is asked for, in sbatch's words"),
+    Field("request", help="what is asked for, in sbatch's terms"),
     Field(
         "verdict",
-        help="now, later, never; wakes: now, on a node that sleeps; room: nodes have room, but not every source could"
-        " be asked",
+        help="now, later or never; wakes: now, on a node that sleeps; room: nodes have room, but not "
+        "every source could be asked",
     ),
     Field(
         "at",
         "time",
-        "when it can start; on a node that sleeps, at the latest; unknown if it depends on others' use of a limit",
+        "when it can start; on a node that sleeps, at the latest; unknown if it depends on how much of a "
+        "limit others use",
     ),
     Field(
         "method",
-        help="slurm: sbatch --test-only; simulation: running jobs end at their limits, waiting jobs go first; history:"
-        " the median wait of jobs like it that had to wait",
+        help="slurm: sbatch --test-only; simulation: running jobs end at their limits, waiting jobs go "
+        "first; history: the median wait of similar jobs that had to wait",
     ),
     Field(
         "error",
         "duration",
-        "how far the other method is from that, if both know; for history, half of the waits are at most this far",
+        "how far the other method's time is from this one, if both give a time; for history, half of the "
+        "waits are at most this far from it",
     ),
     Field(
         "why",
@@ -36,10 +38,10 @@ FIELDS: Final = (
         " wakes, drained, down",
     ),
     Field("text", help="the reason", below=True),
-    Field("vectors", help="what node vectors say, of running jobs and reservations", data=True),
-    Field("waiting", help="the same, with the jobs already waiting ahead of it", data=True),
-    Field("limits", help="what is unused of limits of QOS and associations, and of licences", data=True),
-    Field("test_only", help="what sbatch --test-only says as the user; with --job what slurmctld plans", data=True),
+    Field("vectors", help="what node vectors say, from running jobs and reservations", data=True),
+    Field("waiting", help="the same, with the waiting jobs that are ahead of it", data=True),
+    Field("limits", help="what is left of the limits of QOS and associations, and of licences", data=True),
+    Field("test_only", help="what sbatch --test-only says as the user; with --job, what slurmctld plans", data=True),
     Field("disagree", help="how sources differ, in a sentence", data=True),
 )
 

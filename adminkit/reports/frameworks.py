@@ -15,12 +15,12 @@ from adminkit.stats.programs import PARTS, Group, Programs, programs
 
 FIELDS: Final = (
     Field("jobs", "count", "jobs that count"),
-    Field("share", "share", "share of all jobs in the report"),
-    Field("users", "count", "users of these jobs"),
+    Field("share", "share", "their share of all jobs in the report"),
+    Field("users", "count", "how many users have these jobs"),
     Field("gpu_hours", "hours", "GPU-hours of these jobs"),
-    Field("gpu_share", "share", "share of all GPU-hours in the report"),
+    Field("gpu_share", "share", "their share of all GPU-hours in the report"),
     Field("cpu_hours", "hours", "CPU-hours of these jobs"),
-    Field("accuracy", "ratio", "mean of elapsed / limit"),
+    Field("accuracy", "ratio", "the mean of elapsed / limit"),
     Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),
     Field("cluster", quiet=True),
 )

@@ -12,20 +12,20 @@ from adminkit.units import show_time
 
 HISTORY_FIELDS: Final = (
     Field("at", "time", "when it began"),
-    Field("kind", help="load: rows came in; action: adminkit did something to Slurm or to people"),
+    Field("kind", help="load: rows were added; action: adminkit did something to Slurm or to people"),
     Field("what", help="for a load: sync, import, audit …; for an action: the command"),
-    Field("cluster", help="the cluster that a load is of"),
+    Field("cluster", help="the cluster whose data was loaded"),
     Field("source", help="the file, or sacct"),
     Field("rows", "count", "rows read"),
     Field("new", "count", "rows that the trace did not have"),
-    Field("changed", "count", "rows that it had otherwise"),
+    Field("changed", "count", "rows that the trace had with other values"),
     Field("rejected", "count", "rows set aside"),
-    Field("skipped", "count", "rows passed over"),
+    Field("skipped", "count", "rows that were skipped"),
     Field("seconds", "duration", "how long the load took"),
     Field("host", help="the host of an action"),
-    Field("who", help="by whom"),
-    Field("generation", help="of the tables that an action put in place"),
-    Field("details", help="what else is on record"),
+    Field("who", help="who ran it"),
+    Field("generation", help="the generation of the tables that an action installed"),
+    Field("details", help="what else was recorded"),
 )
 
 #: Keys of an action that have a column of their own, or say nothing of what was done.

@@ -17,34 +17,37 @@ if TYPE_CHECKING:
     from adminkit.policy.incentive_settings import Incentives
 
 EVERYBODY: Final = (
-    Field("user", help="whose points"),
+    Field("user", help="whose points they are"),
     Field("points", "count", "added to the priority of each of the user's jobs"),
-    Field("hours", "hours", "the same in hours of ageing"),
-    Field("score", "ratio", "needed / held, 0 to 1; 1 if each limit was the first on the menu above the run time"),
-    Field("runs", "count", "that weigh: they completed or ran into their limit, and the user chose the limit"),
-    Field("missed", "count", "of these, ran into their limit"),
-    Field("days", "count", "days on which they ended"),
+    Field("hours", "hours", "the same, in hours of queue ageing"),
+    Field(
+        "score", "ratio", "needed / held, 0 to 1; it is 1 if each limit was the first on the menu above the run time"
+    ),
+    Field("runs", "count", "runs that weigh: they completed or ran into their limit, and the user chose the limit"),
+    Field("missed", "count", "of these, runs that ran into their limit"),
+    Field("days", "count", "the number of days on which they ended"),
     Field("weight_hours", "hours", "their weight in GPU-hours, after the caps and the half-life"),
-    Field("share", "share", "of all the user's GPU-hours, those of runs that weigh"),
+    Field("share", "share", "the share of the user's GPU-hours in runs that weigh"),
     Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
     Field(
         "bundles",
         "count",
-        "lately: parallel jobs whose steps were single ones side by side, and jobs paid for a class they were not of",
+        "recently: parallel jobs whose steps were independent single-GPU tasks, and jobs that got points "
+        "for a class they were not in",
     ),
     Field("class_points", help="whether multi-node and multi-GPU jobs earn class points: yes, no"),
     Field("uid", "text", help="the user's uid on the cluster"),
 )
 ONE: Final = (
     Field("part", help="bonus, run, left out, at submission"),
-    Field("what", help="what the line is about: a job and its name, a reason"),
+    Field("what", help="what the line is about: a job and its name, or a reason"),
     Field("runs", "count", help="how many runs the line is about"),
     Field("weight_hours", "hours", "the run's weight in GPU-hours, after the cap and the half-life"),
     Field("score", "ratio", "full_at / asked, at most 1; 0 for a run that ran into its limit"),
     Field("ran", "duration", "its run time without suspension"),
-    Field("full_at", "duration", "the limit that would have scored full"),
-    Field("asked", "duration", "its limit: the original one if that is known, or the one that it was raised to"),
-    Field("meaning", help="in words"),
+    Field("full_at", "duration", "the limit that would have got the full score"),
+    Field("asked", "duration", "its limit: the original one, if that is known, or the one to which it was raised"),
+    Field("meaning", help="the line in words"),
 )
 
 #: reason -> why such a run neither earns nor costs points

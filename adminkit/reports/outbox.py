@@ -10,18 +10,18 @@ from adminkit.trace.outbox import Entry
 
 DUE_FIELDS: Final = (
     Field("cluster", help="the cluster", quiet=True),
-    Field("kind", help="end: after a job; digest: a user's week; operator: everybody's"),
-    Field("user", help="whose it is; empty for the operators"),
-    Field("address", help="where it goes"),
+    Field("kind", help="end: after a job; digest: a user's week; operator: everybody's week"),
+    Field("user", help="the user who gets it; empty for the operators"),
+    Field("address", help="the recipient's address"),
     Field("language", help="en or ja"),
     Field("run", help="what it is about: job@submission, or the week"),
-    Field("subject", help="its subject, or why it couldn't be written"),
+    Field("subject", help="its subject line, or why it couldn't be written"),
 )
 RUN_FIELDS: Final = (
     Field("sent", "count", "letters that were accepted"),
-    Field("later", "count", "letters that are tried again later"),
+    Field("later", "count", "letters that will be tried again later"),
     Field("refused", "count", "letters that were refused for good"),
-    Field("broken", "count", "letters that couldn't be written; they are tried again"),
+    Field("broken", "count", "letters that couldn't be written; they will be tried again"),
     Field("expired", "count", "letters that were dropped: too old, or no longer wanted"),
     Field("waiting", "count", "letters that are still to be sent"),
 )
@@ -29,27 +29,27 @@ STATUS_FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("kind", help="end, digest or operator"),
     Field("state", help="due, claimed, sent, refused, expired"),
-    Field("letters", "count", "how many"),
+    Field("letters", "count", "how many letters"),
     Field("first", "time", "when the first of them was due"),
-    Field("last", "time", "when the last was"),
+    Field("last", "time", "when the last of them was due"),
 )
 PREFS_FIELDS: Final = (
     Field("letters", help="each, week or never"),
     Field("language", help="en or ja; empty: the site's default"),
-    Field("address", help="where letters go; empty: the site's address for you"),
+    Field("address", help="where your letters are sent; empty: the site's address for you"),
     Field("hints", help="yes or no: hints at submission"),
-    Field("plan", help="yes or no: your jobs may be planned by what such jobs needed"),
+    Field("plan", help="yes or no: backfill may plan your jobs by what similar jobs needed"),
 )
 LETTER_FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("run", help="what it is about: job@submission, or the week"),
     Field("kind", help="end, digest or operator"),
-    Field("user", help="whose it is"),
-    Field("address", help="where it goes"),
+    Field("user", help="the user who gets it"),
+    Field("address", help="the recipient's address"),
     Field("state", help="due, claimed, sent, refused, expired"),
     Field("attempts", "count", "how often it was tried"),
     Field("due_at", "time", "when it was found due"),
-    Field("next_at", "time", "when it is tried next"),
+    Field("next_at", "time", "when it will be tried next"),
     Field("sent_at", "time", "when it was accepted"),
     Field("said", help="the mail server's last reply, or why it was not sent"),
 )

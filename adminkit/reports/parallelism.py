@@ -17,14 +17,16 @@ from adminkit.stats.parallelism import CORE_CLASSES, Containers, Parallelism, co
 
 FIELDS: Final = (
     Field(
-        "part", help="what is counted: class, kind, gpus, nodes, cores, looks; with --by container (all) and each class"
+        "part",
+        help="what is counted: class, kind, gpus, nodes, cores or looks; with --by container, (all) and each class",
     ),
     Field(
         "value",
-        help="the class, the kind of GPU, the number of GPUs, nodes or cores, what the steps show, the container",
+        help="depends on the part: the class, the kind of GPU, the number of GPUs, nodes or cores, what "
+        "the steps show, or the container",
     ),
     Field("jobs", "count", "jobs that count"),
-    Field("share", "share", "share of the part's jobs"),
+    Field("share", "share", "their share of the part's jobs"),
 )
 TITLE: Final = "Parallelism of jobs"
 UNKNOWN: Final = "unknown"

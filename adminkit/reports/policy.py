@@ -20,42 +20,45 @@ from adminkit.units import show_duration, show_time
 HARDEST: Final = 10
 
 CHECK_FIELDS: Final = (
-    Field("kind", help="error, or note for what stops nothing"),
-    Field("places", help="where in the file, both places of two that clash"),
+    Field("kind", help="error, or note for something that stops nothing"),
+    Field("places", help="where it is in the file; for a conflict, both places"),
     Field("message", help="what is wrong"),
     Field("hint", help="what to do"),
 )
-EXPLAIN_FIELDS: Final = (Field("name", help="of a rule, or a section"), Field("sentence", help="what it means"))
+EXPLAIN_FIELDS: Final = (
+    Field("name", help="the name of a rule or a section"),
+    Field("sentence", help="what the rule or section means"),
+)
 TRY_FIELDS: Final = (
     Field("verdict", help="accept, amend or reject"),
     Field("queue", help="where the job would go, if it is changed"),
     Field("limit", "duration", "its limit, if it is changed"),
-    Field("time_min", "duration", "its --time-min, if it is changed; 0 for one that is left out"),
-    Field("soft_limit", "duration", "what backfill would plan with, if that is not its limit"),
-    Field("points", "count", "of priority, if it earns some"),
-    Field("licences", help="those that it gets, all of them, if they are changed"),
-    Field("rules", help="those that fired, and what each did"),
-    Field("cannot_tell", help="rules that look at something that is not given"),
-    Field("record", help="what would be kept with the job"),
-    Field("messages", help="what the user reads, a line each"),
+    Field("time_min", "duration", "its --time-min, if it is changed; 0 if it is removed"),
+    Field("soft_limit", "duration", "the time with which backfill would plan, if that is not its limit"),
+    Field("points", "count", "priority points, if it earns some"),
+    Field("licences", help="all licences that it gets, if they are changed"),
+    Field("rules", help="the rules that fired, and what each did"),
+    Field("cannot_tell", help="rules that depend on something that was not given"),
+    Field("record", help="the record that would be kept with the job"),
+    Field("messages", help="the messages to the user, one per line"),
 )
 DIFF_FIELDS: Final = (
-    Field("place", help="rule or setting"),
+    Field("place", help="the rule or setting"),
     Field("change", help="added, removed or changed"),
-    Field("installed", help="what is in place"),
-    Field("file", help="what the file says"),
+    Field("installed", help="the installed value"),
+    Field("file", help="the value in the file"),
 )
 REPLAY_FIELDS: Final = (
-    Field("part", help="rule, queue or user (the ten hardest hit)"),
+    Field("part", help="rule, queue or user (the ten most affected)"),
     Field("value", help="its name"),
     Field("jobs", "count", "jobs; for a rule, those on which it fired"),
-    Field("accepted", "count", "taken as they are"),
-    Field("amended", "count", "taken with another limit or queue"),
-    Field("rejected", "count", "refused"),
-    Field("warned", "count", "taken, and their owners told something"),
-    Field("cannot_tell", "count", "the trace lacks what a rule looks at"),
+    Field("accepted", "count", "jobs accepted as they are"),
+    Field("amended", "count", "jobs accepted with another limit or queue"),
+    Field("rejected", "count", "jobs refused"),
+    Field("warned", "count", "jobs accepted with a message to the owner"),
+    Field("cannot_tell", "count", "jobs for which the trace lacks something that a rule depends on"),
     Field("freed_hours", "hours", "hours of time limit taken off"),
-    Field("cut_short", "count", "ran longer than the limit they would have had"),
+    Field("cut_short", "count", "jobs that ran longer than the limit they would have had"),
 )
 
 

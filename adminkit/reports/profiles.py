@@ -12,17 +12,17 @@ from adminkit.render.report import Cell, Field, Meta, Report
 
 CHECK_FIELDS: Final = (
     Field("profile", help="its name in the file"),
-    Field("severity", help="error: it never starts; warning: it may take more than it asks for; ok"),
+    Field("severity", help="error: it never starts; warning: it may use more than it asks for; ok"),
     Field("text", help="what is wrong"),
 )
 LIST_FIELDS: Final = (
     Field("profile", help="its name in the file"),
-    Field("title_en", help="what people read"),
-    Field("title_ja", help="the same in Japanese", data=True),
-    Field("verdict", help="now, wakes, room, later, never, unknown, as of adminkit fit"),
-    Field("offered", help="yes if it can start now, as far as was asked"),
+    Field("title_en", help="the title that people see"),
+    Field("title_ja", help="the title in Japanese", data=True),
+    Field("verdict", help="now, wakes, room, later, never or unknown, as in adminkit fit"),
+    Field("offered", help="yes if it can start now, as far as the sources could be asked"),
     Field("at", "time", "when it can start, if that is known"),
-    Field("why", help="one word"),
+    Field("why", help="the reason in one word"),
     Field("text", help="the reason", below=True),
     Field("nearest", help="the nearest smaller profile that is offered"),
     Field("partition", help="the queue", data=True),
@@ -32,7 +32,7 @@ LIST_FIELDS: Final = (
     Field("gpu_type", help="their type", data=True),
     Field("limit", "duration", "the time that it asks for", data=True),
     Field("image", help="the container image", data=True),
-    Field("modules", help="modules to load, between blanks", data=True),
+    Field("modules", help="modules to load, separated by blanks", data=True),
     Field("kernel", help="the kernel", data=True),
 )
 

@@ -16,28 +16,29 @@ from adminkit.units import show_duration
 
 FIELDS: Final = (
     Field("similar", help="what the runs have in common with the job"),
-    Field("runs", "count", "such runs, the last ones"),
+    Field("runs", "count", "how many such runs were used, the most recent ones"),
     Field("cut_off", "count", "of these, runs that needed more than they got"),
-    Field("expected", "duration", "half of such runs take this or less"),
+    Field("expected", "duration", "half of such runs take this long or less"),
     Field("safe", "duration", "the safe limit before it is rounded"),
     Field("limit", "duration", "the safe limit"),
-    Field("risk", "share", "how often it was too short, by trying it on earlier runs"),
-    Field("tried", "count", "runs it was tried on"),
-    Field("too_short", "count", "of these, runs that needed more"),
-    Field("batches", "count", "batches these runs were submitted in"),
-    Field("line", help="to paste into the batch script"),
+    Field("risk", "share", "how often it would have been too short for earlier runs"),
+    Field("tried", "count", "earlier runs on which it was tried"),
+    Field("too_short", "count", "of these, runs that needed more time"),
+    Field("batches", "count", "batches in which these runs were submitted"),
+    Field("line", help="the line to paste into the batch script"),
 )
 BACKTEST_FIELDS: Final = (
     Field(
-        "limit", help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe"
+        "limit",
+        help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe limit",
     ),
-    Field("given", "share", "runs for which there was one; the others keep their own"),
-    Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
-    Field("over", "share", "runs that needed more than the limit"),
-    Field("worst_tenth", "share", "the same in the worst tenth of the trace after the first"),
-    Field("over_p90", "share", f"90th percentile of the same among users with {MANY} runs or more"),
-    Field("hours_asked", "hours", "all limits together"),
-    Field("hours_saved", "share", "of the hours the users asked for"),
+    Field("given", "share", "runs for which there was such a limit; the others keep their own"),
+    Field("prediction_accuracy", "ratio", "the mean of min(limit / need, need / limit)"),
+    Field("over", "share", "runs that needed more time than the limit"),
+    Field("worst_tenth", "share", "the same share in the worst tenth of the trace after the first"),
+    Field("over_p90", "share", f"the 90th percentile of that share among users with at least {MANY} runs"),
+    Field("hours_asked", "hours", "the sum of all limits"),
+    Field("hours_saved", "share", "the share that is saved, of the hours that the users asked for"),
 )
 
 

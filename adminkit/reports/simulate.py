@@ -20,21 +20,21 @@ from adminkit.simulate.unmodelled import Cause
 from adminkit.stats.select import Filter
 
 FIELDS: Final = (
-    Field("scenario", help="what was changed; today: nothing"),
-    Field("model", help="of the scheduler"),
-    Field("seed", "count", "of the shaking of submissions; 0: none"),
-    Field("jobs", "count", "that ran"),
-    Field("not_run", "count", "that could not: the header says why"),
-    Field("killed", "count", "at their limit"),
-    Field("avebsld", "ratio", "mean bounded slowdown (tau 10 s) of all jobs"),
-    Field("mean_bsld", "ratio", "the same of those submitted and ended in the steady part"),
-    Field("mean_wait", "duration", "from submission to start"),
-    Field("median_wait", "duration", "the same"),
-    Field("p95_wait", "duration", "the same"),
-    Field("mean_turnaround", "duration", "from submission to end"),
-    Field("makespan", "duration", "from the first submission to the last end"),
-    Field("utilization", "share", "of the machine, in the steady part"),
-    Field("utilization_all", "share", "of the machine, over the makespan"),
+    Field("scenario", help="what was changed; today: nothing was"),
+    Field("model", help="the scheduler model"),
+    Field("seed", "count", "the seed for shaking submissions; 0: not shaken"),
+    Field("jobs", "count", "jobs that ran"),
+    Field("not_run", "count", "jobs that could not run; the header says why"),
+    Field("killed", "count", "jobs that were killed at their limit"),
+    Field("avebsld", "ratio", "the mean bounded slowdown (tau 10 s) of all jobs"),
+    Field("mean_bsld", "ratio", "the same for jobs that were submitted and ended in the steady part"),
+    Field("mean_wait", "duration", "the mean time from submission to start"),
+    Field("median_wait", "duration", "the median of that time"),
+    Field("p95_wait", "duration", "the 95th percentile of that time"),
+    Field("mean_turnaround", "duration", "the mean time from submission to end"),
+    Field("makespan", "duration", "the time from the first submission to the last end"),
+    Field("utilization", "share", "the utilization of the machine in the steady part"),
+    Field("utilization_all", "share", "the utilization of the machine over the makespan"),
 )
 SCHEDULE: Final = ("job_id_raw", "submit_time", "start_time", "end_time", "nodes")
 #: Behind the verdict "no basis", where numbers are shown all the same.

@@ -18,22 +18,22 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
-    Field("scenario", help="of the file; with its value if it has several"),
+    Field("scenario", help="the scenario in the file; with its value if it has several"),
     Field(
         "part",
-        help="all, queue, class, size, length, account, user; users: those who follow the scenario, and the others",
+        help="all, queue, class, size, length, account or user; users: those who follow the scenario, and the others",
     ),
-    Field("value", help="which of them"),
+    Field("value", help="which of them, by name"),
     Field("measure", help="what is compared"),
-    Field("unit", help="of the measure: seconds, ratio, share, count"),
-    Field("jobs", "count", "that ran on both sides; mean over the replicates"),
-    Field("today", "measured", "mean over the replicates"),
-    Field("then", "measured", "the same under the scenario"),
-    Field("change", "measured", "mean of the paired differences"),
-    Field("low", "measured", "of the 95 % interval of the change"),
-    Field("high", "measured", "of the 95 % interval of the change"),
+    Field("unit", help="the unit of the measure: seconds, ratio, share or count"),
+    Field("jobs", "count", "jobs that ran on both sides, as a mean over the replicates"),
+    Field("today", "measured", "the measure today, as a mean over the replicates"),
+    Field("then", "measured", "the measure under the scenario, as a mean over the replicates"),
+    Field("change", "measured", "the mean of the paired differences"),
+    Field("low", "measured", "the lower end of the 95 % interval of the change"),
+    Field("high", "measured", "the upper end of the 95 % interval of the change"),
     Field("relative", "share", "the change as a share of today's"),
-    Field("verdict", help="less, more, or no significant change: they hold for all rows of a measure together"),
+    Field("verdict", help="less, more or no significant change; the verdicts hold for all rows of a measure together"),
 )
 #: The first sentence of an answer that was forced where nothing could be compared.
 UNKNOWN_WORTH: Final = "calibration: none: the trace has no starts to compare with"

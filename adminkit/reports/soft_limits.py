@@ -15,16 +15,20 @@ if TYPE_CHECKING:
 
 ROUND_FIELDS: Final = (
     Field("job", help="an open job with a soft limit of adminkit's"),
-    Field("did", help="cleared: its soft limit, while it waits; raised: its limit, which Slurm had lowered"),
+    Field(
+        "did",
+        help="cleared: its soft limit was removed while it waits; raised: its limit, which Slurm had "
+        "lowered, was raised",
+    ),
     Field("why", help="the reason"),
     Field("was", "duration", "the soft limit, or the lowered limit"),
     Field("becomes", "duration", "the limit it has again"),
-    Field("held", help="no: it did not hold when it was read back; the next round does it again"),
+    Field("held", help="no: the change had not held when it was read back; the next round repeats it"),
 )
 STATUS_FIELDS: Final = (
-    Field("at", "time", "when"),
+    Field("at", "time", "when it happened"),
     Field("did", help="lease given, lease withdrawn, cleared, raised"),
-    Field("job", help="whose"),
+    Field("job", help="the job concerned"),
     Field("why", help="the reason"),
     Field("was", "duration", "the soft limit, or the lowered limit"),
     Field("becomes", "duration", "the limit it has again"),

@@ -12,25 +12,25 @@ from adminkit.units import show_time
 
 STATUS_FIELDS: Final = (
     Field("cluster", help="the cluster"),
-    Field("pass", help="job: runs by their end; step: their steps"),
+    Field("pass", help="job: runs, by their end; step: their steps"),
     Field("since", "time", "where the trace begins"),
-    Field("until", "time", "how far it reaches, by the runs of sync that have been"),
-    Field("windows", "count", "windows on record"),
-    Field("provisional", "count", "windows that the next run asks for again"),
-    Field("gaps", "count", "stretches between since and until that were never answered"),
-    Field("gap_hours", "hours", "how long they are together"),
-    Field("rows", "count", "rows read, those read twice included"),
+    Field("until", "time", "how far it reaches, by the sync runs so far"),
+    Field("windows", "count", "windows that were recorded"),
+    Field("provisional", "count", "windows that the next sync asks for again"),
+    Field("gaps", "count", "periods between since and until for which sacct never gave data"),
+    Field("gap_hours", "hours", "their total length"),
+    Field("rows", "count", "rows read; a row that was read twice counts twice"),
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
-    Field("overdue", "count", "RUNNING a day past their own limit: runaway jobs, most likely"),
+    Field("overdue", "count", "RUNNING a day past their own limit: most likely runaway jobs"),
     Field("revoked", "count", "federation siblings, counted and not stored"),
-    Field("asked_at", "time", "when sacct last answered; a run in time to come does not count"),
+    Field("asked_at", "time", "when sacct last gave data; times in the future do not count"),
 )
 
 REJECTED_FIELDS: Final = (
     Field("source", help="the file, or sacct and its cluster"),
     Field("line", "count", "the first line of the row"),
     Field("reason", help="why it could not be read"),
-    Field("text", help="its beginning"),
+    Field("text", help="the beginning of the row"),
     Field("seen_at", "time", "when it was last read"),
 )
 

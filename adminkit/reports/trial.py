@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial import Trial
 
 CALENDAR_FIELDS: Final = (
-    Field("day", "count", "its number"),
-    Field("weekday", help="of this host's clock"),
+    Field("day", "count", "the number of the day"),
+    Field("weekday", help="the weekday, by this host's clock"),
     Field("since", "time", "when it begins"),
-    Field("soft_limits", help="on, or off: nobody is given one, and pending jobs lose theirs"),
-    Field("counts_from", "time", "waits of jobs that were eligible before do not count"),
+    Field("soft_limits", help="on, or off: no job gets a soft limit, and pending jobs lose theirs"),
+    Field("counts_from", "time", "waits of jobs that were eligible before this time do not count"),
 )
 RESULT_FIELDS: Final = (
-    Field("jobs", help="all, or those of one class"),
+    Field("jobs", help="all jobs, or those of one class"),
     Field("pairs", "count", "pairs of days, one on and one off, that both have waits"),
-    Field("wait_on", "duration", "mean wait of a day on, averaged over days"),
-    Field("wait_off", "duration", "mean wait of a day off"),
+    Field("wait_on", "duration", "the mean wait on days with soft limits, averaged over days"),
+    Field("wait_off", "duration", "the mean wait on days without them, averaged over days"),
     Field("change", "share", "wait_on / wait_off - 1"),
-    Field("low", "share", "of its 95 % interval"),
-    Field("high", "share", "of its 95 % interval; empty if the days give no upper bound"),
-    Field("verdict", help="less, more, no significant change; not known if there are too few days"),
+    Field("low", "share", "the lower end of its 95 % interval"),
+    Field("high", "share", "the upper end; empty if the days give no upper bound"),
+    Field("verdict", help="less, more or no significant change; not known if there are too few days"),
 )
 ALL: Final = "all"
 #: Too few days, or none waited.

@@ -18,13 +18,13 @@ from adminkit.units import show_time
 
 _NAMES: Final = {"gpu": "GPU", "cpu": "CPU", "node": "node"}
 FIELDS: Final = (
-    Field("begin", "time", "where the part begins; for the first part, where the window begins"),
-    Field("jobs", "count", "runs that ran in it, even for one second"),
+    Field("begin", "time", "when this part of the window begins; the first part begins with the window"),
+    Field("jobs", "count", "runs that ran in this part, even for one second"),
     *(
         field
         for name, word in _NAMES.items()
         for field in (
-            Field(f"{name}_hours", "hours", f"{word}-hours that runs had, without suspension", quiet=True),
+            Field(f"{name}_hours", "hours", f"{word}-hours that runs held, without suspension", quiet=True),
             Field(f"{name}_capacity", "hours", f"{word}-hours of all nodes that existed, down or not", quiet=True),
             Field(f"{name}_utilization", "share", f"{name}_hours / {name}_capacity", quiet=True),
             Field(

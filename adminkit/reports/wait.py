@@ -37,10 +37,13 @@ CAUSES: Final = {
 FIELDS: Final = (
     Field("jobs", "count", "jobs that started and had waited only for the queue"),
     Field(
-        "apart", "count", "other jobs, which also waited for something else; their waits are below (all)", quiet=True
+        "apart",
+        "count",
+        "other jobs, which also waited for something else; their waits are in the rows below (all)",
+        quiet=True,
     ),
-    Field("median", "duration", "from Eligible to the start: half of the jobs waited this time or less"),
-    Field("p75", "duration", "three quarters of the jobs waited this time or less"),
+    Field("median", "duration", "from Eligible to the start; half of the jobs waited for this time or less"),
+    Field("p75", "duration", "three quarters of the jobs waited for this time or less"),
     Field("p90", "duration"),
     Field("p95", "duration"),
     Field("max", "duration", "the longest wait"),

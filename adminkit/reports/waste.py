@@ -17,10 +17,14 @@ from adminkit.stats.waste_gaps import LOOKS
 FIELDS: Final = (
     Field("queue"),
     Field("kind", help="limits, gpus_without_cpus, gpus_without_memory, cpus_without_gpus, gaps"),
-    Field("jobs", "count", "runs shorter than their limit; for gaps, jobs that would have fitted; else unknown"),
-    Field("gpu_hours", "hours", "GPU-hours of this kind; unknown if it has none"),
-    Field("cpu_hours", "hours", "CPU-hours of this kind; unknown if it has none"),
-    Field("node_hours", "hours", "node-hours reserved and not used, or of nodes in that state"),
+    Field(
+        "jobs",
+        "count",
+        "for limits, runs shorter than their limit; for gaps, jobs that would have fitted; otherwise unknown",
+    ),
+    Field("gpu_hours", "hours", "GPU-hours of this kind; unknown if the kind has none"),
+    Field("cpu_hours", "hours", "CPU-hours of this kind; unknown if the kind has none"),
+    Field("node_hours", "hours", "node-hours that were reserved and not used, or of nodes in that state"),
 )
 ALL: Final = "(all)"
 #: Bars show the largest only.
