@@ -1,4 +1,4 @@
-"""The log of acts: one line each, whole whatever happened to the one before."""
+"""The action log: one line each, whole whatever happened to the one before."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def _record(act: Mapping[str, Any]) -> list[str]:
     try:
         actions.append(config.load().acts, act)
     except AdminkitError as error:
-        return [f"this host's log of acts has no line of it: {error.message}"]
+        return [f"this host's action log has no line of it: {error.message}"]
     return []
 
 

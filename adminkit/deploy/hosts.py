@@ -87,5 +87,5 @@ def all_alike(hosts: Iterable[Host]) -> bool:
 
 
 def as_words(hosts: Iterable[Host]) -> dict[str, str]:
-    """The host as the log of acts has it."""
+    """The host as the action log has it."""
     return {host.name: host.state for host in hosts}

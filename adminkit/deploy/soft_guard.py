@@ -33,7 +33,7 @@ LEASE: Final = f"{SUBFOLDER}/soft_lease"
 #: Periods of the timer for which a lease lasts.
 PERIODS: Final = 3
 PERIOD: Final = 30
-#: In the log of acts.
+#: In the action log.
 WHAT: Final = "soft-limits guard"
 DAY_OFF: Final = "trial: a day off"
 _COMMENT: Final = "Written by `adminkit soft-limits guard`, a few times a minute."

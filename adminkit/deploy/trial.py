@@ -21,7 +21,7 @@ from adminkit.stats.switchback import BLOCK, MOST_DAYS, Day
 #: Below the folder of job_submit.lua. It stays after the trial, for its result.
 TRIAL: Final = f"{SUBFOLDER}/soft_trial.json"
 FORMAT: Final = 1
-#: In the log of acts.
+#: In the action log.
 WHAT: Final = "soft-limits trial"
 #: Why it ended.
 OVER: Final = "its days are over"

@@ -23,7 +23,7 @@ from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
 from adminkit.slurm.elastic_jobs import OpenJob, open_job, release, set_comment, set_gpus
 
-#: In the log of acts.
+#: In the action log.
 WHAT: Final = "elastic"
 
 Did = Literal["ordered", "changed", "released", "void", "revoked", "held", "refused"]

@@ -53,7 +53,7 @@ def round_report(done: Round, cluster: str, applied: bool) -> Report:
 
 
 def status_report(now: Round, acts: Sequence[Mapping[str, Any]], cluster: str) -> Report:
-    """A row for each act that is kept in the log of acts, as it comes."""
+    """A row for each act that is kept in the action log, as it comes."""
     rows: list[list[Cell]] = [
         [one["at"], _text(one.get("did")), _text(one.get("job")), _text(one.get("why")), _seconds(one.get("was")),
          _seconds(one.get("becomes"))]

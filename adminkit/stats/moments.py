@@ -11,7 +11,7 @@ from adminkit.sqlite import sqlite3
 #: What became of it: rules were installed or put back, points were installed, a trial of soft limits; a queue has other
 #: limits; the first letter left.
 Kind = Literal["rules", "points", "soft_limits", "limits", "letters"]
-#: What the log of acts calls it -> its kind. A new table of the same rules (`policy refresh`) is not news.
+#: What the action log calls it -> its kind. A new table of the same rules (`policy refresh`) is not news.
 ACTS: Final[dict[str, Kind]] = {
     "policy install": "rules",
     "policy rollback": "rules",

@@ -305,7 +305,7 @@ def test_a_later_install_of_points_does_not_bless_a_policy_changed_by_hand(folde
     assert changed_since(folder) == ["adminkit/policy.lua"]
 
 
-# the log of acts
+# the action log
 
 
 def test_acts_are_appended_whole_and_lines_that_are_none_are_passed_over(tmp_path: Path) -> None:

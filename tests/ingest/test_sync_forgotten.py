@@ -54,7 +54,7 @@ def forgotten(slurm: FakeSlurm, db: Path, said: list[str]) -> str:
 
 
 def test_a_later_sync_knows_the_id_alone(slurm: FakeSlurm, db: Path, said: list[str], forgotten: str) -> None:
-    """The overlap is asked for again, a run ends, a new one comes, and the log of acts is read again."""
+    """The overlap is asked for again, a run ends, a new one comes, and the action log is read again."""
     mine = {"User": NAME, "UID": "54321", "Account": NAME, "JobName": f"{NAME}.sh"}
     slurm.jobs[2] = job(3, NOW - 60, **mine, **BEGUN)
     slurm.jobs.append(job(5, NOW - 30, **mine))
