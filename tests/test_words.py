@@ -47,8 +47,8 @@ NOT_A_JOB: Final = {
     "simulate.machine:Machine": "whether memory is handed out",
     "slurm.planning:PlanQueue": "a queue's name",
     "slurm.room:RoomNode": "a node's name",
-    "slurm.show:Node": "a node's name",
-    "slurm.show:Reservation": "a reservation's name",
+    "slurm.scontrol_show:Node": "a node's name",
+    "slurm.scontrol_show:Reservation": "a reservation's name",
     "slurm.room:Room": "whether memory is handed out",
 }
 

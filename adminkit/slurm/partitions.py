@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from adminkit.gres import UNTYPED, Gpus, parse_gres
-from adminkit.slurm import bindings, show
+from adminkit.slurm import bindings, scontrol_show
 from adminkit.slurm.cluster import local_cluster
 from adminkit.slurm.site import SiteNode, SiteQueue
 
@@ -21,7 +21,7 @@ def queues(cluster: str | None = None) -> list[SiteQueue]:
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return bindings.partitions(pyslurm)
-    return [_queue(one) for one in show.partitions(cluster)]
+    return [_queue(one) for one in scontrol_show.partitions(cluster)]
 
 
 def nodes(cluster: str | None = None) -> list[SiteNode]:
@@ -29,12 +29,12 @@ def nodes(cluster: str | None = None) -> list[SiteNode]:
     pyslurm, _ = bindings.usable()
     if pyslurm is not None and (cluster is None or cluster == local_cluster()):
         return bindings.nodes(pyslurm)
-    return [_node(one) for one in show.nodes(cluster)]
+    return [_node(one) for one in scontrol_show.nodes(cluster)]
 
 
 def told_by_scontrol() -> dict[str, SiteQueue]:
     """The queues of the local cluster by name, for what pyslurm does not have."""
-    return {one.name: _queue(one) for one in show.partitions()}
+    return {one.name: _queue(one) for one in scontrol_show.partitions()}
 
 
 def source() -> Source:
@@ -44,10 +44,10 @@ def source() -> Source:
 
 def parse_queues(text: str) -> list[SiteQueue]:
     """`scontrol -o show partition`."""
-    return [_queue(one) for one in show.parse_partitions(text)]
+    return [_queue(one) for one in scontrol_show.parse_partitions(text)]
 
 
-def _queue(one: show.Partition) -> SiteQueue:
+def _queue(one: scontrol_show.Partition) -> SiteQueue:
     return SiteQueue(
         name=one.name,
         default_limit=one.default_limit,
@@ -70,10 +70,10 @@ def _queue(one: show.Partition) -> SiteQueue:
 
 def parse_nodes(text: str) -> list[SiteNode]:
     """`scontrol -o show node`."""
-    return [_node(one) for one in show.parse_nodes(text)]
+    return [_node(one) for one in scontrol_show.parse_nodes(text)]
 
 
-def _node(one: show.Node) -> SiteNode:
+def _node(one: scontrol_show.Node) -> SiteNode:
     return SiteNode(
         name=one.name,
         cpus=one.cpus,

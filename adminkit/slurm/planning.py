@@ -12,7 +12,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
-from adminkit.slurm import assoc_limits, show, show_config, squeue
+from adminkit.slurm import assoc_limits, scontrol_show, show_config, squeue
 from adminkit.slurm.keyvalue import given, number, options, settings
 from adminkit.slurm.process import TIMEOUT, ask
 from adminkit.slurm.release import Release, parse_release
@@ -114,7 +114,7 @@ def planning(now: int) -> Planning:
     """Ask the running slurmctld. AdminkitError when it is away."""
     show_config.forget()
     words = settings(show_config.show_config())
-    every = show.nodes()
+    every = scontrol_show.nodes()
     nodes = _nodes(every)
     return Planning(
         release=parse_release(words.get("SLURM_VERSION", "")),
@@ -123,7 +123,7 @@ def planning(now: int) -> Planning:
         enforce=words.get("EnforcePartLimits", ""),
         preempt=words.get("PreemptType", ""),
         federated=_is_federated(ask(["scontrol", "show", "federation"])),
-        queues=tuple(_queue(one, nodes) for one in show.partitions()),
+        queues=tuple(_queue(one, nodes) for one in scontrol_show.partitions()),
         reservations=tuple(_reservations(now, {one.name for one in every})),
         bounds=parse_bounds(assoc_limits.assoc_mgr(patience=TIMEOUT)),
     )
@@ -137,15 +137,15 @@ def _is_federated(text: str) -> bool:
 
 def parse_queues(text: str, nodes: Mapping[str, frozenset[str]]) -> Iterator[PlanQueue]:
     """`scontrol -o show partition`; `nodes` are those of each queue."""
-    return (_queue(one, nodes) for one in show.parse_partitions(text))
+    return (_queue(one, nodes) for one in scontrol_show.parse_partitions(text))
 
 
-def _queue(one: show.Partition, nodes: Mapping[str, frozenset[str]]) -> PlanQueue:
+def _queue(one: scontrol_show.Partition, nodes: Mapping[str, frozenset[str]]) -> PlanQueue:
     inside = nodes.get(one.name, frozenset())
     return PlanQueue(one.name, one.default_limit, one.max_limit, one.qos, one.tier or 0, one.preempt_mode, inside)
 
 
-def _nodes(every: Iterable[show.Node]) -> dict[str, frozenset[str]]:
+def _nodes(every: Iterable[scontrol_show.Node]) -> dict[str, frozenset[str]]:
     """The nodes of each queue."""
     found: dict[str, set[str]] = {}
     for one in every:
@@ -156,7 +156,7 @@ def _nodes(every: Iterable[show.Node]) -> dict[str, frozenset[str]]:
 
 def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
     """The reservations of nodes. A node that the site lacks would leave jobs planned into the reservation unseen."""
-    for one in show.reservations():
+    for one in scontrol_show.reservations():
         if not one.nodes <= known:
             what = f"the nodes of reservation {quote(one.name)}"
             raise AdminkitError(f"couldn't read {what}: the site has none of them", "scontrol show reservation")
@@ -164,7 +164,7 @@ def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
             yield Reservation(one.name, next_start(one, now), one.nodes)
 
 
-def next_start(one: show.Reservation, now: int) -> int | None:
+def next_start(one: scontrol_show.Reservation, now: int) -> int | None:
     """When a reservation begins next; of one whose start moves with the clock, now."""
     if one.start_time is None or "TIME_FLOAT" in one.flags:
         return now

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from adminkit.slurm.keyvalue import number
-from adminkit.slurm.show import Partition
+from adminkit.slurm.scontrol_show import Partition
 
 #: asleep: powered down; falling: on the way down; waking: on the way up. "": none of them.
 Power = Literal["", "asleep", "falling", "waking"]

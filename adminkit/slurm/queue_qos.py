@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adminkit.slurm.associations import qos as every_qos
 from adminkit.slurm.keyvalue import settings
-from adminkit.slurm.show import partitions
+from adminkit.slurm.scontrol_show import partitions
 from adminkit.slurm.show_config import show_config
 
 

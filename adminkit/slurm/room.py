@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from adminkit.gres import parse_tres as parse_tres_gpus
-from adminkit.slurm import show, squeue
+from adminkit.slurm import scontrol_show, squeue
 from adminkit.slurm.associations import parse_tres
 from adminkit.slurm.keyvalue import given, number, settings
 from adminkit.slurm.partitions import shares_of
@@ -158,12 +158,12 @@ class Room:
 
 def room(now: int) -> Room:
     """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
-    nodes = tuple(map(_node, show.nodes(patience=PATIENCE)))
+    nodes = tuple(map(_node, scontrol_show.nodes(patience=PATIENCE)))
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
-    partitions = show.partitions(patience=PATIENCE)
+    partitions = scontrol_show.partitions(patience=PATIENCE)
     nodes = tuple(with_timeouts(nodes, *parse_timeouts(partitions, config)))
     queues = tuple(_queue(one, config) for one in partitions)
-    reserved = tuple(_reserved(show.reservations(PATIENCE), now))
+    reserved = tuple(_reserved(scontrol_show.reservations(PATIENCE), now))
     release = parse_release(config.get("SLURM_VERSION", ""))
     listed = squeue.jobs(fields(release), "-r", patience=PATIENCE, most=MOST_JOBS)
     jobs = tuple(_job(one, release) for one in listed)
@@ -175,10 +175,10 @@ def room(now: int) -> Room:
 
 def parse_nodes(text: str) -> Iterator[RoomNode]:
     """`scontrol -o -d show node`."""
-    return map(_node, show.parse_nodes(text))
+    return map(_node, scontrol_show.parse_nodes(text))
 
 
-def _node(one: show.Node) -> RoomNode:
+def _node(one: scontrol_show.Node) -> RoomNode:
     state = parse_state(one.state or "UNKNOWN")
     gres = node_gres(one.gres, one.gres_used, one.alloc_tres)
     return RoomNode(
@@ -210,10 +210,10 @@ def with_timeouts(nodes: Iterable[RoomNode], whole: Timeouts, own: Mapping[str, 
 
 def parse_queues(text: str, config: Mapping[str, str]) -> Iterator[RoomQueue]:
     """`scontrol -o show partition`."""
-    return (_queue(one, config) for one in show.parse_partitions(text))
+    return (_queue(one, config) for one in scontrol_show.parse_partitions(text))
 
 
-def _queue(one: show.Partition, config: Mapping[str, str]) -> RoomQueue:
+def _queue(one: scontrol_show.Partition, config: Mapping[str, str]) -> RoomQueue:
     """A queue, with slurm.conf's limits on memory where it has none."""
 
     def memory(own: int | None, name: str) -> int | None:
@@ -246,10 +246,10 @@ def _queue(one: show.Partition, config: Mapping[str, str]) -> RoomQueue:
 
 def parse_reserved(text: str, now: int) -> Iterator[Reserved]:
     """`scontrol -o show reservation`."""
-    return _reserved(show.parse_reservations(text), now)
+    return _reserved(scontrol_show.parse_reservations(text), now)
 
 
-def _reserved(every: Iterable[show.Reservation], now: int) -> Iterator[Reserved]:
+def _reserved(every: Iterable[scontrol_show.Reservation], now: int) -> Iterator[Reserved]:
     """What has begun, and the next time of each."""
     for one in every:
         if not one.nodes or one.start_time is None or one.end_time is None:

@@ -76,9 +76,7 @@ def markdown(table: Table) -> str:
         _part(table, guests=True),
     ]
     parts.append(_listed("These tests were skipped, failed or not run:", _reasons(table)))
-    parts.append(
-        _listed("The tests ran on these commits; a `+` marks uncommitted changes:", _commits(table))
-    )
+    parts.append(_listed("The tests ran on these commits; a `+` marks uncommitted changes:", _commits(table)))
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)
     return "\n".join([*parts, _drawn(["since", "what", "handled in"], rows), _PYSLURM])

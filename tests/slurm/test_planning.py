@@ -6,8 +6,8 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm.planning import next_start, parse_bounds, parse_jobs, parse_queues
+from adminkit.slurm.scontrol_show import Reservation
 from adminkit.slurm.seal import Marks
-from adminkit.slurm.show import Reservation
 
 NOW = 1_800_000_000
 DAY = 86_400

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.slurm.power_saving import Timeouts, parse_state, parse_timeouts, timeouts_of
-from adminkit.slurm.show import parse_partitions
+from adminkit.slurm.scontrol_show import parse_partitions
 
 #: (state, why no job may have it, its power, why)
 STATES = [

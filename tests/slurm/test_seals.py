@@ -61,7 +61,7 @@ QUESTIONS: Final = {
     "slurm.server_job.cancellation: scancel": _ACT,
     "slurm.server_job.states: squeue all": "states, hosts, times and Slurm's own reasons",
     "slurm.server_job.submission: sbatch": "a number on a line of its own, to the job's own user",
-    "slurm.show._asked: scontrol show": f"{_OPERATORS}; of nodes and reservations {_TEXT_LAST}",
+    "slurm.scontrol_show._asked: scontrol show": f"{_OPERATORS}; of nodes and reservations {_TEXT_LAST}",
     "slurm.show_config._ask: scontrol show config": _OPERATORS,
     "slurm.squeue.jobs: words(fields, marks, *which)": SEALED,
     "slurm.squeue.words: squeue": f"{_OTHER}: jobs; and a hub runs it with the seal",

@@ -31,7 +31,7 @@ HOMES: Final = {
     "sacctmgr show qos": "associations",
     "sacctmgr show stats": "cluster",
     "sacctmgr show user": "cluster",
-    "scontrol show": "show",  # partition, node, reservation
+    "scontrol show": "scontrol_show",  # partition, node, reservation
     "scontrol show assoc_mgr": "assoc_limits",
     "scontrol show config": "show_config",
     "scontrol show federation": "planning",
