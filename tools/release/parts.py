@@ -66,7 +66,7 @@ def _of_source(source: tuple[str, str]) -> dict[str, Any]:
         "version": version,
         "description": "a source of the archive's Python",
         "bom-ref": f"archive-{one}",
-        # Debian's packages are named by theirs; SQLite's amalgamation is no package of Debian's.
+        # Source packages of Debian have a revision; SQLite's amalgamation comes from npm.
         **({"purl": f"pkg:deb/debian/{one}@{version.replace('+', '%2B')}?arch=source"} if "-" in version else {}),
     }
 
