@@ -39,10 +39,11 @@ SchemesFile = Annotated[
     ),
 ]
 Refusals = Annotated[
-    bool, typer.Option("--not-chargeable", help="Show a row for each reason why jobs are not charged instead.")
+    bool, typer.Option("--not-chargeable", help="Instead, show a row for each reason why jobs are not charged.")
 ]
 Months = Annotated[
-    list[str] | None, typer.Option("--month", metavar="MONTH", help="The bill of this month, 2026-01. Repeat for more.")
+    list[str] | None,
+    typer.Option("--month", metavar="MONTH", help="Only the bill of this month, such as 2026-01. Repeat for more."),
 ]
 
 
@@ -156,7 +157,7 @@ def statement(
     closed = [one for one in done if not months or one.month in months]
     filters = {"month": months, "user": users, "account": account or [], "cluster": clusters}
     said = {name: ", ".join(words) for name, words in filters.items() if words}
-    notes = [] if found else ["no entry of the ledger is so; adminkit charge close MONTH makes them"]
+    notes = [] if found else ["no entry of the ledger matches; adminkit charge close MONTH writes entries"]
     if mine is not None:
         notes.append(made_note(mine))
     show = entries_report if entries else statement_report
@@ -170,7 +171,7 @@ def verify(
     head: Annotated[
         list[str] | None,
         typer.Option(
-            "--head", metavar="HASH", help="A hash that `close` printed: it has to be there. Repeat for more."
+            "--head", metavar="HASH", help="A hash that `close` printed and that the ledger must have. Repeat for more."
         ),
     ] = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -214,7 +215,9 @@ def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
         with reader(path) as trace, snapshot(trace):
             yield trace
     except UnicodeDecodeError as error:  # of a name in the schema, or of SQLite's message about it
-        raise AdminkitError(f"couldn't read {path}: it is damaged", "put back a backup; --debug has more") from error
+        raise AdminkitError(
+            f"couldn't read {path}: it is damaged", "restore a backup; --debug shows the details"
+        ) from error
 
 
 def _bill(trace: sqlite3.Connection, file: ChargeFile, month: str | None, now: int, *, preview: bool) -> Bill:
@@ -243,7 +246,7 @@ def _record(act: Mapping[str, Any]) -> list[str]:
     try:
         actions.append(config.load().acts, act)
     except AdminkitError as error:
-        return [f"this host's log of acts has no line of it: {error.message}"]
+        return [f"this host's action log does not record it: {error.message}"]
     return []
 
 

@@ -124,7 +124,8 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         metavar="WHEN",
-        help="The trace as it was at WHEN: no later submissions, runs that ended later are open. Forms as for --since.",
+        help="The trace as it was at WHEN: without later submissions, with runs that ended later still open. Written as"
+        " for --since.",
     ),
 ]
 Classes = Annotated[

@@ -67,7 +67,7 @@ def own(
         ) from error
     if found.problem is not None:
         age = show_duration(max(0, now - found.asked_at))
-        note(f"{found.problem.message}; shown is what sacct said {age} ago ({found.problem.hint})")
+        note(f"{found.problem.message}; this shows what sacct said {age} ago ({found.problem.hint})")
     elif (held := (found.asked_at - found.since) // 86_400) < days:
         note(f"slurmdbd answers for {plural(held, 'day')}, not for {days}: older jobs are left out")
     return found

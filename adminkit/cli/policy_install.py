@@ -57,7 +57,7 @@ def install(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write every file into DIR instead, to carry it to another host."),
+        typer.Option("--out", metavar="DIR", help="Write every file into DIR instead, to copy it to another host."),
     ] = None,
     print_files: Annotated[
         bool, typer.Option("--print-files", help="Only print the path of every file that belongs on a slurmctld host.")
@@ -149,7 +149,7 @@ def _compiled(policy: Path | None, controller: Controller) -> Bundle:
     if controller.away:
         raise AdminkitError(
             f"slurmctld does not answer: {controller.away}",
-            "start it, as the rules are made for its queues, or install files made before: --from DIR",
+            "start it, as the rules are made for its queues, or install files made earlier: --from DIR",
         )
     path, example = find_policy(policy)
     bundle = compile_bundle(path, controller, int(time.time()), config.load().gpus)

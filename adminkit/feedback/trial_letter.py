@@ -33,7 +33,7 @@ def send_trial(settings: Feedback, address: str, message: bytes) -> str:
             return way.send(settings.sender, (address,), message, key)
     except Stopped as error:
         raise AdminkitError(
-            f"no letter goes through: {error}", "check [feedback] in adminkit.toml: via, host, port, tls, login"
+            f"couldn't send letters: {error}", "check [feedback] in adminkit.toml: via, host, port, tls, login"
         ) from error
     except (Later, Refused) as error:
         raise AdminkitError(f"the letter to {address} was not accepted: {error}", "try another address") from error

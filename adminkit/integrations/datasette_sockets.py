@@ -160,7 +160,7 @@ def _bind(one: socket.socket, path: Path) -> None:
     try:
         one.bind(str(path))
     except OSError as error:
-        raise AdminkitError(f"couldn't make {path}: {cause(error)}", "name another place with --socket") from error
+        raise AdminkitError(f"couldn't make {path}: {cause(error)}", "choose another path with --socket") from error
     finally:
         os.umask(before)
 
@@ -181,7 +181,7 @@ def _remove_dead(path: Path) -> None:
             if error.errno == errno.ECONNREFUSED:
                 path.unlink()
                 return
-    raise AdminkitError(f"another server listens on {path}", "end it, or name another place with --socket")
+    raise AdminkitError(f"another server listens on {path}", "end it, or choose another path with --socket")
 
 
 def _identity(path: Path) -> tuple[int, int]:

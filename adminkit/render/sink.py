@@ -125,4 +125,4 @@ def _write_aside(path: Path, data: bytes, new: int | None, caller: int) -> None:
             replace_file(folder, target.name, data, mode=mode)
     except OSError as error:
         reason = cause(error)
-        raise AdminkitError(f"couldn't write {path}: {reason}", "name another place") from error
+        raise AdminkitError(f"couldn't write {path}: {reason}", "choose another path") from error

@@ -292,7 +292,7 @@ def _hint(path: Path, text: str) -> str:
             return _put_back(path)
         return _whose(path)
     if "full" in text or "disk I/O" in text:
-        return "check space and quota (df, quota), then run the same command again: what was committed is whole"
+        return "check space and quota (df, quota), then run the same command again: what was committed is intact"
     if "locked" in text:
         return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
     if "malformed database schema" in text or "no such table: sqlite_schema" in text:

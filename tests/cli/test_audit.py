@@ -129,7 +129,7 @@ def test_a_run_of_two_clusters_is_put_back_in_the_one_that_is_named(
     run = f"2@{submit}"
     capsys.readouterr()
     assert main(["trace", "restore", run, "--apply", "--db", str(db)]) == 2
-    assert f"{run} is a run of alpha and of beta" in capsys.readouterr().err
+    assert f"{run} is a run on alpha and on beta" in capsys.readouterr().err
     assert main(["trace", "restore", run, "-M", "gamma", "--apply", "--db", str(db)]) == 2
     assert main(["trace", "restore", run, "-M", "beta", "--apply", "--db", str(db)]) == 0
     with closing(sqlite3.connect(db)) as trace:

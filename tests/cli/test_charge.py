@@ -107,7 +107,7 @@ def test_a_rewritten_ledger_is_told_by_the_log_of_the_host(run: Any, tmp_path: P
 def test_a_close_is_done_where_no_log_can_be_written(run: Any, tmp_path: Path) -> None:
     (tmp_path / "acts.jsonl").mkdir()
     notes = run("close 2026-01 --apply")[1]["meta"]["notes"]
-    assert "this host's log of acts has no line of it: couldn't record acts in" in notes[-2]
+    assert "this host's action log does not record it: couldn't record actions in" in notes[-2]
     assert "is closed: 3 entries" in notes[-1]
     assert run("verify")[0] == 0
 

@@ -113,7 +113,7 @@ def test_a_server_that_is_away_is_an_error_and_the_letters_are_kept(
 ) -> None:
     say(tmp_path, host="localhost", port=1)
     _, err = typed(capsys, "run", "--db", trace, "--send", code=1)
-    assert "error: no letter goes through: localhost:1: connection refused" in err
+    assert "error: couldn't send letters: localhost:1: connection refused" in err
     assert "they stay in the outbox" in err
     with opened(trace) as db:
         assert len(outbox.find(db, ["due"])) == 2
@@ -254,7 +254,7 @@ def test_users_cannot_choose_a_stranger_and_are_told_where_they_have(
     say(tmp_path, prefs=str(folder), domains=["example.org", "*.example.org"])
     typed(capsys, "prefs", "--address", "me@lab.example.org")
     _, err = typed(capsys, "prefs", "--address", "me@stranger.example", code=2)
-    assert "no letter goes to me@stranger.example" in err and "example.org, *.example.org" in err
+    assert "letters cannot be sent to me@stranger.example" in err and "example.org, *.example.org" in err
     assert read(folder, me).prefs.address == "me@lab.example.org"
     write(folder, me, Prefs(address="me@stranger.example"))
     out, _ = typed(capsys, "prefs")

@@ -266,7 +266,7 @@ def test_slurmdbd_away_leaves_what_slurmctld_has_and_an_older_copy(
     slurm.write()
     assert main(["my", "--fresh"]) == 0
     said = capsys.readouterr()
-    assert "shown is what sacct said 00:00:0" in said.err and "Your last jobs on alpha" in said.out
+    assert "this shows what sacct said 00:00:0" in said.err and "Your last jobs on alpha" in said.out
 
 
 def test_slurmctld_away_leaves_the_jobs_that_ended(slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]) -> None:

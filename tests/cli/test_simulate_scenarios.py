@@ -206,7 +206,7 @@ def test_policy_replay_leads_to_the_answer(trace: Path, capsys: pytest.CaptureFi
     assert main([*words, "--force"]) == 0
     capsys.readouterr()
     assert main([*words[:-3], "--force"]) == 2
-    assert "--force goes with --simulate" in capsys.readouterr().err
+    assert "--force needs --simulate" in capsys.readouterr().err
     assert main([*words, "--lua", "5.4"]) == 2
     assert "--simulate takes no --lua" in capsys.readouterr().err
     assert main([*words, "--queue", "gq"]) == 2

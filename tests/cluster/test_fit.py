@@ -160,7 +160,7 @@ def test_the_past_names_a_time_where_running_jobs_have_no_limit(empty: Cluster) 
         assert (row["verdict"], row["method"]) == ("later", "history") and abs(row["at"] - time.time() - 2 * HOUR) < 120
         trace.chmod(0o644)
         for words, said in (
-            ((), "history: no trace is readable by you here; name one with --db"),
+            ((), "history: you cannot read a trace here; name one with --db"),
             (("--db", trace), "history: not known: 0 your own jobs of gq"),
         ):
             done = empty.run(

@@ -194,7 +194,7 @@ def rows_named(path: Path) -> list[tuple[object, ...]]:
 
 
 WRONG = [
-    (("x", "--key", "k"), "--key goes with --anonymise", "a key without hashes"),
+    (("x", "--key", "k"), "--key needs --anonymise", "a key without hashes"),
     (("x", "--to", "swf"), "ends in .swf", "a folder is no SWF trace"),
     (("x.swf", "--to", "csv"), "makes a folder", "and a file no folder"),
     (("there",), "is there already", "nothing is overwritten"),
