@@ -53,7 +53,7 @@ def gpus(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find the number of GPUs that needs the least energy without being much slower.
+    """Find the number of GPUs that needs the least energy. Leaves out numbers that are much slower.
 
     Judges by what runs of that name wrote about their progress, else by a measured curve of that name.
 

@@ -488,4 +488,4 @@ def test_a_header_without_a_row_says_so(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "header.txt"
     path.write_text(HEADER + "\n")
     done = run(db, path)
-    assert done.stdout.startswith("read 0, ") and "a header and no row; sacct -a" in done.stderr
+    assert done.stdout.startswith("read 0, ") and "a header and no rows; sacct -a" in done.stderr

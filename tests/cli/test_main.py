@@ -144,7 +144,7 @@ def test_an_interrupt_says_that_nothing_is_broken(
     assert main(["doctor"]) == 130
     error, hint = capsys.readouterr().err.strip().splitlines()
     assert error == "error: interrupted"
-    assert "committed is whole" in hint
+    assert "committed is intact" in hint
 
 
 @pytest.mark.parametrize("typed", [[], ["report"], ["trace"]])

@@ -56,7 +56,7 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
         ([{}], ["--model", "fcfs", "--depth", "3"], "the model fcfs does not accept"
                                                     " --depth", "only --model conservative does"),
         ([{}], ["--model", "slurm", "--procs", "3"], "the model slurm does not accept"
-                                                     " --procs", "its machine is the site"),
+                                                     " --procs", "its machine is the one of the site"),
         ([{"AllocCPUS": 9}], ["--model", "fcfs", "--procs", "3"], "every job is larger than 3 processors", "--procs"),
         ([{"Start": "Unknown", "State": "PENDING"}], ["--model", "fcfs"], "none of 1 jobs can be simulated: 1 still"
          " waiting", "a trace needs each job's run time and size"),

@@ -208,6 +208,6 @@ def test_policy_replay_leads_to_the_answer(trace: Path, capsys: pytest.CaptureFi
     assert main([*words[:-3], "--force"]) == 2
     assert "--force needs --simulate" in capsys.readouterr().err
     assert main([*words, "--lua", "5.4"]) == 2
-    assert "--simulate takes no --lua" in capsys.readouterr().err
+    assert "--simulate does not accept --lua" in capsys.readouterr().err
     assert main([*words, "--queue", "gq"]) == 2
-    assert "--simulate takes no --queue" in capsys.readouterr().err
+    assert "--simulate does not accept --queue" in capsys.readouterr().err
