@@ -125,7 +125,7 @@ def look_alike(trace: Path, path: Path, text: Path | None, how: tuple[int | None
     jobs, seed, keep_queues, cluster = how
     _leave_real(path, fit.CLUSTER)
     if path.exists():
-        raise AdminkitError(f"{path} is there already", "choose another path with --db, or move it away")
+        raise AdminkitError(f"{path} already exists", "choose another path with --db, or move it away")
     operators_only(trace, ("only operators may make a look-alike of everybody's jobs", "adminkit my shows your jobs"))
     with connect.reader(trace) as db:
         known = clusters(db)

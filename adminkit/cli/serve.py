@@ -73,7 +73,7 @@ def serve(
     if token_file is not None and tcp is None:
         raise UsageError("--token-file needs --tcp", "leave it out: the mode of a socket says who may connect")
     if (seconds := parse_duration(time_limit)) < 1:
-        raise UsageError(f"--time-limit {time_limit} is not a time", "such as: 10s")
+        raise UsageError(f"--time-limit {time_limit} is not a time", "write for example: 10s")
     if not re.fullmatch(r"/(?:[\w.~-]+/)*", base_url, re.ASCII):
         raise UsageError(f"--base-url {base_url} is not a path", "begin and end it with a slash: /adminkit/")
     settings = config.load()

@@ -52,7 +52,7 @@ def aside(path: Path) -> Iterator[Path]:
     """
     with as_caller(), as_owner(path):
         if path.exists() or path.is_symlink():
-            raise AdminkitError(f"{path} is there already", "choose another path, or move it away")
+            raise AdminkitError(f"{path} already exists", "choose another path, or move it away")
         building = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             building.mkdir(mode=0o700)
@@ -179,7 +179,7 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
     """
     with as_caller(), as_owner(path):
         if path.exists() or path.is_symlink():
-            raise AdminkitError(f"{path} is there already", "choose another path, or move it away")
+            raise AdminkitError(f"{path} already exists", "choose another path, or move it away")
         building = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             handle = os.open(building, _FLAGS, 0o600)
@@ -204,7 +204,7 @@ def load_duckdb() -> Any:
         import duckdb
     except ImportError as error:
         raise AdminkitError(
-            "Parquet needs DuckDB, which is not installed", "pip install 'adminkit[parquet]', or take another --to"
+            "Parquet needs DuckDB, which is not installed", "pip install 'adminkit[parquet]', or choose another --to"
         ) from error
     return duckdb
 

@@ -22,8 +22,8 @@ _NOUNS: Final = {
 }
 _NOUNS_OF_MANY: Final = {"gpu_slices": "slices, shards or parts of MPS of GPUs"}
 _FAIL: Final = {
-    "open": "An error of adminkit's own lets a job pass, and slurmctld's log says so.",
-    "closed": "An error of adminkit's own refuses a job; root, SlurmUser and operators pass.",
+    "open": "If adminkit itself fails, a job passes, and slurmctld's log says so.",
+    "closed": "If adminkit itself fails, a job is refused; root, SlurmUser and operators pass.",
 }
 
 
@@ -86,7 +86,7 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
     """One rule: whose jobs, what they must do, what happens to others, since when."""
     sentence = f"{_whose(rule)} {_must(rule)}"
     if rule.does == "warn":
-        sentence += "; others are taken, and their owners are told"
+        sentence += "; others are accepted, and their owners are told"
     elif rule.check != "default_limit":
         sentence += f"; {_others(rule)}"
     if rule.from_ is not None and rule.does != "warn":

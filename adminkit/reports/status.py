@@ -23,7 +23,7 @@ STATUS_FIELDS: Final = (
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
     Field("overdue", "count", "RUNNING a day past their own limit: runaway jobs, most likely"),
     Field("revoked", "count", "federation siblings, counted and not stored"),
-    Field("asked_at", "time", "when sacct last answered; a run in time to come does not count"),
+    Field("asked_at", "time", "when sacct last answered; a run that is dated in the future does not count"),
 )
 
 REJECTED_FIELDS: Final = (
@@ -70,14 +70,15 @@ def status_report(
 def to_come(passes: Sequence[Pass]) -> list[str]:
     """What is said of time to come in the trace, a sentence each."""
     said = [
-        f"{one.cluster}: windows of pass {one.which} reach until {show_time(one.to_come)}, in time to come: a clock was"
+        f"{one.cluster}: windows of pass {one.which} reach {show_time(one.to_come)}, which is in the future: a clock"
+        " was"
         " fast when they were asked for; the next sync asks for them again"
         for one in passes
         if one.to_come is not None
     ]
     ends = {one.cluster: one.ends_to_come for one in passes if one.ends_to_come}
     return said + [
-        f"{cluster}: {plural(number, 'run')} ended in time to come: the clock of slurmctld's host was fast, or this one"
+        f"{cluster}: {plural(number, 'run')} ended in the future: the clock of slurmctld's host was fast, or this one"
         " is slow"
         for cluster, number in ends.items()
     ]

@@ -220,7 +220,7 @@ def _refuse_twice(key: str, names: Sequence[Any]) -> None:
     seen: dict[Any, int] = {}
     for number, name in enumerate(names):
         if (first := seen.setdefault(name, number)) != number:
-            raise _Wrong((key, number), f"is there already, as {key}[{first + 1}]", "leave one of the two out")
+            raise _Wrong((key, number), f"already exists, as {key}[{first + 1}]", "leave one of the two out")
 
 
 def _kind(place: Place) -> type:

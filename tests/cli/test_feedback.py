@@ -141,7 +141,7 @@ def test_a_letter_that_cannot_be_written_is_named_with_exit_code_1_and_the_other
     [
         ("echo it broke >&2; exit 1", True, "couldn't ask who coordinates vision: couldn't run sacctmgr: it broke"),
         ("printf 'x|y\\n\\037 7=\\n'", True, "couldn't ask who coordinates vision: couldn't read"),
-        ("exit 1", False, "budgets are not looked at: "),
+        ("exit 1", False, "budgets are not checked: "),
     ],
 )
 def test_a_budget_that_cannot_be_looked_at_is_named_with_exit_code_1_and_the_letters_go(
@@ -187,7 +187,7 @@ def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFix
         ({"addresses": "/nonexistent"}, ["preview"], "couldn't read /nonexistent", "addresses"),
         ({}, ["resend"], "which letters?", "status --letters"),
         ({}, ["resend", "9@9"], "no such letter: 9@9", ""),
-        ({}, ["test", "nobody"], "nobody is not a mail address", "ada@example.org"),
+        ({}, ["test", "nobody"], "nobody is not an email address", "ada@example.org"),
     ],
 )
 def test_what_cannot_be_done_is_said(

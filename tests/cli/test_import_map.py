@@ -455,7 +455,7 @@ def test_what_cannot_be_meant_is_answered_and_leaves_no_trace(
 def test_a_cluster_and_a_zone_are_asked_for(run: Callable[..., str]) -> None:
     assert "the rows name no cluster" in run(table({}), cluster="", code=2)
     Path("my.toml").write_text(MAP.replace('zone = "UTC"', ""))
-    assert "times are dates without a zone" in run(table({}), code=2)
+    assert "the times are dates without a time zone" in run(table({}), code=2)
     assert not Path("t.db").exists() and not list(Path().glob(".t.db*"))
 
 

@@ -180,7 +180,7 @@ def test_what_cannot_be_done_is_said_with_a_hint(
 
 def test_options_of_fit_need_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--keep-queues", "--db", str(tmp_path / "made.db")]) != 0
-    assert "go with --fit" in capsys.readouterr().err
+    assert "need --fit" in capsys.readouterr().err
 
 
 def test_a_real_trace_is_not_written_over(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

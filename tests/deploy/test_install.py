@@ -204,7 +204,7 @@ def test_an_older_entry_of_ours_is_replaced_and_the_sites_own_never(folder: Path
 def test_a_policy_that_is_damaged_or_a_log_that_cannot_be_written_stops_before_anything_is(
     folder: Path, slurm: Programs
 ) -> None:
-    with pytest.raises(AdminkitError, match="does not take policy"):
+    with pytest.raises(AdminkitError, match="did not load policy"):
         apply(Bundle({"policy": DAMAGED}, program.shipped()), target(folder), "policy install")
     with pytest.raises(AdminkitError, match="couldn't record acts"):
         apply(bundle(), Target(folder, log=Path("/proc/nosuch/acts")), "policy install")

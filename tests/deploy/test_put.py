@@ -294,7 +294,11 @@ def test_a_generation_is_read_without_lua(text: str, generation: str | None) -> 
 
 #: Whoever owns the folder of slurm.conf may put anything there.
 PLANTED: dict[str, tuple[str, Callable[[Path, Path], object], str]] = {
-    "a link as the folder": ("adminkit", lambda path, other: path.symlink_to(other), "is a link, no folder"),
+    "a link as the folder": (
+        "adminkit",
+        lambda path, other: path.symlink_to(other),
+        "is a symbolic link, not a folder",
+    ),
     "a pipe as the folder": ("adminkit", lambda path, other: os.mkfifo(path), "couldn't use .*not a directory"),
     "a link as the table": ("adminkit/policy.lua", lambda path, other: path.symlink_to(other / "x"), "is a link"),
     "a pipe as the table": ("adminkit/policy.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
@@ -364,7 +368,7 @@ def test_a_script_that_is_somebody_elses_link_is_not_touched(tmp_path: Path) -> 
     entry = tmp_path / "job_submit.lua"
     entry.symlink_to(tmp_path / "target")
     os.chown(entry, 2, -1, follow_symlinks=False)
-    with pytest.raises(AdminkitError, match="is a link of uid 2"):
+    with pytest.raises(AdminkitError, match="is a symbolic link that belongs to uid 2"):
         touch(entry)
     assert (tmp_path / "target").stat().st_mtime == 5
     os.chown(entry, 0, -1, follow_symlinks=False)

@@ -174,7 +174,7 @@ def test_who_may_write_it_is_root(site: Site) -> None:
         (
             f"n1 {HOST} 22.05.8\nn2 far 22.05.3\nn3 off N/A\n",
             "ok",
-            "not looked at, of the same release: 2 nodes (n2, n3)",
+            "not checked, with the same release: 2 nodes (n2, n3)",
         ),
         ("n2 far 22.05.8\n", "ok", "this host is no node; not looked at"),
         (f"n1 {HOST} 22.05.8\nn2 far 23.11.4\nn3 far 22.05.8\n", "warn", "1 node of another release: n2 23.11.4"),

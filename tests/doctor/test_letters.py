@@ -39,7 +39,7 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
         ({}, "outbox", "ok", "none was sent yet"),
         ({"operators": ()}, "letters", "warn", "aaic by localhost:25"),
         ({"domains": ("lab.example",)}, "letters", "warn", "no letter may go to example.org"),
-        ({"sender": "no address"}, "letters", "warn", "sender is not a mail address"),
+        ({"sender": "no address"}, "letters", "warn", "sender is not an email address"),
         ({"login": Path("/none")}, "letters", "warn", "login would be sent unencrypted"),
         ({"via": "directory"}, "letters", "warn", "needs a folder"),
         ({"sender": "adminkit@localhost"}, "senders", "warn", "sender is adminkit@localhost"),

@@ -302,7 +302,7 @@ def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
     assert [one.due for one in found.letters if user_of(one.due)] == []
     assert found.left_out["domain"] == 2, "the job's letter and the week's"
     assert f"ada has an address that is not in an allowed domain: {'x' * 59}…" in found.notes
-    told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter goes there\n"
+    told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter is sent there\n"
     assert capsys.readouterr().err == ("" if preview else told * 2)
 
 

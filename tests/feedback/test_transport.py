@@ -295,5 +295,5 @@ def test_a_trial_letter_arrives() -> None:
         assert described(settings).encode() in box.letters[0][1]
     with pytest.raises(AdminkitError, match="no letter goes through"):
         send_trial(settings, "ada@example.org", trial(settings, "ada@example.org"))
-    with pytest.raises(AdminkitError, match="is not a mail address"):
+    with pytest.raises(AdminkitError, match="is not an email address"):
         trial(settings, "ada@example.org\nBcc: eve@example.org")

@@ -388,8 +388,8 @@ def test_a_token_is_secret_or_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--tcp", "0", "--socket", "x"], "exclude each other"),
-        (["--token-file", "x"], "goes with --tcp"),
+        (["--tcp", "0", "--socket", "x"], "cannot be combined"),
+        (["--token-file", "x"], "needs --tcp"),
         (["--time-limit", "0"], "is not a time"),
         (["--base-url", "kit"], "is not a path"),
         (["--base-url", "/a b/"], "is not a path"),

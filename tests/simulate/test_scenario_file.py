@@ -70,7 +70,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
             "docs/simulate-scenarios.md",
         ),
         (HEAD + 'name = "a"\nkind = "load"\nfactor = []', "an empty list is not a scenario", "docs"),
-        (HEAD + 'name = "a"\nkind = "load"\nfactor = [1, 1]', "one value stands there twice", "docs"),
+        (HEAD + 'name = "a"\nkind = "load"\nfactor = [1, 1]', "one value appears twice", "docs"),
         (HEAD + 'name = "a"\nkind = "load"\nfactor = true', "a number belongs here", "docs"),
         (HEAD + 'name = "a"\nkind = "nodes"', "give it a factor other than 1, or gpus", "docs"),
         (

@@ -119,7 +119,7 @@ HEAD = 'cluster = "a"\n[[queues]]\nname = "gq"\n'
         ('clster = "a"\n', 1, "clster: no such key", "did you mean cluster?"),
         ("[[queues]]\nmax_limit = 1\n", None, "cluster: is missing", ""),
         ('cluster = "a"\n[[queues]]\nmax_limit = 1\n', 2, "queues[1].name: is missing", ""),
-        (HEAD + '[[queues]]\nname = "gq"\n', 4, "queues[2] (gq): is there already, as queues[1]", "leave one"),
+        (HEAD + '[[queues]]\nname = "gq"\n', 4, "queues[2] (gq): already exists, as queues[1]", "leave one"),
         (HEAD + '[[nodes]]\nname = "n"\nqueues = ["qg"]\n', 6, "nodes[1].queues (n): no such queue: qg", "mean gq?"),
         (HEAD + '[[nodes]]\nname = "n"\ngpus = { a = -1 }\n', 6, "nodes[1].gpus.a (n): is not between", ""),
         ('cluster = "a"\n[[nodes]]\nname = "n"\nqueues = ["gq"]\n', 4, "no such queue: gq", "[[queues]]"),

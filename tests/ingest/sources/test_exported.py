@@ -38,14 +38,14 @@ def reasons(path: Path) -> list[str]:
 
 
 BAD = [
-    ("no JSON", "no JSON object on one line"),
-    ("[1]", "no JSON object on one line"),
-    ("[" * 100_000, "no JSON object on one line"),
+    ("no JSON", "not a JSON object on one line"),
+    ("[1]", "not a JSON object on one line"),
+    ("[" * 100_000, "not a JSON object on one line"),
     ({**KEY, "nodez": 1}, "no column is called 'nodez'"),
     ({**KEY, "cluster": None}, "cluster is missing"),
     ({**KEY, "cluster": ""}, "cluster is missing"),
     ({**KEY, "job_id_raw": "seven"}, "job_id_raw: 'seven' is not a whole number"),
-    ({**KEY, "job_id_raw": -7}, "job_id_raw: '-7' is less than nothing"),
+    ({**KEY, "job_id_raw": -7}, "job_id_raw: '-7' is below 0"),
     ({**KEY, "elapsed": 1.5}, "elapsed: '1.5' is not a whole number"),
     ({**KEY, "elapsed": True}, "elapsed: 'True' is not a whole number"),
     ({**KEY, "elapsed": 10**30}, "elapsed: '1000000000000000000000000000000' is too large"),
