@@ -29,7 +29,7 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": Number("with GPUs, of which somebody measured the use"),
+        "runs": Number("with GPUs whose use was measured"),
         "idle": Number("of these, runs whose GPUs were busy for less than 1 % of the time"),
         "idle_seconds": Number("of the idle ones", "GPU-seconds"),
         "share": Number("idle_seconds / the GPU-seconds of all runs measured", "share"),

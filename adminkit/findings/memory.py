@@ -24,10 +24,14 @@ class Limits:
 KIND: Final = Kind(
     "memory",
     "a user whose jobs ask for much more memory than they use",
-    {"over_asked": Verdict("warn", message("ask for less memory: what one job holds keeps others from its node"))},
     {
-        "runs": Number("of which it is known what the fullest node held at most"),
-        "share": Number("that / asked for on a node, over all runs and their time", "share"),
+        "over_asked": Verdict(
+            "warn", message("ask for less memory: what one job reserves keeps other jobs off its node")
+        )
+    },
+    {
+        "runs": Number("whose peak memory on the fullest node is known"),
+        "share": Number("that peak / the memory asked for on a node, over all runs and their time", "share"),
         "median": Number("the median of a run's share", "share"),
         "p90": Number("nine runs in ten stay below this share", "share"),
         "unused": Number("that were asked for and not used", "byte-seconds"),

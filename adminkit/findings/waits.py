@@ -21,14 +21,16 @@ class Limits:
 
 KIND: Final = Kind(
     "waits",
-    "a queue whose jobs wait longer than those that ask for what they need",
+    "a queue whose jobs wait longer than jobs that ask for what they need",
     {"avoidable": Verdict("warn", message("show users the heat map: jobs with shorter limits start sooner here"))},
     {
         "jobs": Number(
             "that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
         ),
-        "wait": Number("what they waited together", "seconds"),
-        "avoided": Number("of it above the mean wait of jobs of their size that asked for what they needed", "seconds"),
+        "wait": Number("that they waited in total", "seconds"),
+        "avoided": Number(
+            "of `wait` above the mean wait of jobs of the same size that asked for what they needed", "seconds"
+        ),
         "avoided_low": Number("the lower end of its 95 % interval", "seconds"),
         "avoided_high": Number("the upper end", "seconds"),
         "share": Number("avoided / wait", "share"),

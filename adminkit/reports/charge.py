@@ -15,7 +15,7 @@ from adminkit.stats.ledger import CloseOf, Group, Line, Sum, sums
 from adminkit.units import show_time
 
 FIELDS: Final = (
-    Field("month", help="the month in whose bill it stands"),
+    Field("month", help="the month whose bill has it"),
     Field("cluster", help="the cluster"),
     Field("account", help="Slurm's account"),
     Field("user", help="whose jobs; unknown if the user was forgotten"),
@@ -29,7 +29,7 @@ FIELDS: Final = (
 )
 ENTRY_FIELDS: Final = (
     Field("n", "count", "the entry's place in the ledger"),
-    Field("month", help="the month in whose bill it stands"),
+    Field("month", help="the month whose bill has it"),
     Field("kind", help="charge, late or correction"),
     Field("period", help="the month in which the job ran"),
     Field("cluster", help="the cluster"),
@@ -44,7 +44,7 @@ ENTRY_FIELDS: Final = (
 )
 REFUSED_FIELDS: Final = (
     Field("reason", help="why no charge can be computed"),
-    Field("jobs", "count", "jobs of which that is so"),
+    Field("jobs", "count", "jobs of which that is true"),
     Field("cluster", help="the cluster of the first of them"),
     Field("job", help="its JobIDRaw"),
 )
@@ -103,7 +103,8 @@ def bill_notes(bill: Bill) -> list[str]:
         notes.append(f"the ledger is empty: charging begins with {bill.month}, and months close one after the other")
     if bill.last_end is not None and bill.last_end < bill.until:
         notes.append(
-            f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill has what is missing"
+            f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill will have what is"
+            " missing"
         )
     if bill.refused:
         first = max(bill.refused.items(), key=lambda item: (item[1].jobs, item[0]))
@@ -112,7 +113,7 @@ def bill_notes(bill: Bill) -> list[str]:
             f"not chargeable: {plural(many, 'job')}, most often because {first[0]}; --not-chargeable lists the reasons"
         )
     if bill.running:
-        notes.append(f"{plural(bill.running, 'job')} of the month still ran: a later bill has the run that is open")
+        notes.append(f"{plural(bill.running, 'job')} of the month had not ended: a later bill has the open run")
     if bill.free:
         notes.append(f"{plural(bill.free, 'job')} cost nothing: never ran, or ended in one of the scheme's free states")
     if bill.kept:
@@ -204,7 +205,9 @@ def verify_report(checks: Sequence[Check], bill: Bill | None, runs: int, databas
         said = [f"{number(bill.changed)} with another result now"] if bill.changed else []
         said += [f"{number(new)} that were not in the ledger"] if new > 0 else []
         gone = runs - bill.charged
-        said += [f"{number(gone)} cannot be computed again: their rows are gone, or say too little now"] if gone else []
+        said += (
+            [f"{number(gone)} cannot be computed again: their rows are gone, or no longer say enough"] if gone else []
+        )
         rows.append(["amounts", bill.charged, "changed" if bill.dues else "ok", "; ".join(said) or None])
     meta = Meta("The ledger of charges, verified", database, (None, None), (), {}, None, {}, notes)
     return Report(meta, VERIFY_FIELDS, rows)

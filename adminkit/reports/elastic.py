@@ -96,7 +96,7 @@ def notes(found: Answer, jobs: Workload, rules: Rules, replicates: int) -> list[
         f"the policy elastic keeps within {budgets}; its efficiency was chosen on these very jobs",
         f"times, change and verdicts are of {replicates} paired replicates, submissions moved by up to {SHAKE} s"
         " (Student's t, Holm, 5 %); all other columns are of the submissions as they were",
-        "fifo starts nobody before the first of the queue: a site with backfill waits less than under fifo",
+        "fifo starts no job before the first in the queue: a site with backfill waits less than under fifo",
         "srtf and elastic know how long a job will take; a real scheduler has to be told",
         *([f"not in the energy, and the same under every policy: {rigid / 3600:,.0f} GPU-hours of jobs without a curve"]
           if rigid else []),
@@ -142,7 +142,7 @@ def _extra(found: Answer) -> dict[str, list[dict[str, Any]]]:
 def _pictures(found: Answer, jobs: Workload) -> Pictures:
     return Pictures(
         "Completion time and energy",
-        "Each dot is a schedule of the same jobs. Full dots, which are joined: no other one of them takes less time and"
+        "Each dot is a schedule of the same jobs. Filled dots are joined by a line: no other dot takes less time and"
         " less energy. Percentages are the least parallel efficiency for which the policy elastic gives more GPUs.",
         [_panel(found, jobs, machine) for machine in found.budget],
     )

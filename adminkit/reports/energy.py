@@ -53,7 +53,7 @@ def energy_report(measured: Energy, query: Query) -> Report:
     if rest := measured.groups[len(shown) :]:
         joules = show(sum(group.joules for group in rest), "energy", None)
         rows_left = counted("{number:,} row", "{number:,} rows", len(rest))
-        notes.append(message("not shown: {rows} of {energy}", rows=rows_left, energy=joules))
+        notes.append(message("not shown: {rows} with {energy}", rows=rows_left, energy=joules))
     meta = header("Energy of jobs", measured, query, measured.overall.jobs, notes)
     pictures = _pictures(measured, query.by) if query.pictures else None
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures)

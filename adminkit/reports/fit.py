@@ -64,7 +64,7 @@ def fit_report(
             ]
         )  # fmt: skip
         if start.verdict == "room":
-            notes.append(f"now is not said: {start.text}")
+            notes.append(f"cannot say that it starts now: {start.text}")
         if start.verdict == "wakes":
             notes += [f"not every source could be asked: {one.text}" for one in said.values() if one.word == "unknown"]
         notes += [f"would start now: {other.line()}" for other in one.instead or ()]

@@ -163,7 +163,7 @@ def replay_report(
     if counts.planned:
         notes.append(
             f"planned by need: {plural(counts.planned, 'job')}, of which {counts.outlived} ran longer than their soft"
-            " limit; a table that was made of these very jobs flatters"
+            " limit; a table that was made from these same jobs makes that look better than it is"
         )
     notes += _typed_notes(replayed)
     if not counts.total.jobs:
@@ -188,11 +188,11 @@ def _typed_notes(replayed: Replayed) -> Iterator[str]:
     if typed is None or not jobs:
         return
     if typed.unknown < jobs and not typed.jobs:
-        yield "nobody gave a --time-min, as records in AdminComment say"
+        yield "nobody gave a --time-min, according to the records in AdminComment"
     elif typed.jobs:
         yield (
-            f"a --time-min of its own: {plural(typed.jobs, 'job')} of {plural(typed.users, 'user')}, as records in"
-            f" AdminComment say; {typed.lowered} of them ended with a lower limit than was asked for"
+            f"a --time-min of its own: {plural(typed.jobs, 'job')} of {plural(typed.users, 'user')}, according to the"
+            f" records in AdminComment; {typed.lowered} of them ended with a lower limit than was asked for"
         )
     if typed.unknown:
         yield (

@@ -106,7 +106,10 @@ def _name(curve: Curve) -> str:
 def _notes(fitted: Sequence[tuple[Curve, Model | None]]) -> list[str]:
     notes = []
     if any(not curve.by_iteration for curve, _ in fitted):
-        notes.append("a piece is an epoch or a window whose steps the source does not count: the same work is assumed")
+        notes.append(
+            "a piece is an epoch or a window whose steps the source does not count: pieces are assumed to be the same"
+            " work"
+        )
     for curve, found in fitted:
         if found is None or found.error is None:
             continue
@@ -120,7 +123,7 @@ def _notes(fitted: Sequence[tuple[Curve, Model | None]]) -> list[str]:
         notes.append(said)
     if refused := sum(found is None for _, found in fitted):
         notes.append(
-            f"{plural(refused, 'curve')} without a model: it takes {LEAST_POINTS} points and two numbers of GPUs"
+            f"{plural(refused, 'curve')} without a model, which needs {LEAST_POINTS} points and two numbers of GPUs"
         )
     return notes
 
@@ -153,7 +156,7 @@ def _pictures(curves: Sequence[Curve], edges: set[int]) -> Pictures | None:
         unit = "an iteration" if counted else "a piece of work"
         named = [(plural(gpus, "GPU"), dots) for gpus, dots in sorted(lines.items())][:_MOST_LINES]
         panels.append(
-            Scatter(f"{name}{f' on {gpu}' if gpu else ''}", "full: nothing is better in both", f"seconds of {unit}",
+            Scatter(f"{name}{f' on {gpu}' if gpu else ''}", "filled: nothing is better in both", f"seconds of {unit}",
                     "joules", named)
         )  # fmt: skip
     if not panels:

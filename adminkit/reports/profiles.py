@@ -32,7 +32,7 @@ LIST_FIELDS: Final = (
     Field("gpu_type", help="their type", data=True),
     Field("limit", "duration", "the time that it asks for", data=True),
     Field("image", help="the container image", data=True),
-    Field("modules", help="modules to load, between blanks", data=True),
+    Field("modules", help="modules to load, separated by blanks", data=True),
     Field("kernel", help="the kernel", data=True),
 )
 

@@ -94,7 +94,7 @@ def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
     said = [f"half of such runs take at most {show_duration(given.expected or 0)}; to be safe, paste: {line}"]
     if advice.risk is None:
         said.append(
-            "how often that is too short cannot be told: before earlier runs too little was known to work out a limit"
+            "it is not known how often that is too short: before earlier runs, too little was known to work out a limit"
         )
     else:
         said.append(
@@ -109,7 +109,7 @@ def _why_not(given: Recommendation, rule: Rule) -> str:
         return "no such run is known to have ended"
     if not given.enough:
         return (
-            f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} takes"
+            f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} needs"
             f" {rule.least_runs} that were not submitted together"
         )
     if given.safe is None:
@@ -171,7 +171,7 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
         "only runs that had ended before a submission are known to it; nobody is given more than they asked for",
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
-        "the risk that limits aim at is steered, for the site and each user, by how many were too short: it is promised"
-        f" of all runs together; of a tenth of them up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
+        "the risk that limits aim at is adjusted, for the site and each user, by how many were too short: it is"
+        " promised for all runs together; in a tenth of them, up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
         f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
     ]

@@ -14,7 +14,7 @@ from adminkit.stats.wait_given_limit import Expected
 FIELDS: Final = (
     Field("gpus", "count", "GPUs"),
     Field("how", help="measured, by the model, or not known"),
-    Field("runs", "count", "own runs that it is made of", quiet=True),
+    Field("runs", "count", "the user's own runs that it is computed from", quiet=True),
     Field("seconds", "quantity", "of an iteration, or of a piece of work, s"),
     Field("joules", "quantity", "of the same, all GPUs and their nodes, J"),
     Field("time", "ratio", "time / that of the present number"),
@@ -54,7 +54,7 @@ def gpus_report(
             f" that it was not shown ({error.points})"
         )
     if not advice.by_energy:
-        said.append("the energy of what could be compared is not known: fewest GPU-hours count")
+        said.append("the energy of what could be compared is not known: the fewest GPU-hours decide")
     filters = {"slower": f"<= {percent(max_slower, 0)}"}
     meta = Meta(
         f"GPUs for {subject}",
@@ -74,7 +74,7 @@ def sentence(advice: GpuAdvice, max_slower: float) -> str:
     """What to do, in one sentence."""
     best, present = advice.best, plural(advice.present, "GPU")
     if best.gpus == advice.present:
-        return f"stay with {present}: nothing that is known is better and at most {percent(max_slower, 0)} slower"
+        return f"stay with {present}: no other known number is better and at most {percent(max_slower, 0)} slower"
     assert best.time is not None
     cost = (best.energy, "energy") if advice.by_energy else (Ratio(best.gpu_hours or 1.0), "GPU-hours")
     assert cost[0] is not None

@@ -38,12 +38,12 @@ FIELDS: Final = (
 )
 SCHEDULE: Final = ("job_id_raw", "submit_time", "start_time", "end_time", "nodes")
 #: Behind the verdict "no basis", where numbers are shown all the same.
-_WHOSE: Final = "the numbers are the simulator's: here they say nothing of what the site would do"
+_WHOSE: Final = "the numbers are the simulator's: here they say nothing about what the site would do"
 
 
 def steady_note() -> str:
     """What the steady part is."""
-    return f"the steady part: from the submission behind the first {1 / WARM_UP:.0%} of the jobs to the last submission"
+    return f"the steady part: from the submission after the first {1 / WARM_UP:.0%} of the jobs to the last submission"
 
 
 def refuse_contradiction(subject: Subject, schedule: Schedule) -> None:
@@ -53,7 +53,7 @@ def refuse_contradiction(subject: Subject, schedule: Schedule) -> None:
     if 2 * lost > every or lost == every:
         why = "; ".join(f"{one.jobs} {one.reason}" for one in left_out(subject, schedule) if one.of_site)
         plain = "name the machine's size with --procs"
-        hint = "correct the file of --site: docs/site.md" if subject.model == "slurm" else plain
+        hint = "correct the --site file: docs/site.md" if subject.model == "slurm" else plain
         raise AdminkitError(f"the machine contradicts the trace, most of whose {every} jobs cannot run: {why}", hint)
 
 
@@ -98,7 +98,7 @@ def calibration_notes(subject: Subject, schedule: Schedule) -> tuple[list[str], 
 def cause_notes(causes: Sequence[Cause]) -> list[str]:
     """What is not modelled, and whom it touches."""
     return [
-        f"not modelled: {one.what}: {percent(one.jobs)} of the jobs, {percent(one.waits)} of their waits"
+        f"not modelled: {one.what}; {percent(one.jobs)} of the jobs, {percent(one.waits)} of the waiting time"
         for one in causes
     ]
 

@@ -73,8 +73,8 @@ def preview_notes(
     )
     if smallest is not None:
         notes.append(
-            f"four times out of five, {length} show (at 95 %) that the mean wait is {percent(smallest, 0)} shorter, or"
-            f" more; a smaller change may go unseen; by {plural(history, 'day')} of this site's past"
+            f"judging by {plural(history, 'day')} of this site's past, {length} show (at 95 %), four times out of five,"
+            f" that the mean wait is {percent(smallest, 0)} shorter, or more; a smaller change may go unseen"
         )
     elif history < LEAST_HISTORY:
         notes.append(
@@ -82,7 +82,7 @@ def preview_notes(
             f" waits, and {LEAST_HISTORY} are needed"
         )
     else:
-        notes.append(f"by this site's past, {length} can show no change at all: take more")
+        notes.append(f"judging by this site's past, {length} cannot show any change: choose more days")
     notes.append(f"the first {show_short(trial.carry_over)} of each day do not count{_because(trial.carry_over, p95)}")
     if others:
         again = f"--days {len(trial.days)} --seed {trial.seed} --carry-over {trial.carry_over}s"

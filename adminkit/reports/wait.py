@@ -23,7 +23,7 @@ from adminkit.units import parse_duration, show_short
 
 TITLE: Final = "Waits: from Eligible to the start"
 ALL: Final = "(all)"
-#: Who made jobs wait -> the name of their row.
+#: What made jobs wait -> the name of their row.
 CAUSES: Final = {
     "array": "(array limit)",
     "dependency": "(dependency)",
@@ -132,7 +132,7 @@ def _notes(measured: Wait) -> list[str]:
     if overall.apart:
         notes.append(
             message(
-                "kept apart: {jobs} that also waited for something other than the queue; Slurm keeps the last"
+                "counted separately: {jobs} that also waited for something other than the queue; Slurm keeps the last"
                 " such reason, not how long it applied",
                 jobs=nouns.jobs(overall.apart),
             )
@@ -143,8 +143,8 @@ def _notes(measured: Wait) -> list[str]:
     if measured.from_submission:
         notes.append(
             message(
-                "jobs of {clusters} were imported without Eligible: their waits count from the submission, also of jobs"
-                " that could not start yet",
+                "jobs of {clusters} were imported without Eligible: their waits count from the submission, even for"
+                " jobs that could not start yet",
                 clusters=some(measured.from_submission),
             )
         )
@@ -176,14 +176,14 @@ def _pictures(measured: Wait) -> Pictures | None:
     if not panels or overall.median is None or overall.p90 is None:
         return None
     caption = message(
-        "Each cell has the median wait of its jobs and, below it, their number; the darker, the longer. No colour:"
-        " fewer than {few} jobs. A dot: none.",
+        "Each cell has the median wait of its jobs and, below it, their number; the darker the cell, the longer the"
+        " wait. No colour: fewer than {few} jobs. A dot: no jobs.",
         few=FEW,
     )
     if overall.error:
         caption = message(
-            "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the"
-            " darker, the longer. No colour: fewer than {few} jobs. A dot: none.",
+            "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the darker"
+            " the cell, the longer the wait. No colour: fewer than {few} jobs. A dot: no jobs.",
             few=FEW,
         )
     return Pictures(_title(overall), caption, panels)
@@ -247,7 +247,7 @@ def _half(waits: Waits) -> str:
 def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
     if query.own["req_limit"] is None:
         if query.own["gpus"] is not None:
-            raise UsageError("--gpus goes with --limit", "name a limit: --limit 4h")
+            raise UsageError("--gpus needs --limit", "name a limit: --limit 4h")
         return wait(trace, query.filter, query.now, query.by)
     return wait_given_limit(trace, query.filter, _limit(query.own["req_limit"]), _gpus(query.own["gpus"]))
 

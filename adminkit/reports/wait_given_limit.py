@@ -83,7 +83,7 @@ def _answer(one: Given) -> str:
     name, told = one.queue or "(no queue)", one.expected
     if told is None or one.waits.p90 is None:
         days = f"{plural(one.waits.jobs, 'job')} on {plural(one.days, 'day')}"
-        return f"{name}: not known: {days}; it takes {MIN_JOBS} jobs on {MIN_DAYS} days"
+        return f"{name}: not known: {days}; at least {MIN_JOBS} jobs on {MIN_DAYS} days are needed"
     return (
         f"{name}: half of {plural(one.waits.jobs, 'job')} waited {show_short(told.median)} or less, 90 %"
         f" {show_short(one.waits.p90)}; over another period of the same length, expect a median from"

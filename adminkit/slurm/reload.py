@@ -112,6 +112,6 @@ def run_command(argv: Sequence[str]) -> str:
 def _value(name: str, values: Mapping[str, str | Sequence[str]]) -> str:
     if name not in values:
         known = ", ".join(f"{{{one}}}" for one in values)
-        raise UsageError(f"{{{name}}} stands for nothing here", f"known: {known}")
+        raise UsageError(f"{{{name}}} has no meaning here", f"known: {known}")
     value = values[name]
     return value if isinstance(value, str) else " ".join(value)

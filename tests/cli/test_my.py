@@ -77,7 +77,7 @@ def test_hours_that_were_lost_are_a_note(slurm: OwnSlurm, capsys: pytest.Capture
     slurm.write()
     note = shown(capsys, "my", "-n", "1", "--fresh")["jobs"]["meta"]["notes"][1]
     assert note == (
-        "2 jobs ended at the limit, for want of memory or with a node that failed: 4.5 GPU-hours lost, unless the"
+        "2 jobs ended at the limit, for lack of memory or because a node failed: 4.5 GPU-hours lost, unless the"
         " program saved its work"
     )
 
@@ -216,7 +216,7 @@ def test_who_has_no_jobs_gets_a_sentence(slurm: OwnSlurm, capsys: pytest.Capture
     assert main(["my"]) == 0
     said = capsys.readouterr()
     assert "none of your jobs ended in the last 30 days on alpha" in said.out and said.err == ""
-    assert "none of your jobs runs" in said.out and "none of your jobs waits" in said.out
+    assert "none of your jobs is running" in said.out and "none of your jobs is waiting" in said.out
     assert main(["recommend", "walltime"]) == 0
     assert "nothing is recommended: no such run is known to have ended" in capsys.readouterr().out
 

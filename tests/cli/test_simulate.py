@@ -45,7 +45,7 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
         ["5", str(T + 50), str(T + 100), str(T + 7300), "1"],
     ]
     notes = said["meta"]["notes"]
-    assert "not run: 1 job ran for no second: 4" in notes
+    assert "not run: 1 job ran for less than a second: 4" in notes
     assert "not run: 1 job can never start on this machine: 3" in notes
 
 
@@ -180,7 +180,7 @@ def test_a_schedule_without_a_basis_says_whose_numbers_these_are(tmp_path: Path)
     site.write_text(SITE)
     verdict, whose = answer("simulate", "run", "--db", db, "--site", site)["meta"]["answers"]
     assert verdict.startswith("calibration: no basis: ")
-    assert whose == "the numbers are the simulator's: here they say nothing of what the site would do"
+    assert whose == "the numbers are the simulator's: here they say nothing about what the site would do"
     assert "answers" not in answer("simulate", "run", "--db", db, "--model", "easy")["meta"]
 
 
@@ -219,7 +219,7 @@ def test_a_machine_that_contradicts_the_trace_is_refused(tmp_path: Path) -> None
     assert done.stderr.splitlines() == [
         "error: the machine contradicts the trace, most of whose 40 jobs cannot run: 40 can never start on this"
         " machine",
-        "hint: correct the file of --site: docs/site.md",
+        "hint: correct the --site file: docs/site.md",
     ]
 
 

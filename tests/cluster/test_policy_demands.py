@@ -127,7 +127,7 @@ def test_an_install_prints_what_holds_users_to_gpus_at_a_time(ruled: Ruled) -> N
     said = ruled.adminkit("policy", "install", "--policy", ruled.policy).stdout
     ruled.text = ""
     for line in (
-        "note      gpus_per_user: AccountingStorageEnforce lacks limits, so Slurm holds nobody to it",
+        "note      gpus_per_user: AccountingStorageEnforce lacks limits, so Slurm does not enforce it",
         "note      gpus_per_user: type sacctmgr add qos gq-users set MaxTRESPerUser=gres/gpu=16",
         "note      gpus_per_user: type scontrol update PartitionName=gq QOS=gq-users",
         "note      gpus_per_user: write QOS= into the queue's line of slurm.conf, too, or a reconfigure removes it",

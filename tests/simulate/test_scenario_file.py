@@ -86,7 +86,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
         ),
         (
             HEAD + 'name = "a"\nkind = "checkpoint"\nmax_limit = "10m"',
-            "lead and overhead are 720 s of a piece of 600 s: no job would ever end",
+            "lead and overhead take 720 s of each piece of 600 s: no job would ever end",
             "docs",
         ),
         (
@@ -102,7 +102,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
         (HEAD + 'name = "a"\nkind = "queue"\nqueue = "gq"', "give it what to change", "docs"),
         (
             HEAD + 'name = "a"\nkind = "load"\nfactor = 2\n[[scenarios]]\nname = "a"\nkind = "load"\nfactor = 3',
-            "s.toml:7: scenarios[2].name (a): two scenarios of one name",
+            "s.toml:7: scenarios[2].name (a): two scenarios have the same name",
             "give each its own",
         ),
         (
