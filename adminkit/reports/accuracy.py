@@ -173,7 +173,7 @@ def _notes(measured: Accuracy) -> list[str]:
         if unknown:
             notes.append(
                 message(
-                    "{column} leaves out {jobs} of unknown {what}",
+                    "{column} leaves out {jobs} with unknown {what}",
                     column=f"{resource}_hours_unused",
                     jobs=nouns.jobs(unknown),
                     what=f"{resource.upper()}s",

@@ -125,7 +125,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "title.energy": template("Energy"),
     "question.energy": template("How much electricity do jobs use, and how much of it for idle GPUs?"),
     "title.frameworks": template("Frameworks"),
-    "question.frameworks": template("What the jobs run?"),
+    "question.frameworks": template("What do the jobs run?"),
     "title.names": template("Job names"),
     "question.names": template("Which programs use the hours, by the names of their jobs?"),
     "title.arrivals": template("Arrivals"),

@@ -164,7 +164,7 @@ def _notes(measured: Wait) -> list[str]:
         )
     if measured.unplaced:
         unplaced = nouns.jobs(measured.unplaced)
-        notes.append(message("the heat map leaves out {jobs} of unknown size or limit", jobs=unplaced))
+        notes.append(message("the heat map leaves out {jobs} with unknown size or limit", jobs=unplaced))
     return notes
 
 
