@@ -201,7 +201,7 @@ def test_jobs_takes_the_filters_of_reports(path: Path, keywords: Any, expected: 
         (lambda t: t.report("restarts", job="77"), "no run of job 77 in the trace", "write 123"),
         (lambda t: t.report("feedback", days=3), "days=3", "at least 7"),
         (lambda t: t.report("feedback", days="a"), "days='a'", "a whole number"),
-        (lambda t: t.report("accuracy", since="yesterdy"), "not a date: yesterdy", "did you mean yesterday?"),
+        (lambda t: t.report("accuracy", since="yesterdy"), "no such date: yesterdy", "did you mean yesterday?"),
         (lambda t: t.jobs(queue="gqq"), "no such queue: gqq", "did you mean gq?"),
         (lambda t: t.jobs(quue="gq"), "no such option of jobs: quue", "did you mean queue?"),
         (lambda t: t.jobs(columns=["elapsd"]), "no such column: elapsd", "did you mean elapsed?"),

@@ -59,7 +59,7 @@ def test_the_edge_of_a_window_so_many_days_ago_is_a_full_hour(text: str, expecte
     [
         ("2026-02-30", "not a date: 2026-02-30", "epoch seconds"),
         ("2026", "not a date: 2026", "2026-01-31"),
-        ("yesterdy", "not a date: yesterdy", "did you mean yesterday?"),
+        ("yesterdy", "no such date: yesterdy", "did you mean yesterday?"),
         ("3fortnights", "unknown unit of time: fortnights in 3fortnights", "h, d and w"),
         ("", "not a date: ", "2026-01-31"),
         ("2026-01-31T25:00", "not a date: 2026-01-31T25:00", "today"),

@@ -16,7 +16,7 @@ local modify = {}
 
 local POINTS = decision.alone("incentives", "reject")
 
-local LAST_POINTS = "adminkit: this change would lower the priority bonus, which no update can do; cancel it and submit it again."
+local LAST_POINTS = "adminkit: this change lowers the priority bonus, which no update can do; cancel it and submit it again."
 
 local PART = decision.alone("part", "reject")
 

@@ -91,7 +91,7 @@ def test_restore_lists_and_puts_back_by_name(slurm: FakeSlurm, db: Path, capsys:
     assert main(["trace", "restore", listed["unknown"], "--db", str(db)]) == 0
     assert "nothing was written" in capsys.readouterr().out
     assert main(["trace", "restore", listed["unknown"], listed["contradicted"], "--apply", "--db", str(db)]) == 0
-    assert "1 put back, trusted" in capsys.readouterr().out
+    assert "1 put back as trusted" in capsys.readouterr().out
     with closing(sqlite3.connect(db)) as trace:
         assert trace.execute("SELECT source FROM job WHERE job_id_raw = 2").fetchall() == [("trusted",)]
         assert trace.execute("SELECT what FROM action ORDER BY rowid").fetchall()[-1] == ("trace restore",)

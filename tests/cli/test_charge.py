@@ -192,7 +192,7 @@ def test_a_mistake_names_the_key(run: Any, site: Path, before: str, after: str, 
 MISTYPED = [
     ("close 2026-13", "not a month: 2026-13"),
     ("close 2026-06", "2026-06 is not over"),
-    ("verify --head x');DROP", "no hash"),
+    ("verify --head x');DROP", "not a hash"),
     ("preview 2027-01", "2027-01 is not over"),
 ]
 

@@ -243,7 +243,7 @@ def test_users_choose_for_themselves(capsys: pytest.CaptureFixture[str], tmp_pat
     _, err = typed(capsys, "prefs", "--letters", "nevr", code=2)
     assert "never" in err
     _, err = typed(capsys, "prefs", "--address", "a@b\nc", code=2)
-    assert "not a mail address" in err
+    assert "not an email address" in err
 
 
 def test_users_cannot_choose_a_stranger_and_are_told_where_they_have(

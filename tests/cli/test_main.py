@@ -46,7 +46,7 @@ def trace(tmp_path: Path) -> Path:
         ("report accuracy --class singel-gpu", "'singel-gpu' is not one of", "did you mean single-gpu?"),
         ("report accuracy --since", "Option '--since' requires an argument", "--help` lists"),
         ("report accuracy --since 2026-13-01", "not a date: 2026-13-01", "write 2026-01-31"),
-        ("report accuracy --since yestreday", "not a date: yestreday", "did you mean yesterday?"),
+        ("report accuracy --since yestreday", "no such date: yestreday", "did you mean yesterday?"),
         ("report accuracy --queue gq-shrot", "no such queue: gq-shrot", "did you mean gq-short?"),
         ("report accuracy --user usr1", "no such user: usr1", "did you mean user1?"),
         ("report accuracy --states COMPLETD", "COMPLETD", "did you mean COMPLETED?"),

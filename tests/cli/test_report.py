@@ -96,7 +96,7 @@ def test_every_format_of_an_empty_trace_is_written(
     [
         (["--queue", "gq-shrt"], 2, "no such queue: gq-shrt", "did you mean gq-short?"),
         (["--user", "bop"], 2, "no such user: bop", "did you mean bob?"),
-        (["--since", "yesterdy"], 2, "not a date: yesterdy", "did you mean yesterday?"),
+        (["--since", "yesterdy"], 2, "no such date: yesterdy", "did you mean yesterday?"),
         (["--since", "2026-02-30"], 2, "not a date: 2026-02-30", "write 2026-01-31"),
         (["--since", "2d", "--until", "3d"], 2, "--until 3d is not after --since 2d", "since is "),
         (["--states", "COMPLETE"], 2, "no such state: COMPLETE", "did you mean COMPLETED?"),

@@ -164,7 +164,7 @@ def test_no_run_time_of_one_job_is_left(trace: Path) -> None:
         (lambda: original(users=4), [], "error: 901 jobs of 4 users are too few to hide anybody"),
         (lambda: [*original(), job(5000, cluster="beta")], [], "has several clusters"),
         (original, ["--cluster", "beta"], "has no cluster beta"),
-        (original, ["--story"], "--fit makes another trace than --story"),
+        (original, ["--story"], "--story and --page describe"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_a_hint(

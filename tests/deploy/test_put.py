@@ -300,10 +300,18 @@ PLANTED: dict[str, tuple[str, Callable[[Path, Path], object], str]] = {
         "is a symbolic link, not a folder",
     ),
     "a pipe as the folder": ("adminkit", lambda path, other: os.mkfifo(path), "couldn't use .*not a directory"),
-    "a link as the table": ("adminkit/policy.lua", lambda path, other: path.symlink_to(other / "x"), "is a link"),
+    "a link as the table": (
+        "adminkit/policy.lua",
+        lambda path, other: path.symlink_to(other / "x"),
+        "is a symbolic link",
+    ),
     "a pipe as the table": ("adminkit/policy.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
     "a folder as the table": ("adminkit/policy.lua", lambda path, other: path.mkdir(), "is a folder"),
-    "a link as its good copy": ("adminkit/policy.good.lua", lambda path, other: path.symlink_to(other / "x"), "a link"),
+    "a link as its good copy": (
+        "adminkit/policy.good.lua",
+        lambda path, other: path.symlink_to(other / "x"),
+        "a symbolic link",
+    ),
     "a pipe as the previous one": ("adminkit/policy.previous.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
     "a link as the aim": ("adminkit/.back-policy", lambda path, other: path.symlink_to(other / "x"), ""),
     "a link left aside": ("adminkit/.aside-policy.lua-x", lambda path, other: path.symlink_to(other / "x"), ""),
@@ -357,7 +365,7 @@ def test_root_takes_built_rules_from_roots_own_folder_only(tmp_path: Path) -> No
     write_bundle(tmp_path / "out", tables_only({"policy": table("one")}))
     assert set(read_bundle(tmp_path / "out").tables) == {"policy"}
     os.chown(tmp_path / "out", 2, -1)
-    with pytest.raises(AdminkitError, match="may be the work of uid 2"):
+    with pytest.raises(AdminkitError, match="may have been written by uid 2"):
         read_bundle(tmp_path / "out")
 
 

@@ -127,7 +127,7 @@ def test_a_cluster_that_is_not_switched_on_yet_has_nothing_due_but_a_preview_sho
     assert ends(planned(tmp_path, [ended()], on=None)) == []
     shown = planned(tmp_path, [], preview=True)
     assert len(ends(shown)) == 1
-    assert "aaic is not switched on" in shown.notes[0]
+    assert "letters are not switched on for aaic" in shown.notes[0]
 
 
 def test_a_cluster_that_was_never_synced_is_named(tmp_path: Path) -> None:

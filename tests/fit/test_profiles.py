@@ -54,7 +54,7 @@ def test_a_warning_of_ten_minutes_is_the_default(tmp_path: Path) -> None:
         ("[a]\nidle = '5m'\n", "with a warning of 600 s"),
         ("[a]\nidle = '5m'\nwarn = '5m'\n", "with a warning of 300 s"),
         ("[a]\nidle = '5m'\nwarn = '9s'\n", "with a warning of 9 s"),
-        ("[a]\nwarn = '5m'\n", "warn without idle"),
+        ("[a]\nwarn = '5m'\n", "warn is set without idle"),
         ("[a]\nkernel = '--debug'\n", "is not the name of a kernel"),
         ("[a]\nkernel = 'a b'\n", "is not the name of a kernel"),
         ("[a]\nkernel = ''\n", "is not the name of a kernel"),

@@ -71,7 +71,7 @@ SLIPS = [
     ),
     (rules("a: cpus = 1; queues = []"), "rules[1].queues (a)", "an empty list", ""),
     (rules("a: cpus = 1; queues = ['gq', 'gq']"), "rules[1].queues (a)", "gq appears twice", ""),
-    (rules("a: cpus = 1; queues = ['gq,gq-short']"), "rules[1].queues[1] (a)", "no name of a queue", ""),
+    (rules("a: cpus = 1; queues = ['gq,gq-short']"), "rules[1].queues[1] (a)", "not the name of a queue", ""),
     (rules("a: cpus = 1; queues = 'gq'"), "rules[1].queues (a)", "valid tuple", ""),
     (rules("a: cpus = 1; from = '2027-01-01'"), "rules[1].from (a)", "without quotes", ""),
     (rules("a: cpus = 1; from = 5"), "rules[1].from (a)", "write a date or a date with a time", ""),

@@ -74,7 +74,7 @@ STRANGE = [
     ({"tables": {"job": {"../job.jsonl": 1}}}, "names files of job that no export has"),
     ({"tables": {"job": {"step.jsonl": 1}}}, "names files of job that no export has"),
     ({"tables": {"job": {"job.jsonl": -1}}}, "names files of job that no export has"),
-    ({"tables": {"job": {"job.jsonl": 2}}}, "job.jsonl has 1 rows, its export says 2"),
+    ({"tables": {"job": {"job.jsonl": 2}}}, "job.jsonl has 1 rows, but its export says 2"),
     ({"tables": {"job": {"job-2026-01.jsonl": 1}}}, "couldn't open"),
 ]
 

@@ -49,7 +49,7 @@ def written(tmp_path: Path, text: str) -> Path:
         (f"zone = 1\n[fields]\n{NEEDED}", "zone must be a string", ""),
         (f"delimiter = '||'\n[fields]\n{NEEDED}", "delimiter must be one character", ""),
         (f"[fields]\n{NEEDED}end_time = {{ sum = ['start_time', 'elapsed'] }}", "is a sum with start_time", "add it"),
-        (f"[fields]\n{NEEDED}end_time = {{ sum = ['submit_time', 'elapsd'] }}", "not a duration", "elapsed?"),
+        (f"[fields]\n{NEEDED}end_time = {{ sum = ['submit_time', 'elapsd'] }}", "no such duration", "elapsed?"),
         (f"[fields]\n{NEEDED}end_time = {{ sum = ['elapsed', 'elapsed'] }}", "no such time in the sum", ""),
         (f"[fields]\n{NEEDED}elapsed = {{ sum = ['end_time', 'elapsed'] }}", "elapsed cannot be a sum", ""),
         (f"[fields]\n{NEEDED}end_time = {{ sum = ['start_time', {{ column = 'd' }}] }}\n"
