@@ -292,7 +292,7 @@ def test_what_cannot_be_recorded_is_not_done(world: World) -> None:
     world.put(1, ORDERED, "PENDING")
     world.log = world.log / "folder" / "acts.jsonl"
     world.log.parent.parent.write_text("a file")
-    with pytest.raises(Exception, match="couldn't record acts"):
+    with pytest.raises(Exception, match="couldn't record actions"):
         world.settle()
     assert world.read()["calls"] == []
 

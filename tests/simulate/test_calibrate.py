@@ -105,7 +105,7 @@ def test_another_order_of_starts_is_no_trust() -> None:
         (0.5, "AssocGrpCpuLimit", "no basis", "association limits are not modelled"),
         (0.05, "Reservation", "trust", "few"),
         (0.9, "Priority", "trust", "the model has it"),
-        (0.9, "Dependency", "trust", "jobs come when they were eligible"),
+        (0.9, "Dependency", "trust", "jobs arrive when they became eligible"),
         (0.9, "QOSMaxCpuPerUserLimit", "no basis", "the site has no such limit"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
         ),
         (
             HEAD + 'name = "a"\nkind = "policy"\npolicy = "p"\nrefused = { resubmit = 0.5 }',
-            "together they are 1",
+            "must add up to 1",
             "docs",
         ),
         (HEAD + 'name = "a"\nkind = "queue"\nqueue = "gq"', "give it what to change", "docs"),

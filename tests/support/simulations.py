@@ -68,7 +68,7 @@ def replay(_: Path) -> Report:
         " one with tau 0.95"
     )
     found = Calibration("direction only", why, parts, causes, 0.05, (0.81, 0.8), 300, waits)
-    return calibration_report(_subject(("jobs come when they were eligible",)), found, _EVERYBODY, DB)
+    return calibration_report(_subject(("jobs arrive when they became eligible",)), found, _EVERYBODY, DB)
 
 
 def elastic(_: Path) -> Report:
