@@ -172,6 +172,6 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
         "the risk that limits aim at is adjusted, for the site and each user, by how many were too short: it is"
-        " promised for all runs together; in a tenth of them, up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
+        f" promised for all runs together; in a tenth of them, up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
         f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
     ]

@@ -441,7 +441,7 @@ def test_killed_in_the_middle_nothing_of_it_is_in_the_trace(run: Callable[..., s
         ("id,whoo\n1,ada\n", (), "no such column: who, which my.toml names: it is not in the table", 2),
         (table({}), ("--columns", "jobid"), "--columns names sacct's columns", 2),
         (table({}), ("--timezone", "Asia/Tokio"), "did you mean Asia/Tokyo?", 2),
-        (table({}), ("--delimiter", "||"), "a table is cut by one character", 2),
+        (table({}), ("--delimiter", "||"), "the columns of a table are separated", 2),
         (table({}), ("--map", "phily"), "did you mean philly?", 2),
     ],
 )
