@@ -14,12 +14,12 @@ from adminkit.units import show_time
 
 FIELDS: Final = (
     Field("cluster", help="the cluster"),
-    Field("verdict", help="what slurmdbd says of the rows"),
-    Field("runs", "count", "rows of it"),
+    Field("verdict", help="what slurmdbd says about the rows"),
+    Field("runs", "count", "rows with that verdict"),
     Field("users", "count", "the users of the rows that are set aside"),
     Field("first", "time", "the first end among them"),
     Field("last", "time", "the last end among them"),
-    Field("becomes", help="what is done to them"),
+    Field("becomes", help="what is done with them"),
 )
 ASIDE_FIELDS: Final = (
     Field("cluster", help="the cluster"),

@@ -20,7 +20,7 @@ FIELDS: Final = (
     Field("account", help="Slurm's account"),
     Field("user", help="whose jobs; unknown if the user was forgotten"),
     Field("jobs", "count", "jobs with an entry"),
-    Field("hours", "hours", "how long they ran, in the months that the entries are of"),
+    Field("hours", "hours", "how long they ran, in the months of these entries"),
     Field("charge", "amount", "for what ran in the month"),
     Field("late", "amount", "for what ran in closed months, and was not known or had not ended when they closed", True),
     Field("correction", "amount", "for jobs whose rows changed after they were charged", True),
@@ -44,13 +44,13 @@ ENTRY_FIELDS: Final = (
 )
 REFUSED_FIELDS: Final = (
     Field("reason", help="why no charge can be computed"),
-    Field("jobs", "count", "jobs of which that is true"),
+    Field("jobs", "count", "jobs to which that applies"),
     Field("cluster", help="the cluster of the first of them"),
     Field("job", help="its JobIDRaw"),
 )
 VERIFY_FIELDS: Final = (
-    Field("check", help="chain, bills, schemes, heads: of what was written; amounts: computed again from the rows"),
-    Field("seen", "count", "how many entries, bills, schemes, heads, charged runs were looked at"),
+    Field("check", help="chain, bills, schemes, heads: as they were written; amounts: computed again from the rows"),
+    Field("seen", "count", "how many entries, bills, schemes, heads, charged runs were checked"),
     Field("result", help="ok, wrong, or changed: a later row says otherwise, and the next close corrects it"),
     Field("detail", help="what is wrong, or what could not be looked at"),
 )

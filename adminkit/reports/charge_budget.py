@@ -21,9 +21,9 @@ FIELDS: Final = (
     Field("budget", "amount", "what may be spent"),
     Field("spent", "amount", "what was spent of it"),
     Field("left", "amount", "what is left; below 0 if more was spent"),
-    Field("share", "share", "spent of the budget"),
+    Field("share", "share", "share of the budget that is spent"),
     Field("until", help="the last month whose bill is counted; for Slurm's budgets: now"),
-    Field("note", help="for which months it is, or what Slurm makes of its count"),
+    Field("note", help="the months that it is for; for Slurm's budgets, whether the count shrinks"),
 )
 
 

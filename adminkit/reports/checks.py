@@ -9,7 +9,7 @@ from adminkit.quote import clean
 from adminkit.render.report import Field, Meta, Report
 
 CHECK_FIELDS: Final = (
-    Field("check", help="what was looked for"),
+    Field("check", help="what was checked"),
     Field("status", help="ok; warn: works, but less well; missing: needed and not there"),
     Field("found", help="what is there"),
     Field("hint", help="what to do"),

@@ -15,24 +15,26 @@ from adminkit.units import show_energy, show_short
 
 TITLE: Final = "GPUs that jobs give and take"
 FIELDS: Final = (
-    Field("nodes", help="of the machine, and the GPUs of each"),
-    Field("load", "share", "GPU-seconds asked for, of those between the first submission and the last"),
+    Field("nodes", help="nodes of the machine, and the GPUs of each"),
+    Field("load", "share", "GPU-seconds asked for, as a share of those between the first submission and the last"),
     Field("policy", help="fifo, las, srtf, elastic: docs/simulate-elastic.md has their rules"),
-    Field("jobs", "count", "that ran"),
-    Field("mean_completion", "duration", "from submission to end"),
-    Field("p95_completion", "duration", "the same"),
-    Field("mean_elastic", "duration", "the mean of the jobs whose GPUs may change"),
+    Field("jobs", "count", "jobs that ran"),
+    Field("mean_completion", "duration", "mean time from submission to end"),
+    Field("p95_completion", "duration", "95th percentile of the time from submission to end"),
+    Field("mean_elastic", "duration", "mean of the jobs whose GPUs may change"),
     Field("energy", "energy", "joules of the GPUs of jobs with a curve and of idle GPUs"),
-    Field("idle_energy", "energy", "joules of those that nobody held, in it"),
+    Field("idle_energy", "energy", "joules of GPUs that no job held; part of `energy`"),
     Field("makespan", "duration", "from the first submission to the last end"),
     Field("resizes", "count", "starts with other GPUs, or again; each costs a restart"),
     Field("high_wait", "duration", "the mean wait of jobs of high priority", quiet=True),
-    Field("high_later", "count", "those of them that started later than under fifo", quiet=True),
-    Field("efficiency", "share", "of the policy elastic: the least parallel efficiency of more GPUs", data=True),
+    Field("high_later", "count", "jobs of high priority that started later than under fifo", quiet=True),
+    Field(
+        "efficiency", "share", "the least parallel efficiency at which the policy elastic gives more GPUs", data=True
+    ),
     Field("times", "ratio", "the mean of fifo / the mean of this policy, over the replicates"),
-    Field("change", "duration", "of the mean completion time against fifo: the mean over the replicates"),
-    Field("low", "duration", "of the 95 % interval of the change"),
-    Field("high", "duration", "of the 95 % interval of the change"),
+    Field("change", "duration", "change of the mean completion time against fifo; mean over the replicates"),
+    Field("low", "duration", "lower end of the 95 % interval of the change"),
+    Field("high", "duration", "upper end of the 95 % interval of the change"),
     Field("verdict", help="shorter, longer, or no difference: they hold for all comparisons together"),
 )
 

@@ -28,7 +28,7 @@ FIELDS: Final = (
     Field("idle", "count", "measured jobs with GPUs that were busy for less than 1 % of the time"),
     Field("idle_joules", "energy", "energy that the nodes of these jobs used"),
     Field("shared", "count", "measured jobs that did not hold all CPUs of their nodes: includes the energy of others"),
-    Field("capped", "count", "jobs with more energy than their nodes can draw; left out of sums", quiet=True),
+    Field("capped", "count", "jobs with more energy than their nodes could have drawn; left out of sums", quiet=True),
     Field("co2_kg", "quantity", "energy × co2 of the settings, kg", quiet=True),
     Field("cost", "quantity", "energy × price of the settings", quiet=True),
     Field("cluster", quiet=True),

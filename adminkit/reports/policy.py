@@ -25,16 +25,16 @@ CHECK_FIELDS: Final = (
     Field("message", help="what is wrong"),
     Field("hint", help="what to do"),
 )
-EXPLAIN_FIELDS: Final = (Field("name", help="of a rule, or a section"), Field("sentence", help="what it means"))
+EXPLAIN_FIELDS: Final = (Field("name", help="name of a rule or a section"), Field("sentence", help="what it means"))
 TRY_FIELDS: Final = (
     Field("verdict", help="accept, amend or reject"),
     Field("queue", help="where the job would go, if it is changed"),
     Field("limit", "duration", "its limit, if it is changed"),
     Field("time_min", "duration", "its --time-min, if it is changed; 0 for one that is left out"),
     Field("soft_limit", "duration", "what backfill would plan with, if that is not its limit"),
-    Field("points", "count", "of priority, if it earns some"),
-    Field("licences", help="those that it gets, all of them, if they are changed"),
-    Field("rules", help="those that fired, and what each did"),
+    Field("points", "count", "points of priority, if it earns any"),
+    Field("licences", help="all licences that it gets, if they are changed"),
+    Field("rules", help="rules that fired, and what each did"),
     Field("cannot_tell", help="rules that look at something that is not given"),
     Field("record", help="what would be kept with the job"),
     Field("messages", help="what the user reads, a line each"),
@@ -48,11 +48,11 @@ DIFF_FIELDS: Final = (
 REPLAY_FIELDS: Final = (
     Field("part", help="rule, queue or user (the ten hardest hit)"),
     Field("value", help="its name"),
-    Field("jobs", "count", "jobs; for a rule, those on which it fired"),
-    Field("accepted", "count", "taken as they are"),
-    Field("amended", "count", "taken with another limit or queue"),
+    Field("jobs", "count", "jobs; for a rule, jobs on which it fired"),
+    Field("accepted", "count", "accepted as they are"),
+    Field("amended", "count", "accepted with another limit or queue"),
     Field("rejected", "count", "refused"),
-    Field("warned", "count", "taken, and their owners told something"),
+    Field("warned", "count", "accepted, and their owners told something"),
     Field("cannot_tell", "count", "the trace lacks what a rule looks at"),
     Field("freed_hours", "hours", "hours of time limit taken off"),
     Field("cut_short", "count", "ran longer than the limit they would have had"),

@@ -18,10 +18,10 @@ FIELDS: Final = (
     Field("cap", "watts", "the power limit of a GPU", quiet=True),
     Field("gpus", "count", "GPUs"),
     Field("batch", "quantity", "the batch of all GPUs together", quiet=True),
-    Field("rows", "count", "measurements, of which the next are means"),
+    Field("rows", "count", "measurements that the next columns average"),
     Field("unit", help="what seconds and joules are for: an iteration, or a piece of work that nobody counted"),
-    Field("seconds", "quantity", "of one unit, s"),
-    Field("joules", "quantity", "of one unit, all GPUs together, J"),
+    Field("seconds", "quantity", "seconds per unit"),
+    Field("joules", "quantity", "joules per unit, all GPUs together"),
     Field("power", "watts", "joules / seconds, all GPUs together"),
     Field("edge", help="yes: no other configuration of this model and GPU takes less time and less energy", quiet=True),
 )

@@ -19,7 +19,7 @@ LIST_FIELDS: Final = (
     Field("profile", help="its name in the file"),
     Field("title_en", help="what people read"),
     Field("title_ja", help="the same in Japanese", data=True),
-    Field("verdict", help="now, wakes, room, later, never, unknown, as of adminkit fit"),
+    Field("verdict", help="now, wakes, room, later, never, unknown, as in adminkit fit"),
     Field("offered", help="yes if it can start now, as far as was asked"),
     Field("at", "time", "when it can start, if that is known"),
     Field("why", help="one word"),

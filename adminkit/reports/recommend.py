@@ -37,7 +37,7 @@ BACKTEST_FIELDS: Final = (
     Field("worst_tenth", "share", "the same in the worst tenth of the trace after the first"),
     Field("over_p90", "share", f"90th percentile of the same among users with {MANY} runs or more"),
     Field("hours_asked", "hours", "all limits together"),
-    Field("hours_saved", "share", "of the hours the users asked for"),
+    Field("hours_saved", "share", "share of the hours that users asked for"),
 )
 
 

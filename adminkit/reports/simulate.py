@@ -21,20 +21,20 @@ from adminkit.stats.select import Filter
 
 FIELDS: Final = (
     Field("scenario", help="what was changed; today: nothing"),
-    Field("model", help="of the scheduler"),
-    Field("seed", "count", "of the shaking of submissions; 0: none"),
-    Field("jobs", "count", "that ran"),
-    Field("not_run", "count", "that could not: the header says why"),
-    Field("killed", "count", "at their limit"),
+    Field("model", help="the model of the scheduler"),
+    Field("seed", "count", "the seed by which submissions are shifted; 0: they are not"),
+    Field("jobs", "count", "jobs that ran"),
+    Field("not_run", "count", "jobs that could not run: the header says why"),
+    Field("killed", "count", "jobs that were ended at their limit"),
     Field("avebsld", "ratio", "mean bounded slowdown (tau 10 s) of all jobs"),
-    Field("mean_bsld", "ratio", "the same of those submitted and ended in the steady part"),
-    Field("mean_wait", "duration", "from submission to start"),
-    Field("median_wait", "duration", "the same"),
-    Field("p95_wait", "duration", "the same"),
-    Field("mean_turnaround", "duration", "from submission to end"),
+    Field("mean_bsld", "ratio", "the same for jobs submitted and ended in the steady part"),
+    Field("mean_wait", "duration", "mean time from submission to start"),
+    Field("median_wait", "duration", "median of that time"),
+    Field("p95_wait", "duration", "95th percentile of that time"),
+    Field("mean_turnaround", "duration", "mean time from submission to end"),
     Field("makespan", "duration", "from the first submission to the last end"),
-    Field("utilization", "share", "of the machine, in the steady part"),
-    Field("utilization_all", "share", "of the machine, over the makespan"),
+    Field("utilization", "share", "share of the machine in use, in the steady part"),
+    Field("utilization_all", "share", "share of the machine in use, over the makespan"),
 )
 SCHEDULE: Final = ("job_id_raw", "submit_time", "start_time", "end_time", "nodes")
 #: Behind the verdict "no basis", where numbers are shown all the same.

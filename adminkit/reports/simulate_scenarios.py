@@ -18,20 +18,20 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
-    Field("scenario", help="of the file; with its value if it has several"),
+    Field("scenario", help="its name in the file; with its value if it has several"),
     Field(
         "part",
         help="all, queue, class, size, length, account, user; users: those who follow the scenario, and the others",
     ),
     Field("value", help="which of them"),
     Field("measure", help="what is compared"),
-    Field("unit", help="of the measure: seconds, ratio, share, count"),
-    Field("jobs", "count", "that ran on both sides; mean over the replicates"),
+    Field("unit", help="the unit of the measure: seconds, ratio, share, count"),
+    Field("jobs", "count", "jobs that ran on both sides; mean over the replicates"),
     Field("today", "measured", "mean over the replicates"),
     Field("then", "measured", "the same under the scenario"),
     Field("change", "measured", "mean of the paired differences"),
-    Field("low", "measured", "of the 95 % interval of the change"),
-    Field("high", "measured", "of the 95 % interval of the change"),
+    Field("low", "measured", "lower end of the 95 % interval of the change"),
+    Field("high", "measured", "upper end of the 95 % interval of the change"),
     Field("relative", "share", "the change as a share of today's"),
     Field("verdict", help="less, more, or no significant change: they hold for all rows of a measure together"),
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CALENDAR_FIELDS: Final = (
     Field("day", "count", "its number"),
-    Field("weekday", help="of this host's clock"),
+    Field("weekday", help="its weekday, by this host's clock"),
     Field("since", "time", "when it begins"),
     Field("soft_limits", help="on, or off: nobody is given one, and pending jobs lose theirs"),
     Field("counts_from", "time", "waits of jobs that were eligible before do not count"),
@@ -32,8 +32,8 @@ RESULT_FIELDS: Final = (
     Field("wait_on", "duration", "mean wait of a day on, averaged over days"),
     Field("wait_off", "duration", "mean wait of a day off"),
     Field("change", "share", "wait_on / wait_off - 1"),
-    Field("low", "share", "of its 95 % interval"),
-    Field("high", "share", "of its 95 % interval; empty if the days give no upper bound"),
+    Field("low", "share", "lower end of its 95 % interval"),
+    Field("high", "share", "upper end of its 95 % interval; empty if the days give no upper bound"),
     Field("verdict", help="less, more, no significant change; not known if there are too few days"),
 )
 ALL: Final = "all"
