@@ -77,9 +77,11 @@ def close(
     month: Annotated[str, typer.Argument(metavar="MONTH", help="2026-01: a month that is over.", show_default=False)],
     db: options.Database = None,
     schemes: SchemesFile = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Write it; a month that is closed stays as it is.")] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write the bill; a month that is closed stays as it is.")
+    ] = False,
     incomplete: Annotated[
-        bool, typer.Option("--incomplete", help="Close it even if the trace lacks part of the month.")
+        bool, typer.Option("--incomplete", help="Close the month even if the trace lacks part of it.")
     ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,

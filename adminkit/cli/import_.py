@@ -62,7 +62,7 @@ def import_(
         typer.Option(
             "--columns",
             metavar="A,B,C",
-            help="The columns of text without a header, by sacct's names; `-` skips one.",
+            help="The columns of text without a header, by sacct's names; `-` skips a column.",
         ),
     ] = None,
     delimiter: Annotated[

@@ -115,7 +115,8 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="WHEN",
-        help="Jobs that ended at or after WHEN: 2026-01-31, 2026-01-31T12:00, 30d (its full hour), 12h, epoch seconds.",
+        help="Jobs that ended at or after WHEN: 2026-01-31, 2026-01-31T12:00, 30d (rounded down to the hour), 12h,"
+        " epoch seconds.",
     ),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]

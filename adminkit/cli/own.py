@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Days of runs that a recommendation is learnt from.
 DAYS: Final = 90
 
-Fresh = Annotated[bool, typer.Option("--fresh", help="Ask sacct again, whatever the copy of your jobs says.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ask sacct again, even if there is a recent copy of your jobs.")]
 
 
 def readable_trace(flag: Path | None, settings: Config) -> Path | None:

@@ -259,7 +259,7 @@ def diff(
         typer.Option(
             "--installed",
             metavar="DIR",
-            help="The folder of the installed policy.lua. Default: adminkit beside slurm.conf.",
+            help="The folder of the installed policy.lua. Default: the folder adminkit beside slurm.conf.",
         ),
     ] = None,
     site: options.SiteFile = None,

@@ -31,7 +31,8 @@ Push = Annotated[
     typer.Option(
         "--push",
         metavar="COMMAND",
-        help="Copies files to another slurmctld host, without a shell: 'rsync -a {files} root@{host}:{folder}/'.",
+        help="The command that copies files to another slurmctld host, run without a shell: 'rsync -a {files}"
+        " root@{host}:{folder}/'.",
     ),
 ]
 Fetch = Annotated[
@@ -39,7 +40,8 @@ Fetch = Annotated[
     typer.Option(
         "--fetch",
         metavar="COMMAND",
-        help="Prints another host's checksums: 'ssh root@{host} cd {folder} && sha256sum job_submit.lua "
+        help="The command that prints another host's checksums: 'ssh root@{host} cd {folder} && sha256sum"
+        " job_submit.lua "
         "adminkit/*.lua'.",
     ),
 ]

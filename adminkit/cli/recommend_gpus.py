@@ -41,7 +41,7 @@ def gpus(
         str, typer.Option("--max-slower", metavar="SHARE", help="How much longer it may take: 5%, 0.05.")
     ] = "5%",
     curve: Annotated[
-        str | None, typer.Option("--curve", metavar="NAME", help="Take this measured model instead of the user's runs.")
+        str | None, typer.Option("--curve", metavar="NAME", help="Use this measured model instead of the user's runs.")
     ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU of the curve.")] = None,
     cap: Cap = None,

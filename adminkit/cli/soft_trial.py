@@ -50,7 +50,7 @@ From = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="With --result: soft_trial.json of slurmctld's host, if the trace is elsewhere.",
+        help="With --result: a copy of soft_trial.json from slurmctld's host, if the trace is on another host.",
     ),
 ]
 #: Days of the past by which the smallest change is judged.

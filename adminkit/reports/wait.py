@@ -281,7 +281,7 @@ def _view(measured: Wait | GivenLimit, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "wait",
-    "How long jobs waited, by queue and by limit. With --limit, what jobs with such a limit waited.",
+    "How long jobs waited, by queue and by limit. With --limit, how long jobs with about that limit waited.",
     "report wait --queue gq --limit 4h",
     _measure,
     _view,
@@ -289,7 +289,12 @@ SPEC: Final = ReportSpec(
     ("job_class", "queue", "user", "account", "cluster", "since", "until"),
     parts=tuple(PARTS),
     options=(
-        Option("req_limit", ("--limit",), "What jobs with such a limit waited, and what to expect: 4h, 30m.", "TIME"),
+        Option(
+            "req_limit",
+            ("--limit",),
+            "Show how long jobs with about this limit waited, and what to expect: 4h, 30m.",
+            "TIME",
+        ),
         Option("gpus", ("--gpus",), "With --limit: jobs with about N GPUs; 0: jobs without.", "N"),
     ),
     pictures=True,
