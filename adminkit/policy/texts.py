@@ -115,25 +115,34 @@ EN: Final[Mapping[str, str]] = {
     "restartable_above.warn": template(
         "Jobs {whose} of more than {value} should be able to resume from a checkpoint; this one asks for {asked}."
     ),
-    "gpus.reject": template("GPUs of a job {whose}: {value}; this one asks for {asked}. Type: --gpus=N"),
-    "gpus.warn": template("GPUs of a job {whose} should be {value}; this one asks for {asked}."),
-    "gpus_per_node.reject": template(
-        "GPUs per node of a job {whose}: {value}; this one asks for {asked}. Type: --gpus-per-node=N"
+    "gpus.reject": template(
+        "The number of GPUs of a job {whose} must be {value}; this one asks for {asked}. Type: --gpus=N"
     ),
-    "gpus_per_node.warn": template("GPUs per node of a job {whose} should be {value}; this one asks for {asked}."),
+    "gpus.warn": template("The number of GPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "gpus_per_node.reject": template(
+        "The number of GPUs per node of a job {whose} must be {value}; this one asks for {asked}. Type:"
+        " --gpus-per-node=N"
+    ),
+    "gpus_per_node.warn": template(
+        "The number of GPUs per node of a job {whose} should be {value}; this one asks for {asked}."
+    ),
     "gpu_slices.reject": template(
-        "Slices and shards of GPUs of a job {whose}: {value}; this one asks for {asked}. For whole GPUs type:"
+        "The number of slices and shards of GPUs of a job {whose} must be {value}; this one asks for {asked}. For whole"
+        " GPUs type:"
         " --gres=gpu:N"
     ),
     "gpu_slices.warn": template(
-        "Slices and shards of GPUs of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of slices and shards of GPUs of a job {whose} should be {value}; this one asks for {asked}."
     ),
-    "nodes.reject": template("Nodes of a job {whose}: {value}; this one asks for {asked}. Type: --nodes=N"),
-    "nodes.warn": template("Nodes of a job {whose} should be {value}; this one asks for {asked}."),
+    "nodes.reject": template(
+        "The number of nodes of a job {whose} must be {value}; this one asks for {asked}. Type: --nodes=N"
+    ),
+    "nodes.warn": template("The number of nodes of a job {whose} should be {value}; this one asks for {asked}."),
     "cpus.reject": template(
-        "CPUs of a job {whose}: {value}; this one asks for {asked}. Ask for another number of CPUs."
+        "The number of CPUs of a job {whose} must be {value}; this one asks for {asked}. Ask for another number of"
+        " CPUs."
     ),
-    "cpus.warn": template("CPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "cpus.warn": template("The number of CPUs of a job {whose} should be {value}; this one asks for {asked}."),
     "batch_only.reject": template(
         "Jobs {whose} must be batch jobs: srun and salloc cannot start them. Write a script with srun"
         " in it, and type: sbatch -p {queue} SCRIPT"
@@ -146,16 +155,15 @@ EN: Final[Mapping[str, str]] = {
     "exclusive.reject": template("Jobs {whose} must take whole nodes. Type: --exclusive"),
     "exclusive.warn": template("Jobs {whose} should take whole nodes. Type: --exclusive"),
     "cpus_per_gpu.reject": template(
-        "CPUs for each GPU of a job {whose}: {value} at most; this one may take {asked}. Type: --cpus-per-gpu={value}"
+        "Jobs {whose} may take at most {value} CPUs per GPU; this one may take {asked}. Type: --cpus-per-gpu={value}"
     ),
-    "cpus_per_gpu.warn": template(
-        "CPUs for each GPU of a job {whose} should be {value} at most; this one may take {asked}."
-    ),
+    "cpus_per_gpu.warn": template("Jobs {whose} should take at most {value} CPUs per GPU; this one may take {asked}."),
     "mem_per_gpu.reject": template(
-        "Memory for each GPU of a job {whose}: {value} at most; this one may take {asked}. Type: --mem-per-gpu={value}"
+        "Jobs {whose} may take at most {value} of memory per GPU; this one may take {asked}. Type:"
+        " --mem-per-gpu={value}"
     ),
     "mem_per_gpu.warn": template(
-        "Memory for each GPU of a job {whose} should be {value} at most; this one may take {asked}."
+        "Jobs {whose} should take at most {value} of memory per GPU; this one may take {asked}."
     ),
     "unsure.reject": template(
         "It is unclear how many {check} this job may take; jobs {whose} may take {value}. Type plain numbers,"
