@@ -103,7 +103,7 @@ def _hit(
         return Said("never", None, why, message("{of} allows {minutes} minutes", of=of, minutes=most))
     times = {"of": of, "what": what, "most": most}
     if name == "MaxTRESMinsPJ" and many * minutes > most:
-        return Said("never", None, why, message("{of} allows {most} minutes times {what} per job", **times))
+        return Said("never", None, why, message("{of} allows {most} {what} minutes per job", **times))
     counts = {"of": of, "most": most, "used": bound.used}
     if name in _TOGETHER and many and bound.used + many > most:
         held = message("{of} allows {limit}; {used} are in use", of=of, limit=_per(name, limit), used=bound.used)
@@ -117,7 +117,7 @@ def _hit(
         and many
         and bound.used + many * minutes > most
     ):
-        used = message("{of} allows {most} minutes times {what}; {used} are used", **times, used=bound.used)
+        used = message("{of} allows {most} {what} minutes; {used} are used", **times, used=bound.used)
         return Said("later", None, why, used)
     if name == "GrpWall" and bound.used + minutes > most:
         return Said("later", None, why, message("{of} allows {most} minutes in all; {used} are used", **counts))
