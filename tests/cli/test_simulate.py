@@ -162,7 +162,7 @@ def test_replay_says_what_answers_are_worth(tmp_path: Path) -> None:
     assert any("priorities are the trace's own" in note for note in said["meta"]["notes"]), "the site has fair-share"
     assert picture.read_bytes().startswith(b"\x89PNG")
     computed = answer("simulate", "replay", "--db", db, "--site", site, "--priority", "computed")
-    assert "not modelled: fair-share: 100.0 % of the jobs, 100.0 % of their waits" in computed["meta"]["notes"]
+    assert "not modelled: fair-share; 100.0 % of the jobs, 100.0 % of the waiting time" in computed["meta"]["notes"]
 
 
 def test_run_repeats_the_verdict(tmp_path: Path) -> None:

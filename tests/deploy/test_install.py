@@ -208,7 +208,7 @@ def test_a_policy_that_is_damaged_or_a_log_that_cannot_be_written_stops_before_a
         apply(Bundle({"policy": DAMAGED}, program.shipped()), target(folder), "policy install")
     with pytest.raises(AdminkitError, match="couldn't record actions"):
         apply(bundle(), Target(folder, log=Path("/proc/nosuch/acts")), "policy install")
-    with pytest.raises(UsageError, match=r"does not say \{host\}"):
+    with pytest.raises(UsageError, match=r"does not contain \{host\}"):
         put(folder, push="rsync {files} somewhere", others=("second",))
     assert list(folder.iterdir()) == []
 

@@ -362,7 +362,7 @@ def test_a_dead_socket_is_replaced_and_nothing_else_is(folder: Path, trace: Path
     assert Path("s").read_text() == "mine"
     (folder / "open").mkdir()
     (folder / "open").chmod(0o777)
-    for place, why in (("open/s", "open to others"), ("none/s", "no such file"), ("x" * 120, "longer")):
+    for place, why in (("open/s", "other users can put a socket"), ("none/s", "no such file"), ("x" * 120, "longer")):
         with pytest.raises(AdminkitError, match=why), sockets.unix_socket(Path(place), trace):
             pass
 
