@@ -172,7 +172,7 @@ def test_each_command_would_say_something_else_of_the_whole_trace(site: Path) ->
         ("report accuracy --as-of 2026-13-01", 2, "not a date: 2026-13-01", "write 2026-01-31"),
         ("report accuracy --as-of 2020-01-01", 2, "no job of the trace was submitted by 2020", "first one was at 2026"),
         ("recommend walltime --user ada --as-of 9999999d", 2, "no job of the trace was submitted by", ""),
-        ("incentives compute --out x --as-of 7d --points-per-hour 60", 2, "--out writes the present", "leave out --out"),
+        ("incentives compute --out x --as-of 7d --points-per-hour 60", 2, "--out writes the", "leave out --out"),
         ("incentives install --as-of 7d", 2, "adminkit incentives install does not accept --as-of", "feedback preview"),
         ("policy install --as-of 7d", 2, "adminkit policy install does not accept --as-of", "feedback preview"),
         ("policy refresh --as-of 7d", 2, "adminkit policy refresh does not accept --as-of", "feedback preview"),
