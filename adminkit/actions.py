@@ -61,10 +61,12 @@ def append(path: Path, record: Mapping[str, Any]) -> None:
         if size and os.pread(handle, 1, size - 1) != b"\n":  # the disk was full in the middle of the last line
             line = b"\n" + line
         if os.write(handle, line) != len(line):
-            raise AdminkitError(f"couldn't write all of a line to {path}", "free some space; the act itself is done")
+            raise AdminkitError(
+                f"couldn't write all of a line to {path}", "free some space; the action itself was carried out"
+            )
         os.fsync(handle)
     except OSError as error:
-        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "the act itself is done") from error
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "the action itself was carried out") from error
     finally:
         os.close(handle)
 
@@ -98,7 +100,7 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> i
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         if not _is_at(handle, path):
-            raise AdminkitError(f"{path} was replaced meanwhile", "run the same command again")
+            raise AdminkitError(f"{path} was replaced in the meantime", "run the same command again")
         facts = os.fstat(handle)
         lines = path.read_bytes().splitlines(keepends=True)
         changed = [_changed(line, change) for line in lines]
@@ -154,8 +156,8 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, MODE)
     except OSError as error:
         raise AdminkitError(
-            f"couldn't record acts in {path}: {cause(error)}",
-            "run it as root, or name another log: acts in adminkit.toml",
+            f"couldn't record actions in {path}: {cause(error)}",
+            "run it as root, or set `acts` in adminkit.toml to another file",
         ) from error
 
 

@@ -46,5 +46,5 @@ def unknown_word(kind: str, word: str, known: Iterable[str]) -> UsageError:
         shown = ", ".join(words[:12])
         hint = f"known: {shown}{', …' if len(words) > 12 else ''}"
     else:
-        hint = f"the trace knows no {kind} yet"
+        hint = f"the trace has no {kind} yet"
     return UsageError(f"no such {kind}: {quote(word)}", hint)

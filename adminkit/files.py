@@ -27,7 +27,7 @@ _NULL: Final = os.makedev(1, 3)
 #: Links that lead from one to the next, as the kernel has it.
 _MOST_LINKS: Final = 40
 _KINDS: Final = (
-    (stat.S_ISLNK, "a link"),
+    (stat.S_ISLNK, "a symbolic link"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -49,7 +49,7 @@ def refuse_strange(path: Path, mode: int) -> None:
     """NotPlain for anything but a plain file."""
     if words := kind(mode):
         raise NotPlain(
-            f"{path} is {words}, no plain file", f"adminkit makes no such file: look at it, then move {path} away"
+            f"{path} is {words}, not a plain file", f"adminkit makes no such file: look at it, then move {path} away"
         )
 
 
@@ -95,17 +95,17 @@ def open_named(path: Path, most: int | None = None, *, links: bool = True) -> IO
     with as_owner(path, itself=False):
         link = path.is_symlink()
         if link and not links:
-            raise NotPlain(f"{path} is a link, no plain file", f"look at it, then move {path} away")
+            raise NotPlain(f"{path} is a symbolic link, not a plain file", f"look at it, then move {path} away")
         try:
             handle = os.open(path, _READ | (0 if link else os.O_NOFOLLOW))
         except OSError as error:
             if error.errno == errno.ENXIO:
-                raise NotPlain(f"{path} is a socket, no plain file", "name a plain file") from error
+                raise NotPlain(f"{path} is a socket, not a plain file", "name a plain file") from error
             raise
     try:
         facts = os.fstat(handle)
         if (words := kind(facts.st_mode)) and not (stat.S_ISCHR(facts.st_mode) and facts.st_rdev == _NULL):
-            raise NotPlain(f"{path} is {words}, no plain file", "write what it has into a file, and name that")
+            raise NotPlain(f"{path} is {words}, not a plain file", "copy what it has into a file, and name that")
         if most is not None and facts.st_size > most:
             raise AdminkitError(f"{path} is larger than {_size(most)}", "name another file, or split it")
         return os.fdopen(handle, "rb")
@@ -138,7 +138,9 @@ def open_folder(path: Path, links: bool = False) -> int:
         hint = "run it as root on the slurmctld host"
         with suppress(OSError):
             if path.is_symlink():
-                raise NotPlain(f"{path} is a link, no folder", f"look at it, then move {path} away") from error
+                raise NotPlain(
+                    f"{path} is a symbolic link, not a folder", f"look at it, then move {path} away"
+                ) from error
         raise AdminkitError(f"couldn't use {path}: {cause(error)}", hint) from error
 
 
@@ -159,7 +161,7 @@ def written_at(path: Path, caller: int) -> tuple[Path, os.stat_result | None]:
                 ours = found.st_uid in (caller, above.st_uid) or not above.st_mode & stat.S_IWOTH
                 if not ours and (place == path or stat.S_ISLNK(found.st_mode)):
                     what = f"{kind(found.st_mode) or 'a file'} of uid {found.st_uid}"
-                    raise AdminkitError(f"{place} is {what} in a folder that is open to all", "name another place")
+                    raise AdminkitError(f"{place} is {what} in a folder that is open to all", "choose another path")
         if facts is None or not stat.S_ISLNK(facts.st_mode):
             return path, facts
         if path.parts[1] == "proc":  # a file that is open already, such as that of /dev/stdout

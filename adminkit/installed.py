@@ -69,7 +69,7 @@ def data_file(*parts: str) -> Path:
         return own
     if not shared.is_file():
         raise AdminkitError(
-            f"adminkit's own {'/'.join(parts)} is not there: no {shared}",
+            f"adminkit's own {'/'.join(parts)} is missing: there is no {shared}",
             "install adminkit again with pip: pip install --force-reinstall adminkit",
         )
     return shared

@@ -59,7 +59,9 @@ def old_key(path: Path) -> bytes:
             f"the key {path} belongs to uid {facts.st_uid}, who can read it", "name a file that is not there"
         )
     if facts.st_mode & 0o077:
-        raise AdminkitError(f"others may read the key {path}", f"chmod 600 {path}; if they did, take a new key")
+        raise AdminkitError(
+            f"others may read the key {path}", f"chmod 600 {path}; if somebody has read it, make a new key"
+        )
     try:
         key = bytes.fromhex(text)
     except ValueError:

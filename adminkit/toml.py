@@ -75,5 +75,5 @@ def _excess(text: str) -> str:
     for bracket in _BRACKET.finditer(bare):
         depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
         if depth > DEEPEST:
-            return f"brackets within brackets, more than {DEEPEST}"
+            return f"brackets are nested more than {DEEPEST} deep"
     return ""

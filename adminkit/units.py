@@ -46,10 +46,10 @@ def parse_when(text: str, now: int, tz: tzinfo | None = None) -> int:
             civil = datetime.fromisoformat(word)
             return int(civil.replace(tzinfo=tz).timestamp())
         except (ValueError, OverflowError, OSError) as error:
-            raise UsageError(f"no such date: {word}", _WHEN_HINT) from error
+            raise UsageError(f"not a date: {word}", _WHEN_HINT) from error
     if word.isalpha():
         raise unknown_word("date", low, ("now", *_DAYS))
-    raise UsageError(f"no such date: {word}", _WHEN_HINT)
+    raise UsageError(f"not a date: {word}", _WHEN_HINT)
 
 
 def parse_edge(text: str, now: int, tz: tzinfo | None = None) -> int:
@@ -92,7 +92,7 @@ def parse_duration(text: str, hint: str = _DURATION_HINT) -> int:
         return sum(int(number) * _unit(unit, word) for number, unit in pieces)
     match = _CLOCK.fullmatch(word)
     if match is None:
-        raise UsageError(f"no such duration: {text.strip()}", hint)
+        raise UsageError(f"not a duration: {text.strip()}", hint)
     days, *clock = match.groups()
     given = [int(part) for part in clock if part is not None]
     if days is None and len(given) == 2:  # MM:SS, as Slurm has it; after a day it is HH:MM
@@ -130,7 +130,7 @@ def parse_share(word: str) -> float:
     match = re.fullmatch(r"(\d{1,4}(?:\.\d{1,6})?)\s*(%?)", word.strip(), re.ASCII)
     value = float(match[1]) / (100 if match[2] else 1) if match else math.inf
     if value > 10:
-        raise UsageError(f"no share: {word}", "write it as 5% or 0.05")
+        raise UsageError(f"not a share: {word}", "write it as 5% or 0.05")
     return value
 
 
@@ -156,7 +156,7 @@ def show_energy(joules: float) -> str:
 
 def _unit(unit: str, word: str) -> int:
     if unit not in SECOND_UNITS:
-        raise UsageError(f"no such unit of time: {unit} in {word}", "units are s, m (minutes), h, d and w")
+        raise UsageError(f"unknown unit of time: {unit} in {word}", "units are s, m (minutes), h, d and w")
     return SECOND_UNITS[unit]
 
 

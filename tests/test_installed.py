@@ -46,6 +46,8 @@ def test_a_checkouts_own_wins(prefix: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_one_is_named_with_what_to_do(prefix: Path) -> None:
-    with pytest.raises(AdminkitError, match=r"etc/nosuch\.toml is not there: no .*share/adminkit/etc/nosuch") as error:
+    with pytest.raises(
+        AdminkitError, match=r"etc/nosuch\.toml is missing: there is no .*share/adminkit/etc/nosuch"
+    ) as error:
         data_file("etc", "nosuch.toml")
     assert "pip install" in error.value.hint

@@ -277,7 +277,7 @@ def test_a_lock_that_is_a_link_says_so(site: Path, victims: Path) -> None:
     lock = site / ".trace.db.lock"
     lock.symlink_to(victims / "secret")
     with (
-        pytest.raises(AdminkitError, match="is a link, no plain file") as caught,
+        pytest.raises(AdminkitError, match="is a symbolic link, not a plain file") as caught,
         only_one(site / "trace.db", "a test"),
     ):
         pass
@@ -291,7 +291,9 @@ def test_only_a_plain_file_is_given_back_to_its_owner(site: Path, victims: Path)
     assert remedy(site / "trace.db", wal) == f"{wal} belongs to nobody: as root, chown -h daemon: {wal}"
     wal.unlink()
     wal.symlink_to(victims / "secret")
-    assert remedy(site / "trace.db", wal) == f"{wal} is a link, no plain file: look at it, then move it away"
+    assert (
+        remedy(site / "trace.db", wal) == f"{wal} is a symbolic link, not a plain file: look at it, then move it away"
+    )
 
 
 def test_a_choice_is_not_written_through_a_link_of_somebody_elses(site: Path, victims: Path) -> None:

@@ -57,7 +57,7 @@ def audit(
 
     purge = None if purge_after is None else parse_purge(purge_after)
     if purge_after is not None and purge is None:
-        raise UsageError(f"no such age: {purge_after}", "write it as in slurmdbd.conf: 12months, 90days, 48hours, none")
+        raise UsageError(f"not an age: {purge_after}", "write it as in slurmdbd.conf: 12months, 90days, 48hours, none")
     settings = config.load()
     usual, path = settings.sync, find_trace(db, settings.db)
     operators_only(path, AUDIT)
@@ -116,11 +116,11 @@ def restore(
             raise unknown_word("run", run, known)
         clusters = sorted({one.cluster for one in aside if one.run == run})
         if len(clusters) > 1:
-            raise UsageError(f"{run} is a run of {' and of '.join(map(clean, clusters))}", "say which with --cluster")
+            raise UsageError(f"{run} is a run on {' and on '.join(map(clean, clusters))}", "say which with --cluster")
     wanted = [one for one in aside if not which or one.run in which]
     notes = ["nothing was written; --apply puts back the runs that are named"]
     if apply and which:
         with only_one(path, "adminkit trace restore"), connect.writer(path) as trace:
             back = asides.restore(trace, wanted)
-        notes = [f"{back} put back, trusted; the others' places hold slurmdbd's own rows"]
+        notes = [f"{back} put back as trusted; slurmdbd's own rows are in the place of the others"]
     emit(aside_report(wanted, notes, str(path)), Way(format, output))

@@ -39,10 +39,11 @@ SchemesFile = Annotated[
     ),
 ]
 Refusals = Annotated[
-    bool, typer.Option("--not-chargeable", help="Show a row for each reason why jobs are not charged instead.")
+    bool, typer.Option("--not-chargeable", help="Instead, show a row for each reason why jobs are not charged.")
 ]
 Months = Annotated[
-    list[str] | None, typer.Option("--month", metavar="MONTH", help="The bill of this month, 2026-01. Repeat for more.")
+    list[str] | None,
+    typer.Option("--month", metavar="MONTH", help="Only the bill of this month, such as 2026-01. Repeat for more."),
 ]
 
 
@@ -76,9 +77,11 @@ def close(
     month: Annotated[str, typer.Argument(metavar="MONTH", help="2026-01: a month that is over.", show_default=False)],
     db: options.Database = None,
     schemes: SchemesFile = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Write it; a month that is closed stays as it is.")] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write the bill; a month that is closed stays as it is.")
+    ] = False,
     incomplete: Annotated[
-        bool, typer.Option("--incomplete", help="Close it even if the trace lacks part of the month.")
+        bool, typer.Option("--incomplete", help="Close the month even if the trace lacks part of it.")
     ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -156,7 +159,7 @@ def statement(
     closed = [one for one in done if not months or one.month in months]
     filters = {"month": months, "user": users, "account": account or [], "cluster": clusters}
     said = {name: ", ".join(words) for name, words in filters.items() if words}
-    notes = [] if found else ["no entry of the ledger is so; adminkit charge close MONTH makes them"]
+    notes = [] if found else ["no entry of the ledger matches; adminkit charge close MONTH writes entries"]
     if mine is not None:
         notes.append(made_note(mine))
     show = entries_report if entries else statement_report
@@ -170,7 +173,7 @@ def verify(
     head: Annotated[
         list[str] | None,
         typer.Option(
-            "--head", metavar="HASH", help="A hash that `close` printed: it has to be there. Repeat for more."
+            "--head", metavar="HASH", help="A hash that `close` printed and that the ledger must have. Repeat for more."
         ),
     ] = None,
     format: options.FormatOption = options.Format.TABLE,
@@ -214,7 +217,9 @@ def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
         with reader(path) as trace, snapshot(trace):
             yield trace
     except UnicodeDecodeError as error:  # of a name in the schema, or of SQLite's message about it
-        raise AdminkitError(f"couldn't read {path}: it is damaged", "put back a backup; --debug has more") from error
+        raise AdminkitError(
+            f"couldn't read {path}: it is damaged", "restore a backup; --debug shows the details"
+        ) from error
 
 
 def _bill(trace: sqlite3.Connection, file: ChargeFile, month: str | None, now: int, *, preview: bool) -> Bill:
@@ -243,7 +248,7 @@ def _record(act: Mapping[str, Any]) -> list[str]:
     try:
         actions.append(config.load().acts, act)
     except AdminkitError as error:
-        return [f"this host's action log has no line of it: {error.message}"]
+        return [f"this host's action log does not record it: {error.message}"]
     return []
 
 

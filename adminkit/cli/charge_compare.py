@@ -27,8 +27,10 @@ class Part(StrEnum):
 
 
 def compare(
-    first: Annotated[str, typer.Argument(metavar="FIRST", help="A scheme of charge.toml.", show_default=False)],
-    second: Annotated[str, typer.Argument(metavar="SECOND", help="Another one.", show_default=False)],
+    first: Annotated[
+        str, typer.Argument(metavar="FIRST", help="The first scheme, of charge.toml.", show_default=False)
+    ],
+    second: Annotated[str, typer.Argument(metavar="SECOND", help="The second scheme.", show_default=False)],
     db: options.Database = None,
     schemes: SchemesFile = None,
     by: Annotated[Part, typer.Option("--by", help="A row for each account, user or queue.")] = Part.ACCOUNT,
@@ -40,7 +42,7 @@ def compare(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Charge past jobs by two schemes, and compare. Who would pay more, who less, and the income.
+    """Charge past jobs under two schemes, and compare. Who would pay more, who less, and the income.
 
     Example: adminkit charge compare flat estimate --by user
     """

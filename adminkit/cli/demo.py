@@ -31,7 +31,7 @@ Story = Annotated[
     bool,
     typer.Option(
         "--story",
-        help="Two months more: a crowded machine, failures, habits, a rule; then four weeks with energy.",
+        help="Add two months with a crowded machine, failures, habits and a rule, then four weeks with energy.",
     ),
 ]
 Fit = Annotated[
@@ -41,7 +41,9 @@ Fit = Annotated[
 Many = Annotated[
     int | None, typer.Option("--jobs", min=200, help="With --fit: the number of jobs. Default: that of the trace.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="With --fit: the seed; another one makes other jobs.")]
+Seed = Annotated[
+    int, typer.Option("--seed", help="With --fit: the random seed; a different seed makes different jobs.")
+]
 KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: keep the names of queues.")]
 Clusters = Annotated[
     str | None, typer.Option("--cluster", "-M", metavar="NAME", help="With --fit: the cluster to copy.")
@@ -86,11 +88,13 @@ def demo(
     """
     if fit:
         if story or page:
-            raise UsageError("--fit makes another trace than --story and --page are about", "leave these out")
+            raise UsageError(
+                "--story and --page describe another trace than --fit makes", "leave out --story and --page"
+            )
         look_alike(fit, db or data_home() / "look-alike.db", text, (jobs, seed, keep_queues, cluster))
         return
     if jobs is not None or keep_queues or cluster or seed != 2018:
-        raise UsageError("--jobs, --seed, --keep-queues and --cluster go with --fit", "name a trace: --fit TRACE")
+        raise UsageError("--jobs, --seed, --keep-queues and --cluster need --fit", "name a trace: --fit TRACE")
     from adminkit.cli.report import show
     from adminkit.render.sink import Way
     from adminkit.reports.accuracy import SPEC
@@ -121,7 +125,7 @@ def look_alike(trace: Path, path: Path, text: Path | None, how: tuple[int | None
     jobs, seed, keep_queues, cluster = how
     _leave_real(path, fit.CLUSTER)
     if path.exists():
-        raise AdminkitError(f"{path} is there already", "name another place with --db, or move it away")
+        raise AdminkitError(f"{path} already exists", "choose another path with --db, or move it away")
     operators_only(trace, ("only operators may make a look-alike of everybody's jobs", "adminkit my shows your jobs"))
     with connect.reader(trace) as db:
         known = clusters(db)
@@ -155,7 +159,7 @@ def _leave_real(path: Path, cluster: str) -> None:
         with connect.reader(path) as trace:
             others = jobs_besides_demo(trace, cluster)
         if others:
-            raise AdminkitError(f"{path} holds {others} jobs that are not the demo's", "name another place with --db")
+            raise AdminkitError(f"{path} holds {others} jobs that are not the demo's", "choose another path with --db")
 
 
 def _store(path: Path, rows: bytes, text: Path | None, cluster: str, site: Site | None = None, since: int = 0) -> None:

@@ -31,10 +31,11 @@ Job = Annotated[
 ]
 Gpus = Annotated[
     int | None,
-    typer.Option("--gpus", "-G", metavar="N", min=1, help="Give --job N GPUs, whatever it gains."),
+    typer.Option("--gpus", "-G", metavar="N", min=1, help="Give --job exactly N GPUs, even if nothing is gained."),
 ]
 Wait = Annotated[
-    bool, typer.Option("--wait/--no-wait", help="Stay until every job that was ordered waits with its new GPUs.")
+    bool,
+    typer.Option("--wait/--no-wait", help="Wait until every job with an order is back in the queue with its new GPUs."),
 ]
 #: Seconds between two looks at jobs that are waited for.
 PAUSE = 5
@@ -66,7 +67,7 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Order changes of GPUs, and see them through. First carries on what an earlier run began. Exit code 1 if one
+    """Order changes of GPUs, and see them through. First completes what an earlier run began. Exit code 1 if a change
     was refused.
 
     Cron or an operator runs it on slurmctld's host, as root or as an operator of Slurm's who may read the trace and
@@ -106,7 +107,7 @@ def run(
 
 @app.command()
 def revoke(
-    job: Annotated[int, typer.Argument(metavar="JOB", min=1, help="The job whose order is taken back.")],
+    job: Annotated[int, typer.Argument(metavar="JOB", min=1, help="The job whose order to take back.")],
     apply: options.Apply = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -146,7 +147,9 @@ def _looks(job: int | None, gpus: int | None, db: Path | None) -> tuple[list[Loo
         looks, notes = _planned(open_jobs(), cluster, db, now)
         chosen = [look for look in looks if job is None or look.job.job_id == job]
         if job is not None and not chosen:
-            raise AdminkitError(f"job {job} is not elastic: it is over, or did not opt in", "docs/elastic.md says how")
+            raise AdminkitError(
+                f"job {job} is not elastic: it has ended, or did not opt in", "docs/elastic.md says how to opt in"
+            )
         return chosen, cluster, notes
     if job is None:
         raise UsageError("which job?", "name it with --job")

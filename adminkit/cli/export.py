@@ -90,7 +90,7 @@ def export(
     Example: adminkit export shared --to parquet --anonymise
     """
     if key is not None and not anonymise:
-        raise UsageError("--key goes with --anonymise", "add --anonymise, or leave --key out")
+        raise UsageError("--key needs --anonymise", "add --anonymise, or leave --key out")
     kind = to or (To.SWF if target.suffix == ".swf" else To.CSV)
     if kind is To.SWF and target.suffix != ".swf":
         raise UsageError("an SWF trace is a file that ends in .swf", "name it FILE.swf")
@@ -123,9 +123,7 @@ def export(
 
 def _one(named: Sequence[str], trace: sqlite3.Connection) -> str:
     if len(named) > 1:
-        raise UsageError(
-            f"an SWF trace is of one cluster, not of {', '.join(map(quote, named))}", "name one: --cluster"
-        )
+        raise UsageError(f"an SWF trace holds one cluster, not {', '.join(map(quote, named))}", "name one: --cluster")
     return only_cluster(trace, named[0] if named else None)
 
 
@@ -140,6 +138,6 @@ def _tell(target: Path, tables: dict[str, int], left: int, few: Rare | None, for
     if few is not None and few.rare:
         say(
             f"note: {few.rare:,} of {few.shapes:,} combinations of cluster, queue, nodes, CPUs, GPUs and limit, with"
-            f" {plural(few.runs, 'run')}, are of fewer than {few.k} users: anyone who knows one of these jobs knows"
-            " whose they are"
+            f" {plural(few.runs, 'run')}, belong to fewer than {few.k} users: anyone who recognises one of these jobs"
+            " knows whose they are"
         )

@@ -115,7 +115,8 @@ def run(
     """
     if send and as_of is not None:
         raise UsageError(
-            "--send sends what is due now, so it does not go with --as-of", "leave out --send to see what was due then"
+            "--send sends what is due now, so it cannot be combined with --as-of",
+            "leave out --send to see what was due then",
         )
     if not send:
         preview(db, policy, as_of=as_of, format=format, output=output)
@@ -171,7 +172,7 @@ def resend(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send letters again. Also those that were sent or refused. Shows which; --send does it.
+    """Send letters again. Even those that were sent or refused. Shows which; --send sends them.
 
     Example: adminkit feedback resend --refused --send
     """
@@ -254,7 +255,7 @@ def _complain_of(done: Done) -> None:
     """
     if done.stopped:
         raise AdminkitError(
-            f"no letter goes through: {done.stopped}", "they stay in the outbox; the next run tries again"
+            f"couldn't send letters: {done.stopped}", "they stay in the outbox; the next run tries again"
         )
     if done.counts.get("broken") or done.planned.undone:
         raise typer.Exit(1)

@@ -25,7 +25,7 @@ class Frequency(StrEnum):
 
 Letters = Annotated[
     Frequency | None,
-    typer.Option("--letters", help="How often: each, after a job and weekly; week, weekly only; never."),
+    typer.Option("--letters", help="How often: each (after a job, and weekly), week (weekly only) or never."),
 ]
 Tongue = Annotated[options.Language | None, typer.Option("--language", help="The language of letters.")]
 Address = Annotated[
@@ -49,8 +49,8 @@ def prefs(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show or change your choices about letters and hints. How often letters come, their language and address,
-    hints, and soft limits.
+    """Show or change your choices about letters and hints. How often letters are sent, their language and
+    address, hints, and soft limits.
 
     Example: adminkit feedback prefs --letters week
     """
@@ -70,7 +70,7 @@ def prefs(
         known = {key: value for key, value in asdict(before).items() if value is not None}
         wanted = checked({**known, **changes})
         if address and domains and not is_allowed(address, domains):
-            raise UsageError(f"no letter goes to {quote(address)}", f"allowed domains: {', '.join(domains)}")
+            raise UsageError(f"letters cannot be sent to {quote(address)}", f"allowed domains: {', '.join(domains)}")
         write(folder, uid, wanted)
         current = read(folder, uid)
     notes = [current.problem] if current.problem else []

@@ -28,41 +28,43 @@ Size = dict[str, Any]
 Partition = Annotated[
     str | None, typer.Option("--partition", "-p", metavar="NAME", help="The queue. Default: Slurm's.")
 ]
-Gpus = Annotated[str | None, typer.Option("--gpus", "-G", metavar="[TYPE:]N", help="GPUs of one node, as for sbatch.")]
-Cpus = Annotated[int, typer.Option("--cpus", "-c", min=1, metavar="N", help="CPUs of a task.")]
+Gpus = Annotated[str | None, typer.Option("--gpus", "-G", metavar="[TYPE:]N", help="GPUs on one node, as for sbatch.")]
+Cpus = Annotated[int, typer.Option("--cpus", "-c", min=1, metavar="N", help="CPUs per task.")]
 Nodes = Annotated[str | None, typer.Option("--nodes", "-N", metavar="N", help="Nodes. Default: 1 without -n.")]
 Tasks = Annotated[
-    int | None, typer.Option("--ntasks", "-n", metavar="N", help="Tasks of all nodes; as many nodes as it takes.")
+    int | None,
+    typer.Option("--ntasks", "-n", metavar="N", help="Tasks on all nodes together; uses as many nodes as they need."),
 ]
-PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks of each node.")]
-NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs of each node.")]
+PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks per node.")]
+NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs per node.")]
 Gres = Annotated[
     str | None,
-    typer.Option("--gres", metavar="LIST", help="Parts of a GPU of each node: shard:2, shard:TYPE:2, mps:50."),
+    typer.Option("--gres", metavar="LIST", help="Parts of GPUs per node: shard:2, shard:TYPE:2, mps:50."),
 ]
-CpuMem = Annotated[
-    str | None, typer.Option("--mem-per-cpu", metavar="SIZE", help="Memory of a CPU, in place of --mem.")
-]
-Exclusive = Annotated[bool, typer.Option("--exclusive", help="Whole nodes.")]
+CpuMem = Annotated[str | None, typer.Option("--mem-per-cpu", metavar="SIZE", help="Memory per CPU, instead of --mem.")]
+Exclusive = Annotated[bool, typer.Option("--exclusive", help="Ask for whole nodes.")]
 Constraint = Annotated[
     str | None,
-    typer.Option("--constraint", "-C", metavar="LIST", help="Features of each node: all (a&b) or one (a|b)."),
+    typer.Option(
+        "--constraint", "-C", metavar="LIST", help="Features that each node must have: all (a&b) or one (a|b)."
+    ),
 ]
 Licences = Annotated[
-    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences: a:2,b, of this cluster.")
+    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences of this cluster: a:2,b.")
 ]
 Mem = Annotated[
-    str | None, typer.Option("--mem", metavar="SIZE", help="Memory of a node, as for sbatch: 4G; 500 is MiB.")
+    str | None, typer.Option("--mem", metavar="SIZE", help="Memory per node, as for sbatch: 4G; 500 means MiB.")
 ]
 Time = Annotated[
-    str | None, typer.Option("--time", "-t", metavar="TIME", help="The limit, as for sbatch: 90 is minutes; 1:30:00.")
+    str | None,
+    typer.Option("--time", "-t", metavar="TIME", help="The time limit, as for sbatch: 90 (minutes), 1:30:00."),
 ]
 Account = Annotated[str | None, typer.Option("--account", "-A", metavar="NAME", help="The account to run under.")]
 Qos = Annotated[str | None, typer.Option("--qos", "-q", metavar="NAME", help="The QOS.")]
 Named = Annotated[
     str | None,
     typer.Option(
-        "--profile", metavar="NAME", help="What this profile of `adminkit profiles` asks for, and nothing else."
+        "--profile", metavar="NAME", help="Ask for what this profile of `adminkit profiles` asks for, and nothing else."
     ),
 ]
 File = Annotated[
@@ -70,10 +72,11 @@ File = Annotated[
     typer.Option("--profiles", metavar="FILE", help="The profiles. Default: /etc/adminkit/profiles.toml."),
 ]
 Job = Annotated[
-    int | None, typer.Option("--job", "-j", min=1, metavar="ID", help="Why this job waits, and what would start it.")
+    int | None,
+    typer.Option("--job", "-j", min=1, metavar="ID", help="Show why this job waits, and what would start it."),
 ]
-Watch = Annotated[bool, typer.Option("--watch", "-w", help="Show it again and again, every ten seconds.")]
-Who = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="For this user. Default: you.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep showing it, every ten seconds.")]
+Who = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Ask for this user. Default: you.")]
 
 
 def fit(
@@ -116,9 +119,11 @@ def fit(
     typed = cpus != 1 or exclusive or any(one is not None for one in size.values())
     size |= {"cpus": cpus, "exclusive": exclusive}
     if (profile is not None or job is not None) and typed:
-        raise UsageError("a profile and a job have their own size", "leave out --profile and --job, or the size")
+        raise UsageError(
+            "--profile and --job set the size", "leave out --profile and --job, or the options for the size"
+        )
     if job is not None and (profile is not None or user is not None):
-        raise UsageError("a job has its own user and size", "leave out --profile and --user")
+        raise UsageError("--job sets the user and the size", "leave out --profile and --user")
     look = partial(_job, job, db) if job is not None else partial(_request, size, profile, profiles, user, db)
     if not watch:
         emit(look(), Way(format.value, output))
@@ -168,7 +173,7 @@ def _with_history(answer: Answer, db: Path | None, job: RoomJob | None = None) -
     settings, room = config.load(), current().room
     path, queue = readable_trace(db, settings), room.queue(answer.request.queue)
     if path is None:
-        return answer, ["history: no trace is readable by you here; name one with --db"]
+        return answer, ["history: you cannot read a trace here; name one with --db"]
     if queue is None:
         return answer, []
     limit, gpus, eligible = (

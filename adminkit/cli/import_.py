@@ -62,7 +62,7 @@ def import_(
         typer.Option(
             "--columns",
             metavar="A,B,C",
-            help="The columns of text without a header, by sacct's names; `-` skips one.",
+            help="The columns of text without a header, by sacct's names; `-` skips a column.",
         ),
     ] = None,
     delimiter: Annotated[
@@ -73,8 +73,8 @@ def import_(
         typer.Option(
             "--map",
             metavar="MAP",
-            help="FILE is a job table (CSV, TSV); MAP is a TOML file that says what its columns are, or one of "
-            "adminkit's own: eagle, helios, philly, pm100.",
+            help="Read FILE as a job table (CSV, TSV); MAP is a TOML file that says what its columns are, or one of"
+            " adminkit's own: eagle, helios, philly, pm100.",
             autocompletion=_complete_map,
         ),
     ] = None,
@@ -104,8 +104,8 @@ def import_(
         bool,
         typer.Option(
             "--trusted",
-            help="Vouch for the rows: points, letters and hints follow from them, as from slurmdbd's own."
-            " Shows what it would do; --apply does it.",
+            help="Vouch for the rows: points, letters and hints use them like slurmdbd's own. Shows what it would do;"
+            " --apply does it.",
         ),
     ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
@@ -117,11 +117,9 @@ def import_(
     Example: adminkit import sacct.txt.gz --cluster lab
     """
     if apply and not trusted:
-        raise UsageError(
-            "--apply goes with --trusted", "leave --apply out: an import without --trusted triggers no action"
-        )
+        raise UsageError("--apply needs --trusted", "leave --apply out: an import without --trusted triggers no action")
     if map is not None and columns is not None:
-        raise UsageError("--columns are sacct's, and the map names the table's", "leave one of the two out")
+        raise UsageError("--columns names sacct's columns, and a map those of a table", "leave one of the two out")
     path = None if file == "-" else Path(file)
     if path is None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")
@@ -188,16 +186,16 @@ def _import(wanted: Import, tick: Callable[[Counts, int | None], None]) -> Count
     if layout.lacks_eligible:
         _note_waits("there is no column Eligible")
     if counts.rows == 0 and not layout.is_swf:
-        say("note: a header and no row; sacct -a asks for every user, -S for an earlier time")
+        say("note: the input has a header and no rows; sacct -a asks for every user, -S for an earlier time")
     if counts.headers:
-        say(f"note: headers with other columns stand between the rows, {counts.headers}: what follows is read by them")
+        say(f"note: headers with other columns among the rows: {counts.headers}; each applies to the rows after it")
     if layout.unknown:
-        say(f"note: read over columns that are not sacct's: {', '.join(layout.unknown)}")
+        say(f"note: ignored columns that are not sacct's: {', '.join(layout.unknown)}")
     return counts
 
 
 def _note_waits(why: str) -> None:
-    say(f"note: {why}: waits count from the submission, also of jobs that could not start yet")
+    say(f"note: {why}: waits count from the submission, even for jobs that could not start yet")
 
 
 def _show_first_rows(wanted: Import, format: Counted) -> None:

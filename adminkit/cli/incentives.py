@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
-app = group("Give users whose limits are right a bonus in priority.")
+app = group("Give users whose limits are right a priority bonus.")
 
 PerHour = Annotated[
     float | None,
@@ -75,7 +75,7 @@ def compute(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compute the tables of points and hints. From the trace. Installs nothing.
+    """Compute the tables of points and hints from the trace. Installs nothing.
 
     Example: adminkit incentives compute
     """
@@ -85,8 +85,8 @@ def compute(
     path, when = find_trace(db, config.load().db), moment(as_of, time.time())
     if out is not None and when.as_of is not None:
         raise UsageError(
-            "--out writes the tables of now, so it does not go with --as-of",
-            "leave out --out to see what they would be",
+            "--out writes the present tables, so it cannot be combined with --as-of",
+            "leave out --out to see what they would have been",
         )
     rules, worth = rules_of(policy, points_per_hour, when)
     computed, tables = _computed(path, rules, worth, cluster, when, acts=out is not None)
@@ -200,7 +200,7 @@ def _computed(
         operators_only(path, POINTS)
         where = only_cluster(trace, cluster)
         if acts:
-            refuse_demo(trace, [where], "no points and no hints of it are installed")
+            refuse_demo(trace, [where], "no points or hints are installed from it")
         computed = build.compute(trace, rules, where, now, worth, held_out, checkpoint_code=code)
         learnt = build.learnt(trace, rules, computed, now, held_out, checkpoint_code=code)
         return computed, build.tables(computed, learnt, rules, now, *_opted_out(path))
@@ -238,5 +238,5 @@ def rules_of(policy: Path | None, per_hour: float | None, when: Moment) -> tuple
     path, example = find_policy(policy)
     rules = load_policy(path)
     hour = worth(rules.incentives, per_hour, past=when.as_of is not None)
-    note = (f"by the example {path}, as this host has no /etc/adminkit/policy.toml",) if example else ()
+    note = (f"from the example {path}, as this host has no /etc/adminkit/policy.toml",) if example else ()
     return rules, replace(hour, notes=(*hour.notes, *note))

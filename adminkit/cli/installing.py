@@ -38,7 +38,7 @@ def emit_done(done: Done, target: Target, notes: Sequence[str], way: Way) -> Non
         raise AdminkitError(f"installed, but not in use: {done.doubt}", "adminkit doctor says what is missing")
     wrong = [f"{host.name}: {host.state}" for host in done.hosts if host.problem or host.differs]
     if wrong:
-        raise AdminkitError(f"in use here, but {'; '.join(wrong)}", "run it again, or carry the files there by hand")
+        raise AdminkitError(f"in use here, but {'; '.join(wrong)}", "run it again, or copy the files there by hand")
 
 
 def emit_rollback(target: Target, way: Way) -> None:

@@ -27,7 +27,9 @@ _Usage: Final[Any] = typer.BadParameter.__mro__[1]
 _INTERRUPTED: Final = 130
 #: What may stand before the command.
 _QUIET: Final = ("-q", "--quiet")
-_AS_OF: Final = "reports, findings, recommend, incentives show and compute, policy replay and feedback preview take it"
+_AS_OF: Final = (
+    "reports, findings, recommend, incentives show and compute, policy replay and feedback preview accept it"
+)
 #: What the kernel says to whoever may not have a file, or named no file.
 _REFUSED: Final = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)
 _REFUSED_HINT: Final = "name another file or folder, or ask who owns it; --debug shows who wanted it"
@@ -88,7 +90,7 @@ def _command(args: list[str]) -> Any:
 
 
 def _interrupted() -> int:
-    return _complain("interrupted", "run the same command again: what was committed is whole", _INTERRUPTED)
+    return _complain("interrupted", "run the same command again: what was committed is intact", _INTERRUPTED)
 
 
 def _drop_stdout() -> None:
@@ -121,7 +123,7 @@ def _usage(error: Any) -> tuple[str, str]:
     if wrong == "--as-of" and not error.ctx:
         return message, "name a time: --as-of 2026-01-31, --as-of 7d"
     if wrong == "--as-of":
-        return f"{error.ctx.command_path} takes no --as-of: only commands that show something do", _AS_OF
+        return f"{error.ctx.command_path} does not accept --as-of: only commands that show data do", _AS_OF
     near = difflib.get_close_matches(wrong, words, n=1)
     if near:
         return message, f"did you mean {near[0]}?"

@@ -37,7 +37,7 @@ def metrics(db: options.Database = None, window: Window = "1d", as_of: options.A
     settings, when = config.load(), moment(as_of, time.time())
     seconds = parse_duration(window)
     if seconds < 1:
-        raise UsageError(f"--window {window} is not a time", "such as: 1d")
+        raise UsageError(f"--window {window} is not a time", "write for example: 1d")
     path = find_trace(db, settings.db)
     operators_only(path, METRICS)
     with reader(path, when.as_of) as trace:

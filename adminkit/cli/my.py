@@ -43,9 +43,9 @@ class Shown(StrEnum):
 
 Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Jobs of the last N days.")]
 Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="The last N jobs.")]
-Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Another cluster.")]
+Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Show jobs of another cluster.")]
 Watch = Annotated[
-    bool, typer.Option("--watch", "-w", help="Show it again and again; squeue is asked every 30 seconds at most.")
+    bool, typer.Option("--watch", "-w", help="Keep showing it; squeue is asked every 30 seconds at most.")
 ]
 Pause = Annotated[
     int,
@@ -54,7 +54,7 @@ Pause = Annotated[
 Everything = Annotated[
     bool, typer.Option("--everything", help="Show all that adminkit keeps about you, as far as you may read it.")
 ]
-Form = Annotated[Shown, typer.Option("--format", "-f", help="How to write it.")]
+Form = Annotated[Shown, typer.Option("--format", "-f", help="The output format.")]
 
 
 def my(
@@ -166,7 +166,7 @@ def _open_only(cluster: str | None, days: int, last: int, offer: Offer, problem:
         name = cluster or local_cluster()
     except AdminkitError:
         raise problem from None
-    note(f"{problem.message}; shown is what slurmctld has, the jobs that run and wait ({problem.hint})")
+    note(f"{problem.message}; this shows what slurmctld has, the jobs that run and wait ({problem.hint})")
     owner = Owner(name, os.geteuid(), own_name())
     return _Look(None, owner, lambda _: problem.message, days, last, offer, problem=problem)
 

@@ -117,13 +117,17 @@ def _of_slurmctld() -> list[Place]:
     """Say that they are on slurmctld's hosts, and only SlurmUser may read them."""
     names = {"incentives.lua": "your points for short limits", "hints.lua": "the hint that you get at submission"}
     return [
-        _plain(_TABLES / name, what, "on slurmctld's host, SlurmUser's: ask an operator")
+        _plain(_TABLES / name, what, "on slurmctld's host, for SlurmUser only: ask an operator")
         for name, what in names.items()
     ]
 
 
 def _acts(path: Path) -> Place:
-    return _plain(path, "what operators did to Slurm, with their names", "the group adminkit's, on each host that acts")
+    return _plain(
+        path,
+        "what operators did to Slurm, with their names",
+        "on each host that makes the changes, for the group adminkit only",
+    )
 
 
 def _plain(path: Path, what: str, whose: str) -> Place:

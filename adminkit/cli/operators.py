@@ -11,7 +11,7 @@ Refusal = tuple[str, str]
 
 LETTERS: Final[Refusal] = (
     "only operators may see everybody's letters",
-    "adminkit feedback prefs shows, and changes, what you chose for yours",
+    "adminkit feedback prefs shows and changes your own choices",
 )
 POINTS: Final[Refusal] = ("only operators may see everybody's points", "adminkit incentives show prints yours")
 FINDINGS: Final[Refusal] = ("only operators may see findings about letters", "leave --kind out to see your own")
@@ -35,7 +35,7 @@ CHARGES: Final[Refusal] = (
     "adminkit charge statement shows what you were charged",
 )
 KEPT: Final[Refusal] = (
-    "only operators may write down what adminkit keeps about everybody",
+    "only operators may write what adminkit keeps about everybody into files",
     "adminkit my --everything says what there is about you",
 )
 HISTORY: Final[Refusal] = (

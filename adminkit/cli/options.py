@@ -115,7 +115,8 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="WHEN",
-        help="Jobs that ended at or after WHEN: 2026-01-31, 2026-01-31T12:00, 30d (its full hour), 12h, epoch seconds.",
+        help="Jobs that ended at or after WHEN: 2026-01-31, 2026-01-31T12:00, 30d (rounded down to the hour), 12h,"
+        " epoch seconds.",
     ),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Jobs that ended before WHEN.")]
@@ -124,7 +125,8 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         metavar="WHEN",
-        help="The trace as it was at WHEN: no later submissions, runs that ended later are open. Forms as for --since.",
+        help="The trace as it was at WHEN: without later submissions, with runs that ended later still open. Written as"
+        " for --since.",
     ),
 ]
 Classes = Annotated[

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Days of runs that a recommendation is learnt from.
 DAYS: Final = 90
 
-Fresh = Annotated[bool, typer.Option("--fresh", help="Ask sacct again, whatever the copy of your jobs says.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Ask sacct again, even if there is a recent copy of your jobs.")]
 
 
 def readable_trace(flag: Path | None, settings: Config) -> Path | None:
@@ -67,7 +67,7 @@ def own(
         ) from error
     if found.problem is not None:
         age = show_duration(max(0, now - found.asked_at))
-        note(f"{found.problem.message}; shown is what sacct said {age} ago ({found.problem.hint})")
+        note(f"{found.problem.message}; this shows what sacct said {age} ago ({found.problem.hint})")
     elif (held := (found.asked_at - found.since) // 86_400) < days:
         note(f"slurmdbd answers for {plural(held, 'day')}, not for {days}: older jobs are left out")
     return found

@@ -51,4 +51,6 @@ def made_note(own: Own) -> str:
 
 def no_points(own: Own) -> AdminkitError:
     """Why there are no points in it."""
-    return AdminkitError(f"your points are not known: {own.why_not}", "they come with runs that ended; ask an operator")
+    return AdminkitError(
+        f"your points are not known: {own.why_not}", "points are computed from runs that ended; ask an operator"
+    )

@@ -104,7 +104,7 @@ def try_(
         str | None, typer.Option("--gres", metavar="LIST", help="As for sbatch: gpu:a100_3g.20gb:1, shard:4.")
     ] = None,
     mem: Annotated[
-        str | None, typer.Option("--mem", metavar="SIZE", help="As for sbatch: of each node; 0 is all of it.")
+        str | None, typer.Option("--mem", metavar="SIZE", help="As for sbatch: memory per node; 0 means all of it.")
     ] = None,
     exclusive: Annotated[bool, typer.Option("--exclusive", help="As for sbatch: whole nodes.")] = False,
     features: Annotated[str | None, typer.Option("--constraint", "-C", help="As for sbatch.")] = None,
@@ -150,8 +150,8 @@ def try_(
     decision = decider.decide(with_lease(request, table_of, now))
     if gpus and not nodes and decision.verdict != "reject":
         say(
-            "note: where a rule or the power budget counts its GPUs, slurmctld holds this job to"
-            f" {plural(gpus, 'node')} at most, and refuses it if its CPUs need more; say how many it takes: -N"
+            "note: where a rule or the power budget counts its GPUs, slurmctld limits this job to"
+            f" {plural(gpus, 'node')}, and refuses it if its CPUs need more; say how many it takes: -N"
         )
     _say(try_report(decision, [f"policy {path}"]), try_lines(decision), format, output)
 
@@ -181,7 +181,8 @@ def replay(
     simulate: Annotated[
         bool,
         typer.Option(
-            "--simulate", help="Instead of counting, simulate what it does to waits: as `simulate scenarios` would."
+            "--simulate",
+            help="Instead of counting, simulate what the policy does to waits, as `simulate scenarios` does.",
         ),
     ] = False,
     force: Annotated[
@@ -190,7 +191,7 @@ def replay(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what the policy would have done to past jobs. To those of the trace. Installs nothing.
+    """Show what the policy would have done to past jobs of the trace. Installs nothing.
 
     Example: adminkit policy replay --since 30d
     """
@@ -206,11 +207,13 @@ def replay(
             "--lua": lua is not policy_input.Release.LUA51,
         }  # fmt: skip
         if given := next((name for name, value in filters.items() if value), None):
-            raise UsageError(f"--simulate takes no {given}: it is of all jobs and all rules", f"leave out {given}")
+            raise UsageError(
+                f"--simulate does not accept {given}: it covers all jobs and all rules", f"leave out {given}"
+            )
         _simulate(path, site, db, cluster, since, until, when, force, Way(format.value, output))
         return
     if force:
-        raise UsageError("--force goes with --simulate", "leave out --force")
+        raise UsageError("--force needs --simulate", "leave out --force")
     file, way = find_trace(db, settings.db), Way(format.value, output)
     options = ReportOptions((), queue or (), user or (), account or (), cluster or (), since, until)
     filter = job_filter(options, settings, when.now)
@@ -256,7 +259,7 @@ def diff(
         typer.Option(
             "--installed",
             metavar="DIR",
-            help="The folder of the installed policy.lua. Default: adminkit beside slurm.conf.",
+            help="The folder of the installed policy.lua. Default: the folder adminkit beside slurm.conf.",
         ),
     ] = None,
     site: options.SiteFile = None,

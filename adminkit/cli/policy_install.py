@@ -31,7 +31,8 @@ Push = Annotated[
     typer.Option(
         "--push",
         metavar="COMMAND",
-        help="Copies files to another slurmctld host, without a shell: 'rsync -a {files} root@{host}:{folder}/'.",
+        help="The command that copies files to another slurmctld host, run without a shell: 'rsync -a {files}"
+        " root@{host}:{folder}/'.",
     ),
 ]
 Fetch = Annotated[
@@ -39,7 +40,8 @@ Fetch = Annotated[
     typer.Option(
         "--fetch",
         metavar="COMMAND",
-        help="Prints another host's checksums: 'ssh root@{host} cd {folder} && sha256sum job_submit.lua "
+        help="The command that prints another host's checksums: 'ssh root@{host} cd {folder} && sha256sum"
+        " job_submit.lua "
         "adminkit/*.lua'.",
     ),
 ]
@@ -57,7 +59,7 @@ def install(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write every file into DIR instead, to carry it to another host."),
+        typer.Option("--out", metavar="DIR", help="Write every file into DIR instead, to copy it to another host."),
     ] = None,
     print_files: Annotated[
         bool, typer.Option("--print-files", help="Only print the path of every file that belongs on a slurmctld host.")
@@ -149,7 +151,7 @@ def _compiled(policy: Path | None, controller: Controller) -> Bundle:
     if controller.away:
         raise AdminkitError(
             f"slurmctld does not answer: {controller.away}",
-            "start it, as the rules are made for its queues, or install files made before: --from DIR",
+            "start it, as the rules are made for its queues, or install files made earlier: --from DIR",
         )
     path, example = find_policy(policy)
     bundle = compile_bundle(path, controller, int(time.time()), config.load().gpus)

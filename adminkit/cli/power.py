@@ -19,12 +19,14 @@ from adminkit.render.sink import Way, emit
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.location import find_trace
 
-app = group("Measure what trainings take in time and energy.")
+app = group("Measure how much time and energy training runs take.")
 
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model.")]
 Gpu = Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="Only this kind of GPU.")]
 Cap = Annotated[float | None, typer.Option("--cap", metavar="WATTS", min=1, help="Only this power limit of a GPU.")]
-Batch = Annotated[float | None, typer.Option("--batch", metavar="N", min=1, help="Only this batch, of all GPUs.")]
+Batch = Annotated[
+    float | None, typer.Option("--batch", metavar="N", min=1, help="Only this batch size, of all GPUs together.")
+]
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -37,11 +39,14 @@ def import_(
         list[Path], typer.Argument(metavar="FILE...", help="Files of measurements, CSV.", autocompletion=_complete)
     ],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file says.")
+        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file gives it.")
     ] = None,
-    gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file says.")] = None,
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file gives it.")
+    ] = None,
     batch: Annotated[
-        float | None, typer.Option("--batch", metavar="N", min=1, help="The batch of all GPUs, if no file says.")
+        float | None,
+        typer.Option("--batch", metavar="N", min=1, help="The batch size of all GPUs together, if no file gives it."),
     ] = None,
     iterations: Annotated[
         float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a window of Zeus.")
@@ -57,7 +62,7 @@ def import_(
     """Store measurements of time and energy. Files of Zeus' power summaries and windows, tables of throughput, or
     adminkit's own CSV.
 
-    The same file again takes the place of what it said before.
+    Importing the same file again replaces what was stored from it.
 
     Example: adminkit power import power.csv --model resnet50
     """
@@ -66,7 +71,7 @@ def import_(
     from adminkit.trace.power_curve import set_aside, store
 
     if source is not None and len(files) > 1:
-        raise UsageError("--source goes with a single file", "import the others one by one")
+        raise UsageError("--source works with a single file only", "import the others one by one")
     found: list[tuple[str, Read]] = []
     for path in files:
         try:

@@ -19,7 +19,7 @@ Out = Annotated[
     typer.Option("--out", metavar="FILE", help="Write JSON to FILE, whole or not at all, for forms that read it."),
 ]
 Test = Annotated[
-    bool, typer.Option("--test", help="Ask sbatch --test-only of each too, as the user; each uses up a job id.")
+    bool, typer.Option("--test", help="Also ask sbatch --test-only about each, as the user; each uses up a job id.")
 ]
 
 
@@ -56,7 +56,7 @@ def list_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List which profiles can start now. For a user. While slurmctld is away, all are unknown, with the reason.
+    """List which profiles a user can start now. While slurmctld is away, all are unknown, with the reason.
 
     Example: adminkit profiles list --user alice
     """

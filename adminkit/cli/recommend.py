@@ -52,7 +52,10 @@ Risk = Annotated[
     ),
 ]
 Backtest = Annotated[
-    bool, typer.Option("--backtest", help="Try it on every run of the trace, or of --user, and show how good it is.")
+    bool,
+    typer.Option(
+        "--backtest", help="Try the recommendation on every run of the trace, or of --user, and show how good it is."
+    ),
 ]
 
 

@@ -41,7 +41,7 @@ def gpus(
         str, typer.Option("--max-slower", metavar="SHARE", help="How much longer it may take: 5%, 0.05.")
     ] = "5%",
     curve: Annotated[
-        str | None, typer.Option("--curve", metavar="NAME", help="Take this measured model instead of the user's runs.")
+        str | None, typer.Option("--curve", metavar="NAME", help="Use this measured model instead of the user's runs.")
     ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU of the curve.")] = None,
     cap: Cap = None,
@@ -53,9 +53,9 @@ def gpus(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find the number of GPUs that takes the least energy. Without being much slower.
+    """Find the number of GPUs that needs the least energy. Leaves out numbers that are much slower.
 
-    From what runs of that name wrote about their progress, else from a measured curve of that name.
+    Judges by what runs of that name wrote about their progress, else by a measured curve of that name.
 
     Example: adminkit recommend gpus --user alice --name train
     """
@@ -102,15 +102,15 @@ def _costs(
     if not os.access(SYSTEM_SCHEMES, os.R_OK):
         return None
     file = load_schemes(None, SYSTEM_SCHEMES)
-    notes.append(f"cost: what own runs are charged by the scheme {file.scheme} of {file.path}")
+    notes.append(f"cost: what the user's own runs are charged under the scheme {file.scheme} of {file.path}")
     did = counted(trace, now, user, name, cluster)
     return unit_costs(trace, file.schemes[file.scheme], did, now - DAYS * 86_400)
 
 
 def _of_runs(ran: list[Ran]) -> tuple[list[Known], list[str]]:
-    notes = ["iterations are what the program wrote of itself; the same batch of all GPUs together is assumed"]
+    notes = ["iterations are as the program reported them; the batch of all GPUs together is assumed to stay the same"]
     if shared := sum(one.shared for one in ran):
-        notes.append(f"the energy of {plural(shared, 'run')} is not counted: others were on the nodes")
+        notes.append(f"the energy of {plural(shared, 'run')} is not counted: other jobs were on the nodes")
     return known_of(ran), notes
 
 
@@ -119,7 +119,7 @@ def _of_curve(found: Curve) -> tuple[list[Known], list[str]]:
     if found.cap is not None:
         notes[0] += f" at {found.cap:g} W"
     if not found.by_iteration:
-        notes.append("of a piece of work whose steps the source does not count: the same work is assumed")
+        notes.append("the source does not count the steps of a piece of work: pieces are assumed to be the same work")
     return [Known(one.gpus, one.seconds, one.joules) for one in found.places], notes
 
 

@@ -30,7 +30,7 @@ def rollups(
     Example: adminkit trace rollups
     """
     if rebuild and drop:
-        raise UsageError("--rebuild and --drop exclude each other", "name one of them")
+        raise UsageError("--rebuild and --drop cannot be combined", "name one of them")
     path = find_trace(db, config.load().db)
     operators_only(path, ROLLUPS)
     if rebuild or drop:

@@ -40,7 +40,11 @@ def root(
     ] = False,
     quiet: Annotated[
         bool,
-        typer.Option("--quiet", "-q", help="Before the command: only rows and errors; no header, notes or progress."),
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Given before the command: print only rows and errors, without header, notes and progress.",
+        ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")] = False,
 ) -> None:

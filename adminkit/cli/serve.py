@@ -25,7 +25,13 @@ Socket = Annotated[
 ]
 Tcp = Annotated[
     int | None,
-    typer.Option("--tcp", metavar="PORT", min=0, max=65535, help="A port of 127.0.0.1 instead, with a token; 0: any."),
+    typer.Option(
+        "--tcp",
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help="Serve on this port of 127.0.0.1 instead, with a token; 0: any free port.",
+    ),
 ]
 TokenFile = Annotated[
     Path | None,
@@ -40,7 +46,7 @@ Host = Annotated[
     typer.Option("--host", metavar="NAME", help="A name that a proxy passes on as Host, besides localhost."),
 ]
 Limit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="The time limit of each query.")]
-Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path below which a proxy has it.")]
+Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path under which a proxy serves it.")]
 
 
 def serve(
@@ -63,11 +69,11 @@ def serve(
     from adminkit.integrations.datasette_watch import GRACE, Watch
 
     if tcp is not None and socket is not None:
-        raise UsageError("--tcp and --socket exclude each other", "name one of them")
+        raise UsageError("--tcp and --socket cannot be combined", "name one of them")
     if token_file is not None and tcp is None:
-        raise UsageError("--token-file goes with --tcp", "the mode of a socket says who may connect")
+        raise UsageError("--token-file needs --tcp", "leave it out: the mode of a socket says who may connect")
     if (seconds := parse_duration(time_limit)) < 1:
-        raise UsageError(f"--time-limit {time_limit} is not a time", "such as: 10s")
+        raise UsageError(f"--time-limit {time_limit} is not a time", "write for example: 10s")
     if not re.fullmatch(r"/(?:[\w.~-]+/)*", base_url, re.ASCII):
         raise UsageError(f"--base-url {base_url} is not a path", "begin and end it with a slash: /adminkit/")
     settings = config.load()

@@ -82,11 +82,11 @@ SiteFile = Annotated[
 ]
 ArrivalOption = Annotated[
     Arrival | None,
-    typer.Option("--arrival", help="When jobs come. Default: eligible for the model slurm, submit for the others."),
+    typer.Option("--arrival", help="When jobs arrive. Default: eligible for the model slurm, submit for the others."),
 ]
 Priority = Annotated[
     Priorities,
-    typer.Option("--priority", help="Whose priorities jobs have. Default: the trace's, if the site has fair-share."),
+    typer.Option("--priority", help="Which priorities jobs have. Default: the trace's, if the site has fair-share."),
 ]
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
 Procs = Annotated[
@@ -100,11 +100,11 @@ Depth = Annotated[
 ]
 UnitOption = Annotated[
     Unit | None,
-    typer.Option("--unit", help="What the pool has. Default: gpus if most jobs have some, else cpus."),
+    typer.Option("--unit", help="What the pool is made of. Default: gpus if most jobs have some, else cpus."),
 ]
 
 #: Who may not see the jobs of others cannot simulate them.
-OPERATORS: Final = ("a simulation needs the jobs of everybody", "ask an operator; your own jobs: adminkit my")
+OPERATORS: Final = ("a simulation needs everybody's jobs", "ask an operator; adminkit my shows your own jobs")
 
 
 @app.command()
@@ -176,11 +176,15 @@ def refuse_odd(
     """UsageError for an option that the model does not have."""
     plain = {"--procs": procs, "--unit": unit, "--order": None if order is Order.SUBMIT else order}
     if model is Model.SLURM and (given := [name for name, value in plain.items() if value is not None]):
-        raise UsageError(f"the model slurm has no {given[0]}", "its machine is the site: --site FILE")
+        raise UsageError(
+            f"the model slurm does not accept {given[0]}", "its machine is the one of the site: --site FILE"
+        )
     if model is not Model.SLURM and priority is not Priorities.AUTO:
-        raise UsageError(f"the model {model.value} has no --priority", "--order priority takes the trace's own")
+        raise UsageError(
+            f"the model {model.value} does not accept --priority", "--order priority uses the trace's own priorities"
+        )
     if depth is not None and model is not Model.CONSERVATIVE:
-        raise UsageError(f"the model {model.value} has no --depth", "--model conservative has")
+        raise UsageError(f"the model {model.value} does not accept --depth", "only --model conservative does")
 
 
 def own_priority(priority: Priorities, order: Order = Order.SUBMIT) -> bool | None:

@@ -53,8 +53,8 @@ Curves = Annotated[
     typer.Option(
         "--curves",
         metavar="FILE",
-        help="What programs do on 1, 2, 4 … GPUs, as CSV: model, gpus, batch, iterations_per_s, watts. Default: the"
-        " trace's own, of `adminkit power import`.",
+        help="How programs run on 1, 2, 4 … GPUs, as CSV: model, gpus, batch, iterations_per_s, watts. Default: what"
+        " `adminkit power import` stored in the trace.",
     ),
 ]
 Jobs = Annotated[
@@ -73,13 +73,14 @@ MapNames = Annotated[
         help="Which jobs run which model, as CSV: name, model, batch; a name may have * and ?.",
     ),
 ]
-Policies = Annotated[
-    list[Policy] | None, typer.Option("--policy", help="Only this policy, beside fifo. Repeat for more.")
-]
+Policies = Annotated[list[Policy] | None, typer.Option("--policy", help="Only this policy and fifo. Repeat for more.")]
 Budget = Annotated[
     float | None,
     typer.Option(
-        "--energy-budget", min=0, metavar="KWH", help="What the policy elastic may draw. Default: what fifo draws."
+        "--energy-budget",
+        min=0,
+        metavar="KWH",
+        help="The energy that the policy elastic may use. Default: what fifo uses.",
     ),
 ]
 HighQos = Annotated[
@@ -87,7 +88,7 @@ HighQos = Annotated[
     typer.Option("--high-qos", metavar="NAME", help="Jobs of the trace in this QOS have high priority."),
 ]
 Restart = Annotated[str, typer.Option("--restart", metavar="TIME", help="What a resize costs a job.")]
-Hold = Annotated[str, typer.Option("--hold", metavar="TIME", help="A job has one resize in this time at most.")]
+Hold = Annotated[str, typer.Option("--hold", metavar="TIME", help="Resize a job at most once in this time.")]
 Idle = Annotated[
     float, typer.Option("--idle-watts", min=0, max=10_000, metavar="W", help="Power of an idle GPU, watts.")
 ]

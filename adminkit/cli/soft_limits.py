@@ -15,15 +15,21 @@ from adminkit.cli.policy_install import Folder
 from adminkit.cli.soft_trial import site
 from adminkit.render.sink import Way, emit
 
-app = group("Let backfill plan by what jobs need.")
+app = group("Let backfill plan by what jobs need, not by their limits.")
 
 Period = Annotated[
     int,
     typer.Option(
-        "--period", metavar="SECONDS", min=5, max=60, help="How often the timer runs it; a lease lasts three."
+        "--period",
+        metavar="SECONDS",
+        min=5,
+        max=60,
+        help="How often the timer runs it; a lease lasts three times as long.",
     ),
 ]
-Last = Annotated[int, typer.Option("--last", metavar="N", min=0, help="Show N of the guard's acts, the newest first.")]
+Last = Annotated[
+    int, typer.Option("--last", metavar="N", min=0, help="Show N of the guard's actions, the newest first.")
+]
 
 
 @app.command()
@@ -34,7 +40,7 @@ def guard(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Run one round of the guard. As its timer does on slurmctld's host. Exit code 1 if something did not hold.
+    """Run one round of the guard, as its timer does on slurmctld's host. Exit code 1 if a change did not hold.
 
     Example: adminkit soft-limits guard --apply
     """

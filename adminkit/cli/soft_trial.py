@@ -29,7 +29,10 @@ Days = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        "--seed", metavar="N", min=0, help="Which days are on: the same seed, the same days. Default: the day."
+        "--seed",
+        metavar="N",
+        min=0,
+        help="The seed that decides which days are on; the same seed gives the same days. Default: from the date.",
     ),
 ]
 CarryOver = Annotated[
@@ -37,17 +40,17 @@ CarryOver = Annotated[
     typer.Option(
         "--carry-over",
         metavar="TIME",
-        help="How much of the beginning of each day does not count. Default: as long as all but one run in twenty of"
-        " each queue, from 1h to 12h; 12h if the trace has none.",
+        help="How much of the beginning of each day does not count. Default: the time in which 95 % of each queue's"
+        " runs end, from 1h to 12h; 12h if the trace has none.",
     ),
 ]
-Result = Annotated[bool, typer.Option("--result", help="Show what the trial's days show so far.")]
+Result = Annotated[bool, typer.Option("--result", help="Show what the trial has shown so far.")]
 From = Annotated[
     Path | None,
     typer.Option(
         "--from",
         metavar="FILE",
-        help="With --result: soft_trial.json of slurmctld's host, if the trace is elsewhere.",
+        help="With --result: a copy of soft_trial.json from slurmctld's host, if the trace is on another host.",
     ),
 ]
 #: Days of the past by which the smallest change is judged.
@@ -166,7 +169,9 @@ def _refuse(folder: Path, now: int) -> None:
 
     found = look(folder, now)
     if not found.enabled:
-        raise AdminkitError("soft limits are off here: there is nothing to try", "docs/soft-limits.md: turning it on")
+        raise AdminkitError(
+            "soft limits are off here: there is nothing to try", "docs/soft-limits.md says how to turn them on"
+        )
     for one in found.reasons:
         raise AdminkitError(f"nobody is given a soft limit here: {one.name}: {one.why}", one.hint)
     refuse_second(folder, now)

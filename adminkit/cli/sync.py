@@ -31,7 +31,7 @@ def sync(
         typer.Option("--cluster", "-M", help="This cluster instead of the local one. Repeat for more."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, max=16, metavar="N", help="Calls of sacct at once; 1 by default.")
+        int | None, typer.Option("--jobs", min=1, max=16, metavar="N", help="sacct calls to run at once; 1 by default.")
     ] = None,
     steps: Annotated[
         bool | None,
@@ -39,9 +39,7 @@ def sync(
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
-            "--timeout", min=1, metavar="SECONDS", help="End a call of sacct after this time; 300 by default."
-        ),
+        typer.Option("--timeout", min=1, metavar="SECONDS", help="End a sacct call after this time; 300 by default."),
     ] = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
@@ -95,7 +93,7 @@ def remarks(one: Summary) -> list[str]:
         (one.revoked, "revoked federation siblings were left out"),
         (
             one.closed.contradictory,
-            "runs have times that contradict each other; what cannot be is unknown in the trace",
+            "runs have times that contradict each other; impossible values are unknown in the trace",
         ),
         (one.reconciled, "past windows had changed and were asked for again"),
         (

@@ -33,16 +33,16 @@ from adminkit.trace.prune import give_space_back, still_in_file
 from adminkit.trace.snapshot import publish
 from adminkit.users import uid_of
 
-_FORGET: Final[Refusal] = ("only operators may forget a user", "adminkit my everything shows what is kept of you")
+_FORGET: Final[Refusal] = ("only operators may forget a user", "adminkit my --everything shows what is kept about you")
 #: Table -> what its rows are called.
 _WORDS: Final = {
     "job": "runs", "step": "steps", "job_aside": "runs set aside", "step_aside": "steps set aside",
-    "outbox": "letters", "rejected": "rejected rows", "node_event": "events of nodes", "action": "acts",
+    "outbox": "letters", "rejected": "rejected rows", "node_event": "events of nodes", "action": "actions",
     "load": "loads", "person": "persons",
 }  # fmt: skip
 _KEPT: Final = (
-    "not reached: Slurm's own accounting, backups, exports, snapshots without --snapshot, letters and pages that went"
-    " out, logs of acts on other hosts, the user's own copy"
+    "this does not reach Slurm's own accounting, backups, exports, snapshots without --snapshot, letters and pages that"
+    " went out, action logs on other hosts, or the user's own copy"
 )
 
 
@@ -53,12 +53,12 @@ def forget(
         list[Path] | None,
         typer.Option("--snapshot", metavar="FILE", help="Make this snapshot again afterwards; may be repeated."),
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without it only counts are shown.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Take a user's name out of the trace for good. Runs stay under a random id, letters and choices go.
+    """Take a user's name out of the trace for good. Runs stay under a random id; letters and choices are deleted.
 
-    A keyed hash stays, so that no later sync or import brings the name back. Shows first what would change.
+    A keyed hash stays, so that no later sync or import brings the name back. Shows what would change; --apply does it.
 
     Example: adminkit trace forget alice
     """
@@ -93,7 +93,7 @@ def forget(
     try:
         actions.rewrite(settings.acts, marks.without_names)
     except AdminkitError as error:
-        say(f"note: {error.message}; acts there may name {quote(user)}: {error.hint}")
+        say(f"note: {error.message}; actions there may name {quote(user)}: {error.hint}")
     _remove_files(prefs.folder_of(settings, path), "toml", whom)
     _remove_files(settings.own, "json", whom)
     for target in snapshot or ():
@@ -157,5 +157,5 @@ def _say(
         what = f"{done}, now {person}" if person else "would be forgotten"
         put(f"{path}: {quote(user)} {what}: {listed}")
         for one in left:
-            put(f"still a word of {one.table} in {plural(one.rows, 'row')}")
+            put(f"the name is still in the text of {one.table} in {plural(one.rows, 'row')}")
     say(f"note: {_KEPT}" if person else "note: nothing was changed; --apply does it")

@@ -38,20 +38,19 @@ def prune(
     older_than: Annotated[
         str,
         typer.Option(
-            "--older-than", metavar="WHEN", help="Take out what was over by WHEN: 2024-01-01, 730d, epoch seconds."
+            "--older-than", metavar="WHEN", help="Remove what had ended by WHEN: 2024-01-01, 730d, epoch seconds."
         ),
     ],
     db: Database = None,
     anonymise: Annotated[
-        bool, typer.Option("--anonymise", help="Keep the runs and take the names out of them: users, jobs, comments.")
+        bool, typer.Option("--anonymise", help="Keep the runs, and take users, job names and comments out of them.")
     ] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without it only counts are shown.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Delete old runs, or take the names out of them. What belongs to them is deleted too. Shows first what that would
-    be.
+    """Delete old runs, or take the names out of them. What belongs to them is deleted too.
 
-    Queues, nodes, sync's windows, actions and charges stay.
+    Shows what that would be; --apply does it. Queues, nodes, sync's windows, actions and charges stay.
 
     Example: adminkit trace prune --older-than 2020-01-01
     """
@@ -109,7 +108,7 @@ def snapshot(
     path = find_trace(db, config.load().db)
     operators_only(path, _SNAPSHOT)
     if target.exists() and target.samefile(path):
-        raise UsageError(f"{target} is the trace itself", "name another place")
+        raise UsageError(f"{target} is the trace itself", "choose another path")
     with connect.reader(path) as trace:
         publish(trace, path, target)
     size = target.stat().st_size

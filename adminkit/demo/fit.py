@@ -80,7 +80,8 @@ def past_of(runs: Runs, keep_queues: bool) -> tuple[list[One], list[One], Merged
     if len(ran) < LEAST_JOBS or len(busy) < LEAST_USERS:
         raise AdminkitError(
             f"{len(ran)} jobs of {len(busy)} users are too few to hide anybody",
-            f"a look-alike is made of {LEAST_JOBS} jobs of {LEAST_USERS} users at least; does the trace know users?",
+            f"a look-alike needs at least {LEAST_JOBS} jobs of {LEAST_USERS} users; does the trace have the names of"
+            " users?",
         )
     ranks = [busy[user] for user in users]
     kinds = runs.names["limit_kind"]

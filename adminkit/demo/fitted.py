@@ -21,7 +21,7 @@ _LIMITS: Final = {-1: "", -2: "UNLIMITED", -3: "Partition_Limit"}
 FIELDS: Final = (
     Field("figure", help="what is compared"),
     Field("original", help="of the trace: a median, a sum, a share or a correlation"),
-    Field("look_alike", help="the same of the look-alike"),
+    Field("look_alike", help="the same for the look-alike"),
     Field("distance", "ratio", help="0: the same; see `measure`"),
     Field("measure", help="KS: Kolmogorov-Smirnov's D; TV: total variation; difference of the two"),
 )

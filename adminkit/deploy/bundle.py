@@ -89,7 +89,7 @@ def read_bundle(folder: Path) -> Bundle:
     """The tables that `write_bundle` put there, and this host's program. AdminkitError where there is no policy."""
     if os.geteuid() == 0 and (facts := of_somebody_else(table_path(folder, "policy"))) is not None:
         raise AdminkitError(
-            f"the tables in {folder} may be the work of uid {facts.st_uid}, and root installs its own only",
+            f"the tables in {folder} may have been written by uid {facts.st_uid}, and root installs only its own",
             "have root write them: `adminkit policy install --out DIR` in a folder of root's",
         )
     texts = {name: read_text(table_path(folder, name)) for name in TABLES}

@@ -222,7 +222,9 @@ def changing(folder: Path, group: int | None = None) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AdminkitError(f"somebody else is changing {inner}", "wait for it to end, then look again") from None
+            raise AdminkitError(
+                f"somebody else is changing {inner}", "wait until that has ended, then try again"
+            ) from None
         with suppress(PermissionError):
             os.fchmod(handle, FOLDER_MODE)
             if group is not None:

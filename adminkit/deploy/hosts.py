@@ -37,9 +37,9 @@ def check_command(template: str, option: str) -> None:
     """UsageError for a command that could not be run for any host."""
     words = command(template, {"files": [], "host": "", "folder": ""})
     if "{host}" not in template:
-        raise UsageError(f"{option} does not say {{host}}", "such as: rsync -a {files} root@{host}:{folder}/")
+        raise UsageError(f"{option} does not contain {{host}}", "for example: rsync -a {files} root@{host}:{folder}/")
     if not words:
-        raise UsageError(f"{option} is empty", "such as: rsync -a {files} root@{host}:{folder}/")
+        raise UsageError(f"{option} is empty", "for example: rsync -a {files} root@{host}:{folder}/")
 
 
 def push(template: str, host: str, folder: Path, parts: Sequence[Path]) -> Host:
@@ -62,7 +62,7 @@ def compare(template: str, host: Host, folder: Path) -> Host:
         return Host(host.name, host.pushed, problem=error.message)
     theirs = parse_sums(output, folder)
     if not theirs:
-        return Host(host.name, host.pushed, problem="no checksums in what the command printed")
+        return Host(host.name, host.pushed, problem="the command printed no checksums")
     return Host(host.name, host.pushed, tuple(differing(checksums(folder), theirs)))
 
 

@@ -271,7 +271,7 @@ def _entry_doubt(folder: Path, state: lua.Entry) -> str:
 def _doubt(running: Running | None, wanted: Mapping[str, str | None]) -> str:
     """Why slurmctld does not seem to decide by what was put; "" where it does."""
     if running is None:
-        return "slurmctld answers without adminkit's script: look for JobSubmitPlugins=lua and at slurmctld.log"
+        return "slurmctld runs without adminkit's script: check JobSubmitPlugins=lua in slurm.conf, and slurmctld.log"
     for name, generation in wanted.items():
         current = getattr(running, name)
         if current != generation:

@@ -50,8 +50,8 @@ def undone(release: Release) -> str:
     if release >= BEST:
         return ""
     return (
-        f"slurmctld is {show_release(release)}: before {show_release(BEST)} backfill may undo an update of a limit that"
-        " is made in the middle of its pass, rarely"
+        f"slurmctld is {show_release(release)}: before {show_release(BEST)} backfill may, in rare cases, undo an"
+        " update of a limit that is made in the middle of its pass"
     )
 
 

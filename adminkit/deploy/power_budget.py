@@ -42,11 +42,15 @@ def notes(wanted: Power, there: Licences) -> list[str]:
         how = (
             "counts on each node"
             if mode == EACH_NODE
-            else f"is of mode {mode}, which counts a job's watts once a layer"
+            else f"has mode {mode}, which counts a job's watts once per layer"
         )
-        lines.append(f"power: {wanted.licence} is of resources.yaml and {how}")
+        lines.append(f"power: {wanted.licence} comes from resources.yaml and {how}")
     if total != wanted.budget_w:
-        where = f"write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf" if mode is None else "correct one"
-        has = f"slurmctld has {wanted.licence}:{total}, and that is what holds"
+        where = (
+            f"write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf"
+            if mode is None
+            else "correct one of the two"
+        )
+        has = f"slurmctld has {wanted.licence}:{total}, and that applies"
         lines.append(f"power: {has}; budget_w is {wanted.budget_w}: {where}")
     return lines

@@ -51,7 +51,10 @@ def rehearse(files: Mapping[str, bytes], tables: Mapping[str, str]) -> None:
             answer = parse_answer(said)
             lacking = [name for name in tables if answer is None or getattr(answer, name) is None]
             if answer is None or lacking:
-                raise AdminkitError(f"job_submit.lua does not take {', '.join(lacking)} in {version}: {said}")
+                raise AdminkitError(
+                    f"job_submit.lua did not load {', '.join(lacking)} under {version}; it answered: {said}",
+                    "install adminkit again",
+                )
 
 
 def _rehearsed(entry: str) -> list[str]:

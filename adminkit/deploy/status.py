@@ -88,7 +88,7 @@ def _running() -> tuple[Running | None, str]:
         running = probe()
     except AdminkitError as error:
         return None, f"slurmctld was not asked: {error.message}"
-    return running, "" if running else "slurmctld answers without adminkit's script"
+    return running, "" if running else "slurmctld runs without adminkit's script"
 
 
 def _table(folder: Path, name: str, there: Mapping[str, str | None], running: Running | None) -> TableStatus:

@@ -29,7 +29,7 @@ def audits(db: Path) -> Iterator[Check]:
             yield Check(
                 "audit",
                 "warn",
-                f"no audit yet has asked slurmdbd whether all rows of {quote(cluster)} are its own",
+                f"no audit has asked slurmdbd yet whether all rows of {quote(cluster)} are its own",
                 "run it once, as the trace's owner: adminkit trace audit, then adminkit trace audit --apply",
             )
         else:

@@ -42,4 +42,4 @@ def _failed(name: str, status: Status, error: AdminkitError | OSError) -> Check:
     if isinstance(error, AdminkitError):
         return Check(name, status, error.message, error.hint)
     what = f"couldn't open {os.fsdecode(error.filename)}" if error.filename else "couldn't look"
-    return Check(name, status, f"{what}: {cause(error)}", "run it as who may read that, or as root")
+    return Check(name, status, f"{what}: {cause(error)}", "run it as a user who may read that, or as root")

@@ -94,7 +94,7 @@ def _file(path: Path) -> Check:
         return Check("ckpt file", "missing", found, BUILD)
     if unsafe:
         return Check(
-            "ckpt file", "warn", f"{found}; others than root can write it", f"chown root {path}; chmod 0755 {path}"
+            "ckpt file", "warn", f"{found}; users other than root can write it", f"chown root {path}; chmod 0755 {path}"
         )
     return Check("ckpt file", "ok", found)
 
@@ -122,7 +122,7 @@ def _nodes() -> Check:
         return Check(
             "ckpt nodes",
             "ok",
-            f"{here}; not looked at, of the same release: {plural(len(others), 'node')} ({unseen})",
+            f"{here}; not checked, with the same release: {plural(len(others), 'node')} ({unseen})",
             "run `adminkit doctor` there, or compare the file: a node without it runs jobs and does not warn them",
         )
     return Check("ckpt nodes", "ok", here)
@@ -165,9 +165,9 @@ def _kill(setup: plugstack.Setup) -> Check:
         return Check(
             "ckpt steps",
             "warn",
-            f"{found}, with folders of jobs that the plugin does not know by their names: {some(seen.unknown)}",
-            "processes are found by their parents there, and one whose parents have ended hears no signal: newer"
-            " releases of adminkit may know the name; CgroupJobIdPaths=yes in cgroup.conf (26.05) gives the old one",
+            f"{found}, with job folders whose names the plugin does not know: {some(seen.unknown)}",
+            "there, processes are found by their parents, and one whose parents have ended gets no signal: a newer"
+            " adminkit may know the names; CgroupJobIdPaths=yes in cgroup.conf (26.05) brings back the old ones",
         )
     if not seen.jobs:
         return Check("ckpt steps", "ok", f"{found}; no job runs here, so the names of its folders were not seen")
@@ -181,10 +181,11 @@ def _restart() -> Check:
     if delay.seconds <= LONG_RESTART:
         return Check("ckpt restart", "ok", found)
     if not delay.settable:
-        return Check("ckpt restart", "ok", f"{found}; from Slurm 25.11 on requeue_delay makes it shorter")
+        return Check("ckpt restart", "ok", f"{found}; Slurm 25.11 and later can shorten it with requeue_delay")
     return Check(
         "ckpt restart",
         "warn",
         found,
-        "add requeue_delay=5 to SchedulerParameters in slurm.conf, then: scontrol reconfigure; it is 6 s then",
+        "add requeue_delay=5 to SchedulerParameters in slurm.conf, then: scontrol reconfigure; a restart then costs 6"
+        " s",
     )

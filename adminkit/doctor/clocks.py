@@ -55,8 +55,8 @@ def synced(db: Path) -> Iterator[Check]:
 
 def _last(one: Pass, now: int) -> Check:
     if one.until is None or one.asked_at is None:
-        return Check("sync", "warn", f"{quote(one.cluster)}: no run yet but in time to come", _SET)
+        return Check("sync", "warn", f"{quote(one.cluster)}: every run so far is dated in the future", _SET)
     found = f"{quote(one.cluster)}: as of {show_time(one.until)}, {show_short(now - one.until)} ago"
     if now - one.until > STILL:
-        return Check("sync", "warn", found, "look why sync stands still: systemctl status adminkit-sync.timer")
+        return Check("sync", "warn", found, "find out why sync does not run: systemctl status adminkit-sync.timer")
     return Check("sync", "ok", found)

@@ -39,7 +39,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         settings = config.load()
     except AdminkitError as error:
         broken = Check("config", "missing", error.message, error.hint)
-    source = str(settings.file) if settings.file else "no file: the defaults hold"
+    source = str(settings.file) if settings.file else "no file: the defaults apply"
     db, why = location.find_with_reason(flag, settings.db)
     checks = [broken or Check("config", "ok", source), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
@@ -172,7 +172,9 @@ def _sacct() -> Check:
     if sacct is None:
         return Check("sacct", "missing", text, "sync needs it: install Slurm's client programs")
     if running < release.OLDEST:
-        return Check("sacct", "warn", text, f"adminkit is tested from Slurm {release.show_release(release.OLDEST)} on")
+        return Check(
+            "sacct", "warn", text, f"adminkit is tested with Slurm {release.show_release(release.OLDEST)} and later"
+        )
     return Check("sacct", "ok", text)
 
 

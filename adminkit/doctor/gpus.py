@@ -25,7 +25,7 @@ def gpus() -> Iterator[Check]:
             "gpus",
             "warn",
             f"AccountingStorageTRES lacks {', '.join(missing)}: GPUs of runs, GPU-hours and classes are unknown",
-            f"in slurm.conf add AccountingStorageTRES={','.join(missing)}, restart slurmctld: docs/gpus.md",
+            f"add AccountingStorageTRES={','.join(missing)} to slurm.conf and restart slurmctld: docs/gpus.md",
         )
     else:
         yield Check("gpus", "ok", "accounting tracks the GPUs of all nodes")

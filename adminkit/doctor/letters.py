@@ -48,7 +48,7 @@ def _way(feedback: config.Feedback) -> Check:
             "letters",
             "warn",
             found,
-            "set [feedback] operators: nobody is told where more than max_letters are due at once",
+            "set [feedback] operators: otherwise nobody is told when more than max_letters are due at once",
         )
     return Check("letters", "ok", f"{found}; {TRY}")
 
@@ -61,7 +61,7 @@ def _senders(feedback: config.Feedback) -> Check:
             return Check(
                 "senders",
                 "warn",
-                f"[feedback] {name} is {value}, which is each host's own: bounces and answers reach nobody",
+                f"[feedback] {name} is {value}, which is local to each host: bounces and replies reach nobody",
                 f'set [feedback] {name} to a mailbox that somebody reads: {name} = "adminkit@example.org"',
             )
     link = unsubscribe(feedback)
@@ -73,11 +73,11 @@ def _senders(feedback: config.Feedback) -> Check:
         return Check(
             "senders",
             "ok" if feedback.reply_to else "warn",
-            f"mail programs unsubscribe by a mail to {address}, the {key}: somebody has to read it",
+            f"mail programs unsubscribe by email to {address}, the {key}: somebody has to read it",
             ""
             if feedback.reply_to
             else "set [feedback] reply_to to a mailbox that is read, or unsubscribe to a page;"
-            " exclude_users takes who asks for it",
+            " add users who ask for it to exclude_users",
         )
     return Check("senders", "ok", f"from {feedback.sender}; mail programs unsubscribe at {link}")
 
@@ -92,7 +92,7 @@ def _choices(settings: config.Config, db: Path) -> Check:
     folder = folder_of(settings, db)
     check_folder(folder, db)
     if not folder.exists():
-        return Check("choices", "ok", f"{folder} is not there yet: adminkit feedback run --send makes it")
+        return Check("choices", "ok", f"{folder} does not exist yet: adminkit feedback run --send makes it")
     if (barred := out_of_reach(folder)) is not None:
         return Check(
             "choices",
@@ -106,7 +106,7 @@ def _choices(settings: config.Config, db: Path) -> Check:
 def _outbox(db: Path) -> Check:
     now = int(time.time())
     if connect.is_there(db) and not sees_others(db):
-        return Check("outbox", "ok", "not looked at: letters are shown to operators only")
+        return Check("outbox", "ok", "not checked: only operators may see letters")
     with connect.reader(db) as trace:
         waiting = [one.due_at for one in outbox.find(trace, ["due", "claimed"])]
         refused = [one.due_at for one in outbox.find(trace, ["refused"])]

@@ -43,7 +43,7 @@ def rules(settings: config.Policy) -> Iterator[Check]:
     if (site.folder.exists() and not os.access(site.folder, os.R_OK | os.X_OK)) or (
         inner.exists() and not os.access(inner, os.R_OK | os.X_OK)
     ):
-        yield Check("rules", "ok", f"not looked at: this user may not read {inner}")
+        yield Check("rules", "ok", f"not checked: this user may not read {inner}")
         return
     if not inner.is_dir() and "lua" not in controller.plugins:
         yield Check("rules", "ok", f"none is installed in {site.folder}")
@@ -159,7 +159,7 @@ def _hosts(site: _Site) -> Check:
     wrong = [f"{host.name} {host.state}" for host in compared if host.problem or host.differs]
     if wrong:
         return Check(
-            "hosts", "missing", "; ".join(wrong), f"set [policy] push and run {INSTALL}, or carry the files there"
+            "hosts", "missing", "; ".join(wrong), f"set [policy] push and run {INSTALL}, or copy the files there"
         )
     return Check("hosts", "ok", f"the same files on {', '.join(others)}")
 

@@ -57,14 +57,14 @@ class Spent:
 def read_budgets(tables: Any, where: str) -> tuple[Budget, ...]:
     """The budgets of a file. AdminkitError names the one with a mistake; two of an account may not share a month."""
     if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
-        raise AdminkitError(f"{where}: no list of tables", "write [[budgets]] for each, with its keys below")
+        raise AdminkitError(f"{where} is not a list of tables", "write [[budgets]] for each, with its keys below")
     found = [_budget(table, f"{where}, number {number}") for number, table in enumerate(tables, start=1)]
     for place, one in enumerate(found):
         for other in found[:place]:
             first, second = sorted((one, other), key=lambda budget: budget.since)
             if one.account == other.account and first.holds(second.since):
                 raise AdminkitError(
-                    f"{where}: {quote(one.account)} has two budgets for {second.since}", "part them by month"
+                    f"{where}: {quote(one.account)} has two budgets for {second.since}", "give each its own months"
                 )
     return tuple(found)
 
@@ -113,7 +113,7 @@ def _budget(table: Mapping[str, Any], where: str) -> Budget:
     if since is None:
         raise AdminkitError(f"{where}.from: no month", 'write from = "2026-01": the first month that it is for')
     if until is not None and until < since:
-        raise AdminkitError(f"{where}: {until} is before {since}", "until is the last month, from the first")
+        raise AdminkitError(f"{where}: {until} is before {since}", "`until` is the last month, `from` the first")
     return Budget(account.lower(), Decimal(repr(amount)), since, until)
 
 

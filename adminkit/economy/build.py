@@ -107,7 +107,7 @@ def worth(settings: Incentives, per_hour: float | None, *, past: bool = False) -
     given = per_hour or settings.points_per_hour
     if past and given is not None:
         return Worth(
-            points(settings, given), None, ["Slurm was not asked how it ranks jobs: it knows the present only"]
+            points(settings, given), None, ["Slurm was not asked how it ranks jobs: it only knows the present"]
         )
     notes = []
     try:

@@ -56,7 +56,7 @@ def refuse_incomplete(db: sqlite3.Connection, month: str, calendar: Calendar, no
             what = f"{show_short(one.gap_seconds)} of {month} are missing from the trace of {quote(one.cluster)}"
         raise AdminkitError(
             f"{month} is not closed: {what}",
-            "run adminkit sync, or import the rest, then close it; --incomplete closes it as it is, and what comes"
+            "run adminkit sync, or import the rest, then close it; --incomplete closes it as it is, and what arrives"
             " later is charged with the next month",
         )
 

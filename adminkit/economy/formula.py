@@ -98,16 +98,16 @@ class Formula:
 def parse(text: str) -> Formula:
     """The formula that `text` is. FormulaError for anything else."""
     if len(text) > LONGEST:
-        raise FormulaError(f"a formula of {len(text)} characters", f"{LONGEST} at most")
+        raise FormulaError(f"the formula has {len(text)} characters", f"{LONGEST} at most")
     strange = _SPELLING.sub("", text, count=1)
     if strange:
-        raise FormulaError(f"{quote(strange[0])} cannot stand in a formula")
+        raise FormulaError(f"{quote(strange[0])} is not allowed in a formula")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             tree = ast.parse(" ".join(text.split()), mode="eval")
     except (SyntaxError, ValueError, Warning, RecursionError, MemoryError):
-        raise FormulaError(f"no formula: {quote(text)}") from None
+        raise FormulaError(f"not a formula: {quote(text)}") from None
     reader = _Reader(" ".join(text.split()))
     compute = reader.number(tree.body, 0)
     return Formula(reader.text, frozenset(reader.names), compute)
@@ -137,7 +137,7 @@ class _Reader:
                 return lambda of: yes(of) if decide(of) else no(of)
             case ast.Call(func=ast.Name(id=name), args=given, keywords=[]):
                 return self._call(name, given, depth)
-        raise FormulaError(f"{self._shown(node)} is not a number that a formula may have")
+        raise FormulaError(f"{self._shown(node)} is not allowed where a formula needs a number")
 
     def condition(self, node: ast.expr, depth: int) -> _Decided:
         self._count(depth)
@@ -163,7 +163,9 @@ class _Reader:
     def _count(self, depth: int) -> None:
         self.nodes += 1
         if depth > DEEPEST or self.nodes > MOST_NODES:
-            raise FormulaError("a formula of too many parts", f"{MOST_NODES} at most, {DEEPEST} inside one another")
+            raise FormulaError(
+                "the formula has too many parts", f"write {MOST_NODES} at most, nested {DEEPEST} deep at most"
+            )
 
     def _literal(self, node: ast.Constant) -> _Computed:
         """The number as it is written: a float of Python's would have another value."""
@@ -177,7 +179,7 @@ class _Reader:
 
     def _name(self, name: str) -> _Computed:
         if name in SWITCHES:
-            raise FormulaError(f"{name} is true or false, no number", f"write 0.7 if {name} else 1")
+            raise FormulaError(f"{name} is true or false, not a number", f"write 0.7 if {name} else 1")
         if name not in NAMES:
             near = unknown_word("name", name, (*NAMES, *SWITCHES, *FUNCTIONS))
             raise FormulaError(f"{quote(name)} is not a name that a formula knows", near.hint)
@@ -192,7 +194,7 @@ class _Reader:
             )
         single = name in ("ceil", "floor")
         if not given or len(given) > (1 if single else MOST_ARGUMENTS):
-            raise FormulaError(f"{name} of {len(given)} numbers", "ceil(x), floor(x), max(x, y), min(x, y)")
+            raise FormulaError(f"{name} was given {len(given)} numbers", "ceil(x), floor(x), max(x, y), min(x, y)")
         values = [self.number(one, depth + 1) for one in given]
         if single:
             first, whole = values[0], ceil if name == "ceil" else floor

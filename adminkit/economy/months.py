@@ -19,7 +19,7 @@ _NAME: Final = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)
 def parse_month(text: str) -> str:
     """The name of a month that was typed. UsageError for anything else."""
     if not _NAME.fullmatch(text.strip()) or text.strip() < "1970-01":
-        raise UsageError(f"no such month: {quote(text)}", "write year and month: 2026-01")
+        raise UsageError(f"not a month: {quote(text)}", "write year and month: 2026-01")
     return text.strip()
 
 

@@ -124,7 +124,7 @@ def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
         raise AdminkitError(f"{where} is not a table", _HINT)
     _known(table, _KEYS, where)
     if not isinstance(table.get("formula"), str):
-        raise AdminkitError(f"{where}.formula: no text", 'write formula = "node_hours"')
+        raise AdminkitError(f"{where}.formula is not a text", 'write formula = "node_hours"')
     try:
         formula = parse(table["formula"])
     except FormulaError as error:
@@ -132,12 +132,14 @@ def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
     try:
         calendar = Calendar(zone(str(tz)))
     except ValueError as error:
-        raise AdminkitError(f"{where}: {error}", 'write timezone = "UTC", or one of tzdata') from None
+        raise AdminkitError(f"{where}: {error}", 'write timezone = "UTC", or another zone of tzdata') from None
     unit, digits = table.get("unit"), table.get("digits", 2)
     if not isinstance(unit, str) or not 0 < len(unit) <= 20 or clean(unit) != unit:
         raise AdminkitError(f"{where}.unit: no unit", 'write what a charge is in: unit = "points"')
     if type(digits) is not int or not 0 <= digits <= MOST_DIGITS:
-        raise AdminkitError(f"{where}.digits: not 0 to {MOST_DIGITS}", "digits after the point of an amount")
+        raise AdminkitError(
+            f"{where}.digits is not 0 to {MOST_DIGITS}", "write how many digits an amount has after the point"
+        )
     rounding = table.get("rounding", "up")
     if not isinstance(rounding, str) or rounding not in ROUNDINGS:
         near = unknown_word("rounding", str(rounding), ROUNDINGS)
@@ -177,7 +179,7 @@ def _weight(value: Any, where: str) -> Fraction:
         return Fraction(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_WEIGHT:
         return Fraction(Decimal(repr(value)))
-    raise AdminkitError(f"{where}: no weight", "write a number, 0 or more: 2.5")
+    raise AdminkitError(f"{where} is not a weight", "write a number, 0 or more: 2.5")
 
 
 def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
@@ -189,5 +191,5 @@ def _known(table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
 
 def _texts(value: Any, where: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise AdminkitError(f"{where}: no list of names", 'write ["one", "another"]')
+        raise AdminkitError(f"{where} is not a list of names", 'write ["one", "another"]')
     return value

@@ -138,7 +138,7 @@ def check_heads(db: sqlite3.Connection, acts: Iterable[Mapping[str, Any]], kept:
 def check_word(word: str) -> str:
     """A head as somebody typed it: 12 or more of its digits. AdminkitError for anything else."""
     if not 12 <= len(word) <= 64 or set(word.lower()) - set("0123456789abcdef"):
-        raise AdminkitError(f"no hash: {word[:70]}", "type what `adminkit charge close` printed: 12 digits or more")
+        raise AdminkitError(f"not a hash: {word[:70]}", "type what `adminkit charge close` printed: 12 digits or more")
     return word
 
 

@@ -91,7 +91,7 @@ def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     if job.gpus is None:
         return "its GPUs are not by --gres=gpu:N or --gpus-per-node=N on one node"
     if job.state != "RUNNING" or job.starts is None or len(job.nodes) != 1:
-        return "it does not run"
+        return "it is not running"
     if order is not None and now < order.until + MARGIN:
         return f"it already has an order to continue with {plural(order.gpus, 'GPU')}"
     if order is not None and now < order.until + settings.between:

@@ -69,7 +69,7 @@ def outside(job: OpenJob, gpus: int) -> str:
     least, most = range_of(job.comment) or (0, 0)
     if not least <= gpus <= most:
         return f"it opted in to {least} to {plural(most, 'GPU')}"
-    return "it has as many" if job.gpus == gpus else ""
+    return "it already has that many" if job.gpus == gpus else ""
 
 
 def settle(jobs: Sequence[OpenJob], now: int, settings: Elastic, log: Path, ruled: Ruled) -> list[Act]:

@@ -52,12 +52,12 @@ def aside(path: Path) -> Iterator[Path]:
     """
     with as_caller(), as_owner(path):
         if path.exists() or path.is_symlink():
-            raise AdminkitError(f"{path} is there already", "name another place, or move it away")
+            raise AdminkitError(f"{path} already exists", "choose another path, or move it away")
         building = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             building.mkdir(mode=0o700)
         except OSError as error:
-            raise AdminkitError(f"couldn't make {path}: {cause(error)}", "name another place") from error
+            raise AdminkitError(f"couldn't make {path}: {cause(error)}", "choose another path") from error
     try:
         yield building
         with as_caller(), as_owner(path):
@@ -179,12 +179,12 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
     """
     with as_caller(), as_owner(path):
         if path.exists() or path.is_symlink():
-            raise AdminkitError(f"{path} is there already", "name another place, or move it away")
+            raise AdminkitError(f"{path} already exists", "choose another path, or move it away")
         building = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
         try:
             handle = os.open(building, _FLAGS, 0o600)
         except OSError as error:
-            raise AdminkitError(f"couldn't make {path}: {cause(error)}", "name another place") from error
+            raise AdminkitError(f"couldn't make {path}: {cause(error)}", "choose another path") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             yield file
@@ -204,7 +204,7 @@ def load_duckdb() -> Any:
         import duckdb
     except ImportError as error:
         raise AdminkitError(
-            "Parquet needs DuckDB, which is not installed", "pip install 'adminkit[parquet]', or take another --to"
+            "Parquet needs DuckDB, which is not installed", "pip install 'adminkit[parquet]', or choose another --to"
         ) from error
     return duckdb
 

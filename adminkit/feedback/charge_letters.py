@@ -61,7 +61,7 @@ def due_charges(
         try:
             yield from due_budgets(db, settings, load_schemes(settings.charge), last, recipient)
         except AdminkitError as error:
-            yield Undone(f"budgets are not looked at: {error.message}")
+            yield Undone(f"budgets are not checked: {error.message}")
 
 
 def due_statements(
@@ -151,7 +151,7 @@ def due_budgets(
             (one,) = spent_of(db, [each], file.clusters, file.named(None).unit)
         except (AdminkitError, ArithmeticError) as error:
             why = error.message if isinstance(error, AdminkitError) else "an amount in the ledger is not a number"
-            yield Undone(f"the budget of {quote(each.account)} is not looked at: {why}")
+            yield Undone(f"the budget of {quote(each.account)} is not checked: {why}")
             continue
         reached = [mark for mark in feedback.budget_at if one.share >= mark]
         if not reached:
@@ -165,7 +165,7 @@ def due_budgets(
         if not people and feedback.operators:
             people = [(None, None, feedback.language, ", ".join(feedback.operators))]
         if not people:
-            yield f"the budget of {quote(account)} is spent to {percent} %, and nobody can be told of it"
+            yield f"{percent} % of the budget of {quote(account)} is spent, and there is nobody to tell"
         for user, uid, language, address in people:
             yield BudgetLetter(
                 cluster=feedback.clusters[0], user=user, uid=uid, language=language, address=address,

@@ -52,12 +52,12 @@ def message_id(key: tuple[str, str, str], copy: int, sender: str) -> str:
 def build(letter: Letter, envelope: Envelope, settings: Feedback) -> bytes:
     """The message as it is sent: short lines of 7-bit characters, as some servers on the way take nothing else.
 
-    AdminkitError for what is not a mail address.
+    AdminkitError for what is not an email address.
     """
     check_senders(settings)
     for one in envelope.recipients:
         if not is_address(one):
-            raise AdminkitError(f"{one_line(one)} is not a mail address", "write it as ada@example.org")
+            raise AdminkitError(f"{one_line(one)} is not an email address", "write it as ada@example.org")
     boundary = f"=_{secrets.token_hex(16)}"
     headers = [
         ("From", settings.sender),
@@ -116,12 +116,12 @@ def check_senders(settings: Feedback) -> None:
         for value in values:
             if value is not None and not is_address(value):
                 raise AdminkitError(
-                    f"[feedback] {key} is not a mail address: {one_line(value)}", "write it as adminkit@example.org"
+                    f"[feedback] {key} is not an email address: {one_line(value)}", "write it as adminkit@example.org"
                 )
     link = settings.unsubscribe
     if link is not None and not re.fullmatch(r"(mailto|https):[!-;=?-~]+", link):
         raise AdminkitError(
-            "[feedback] unsubscribe is neither mailto: nor https:", "such as https://example.org/letters"
+            "[feedback] unsubscribe is neither mailto: nor https:", "write for example https://example.org/letters"
         )
 
 

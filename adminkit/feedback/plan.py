@@ -151,7 +151,7 @@ class _Planner:
         if not self.people.allows(address):
             self.notes.append(f"{user} has an address that is not in an allowed domain: {quote(address)}")
             if not self.preview:
-                journal.refused("addresses", address, user, "it is not in an allowed domain; no letter goes there")
+                journal.refused("addresses", address, user, "it is not in an allowed domain; no letter is sent there")
             return "domain"
         return prefs.language or self.feedback.language, address
 
@@ -174,7 +174,7 @@ def plan(
     check_folder(folder, file_of(db))
     planner, feedback = _Planner(db, settings, people, folder, now, tz, preview), settings.feedback
     if is_quiet(now, feedback.quiet_days, tz):
-        planner.notes.append("today is a quiet day: no letter goes out")
+        planner.notes.append("today is a quiet day: no letter is sent")
         if not preview:
             return Plan((), {}, planner.shown_notes)
     worth: list[tuple[JobLetter, float]] = []
@@ -208,7 +208,8 @@ def _since(planner: _Planner, cluster: str, preview: bool) -> int:
     on = switched_on(planner.db, cluster)
     if on is None and preview:
         planner.notes.append(
-            f"{cluster} is not switched on: the first `feedback run --send` does it, for jobs that end from then on"
+            f"letters are not switched on for {cluster}: the first `feedback run --send` does it, for jobs that end"
+            " after it"
         )
         return 0
     return planner.now if on is None else on

@@ -183,12 +183,12 @@ def checked(values: Mapping[str, Any]) -> Prefs:
     if language is not None and language not in LANGUAGES:
         raise unknown_word("language", str(language), LANGUAGES)
     if address is not None and not (isinstance(address, str) and is_address(address)):
-        raise UsageError("this is not a mail address", "write it as ada@example.org")
+        raise UsageError("this is not an email address", "write it as ada@example.org")
     if not isinstance(hints, bool):
-        raise UsageError(f"hints is true or false, not {quote(str(hints))}", "such as: hints = false")
+        raise UsageError(f"hints is true or false, not {quote(str(hints))}", "write for example: hints = false")
     plan = values.get("plan", True)
     if not isinstance(plan, bool):
-        raise UsageError(f"plan is true or false, not {quote(str(plan))}", "such as: plan = false")
+        raise UsageError(f"plan is true or false, not {quote(str(plan))}", "write for example: plan = false")
     return Prefs(letters, language, address, hints, plan)
 
 

@@ -26,7 +26,7 @@ from adminkit.stats.weeks import weeks
 
 #: The domain of addresses where [feedback] domain is unset; reserved by RFC 2606.
 DOMAIN: Final = "example.org"
-_ABOUT: Final = "one letter of each kind, as it would read, whoever gets letters, whatever was sent before"
+_ABOUT: Final = "one letter of each kind, as it would read, whoever gets letters and whatever was sent before"
 
 
 def sample(
@@ -44,7 +44,7 @@ def sample(
     where = settings.feedback.clusters or clusters(db)
     ends = [_ends(db, settings, cluster, now, users) for cluster in where]
     for kind, found, missing in (
-        ("end", [one[None] for one in ends if None in one], "no job of the last 30 days causes one"),
+        ("end", [one[None] for one in ends if None in one], "no job of the last 30 days triggers one"),
         *(("end", [one[state] for one in ends if state in one], "") for state in STATES),
         ("digest", _each(where, _digest, db, settings, now, users, tz), "no user has a run that counts in last week"),
         ("operator", _each(where, _operator, db, settings, now, users, tz), "the trace has no cluster"),

@@ -179,7 +179,9 @@ def _one(
         return "expired"
     recipients = _recipients(entry, tools)
     if entry.uid is not None and not all(tools.people.allows(one) for one in recipients):
-        journal.refused("addresses", recipients[0], entry.user, "it is not in an allowed domain; no letter goes there")
+        journal.refused(
+            "addresses", recipients[0], entry.user, "it is not in an allowed domain; no letter is sent there"
+        )
         outbox.refuse(db, entry, "its address is not in an allowed domain")
         return "refused"
     try:
@@ -261,7 +263,7 @@ def _switch_on(db: sqlite3.Connection, settings: Config, folder: Path, now: int)
         if switched_on(db, cluster) is None:
             set_fact(db, cluster, outbox.SWITCHED_ON, str(now), now)
             record_actions(db, [actions.act("feedback on", None, None, {}, cluster=cluster)])
-            notes.append(f"{cluster} is switched on: jobs that ended before now get no letter")
+            notes.append(f"letters are switched on for {cluster}: jobs that ended before now get no letter")
     return notes
 
 

@@ -13,13 +13,13 @@ from adminkit.feedback.prefs import is_address
 from adminkit.feedback.transport.base import Later, Refused, Stopped
 from adminkit.feedback.transport.choice import described, opened
 
-_TEXT = "This is a test letter of adminkit. It was sent by {way}, as users' letters are.\n"
+_TEXT = "This is a test letter from adminkit. It was sent by {way}, as users' letters are.\n"
 
 
 def trial(settings: Feedback, address: str) -> bytes:
     """The message; each has a Message-ID of its own."""
     if not is_address(address):
-        raise UsageError(f"{one_line(address)} is not a mail address", "write it as ada@example.org")
+        raise UsageError(f"{one_line(address)} is not an email address", "write it as ada@example.org")
     text = _TEXT.format(way=described(settings))
     letter = Letter("adminkit: a test letter", text, f"<!doctype html><p>{text}</p>")
     return build(letter, Envelope(("", secrets.token_hex(8), "trial"), (address,), 0, int(time.time())), settings)
@@ -33,7 +33,10 @@ def send_trial(settings: Feedback, address: str, message: bytes) -> str:
             return way.send(settings.sender, (address,), message, key)
     except Stopped as error:
         raise AdminkitError(
-            f"no letter goes through: {error}", "check [feedback] in adminkit.toml: via, host, port, tls, login"
+            f"couldn't send the letter: {error}", "check [feedback] in adminkit.toml: via, host, port, tls, login"
         ) from error
-    except (Later, Refused) as error:
+    except Later as error:
+        later = f"the letter to {address} was not accepted yet: {error}"
+        raise AdminkitError(later, "try again in a few minutes") from error
+    except Refused as error:
         raise AdminkitError(f"the letter to {address} was not accepted: {error}", "try another address") from error

@@ -21,7 +21,7 @@ class Limits:
 
 KIND: Final = Kind(
     "bundle",
-    "a user whose jobs of several GPUs only look parallel",
+    "a user whose jobs on several GPUs only look parallel",
     {
         "bundle": Verdict(
             "warn", message("submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")

@@ -22,7 +22,7 @@ class Limits:
 
 KIND: Final = Kind(
     "default_limit",
-    "a queue whose default limit is much longer than the jobs need that take it",
+    "a queue whose default limit is much longer than what the jobs that take it need",
     {
         "long": Verdict(
             "warn",

@@ -32,7 +32,7 @@ class Measure:
 
 KIND: Final = Kind(
     "effect",
-    "whether letters changed how users ask, against users without one",
+    "whether letters changed what users ask for, compared with users without a letter",
     {
         "better": Verdict("good"),
         "worse": Verdict(
@@ -40,7 +40,9 @@ KIND: Final = Kind(
         ),
         "no significant change": Verdict("info", message("wait: a smaller change needs more users to show")),
         "too few users": Verdict("info", message("wait until more users have had a letter")),
-        "nobody to compare with": Verdict("info", message("set [feedback] holdout: without a hold-out nobody is left")),
+        "nobody to compare with": Verdict(
+            "info", message("set [feedback] holdout: without a hold-out nobody is left to compare with")
+        ),
     },
     {
         "users": Number("users who had a first letter, with runs before and after it"),

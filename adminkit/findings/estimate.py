@@ -39,7 +39,7 @@ class Measure:
 
 KIND: Final = Kind(
     "estimate",
-    "how well a run's limit fitted what it needed",
+    "how well a run's limit matched what it needed",
     {
         "hit_limit": Verdict("warn", message("ask for more, or write checkpoints: it ran into its limit")),
         "overestimated": Verdict("info", message("ask for less: most of the limit was not used")),
@@ -47,11 +47,8 @@ KIND: Final = Kind(
         "accurate": Verdict("good"),
     },
     {
-        "elapsed": Number(
-            "the run time; for an array, its longest task's, or the median task's if the longest hit its limit",
-            "seconds",
-        ),
-        "req_limit": Number("the limit that was asked for", "seconds"),
+        "elapsed": Number("of an array: its longest task's; if that ran into its limit, the median task's", "seconds"),
+        "req_limit": Number("", "seconds"),
         "used_fraction": Number("elapsed / req_limit", "share"),
     },
 )

@@ -23,7 +23,8 @@ KIND: Final = Kind(
     "a user who submits very many jobs one by one",
     {
         "flood": Verdict(
-            "warn", message("submit an array, or put several short tasks into one job: the scheduler reads each")
+            "warn",
+            message("submit an array, or put several short tasks into one job: the scheduler has to look at each job"),
         )
     },
     {

@@ -21,13 +21,12 @@ class Limits:
 
 KIND: Final = Kind(
     "habit",
-    "a queue of which many jobs ask for the maximum and use little of it",
+    "a queue in which many jobs ask for the maximum and use little of it",
     {
         "habit": Verdict(
             "warn",
             message(
-                "make shorter limits worth it: points for them, hints that name one; or lower MaxTime and let longer"
-                " jobs checkpoint"
+                "make shorter limits worthwhile, with points and hints; or lower MaxTime and let longer jobs checkpoint"
             ),
         ),
         "needed": Verdict("info"),

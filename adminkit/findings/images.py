@@ -24,7 +24,11 @@ KIND: Final = Kind(
     "container images of one kind that are read again and again by short runs",
     {
         "again": Verdict(
-            "warn", message("put the image on the nodes once, or several short runs into one job: each run reads it")
+            "warn",
+            message(
+                "put the image on the nodes once, or combine several short runs into one job: each run reads the image"
+                " again"
+            ),
         )
     },
     {

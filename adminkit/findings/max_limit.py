@@ -33,8 +33,8 @@ KIND: Final = Kind(
     {
         "jobs": Number("jobs that are counted"),
         "max_limit": Number("the queue's maximum", "seconds"),
-        "enough": Number("the shortest limit on the menu that is long enough", "seconds"),
-        "longer": Number("jobs that ran longer than that limit"),
+        "enough": Number("the shortest limit on the menu that suffices", "seconds"),
+        "longer": Number("jobs that ran for longer than that"),
         "share": Number("longer / jobs", "share"),
         "share_low": Number("the lower end of its 95 % interval", "share"),
         "share_high": Number("the upper end", "share"),

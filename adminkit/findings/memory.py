@@ -24,13 +24,17 @@ class Limits:
 KIND: Final = Kind(
     "memory",
     "a user whose jobs ask for much more memory than they use",
-    {"over_asked": Verdict("warn", message("ask for less memory: what one job holds keeps others from its node"))},
     {
-        "runs": Number("runs for which an upper bound on the fullest node's memory is known"),
-        "share": Number("that bound / the memory asked for on a node, both summed over runs and their time", "share"),
-        "median": Number("the median of the runs' own shares", "share"),
-        "p90": Number("the share that nine runs in ten stay below", "share"),
-        "unused": Number("asked for and not used", "byte-seconds"),
+        "over_asked": Verdict(
+            "warn", message("ask for less memory: what one job reserves keeps other jobs off its node")
+        )
+    },
+    {
+        "runs": Number("whose peak memory on the fullest node is known"),
+        "share": Number("that peak / the memory asked for on a node, over all runs and their time", "share"),
+        "median": Number("the median of a run's share", "share"),
+        "p90": Number("nine runs in ten stay below this share", "share"),
+        "unused": Number("that were asked for and not used", "byte-seconds"),
     },
 )
 

@@ -29,7 +29,7 @@ class Measure:
 
 KIND: Final = Kind(
     "month",
-    "a user whose accuracy this month is other than in the months before, by more than they differ",
+    "a user whose accuracy this month differs from the months before by more than those differ from each other",
     {
         "better": Verdict("good", message("say so: praise costs nothing")),
         "worse": Verdict("warn", message("ask what changed: new programs need other limits")),

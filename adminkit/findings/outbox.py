@@ -29,7 +29,7 @@ class Measure:
 
 KIND: Final = Kind(
     "outbox",
-    "whether letters that are due leave",
+    "whether letters that are due are sent",
     {
         "stuck": Verdict("warn", message("adminkit feedback status --letters says why")),
         "moving": Verdict("good"),

@@ -25,7 +25,8 @@ KIND: Final = Kind(
     "a queue whose jobs reserve much more time than they use",
     {
         "unused": Verdict(
-            "warn", message("show users what their jobs need where they ask: hints at submission, and letters")
+            "warn",
+            message("show users what their jobs need when they ask for it: with hints at submission, and with letters"),
         ),
         "fair": Verdict("info"),
         "used": Verdict("good"),

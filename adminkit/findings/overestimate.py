@@ -35,7 +35,7 @@ KIND: Final = Kind(
     "a run, or an array, that used little of what it reserved",
     {
         "overestimated": Verdict(
-            "warn", message("ask for a shorter limit next time: adminkit recommend walltime names one")
+            "warn", message("ask for a shorter limit next time: adminkit recommend walltime suggests one")
         )
     },
     {

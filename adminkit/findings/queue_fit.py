@@ -31,7 +31,7 @@ class Measure:
 
 KIND: Final = Kind(
     "queue_fit",
-    "a queue of which many jobs would have fitted a shorter queue",
+    "a queue many of whose jobs would have fitted a shorter queue",
     {
         "fits": Verdict(
             "warn", message("tell users of the shorter queue, or route such jobs there by a rule of policy.toml")

@@ -21,17 +21,17 @@ class Limits:
 
 KIND: Final = Kind(
     "waits",
-    "a queue whose jobs wait longer than those that ask for what they need",
+    "a queue whose jobs wait longer than jobs that ask for what they need",
     {"avoidable": Verdict("warn", message("show users the heat map: jobs with shorter limits start sooner here"))},
     {
         "jobs": Number(
             "jobs that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
         ),
-        "wait": Number("the total wait of these jobs", "seconds"),
+        "wait": Number("that they waited in total", "seconds"),
         "avoided": Number(
-            "the part of it above the mean wait of jobs of the same size that asked for what they needed", "seconds"
+            "of `wait` above the mean wait of jobs of the same size that asked for what they needed", "seconds"
         ),
-        "avoided_low": Number("the lower end of the 95 % interval of avoided", "seconds"),
+        "avoided_low": Number("the lower end of its 95 % interval", "seconds"),
         "avoided_high": Number("the upper end", "seconds"),
         "share": Number("avoided / wait", "share"),
     },

@@ -42,7 +42,7 @@ TRENDS: Final = ("better", "same", "worse", "unknown")
 
 KIND: Final = Kind(
     "week",
-    "how a week went against the four before it, and the job names that made it so",
+    "how a week compares with the four before it, and which job names made the difference",
     {
         "better": Verdict("good"),
         "same": Verdict("info"),
@@ -51,7 +51,7 @@ KIND: Final = Kind(
         "praise": Verdict("good"),
         "best": Verdict("good"),
         "worst": Verdict(
-            "warn", message("ask for a shorter limit for this job name: adminkit recommend walltime names one")
+            "warn", message("ask for a shorter limit for this job name: adminkit recommend walltime suggests one")
         ),
     },
     {
@@ -59,7 +59,7 @@ KIND: Final = Kind(
         "used": Number("the sum of their run times", "seconds"),
         "asked": Number("the sum of their limits", "seconds"),
         "used_fraction": Number("used / asked", "share"),
-        "used_fraction_before": Number("the same for the four weeks before, taken together", "share"),
+        "used_fraction_before": Number("the same for the weeks before, together", "share"),
         "unused": Number("reserved and not used", "GPU-seconds"),
         "cpu_unused": Number("the same for runs without GPUs", "CPU-seconds"),
     },

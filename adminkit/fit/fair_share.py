@@ -25,8 +25,8 @@ class Behind:
     @property
     def text(self) -> Message:
         return counted(
-            "fair share {share:.2f}: {number} job of {accounts} is before it only for its fair share",
-            "fair share {share:.2f}: {number} jobs of {accounts} are before it only for their fair share",
+            "fair share {share:.2f}: {number} job of {accounts} is ahead of it only because of its fair share",
+            "fair share {share:.2f}: {number} jobs of {accounts} are ahead of it only because of their fair share",
             self.jobs,
             share=self.factor,
             accounts=counted("{number} account", "{number} accounts", self.accounts),

@@ -61,7 +61,7 @@ def by_history(start: Start, like: Like, given: Given | None, now: int, own: boo
     if given is None or given.expected is None or given.waits.p90 is None:
         jobs, days = (0, 0) if given is None else (given.waits.jobs, given.days)
         text = f"history: not known: {jobs} {of}, on {days} days of the last {DAYS}"
-        return start, f"{text}; it takes {MIN_JOBS} on {MIN_DAYS}"
+        return start, f"{text}; at least {MIN_JOBS} on {MIN_DAYS} days are needed"
     told, missed = given.expected, given.missed
     tried = (
         "no backtest: too few of them in both halves of the period"

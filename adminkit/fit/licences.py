@@ -14,7 +14,7 @@ def by_licences(text: str, room: Room, known: Licences | None) -> Said:
     asked = parse_asked(text)
     # Each layer of a resource of resources.yaml has its own count, and which one counts depends on the node.
     if asked is None or known is None or asked.keys() & known.mode.keys():
-        unsure = message("what {text} asks of licences is not known here", text=quote(text))
+        unsure = message("adminkit cannot tell which licences {text} asks for", text=quote(text))
         return Said("unknown", None, "licence", unsure)
     for name, many in asked.items():
         if name not in known.total:
@@ -29,5 +29,5 @@ def by_licences(text: str, room: Room, known: Licences | None) -> Said:
             return Said("later", None, "licence", taken)
     before = (one for one in room.jobs if one.state == "PENDING" and one.reason == "Licenses")
     if known.planned and any(asked.keys() & (parse_asked(one.licences or "") or asked).keys() for one in before):
-        return Said("unknown", None, "licence", message("jobs that wait for the same licences come before it"))
+        return Said("unknown", None, "licence", message("jobs that wait for the same licences are ahead of it"))
     return Said("now", None, "", message("its licences are free"))

@@ -36,7 +36,7 @@ def by_limits(held: Held, asked: Need | Total, waits: bool = False) -> Said:
             return found
     if held.problem:
         return Said("unknown", None, "limits", held.problem)
-    return Said("now", None, "", message("no limit of QOS and associations holds it"))
+    return Said("now", None, "", message("no limit of a QOS or an association holds it back"))
 
 
 def _hits(held: Held, need: Total, waits: bool) -> Iterator[Said]:
@@ -98,12 +98,12 @@ def _hit(
     if (name in _ALONE or name in _TOGETHER) and many > most:
         return Said("never", None, why, message("{of} allows {limit}", of=of, limit=_per(name, limit)))
     if name == "MinTRESPJ" and many < most and what not in need.least:
-        return Said("never", None, why, message("{of} takes {limit} as the least", of=of, limit=limit))
+        return Said("never", None, why, message("{of} requires at least {limit}", of=of, limit=limit))
     if name == "MaxWallPJ" and minutes > most:
         return Said("never", None, why, message("{of} allows {minutes} minutes", of=of, minutes=most))
     times = {"of": of, "what": what, "most": most}
     if name == "MaxTRESMinsPJ" and many * minutes > most:
-        return Said("never", None, why, message("{of} allows {what} times minutes {most} a job", **times))
+        return Said("never", None, why, message("{of} allows {most} {what} minutes per job", **times))
     counts = {"of": of, "most": most, "used": bound.used}
     if name in _TOGETHER and many and bound.used + many > most:
         held = message("{of} allows {limit}; {used} are in use", of=of, limit=_per(name, limit), used=bound.used)
@@ -117,12 +117,12 @@ def _hit(
         and many
         and bound.used + many * minutes > most
     ):
-        used = message("{of} allows {what} times minutes {most}; {used} are used", **times, used=bound.used)
+        used = message("{of} allows {most} {what} minutes; {used} are used", **times, used=bound.used)
         return Said("later", None, why, used)
     if name == "GrpWall" and bound.used + minutes > most:
         return Said("later", None, why, message("{of} allows {most} minutes in all; {used} are used", **counts))
     if what.partition(":")[0] in need.least and (name in _ALONE or name in _TOGETHER or "TRES" in name):
-        unsure = message("{of} limits {what}, and how much this gets is not known", of=of, what=what)
+        unsure = message("{of} limits {what}, and how much this job gets is not known", of=of, what=what)
         return Said("unknown", None, why, unsure)
     return None
 
@@ -131,11 +131,11 @@ def _per(name: str, limit: str) -> str | Message:
     """The amount that a limit allows, with what it allows it to."""
     match name:
         case "MaxTRESPU":
-            return message("{limit} a user", limit=limit)
+            return message("{limit} per user", limit=limit)
         case "MaxTRESPA":
-            return message("{limit} an account", limit=limit)
+            return message("{limit} per account", limit=limit)
         case "MaxTRESPJ":
-            return message("{limit} a job", limit=limit)
+            return message("{limit} per job", limit=limit)
         case "MaxTRESPN":
-            return message("{limit} a node", limit=limit)
+            return message("{limit} per node", limit=limit)
     return limit

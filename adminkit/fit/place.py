@@ -100,7 +100,7 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     if split.word == said.word:
         return said if split.at == said.at else replace(said, at=None, nodes=())
     return Said(
-        "unknown", None, "size", message("it is not known here whether a task's CPUs may be split across two nodes")
+        "unknown", None, "size", message("adminkit cannot tell whether a task's CPUs may be split across two nodes")
     )
 
 
@@ -120,7 +120,7 @@ def _by_vectors(board: Board, request: Request, waiting: bool) -> Said:
             none = message("no node of {of} has {text}", of=queue.name, text=request.features)
             return unsure or Said("never", None, "feature", none)
     if parts.most is not None and parts.one.cpus > parts.most:
-        return Said("never", None, "limit", message("this queue gives {cpus} CPUs of a node at most", cpus=parts.most))
+        return Said("never", None, "limit", message("this queue gives at most {cpus} CPUs per node", cpus=parts.most))
     held = parts.large(inside)
     fit = [node for node, _ in held]
     if not parts.enough([tasks for _, tasks in held]):
@@ -195,7 +195,7 @@ def _with_features(nodes: list[RoomNode], text: str) -> tuple[list[RoomNode], Sa
     wanted = parse_features(text)
     if wanted is None:
         return [], Said(
-            "unknown", None, "feature", message("what {text} asks of nodes is not known here", text=quote(text))
+            "unknown", None, "feature", message("adminkit cannot tell which nodes {text} asks for", text=quote(text))
         )
     found = [node for node in nodes if wanted.on(node.features)]
     if any(wanted.on(node.features | node.features_else) for node in nodes if node not in found):
@@ -210,22 +210,22 @@ def _rules(request: Request, queue: RoomQueue) -> Said | None:
     if not queue.up:
         return Said("later", None, "queue", message("{of} is not starting jobs now", of=of))
     if queue.max_limit is not None and (request.time_limit or 0) > queue.max_limit:
-        most = message("{of} allows {minutes} minutes at most", of=of, minutes=queue.max_limit // 60)
+        most = message("{of} allows at most {minutes} minutes", of=of, minutes=queue.max_limit // 60)
         return Said("never", None, "limit", most)
     if queue.max_mem_node and (request.mem or 0) > queue.max_mem_node:
-        most = message("{of} allows {mem} MiB of a node at most", of=of, mem=queue.max_mem_node >> 20)
+        most = message("{of} allows at most {mem} MiB per node", of=of, mem=queue.max_mem_node >> 20)
         return Said("never", None, "limit", most)
     if queue.max_nodes is not None and (request.nodes or 1) > queue.max_nodes:
-        most = message("{of} allows {nodes} a job at most", of=of, nodes=_nodes(queue.max_nodes))
+        most = message("{of} allows at most {nodes} per job", of=of, nodes=_nodes(queue.max_nodes))
         return Said("never", None, "limit", most)
     if request.nodes is not None and request.nodes < queue.min_nodes:
-        least = message("{of} takes {nodes} a job as the least", of=of, nodes=_nodes(queue.min_nodes))
+        least = message("{of} requires at least {nodes} per job", of=of, nodes=_nodes(queue.min_nodes))
         return Said("never", None, "limit", least)
     if request.per_node is None and request.cpus > 1 and (request.exclusive or queue.whole):
-        unsure = message("how tasks share whole nodes is not known: name those of each node")
+        unsure = message("adminkit cannot tell how tasks share whole nodes: give the tasks per node")
         return Said("unknown", None, "limit", unsure)
     if request.nodes is None and (queue.min_nodes > 1 or queue.max_nodes is not None):
-        unsure = message("{of} limits the nodes of a job: name their number", of=of)
+        unsure = message("{of} limits the nodes of a job: give their number", of=of)
         return Said("unknown", None, "limit", unsure)
     return None
 

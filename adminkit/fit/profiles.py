@@ -82,7 +82,7 @@ def load_profiles(path: Path = SYSTEM_PROFILES) -> tuple[Profile, ...]:
     """The profiles in the order of the file. AdminkitError for what is not a profile."""
     raw = read_toml(path, "name a file of profiles; etc/profiles.toml is an example")
     if len(raw) > _MOST:
-        raise UsageError(f"{path} has more than {_MOST} profiles", "leave out those that nobody picks")
+        raise UsageError(f"{path} has more than {_MOST} profiles", "leave out profiles that nobody picks")
     return tuple(_profile(path, key, value) for key, value in raw.items())
 
 
@@ -157,7 +157,7 @@ def _crowded(profile: Profile, board: Board) -> Iterator[Problem]:
                 f"{copies * most} of {has} CPUs" if what == "CPUs" else f"{show_mem(copies * most)} of {show_mem(has)}"
             )
             if share > max(1.0, worst.get(what, (0.0, ""))[0]):
-                worst[what] = share, f"{copies} of it fit on {node.name}, and together they may use {shown}"
+                worst[what] = share, f"as many as fit on {node.name} ({copies}) may together use {shown}"
     for _, text in worst.values():
         yield Problem(profile.key, "warning", text)
 
@@ -201,11 +201,11 @@ def _idle(idle: str | None, warn: str | None) -> tuple[int | None, int | None]:
     """`idle` and `warn` in seconds."""
     if idle is None:
         if warn is not None:
-            raise UsageError("warn without idle", 'name both: idle = "2h", warn = "10m"')
+            raise UsageError("warn is set without idle", 'set both: idle = "2h", warn = "10m"')
         return None, None
     for text in (idle, warn or ""):
         if text.strip().isdigit():
-            raise UsageError(f"no unit in {quote(text)}", "a time limit has minutes here; write 90m, 2h or 45s")
+            raise UsageError(f"{quote(text)} has no unit", "write 90m, 2h or 45s: only `time` is in minutes")
     after, before = parse_duration(idle), WARN if warn is None else parse_duration(warn)
     if before < WARN_LEAST or after <= before:
         raise UsageError(

@@ -142,18 +142,20 @@ def request(
     """Make a request; on one node where neither nodes nor tasks are named. UsageError for what sbatch would not
     take, and for what is not judged here."""
     if not 1 <= cpus <= _MOST_CPUS:
-        raise UsageError(f"no such number of CPUs: {cpus}", "write 1 or more")
+        raise UsageError(f"not a number of CPUs: {cpus}", "write 1 or more")
     if mem is not None and mem_per_cpu is not None:
-        raise UsageError("--mem and --mem-per-cpu exclude each other", "write one of them")
+        raise UsageError("--mem and --mem-per-cpu cannot be combined", "write one of them")
     many, tasks, each = _layout(nodes, ntasks, ntasks_per_node)
     if gpus is not None and (gpus_per_node is not None or many != 1):
         raise UsageError(
-            "with --gpus for several nodes Slurm chooses how many each gets: this is not judged here",
+            "with --gpus for several nodes, Slurm chooses how many GPUs each node gets: adminkit cannot judge that",
             "write --gpus-per-node",
         )
     share, shares = parse_share(gres)
     if shares and (gpus is not None or gpus_per_node is not None):
-        raise UsageError("GPUs and parts of one at once", "write --gpus, or --gres with shards or MPS")
+        raise UsageError(
+            "the job asks for whole GPUs and for parts of GPUs", "write --gpus, or --gres with shards or MPS"
+        )
     kind, number = parse_gpus(gpus if gpus_per_node is None else gpus_per_node)
     return Request(
         queue=_name("queue", queue),
@@ -179,19 +181,22 @@ def request(
 def _layout(nodes: str | None, ntasks: int | None, per_node: int | None) -> tuple[int | None, int | None, int | None]:
     """Nodes, tasks in all, tasks of each node, as in Request."""
     if nodes is not None and not re.fullmatch(r"[1-9][0-9]{0,5}", nodes.strip(), re.ASCII):
-        raise UsageError(f"no number of nodes: {quote(nodes)}", "write one number; a range of nodes is not judged here")
+        raise UsageError(
+            f"not a number of nodes: {quote(nodes)}", "write one number; adminkit cannot judge a range of nodes"
+        )
     for word in (ntasks, per_node):
         if word is not None and not 1 <= word <= _MOST_CPUS:
-            raise UsageError(f"no such number of tasks: {word}", "write 1 or more")
+            raise UsageError(f"not a number of tasks: {word}", "write 1 or more")
     many = None if nodes is None else int(nodes)
     if ntasks is None:
         return many or 1, None, per_node or 1
     if per_node is not None and (many is None or ntasks != many * per_node):
         raise UsageError(
-            "-n with --ntasks-per-node is not judged here", "write -N with one of them; with both, -n is their product"
+            "adminkit cannot judge -n together with --ntasks-per-node",
+            "write -N with one of them; with both, -n is their product",
         )
     if many is not None and ntasks < many:
-        raise UsageError(f"{ntasks} tasks for {many} nodes", "each node has one task at least")
+        raise UsageError(f"{ntasks} tasks are too few for {many} nodes", "ask for at least one task per node")
     if many is not None and (per_node is not None or ntasks == many or many == 1):
         return many, None, per_node or ntasks // many
     return (1, None, 1) if ntasks == 1 else (many, ntasks, None)
@@ -201,9 +206,7 @@ def parse_time(text: str) -> int:
     """90 (minutes), 90:00, 1:30:00, 1-12, 1-12:30, 1-12:30:00 -> seconds, up to the whole minute, as sbatch does."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
-        raise UsageError(
-            f"no such time limit: {quote(text)}", "write minutes (90), 1:30:00 or 1-12:00:00, as for sbatch"
-        )
+        raise UsageError(f"not a time limit: {quote(text)}", "write minutes (90), 1:30:00 or 1-12:00:00, as for sbatch")
     first, second, third = (None if match[name] is None else int(match[name]) for name in ("first", "second", "third"))
     assert first is not None
     if match["days"] is not None:
@@ -215,7 +218,7 @@ def parse_time(text: str) -> int:
     else:
         seconds = first * 3600 + second * 60 + third
     if seconds == 0:
-        raise UsageError("a time limit of 0", "sbatch reads 0 as unlimited; leave out -t for the queue's own")
+        raise UsageError("the time limit is 0", "sbatch reads 0 as unlimited; leave out -t for the queue's own")
     return math.ceil(seconds / 60) * 60
 
 
@@ -223,7 +226,7 @@ def parse_mem(text: str) -> int:
     """4G, 500 (MiB), 1T, 2048K -> bytes, up to the whole MiB; 0: all of the node's."""
     match = _MEMORY.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"no such amount of memory: {quote(text)}", "write 4G, 500M or 500 (MiB), as for sbatch")
+        raise UsageError(f"not an amount of memory: {quote(text)}", "write 4G, 500M or 500 (MiB), as for sbatch")
     size = int(match[1]) * (1 << 10 * (1 + "KMGT".index(match[2].upper() or "M")))
     return math.ceil(size / _MIB) * _MIB
 
@@ -234,7 +237,7 @@ def parse_gpus(text: str | None) -> tuple[str | None, int]:
         return None, 0
     match = _GPUS.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"no such number of GPUs: {quote(text)}", "write 2, or TYPE:2, as for sbatch")
+        raise UsageError(f"not a number of GPUs: {quote(text)}", "write 2, or TYPE:2, as for sbatch")
     return match[1], int(match[2])
 
 
@@ -245,7 +248,7 @@ def parse_share(text: str | None) -> tuple[str | None, int]:
     match = _SHARE.fullmatch(text.strip())
     if match is None or int(match[2]) == 0:
         raise UsageError(
-            f"no such --gres: {quote(text)}",
+            f"cannot read --gres {quote(text)}",
             "write shard:2, shard:TYPE:2 or mps:50; whole GPUs are --gpus or --gpus-per-node",
         )
     return match[1], int(match[2])
@@ -259,7 +262,7 @@ def show_mem(size: int) -> str:
 
 def _word(option: str, pattern: re.Pattern[str], text: str | None) -> str | None:
     if text is not None and not pattern.fullmatch(text):
-        raise UsageError(f"no such {option}: {quote(text)}", "write it as for sbatch")
+        raise UsageError(f"cannot read {option} {quote(text)}", "write it as for sbatch")
     return text
 
 

@@ -36,7 +36,7 @@ def has_room(parts: Parts, where: Sequence[str]) -> Message:
 
 def too_few(parts: Parts, fit: int) -> Message:
     if parts.per_node is None:
-        return message("the nodes have no room for {tasks} tasks, with nothing else on them", tasks=parts.tasks)
+        return message("even when empty, the nodes have no room for {tasks} tasks", tasks=parts.tasks)
     return counted(
         "{number} of the queue's nodes is large enough, and it asks for {nodes}",
         "{number} of the queue's nodes are large enough, and it asks for {nodes}",
@@ -58,7 +58,7 @@ def largest(nodes: Sequence[RoomNode]) -> Message:
     typed = kinds.keys() - {UNTYPED}
     listed = [message("{many} of {kind}", many=kinds[kind], kind=kind) if typed else kind for kind in sorted(kinds)[:8]]
     return message(
-        "no node has as much: the most are {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
+        "no node has that much: the most is {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
         cpus=cpus,
         mem=mem,
         gpus=gpus,

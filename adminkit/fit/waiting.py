@@ -62,7 +62,7 @@ def waiting(job_id: int) -> Waiting:
     if job is None:
         open_ = any(one.job_id == job_id for one in room.jobs)
         raise UsageError(
-            f"job {job_id} does not wait" if open_ else f"no such job waits: {job_id}",
+            f"job {job_id} is not waiting" if open_ else f"no such job is waiting: {job_id}",
             "squeue lists the jobs that wait, as far as you may see them",
         )
     try:
@@ -115,10 +115,10 @@ def wakes(room: Room, job: RoomJob) -> Waiting:
     asleep = [node for node in room.nodes if node.name in job.nodes and node.power]
     since = room.at if job.starts is None else job.starts
     at, names = up_at(since, since, asleep), ", ".join(node.name for node in asleep[:SHOWN])
-    text = message("it has its nodes; they prepare it")
+    text = message("it has its nodes, which are preparing to run it")
     if asleep:
         text = message("it has its nodes, and waits until they are up: {nodes}", nodes=names)
-    says = message("Slurm says {code}: a node wakes, or its prolog runs", code=job.state)
+    says = message("Slurm says {code}: a node is waking up, or its prolog is running", code=job.state)
     start = Start("wakes", at if asleep else None, None, None, "wakes", text)
     return Waiting(job, Answer(request_of(job), start), says)
 

@@ -241,7 +241,8 @@ def _reading(layout: Layout, wanted: Import, now: int, lines: int = 0) -> Statem
     """
     if layout.civil_times and not wanted.timezone:
         raise UsageError(
-            "times are dates without a zone", "say which clock wrote them: --timezone Asia/Tokyo, --timezone UTC, …"
+            "the times are dates without a time zone",
+            "say which clock wrote them: --timezone Asia/Tokyo, --timezone UTC, …",
         )
     if wanted.cluster is None and not layout.has_cluster:
         raise UsageError("the rows name no cluster", "name it: --cluster NAME")

@@ -139,7 +139,7 @@ def _store_all(found: Exported, storing: _Storing) -> None:
                 records = storing.store(file)
                 if records != rows:
                     raise AdminkitError(
-                        f"{found.path / name} has {records} rows, its export says {rows}: it is not whole",
+                        f"{found.path / name} has {records} rows, but its export says {rows}: it is incomplete",
                         "copy the whole folder again; nothing of it was read into the trace",
                     )
     finally:

@@ -217,7 +217,9 @@ def _delimiter(wanted: Import, table: TableMap, first: str) -> str:
     said = wanted.delimiter or table.delimiter
     if said is not None:
         if len(said) != 1:
-            raise UsageError(f"a table is cut by one character, not by {said!r}", "leave --delimiter out")
+            raise UsageError(
+                f"the columns of a table are separated by one character, not by {said!r}", "leave --delimiter out"
+            )
         return said
     named = {source.column for source in table.fields.values() if source.column}
     return max(DELIMITERS, key=lambda one: len(named & {w.strip(' "\r\n') for w in first.split(one)}) or -len(one))

@@ -75,7 +75,7 @@ def _collect_acts(db: sqlite3.Connection, log: Path | None, talk: Callable[[str]
     try:
         record_actions(db, actions.read(log) if log else ())
     except AdminkitError as error:
-        talk(f"{error.message}: its acts are not collected")
+        talk(f"{error.message}: its actions are not collected")
 
 
 def _sync_one(run: SyncRun, now: int, began: float) -> Summary:

@@ -21,9 +21,11 @@ def now_of(run: SyncRun, now: int) -> int:
         return now
     apart = show_short(abs(theirs - now))
     if theirs > now:
-        run.talk(f"this host's clock is {apart} behind slurmctld's: what ended since then comes later; set the clocks")
+        run.talk(
+            f"this host's clock is {apart} behind slurmctld's: what ended since then arrives later; set the clocks"
+        )
         return now
-    run.talk(f"this host's clock is {apart} ahead of slurmctld's, whose time this run takes; set the clocks")
+    run.talk(f"this host's clock is {apart} ahead of slurmctld's, whose time this run uses; set the clocks")
     run.clock = lambda: time.time() - (now - theirs)
     return theirs
 
@@ -34,7 +36,7 @@ def take_back(run: SyncRun, now: int) -> None:
     until = max((one for one in reached if one is not None), default=None)
     if until is not None:
         run.talk(
-            f"windows reached until {show_time(until)}, in time to come: a clock was fast when they were asked for,"
+            f"windows reached {show_time(until)}, which is in the future: a clock was fast when they were asked for,"
             " or is slow now; this run asks for them again"
         )
 
@@ -42,9 +44,7 @@ def take_back(run: SyncRun, now: int) -> None:
 def tell_to_come(run: SyncRun, now: int) -> None:
     """Report the runs whose end is still to come by this run's time."""
     if number := runs.ended_after(run.db, run.cluster, now + SKEW):
-        run.talk(
-            f"{plural(number, 'run')} ended in time to come: the clock of slurmctld's host was fast, or is slow now"
-        )
+        run.talk(f"{plural(number, 'run')} ended in the future: the clock of slurmctld's host was fast, or is slow now")
 
 
 def clock_is_behind(cluster: str, first: int, now: int) -> AdminkitError:

@@ -31,8 +31,8 @@ MOST_DRAWN: Final = 20
 #: Characters of a text in a cell of a page; JSON and CSV have all.
 LONGEST_CELL: Final = 2048
 _ABOUT: Final = (
-    "The runs of one cluster or several: the view run has a row for each, and the saved queries have numbers of the "
-    "reports. Times are epoch seconds, durations seconds. Letters and their addresses, rejected lines and the log of "
+    "The runs of one cluster or several: the view run has a row for each, and the saved queries give the numbers of the"
+    " reports. Times are epoch seconds, durations seconds. Letters and their addresses, rejected lines and the log of "
     "acts are not shown."
 )
 #: Trap: rc_context of matplotlib is one for all threads.
@@ -111,7 +111,7 @@ def _database(served: Any, path: Path, watch: Watch) -> Any:
 
         def connect(self, write: bool = False) -> Any:
             if write:
-                raise AdminkitError(f"{path} is only read here", "writing is for sync and import")
+                raise AdminkitError(f"{path} can only be read here", "writing is for sync and import")
             return exposed(path)
 
         async def execute(self, *args: Any, **named: Any) -> Any:

@@ -126,7 +126,9 @@ def _read(file: Path) -> str:
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
                 mode = stat.S_IMODE(facts.st_mode)
-                raise AdminkitError(f"{file} is not secret: mode {mode:04o}, of uid {facts.st_uid}", hint)
+                raise AdminkitError(
+                    f"{file} is not secret: it has mode {mode:04o}, and belongs to uid {facts.st_uid}", hint
+                )
             token = text.read(_MOST).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = cause(error) if isinstance(error, OSError) else "it is not text"
@@ -147,20 +149,20 @@ def _refuse_open_folder(path: Path) -> None:
         ) from error
     sticky = facts.st_mode & stat.S_ISVTX
     if facts.st_uid not in (0, os.geteuid()) or (facts.st_mode & 0o022 and not sticky):
-        raise AdminkitError(
-            f"{path.parent} is open to others to put a socket there", "name a folder that only you can write"
-        )
+        raise AdminkitError(f"other users can put a socket into {path.parent}", "name a folder that only you can write")
 
 
 def _bind(one: socket.socket, path: Path) -> None:
     if len(os.fsencode(path)) > _LONGEST_PATH:
-        raise AdminkitError(f"{path} is longer than a socket's path may be", f"at most {_LONGEST_PATH} bytes")
+        raise AdminkitError(
+            f"{path} is longer than a socket's path may be", f"choose a path of at most {_LONGEST_PATH} bytes"
+        )
     _remove_dead(path)
     before = os.umask(0o177)
     try:
         one.bind(str(path))
     except OSError as error:
-        raise AdminkitError(f"couldn't make {path}: {cause(error)}", "name another place with --socket") from error
+        raise AdminkitError(f"couldn't make {path}: {cause(error)}", "choose another path with --socket") from error
     finally:
         os.umask(before)
 
@@ -172,7 +174,7 @@ def _remove_dead(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(facts.st_mode) or facts.st_uid != os.geteuid():
-        raise AdminkitError(f"{path} is there already, and no socket of this user's", "name another with --socket")
+        raise AdminkitError(f"{path} already exists, and is not a socket of this user", "name another with --socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(5)
         try:
@@ -181,7 +183,7 @@ def _remove_dead(path: Path) -> None:
             if error.errno == errno.ECONNREFUSED:
                 path.unlink()
                 return
-    raise AdminkitError(f"another server listens on {path}", "end it, or name another place with --socket")
+    raise AdminkitError(f"another server listens on {path}", "end it, or choose another path with --socket")
 
 
 def _identity(path: Path) -> tuple[int, int]:

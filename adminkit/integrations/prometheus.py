@@ -82,7 +82,8 @@ def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
     waiting = backlog(db, now)
     yield _gauge("backlog_jobs", "Jobs that are eligible and wait, each task of an array.", labels,
         [((one.cluster, one.queue), one.jobs) for one in waiting])  # fmt: skip
-    yield _gauge("backlog_cut_arrays", "Arrays among them whose list of tasks sacct cut: each is one job, at least.",
+    yield _gauge("backlog_cut_arrays", "Arrays among them whose list of tasks Slurm cut short: each counts as one job,"
+                                       " at least.",
         labels, [((one.cluster, one.queue), one.cut) for one in waiting])  # fmt: skip
     yield _gauge("backlog_oldest_seconds", "How long the one that waits longest has waited.", labels,
         [((one.cluster, one.queue), one.oldest) for one in waiting])  # fmt: skip
@@ -93,9 +94,9 @@ def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
 def _keeping(db: sqlite3.Connection, now: int) -> Iterator[Metric]:
     every = passes(db, now)
     labels = ("cluster", "pass")
-    yield _gauge("sync_lag_seconds", "How long ago the trace ends: how far the last run of sync that succeeded came.",
+    yield _gauge("sync_lag_seconds", "How long ago the trace ends: how far the last successful run of sync got.",
         labels, [((one.cluster, one.which), now - one.until) for one in every if one.until is not None])  # fmt: skip
-    yield _gauge("sync_ahead_seconds", "How far windows reach into time to come, because a clock was fast; else 0.",
+    yield _gauge("sync_ahead_seconds", "How far windows reach into the future, because a clock was fast; else 0.",
         labels, [((one.cluster, one.which), (one.to_come or now) - now) for one in every])  # fmt: skip
     yield _gauge("sync_gap_seconds", "Time before that which was never answered.", labels,
         [((one.cluster, one.which), one.gap_seconds) for one in every])  # fmt: skip

@@ -49,7 +49,7 @@ class Keeper:
 
     def start(self) -> None:
         said = show_short(self.watch.idle), show_short(self.watch.warn)
-        self._server.log.info("adminkit: this server ends when it was idle for %s; it warns %s before", *said)
+        self._server.log.info("adminkit: this server ends when it has been idle for %s; it warns %s before that", *said)
         self._ticks.start()
 
     def look(self) -> None:
@@ -79,7 +79,8 @@ class Keeper:
                 at="{at}",
             )
             saving = message(
-                "This server ends now, as it was idle. Files are being saved; what kernels have in memory is lost."
+                "This server is ending now, because it was idle. Files are being saved; what kernels have in memory is"
+                " lost."
             )
             ended = message(
                 "This server has ended, as no kernel or terminal ran anything for {idle}. What kernels had in memory "

@@ -22,7 +22,7 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 NO_ANSWER: Final = message("Slurm does not answer, so nothing was started. Try again in a minute.")
 #: The answer to a submission whose outcome is not known.
 NO_WORD: Final = message(
-    "Slurm did not say whether it took the job. If it did, the job is cancelled. Try again in a minute."
+    "Slurm did not say whether it accepted the job. If it did, the job is cancelled. Try again in a minute."
 )
 
 
@@ -97,7 +97,7 @@ def refusal(start: Start) -> Message:
     """Why a request was refused at the click, and from when it could start."""
     why = start.text or start.why or message("not known")
     if start.verdict == "later" and start.at:
-        return message("It cannot start now, but from {at}: {why}.", at=clock(start.at), why=why)
+        return message("It cannot start before {at}: {why}.", at=clock(start.at), why=why)
     return cannot_start(why)
 
 
@@ -116,7 +116,7 @@ def withdrawn(patience: float, why: str) -> Message:
 def place(found: Place) -> Message:
     """The place of a job in its queue."""
     return message(
-        "It is number {number} of {of} that wait in {queue}.", number=found.number, of=found.of, queue=found.queue
+        "It is number {number} of {of} waiting in {queue}.", number=found.number, of=found.of, queue=found.queue
     )
 
 

@@ -40,7 +40,7 @@ class PortHandler(APIHandler):
         if (port := port_of(self.get_json_body())) is None:
             raise web.HTTPError(400, 'couldn\'t take the port; send {"port": N} with N from 1024 to 65535')
         if not starting[0].take_port(port):
-            raise web.HTTPError(409, "this server has told its port")
+            raise web.HTTPError(409, "this server has already reported its port")
         self.set_status(201)
         self.finish(json.dumps({"message": "port taken"}))
 

@@ -22,8 +22,8 @@ _NOUNS: Final = {
 }
 _NOUNS_OF_MANY: Final = {"gpu_slices": "slices, shards or parts of MPS of GPUs"}
 _FAIL: Final = {
-    "open": "An error of adminkit's own lets a job pass, and slurmctld's log says so.",
-    "closed": "An error of adminkit's own refuses a job; root, SlurmUser and operators pass.",
+    "open": "If adminkit itself fails, a job passes, and slurmctld's log says so.",
+    "closed": "If adminkit itself fails, a job is refused; root, SlurmUser and operators pass.",
 }
 
 
@@ -36,8 +36,8 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
     rows.append(("exempt", f"{everybody}; so {'do' if len(policy.exempt.users) > 1 else 'does'} {names}."
                  if names else f"{everybody}."))  # fmt: skip
     for queue, most in policy.gpus_per_user.items():
-        held = f"A user holds {most} GPU{'' if most == 1 else 's'} in {queue} at a time at most"
-        rows.append(("gpus_per_user", f"{held}; Slurm holds them to it, by the QOS of the queue."))
+        held = f"A user holds at most {most} GPU{'' if most == 1 else 's'} in {queue} at a time"
+        rows.append(("gpus_per_user", f"{held}; Slurm enforces it, through the QOS of the queue."))
     if policy.power.budget_w is not None:
         rows.append(("power", power_sentence(policy.power)))
     if policy.soft_limits.enabled:
@@ -54,7 +54,7 @@ def power_sentence(power: Power) -> str:
     """What all GPUs may draw, and what each counts for."""
     each = ", ".join(f"{watts} W{f' ({kind})' if kind else ''}" for kind, watts in power.kinds.items())
     return (
-        f"All GPUs in use together count as {power.budget_w} W at most, each as {each}; Slurm holds jobs to it, by"
+        f"All GPUs in use together count as {power.budget_w} W at most, each as {each}; Slurm enforces it, through"
         f" the licence {power.licence}."
     )
 
@@ -86,7 +86,7 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
     """One rule: whose jobs, what they must do, what happens to others, since when."""
     sentence = f"{_whose(rule)} {_must(rule)}"
     if rule.does == "warn":
-        sentence += "; others are taken, and their owners are told"
+        sentence += "; others are accepted, and their owners are told"
     elif rule.check != "default_limit":
         sentence += f"; {_others(rule)}"
     if rule.from_ is not None and rule.does != "warn":
@@ -142,8 +142,8 @@ def _must(rule: Rule) -> str:
         "batch_only": lambda: "must be submitted by sbatch",
         "require_account": lambda: "must name an account",
         "exclusive": lambda: "must take whole nodes",
-        "cpus_per_gpu": lambda: f"take {value} CPU{'' if value == 1 else 's'} for each GPU at most",
-        "mem_per_gpu": lambda: f"take {show_mem(value << 20)} of memory for each GPU at most",
+        "cpus_per_gpu": lambda: f"take {value} CPU{'' if value == 1 else 's'} per GPU at most",
+        "mem_per_gpu": lambda: f"take {show_mem(value << 20)} of memory per GPU at most",
         "restartable_above": lambda: f"of more than {limit} must be able to resume from a checkpoint",
     }
     return phrases[rule.check]()

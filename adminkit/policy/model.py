@@ -99,7 +99,7 @@ def _moment(value: Any, info: ValidationInfo) -> int:
     """A TOML date or time -> epoch seconds; a local one is in the context's `tz`, None for the host's own."""
     tz: tzinfo | None = (info.context or {}).get("tz")
     if isinstance(value, str):
-        raise ValueError("a date stands without quotes: from = 2027-01-01")
+        raise ValueError("write a date without quotes: from = 2027-01-01")
     try:
         if isinstance(value, datetime):
             return int((value if value.tzinfo else value.replace(tzinfo=tz)).timestamp())
@@ -119,14 +119,14 @@ def _name(value: str) -> str:
 def _word(value: str) -> str:
     """A name that Slurm or the system gave: no blank or comma can stand in one."""
     if not value or any(c.isspace() or c == "," or not c.isprintable() for c in value) or len(value) > 255:
-        raise ValueError(f"no name of a queue, an account, a QOS or a user: {value!r}")
+        raise ValueError(f"not the name of a queue, an account, a QOS or a user: {value!r}")
     return value
 
 
 def _distinct(value: tuple[str, ...]) -> tuple[str, ...]:
     for word in value:
         if value.count(word) > 1:
-            raise ValueError(f"{word} stands there twice")
+            raise ValueError(f"{word} appears twice")
     return value
 
 
@@ -138,7 +138,7 @@ def _some(value: tuple[str, ...]) -> tuple[str, ...]:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a text stands in quotes")
+        raise ValueError("write a text in quotes")
     if not value.strip():
         raise ValueError("an empty text tells nobody anything")
     if len(value) > 1000:

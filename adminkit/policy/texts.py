@@ -115,25 +115,34 @@ EN: Final[Mapping[str, str]] = {
     "restartable_above.warn": template(
         "Jobs {whose} of more than {value} should be able to resume from a checkpoint; this one asks for {asked}."
     ),
-    "gpus.reject": template("GPUs of a job {whose}: {value}; this one asks for {asked}. Type: --gpus=N"),
-    "gpus.warn": template("GPUs of a job {whose} should be {value}; this one asks for {asked}."),
-    "gpus_per_node.reject": template(
-        "GPUs per node of a job {whose}: {value}; this one asks for {asked}. Type: --gpus-per-node=N"
+    "gpus.reject": template(
+        "The number of GPUs of a job {whose} must be {value}; this one asks for {asked}. Type: --gpus=N"
     ),
-    "gpus_per_node.warn": template("GPUs per node of a job {whose} should be {value}; this one asks for {asked}."),
+    "gpus.warn": template("The number of GPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "gpus_per_node.reject": template(
+        "The number of GPUs per node of a job {whose} must be {value}; this one asks for {asked}. Type:"
+        " --gpus-per-node=N"
+    ),
+    "gpus_per_node.warn": template(
+        "The number of GPUs per node of a job {whose} should be {value}; this one asks for {asked}."
+    ),
     "gpu_slices.reject": template(
-        "Slices and shards of GPUs of a job {whose}: {value}; this one asks for {asked}. For whole GPUs type:"
+        "The number of slices and shards of GPUs of a job {whose} must be {value}; this one asks for {asked}. For whole"
+        " GPUs type:"
         " --gres=gpu:N"
     ),
     "gpu_slices.warn": template(
-        "Slices and shards of GPUs of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of slices and shards of GPUs of a job {whose} should be {value}; this one asks for {asked}."
     ),
-    "nodes.reject": template("Nodes of a job {whose}: {value}; this one asks for {asked}. Type: --nodes=N"),
-    "nodes.warn": template("Nodes of a job {whose} should be {value}; this one asks for {asked}."),
+    "nodes.reject": template(
+        "The number of nodes of a job {whose} must be {value}; this one asks for {asked}. Type: --nodes=N"
+    ),
+    "nodes.warn": template("The number of nodes of a job {whose} should be {value}; this one asks for {asked}."),
     "cpus.reject": template(
-        "CPUs of a job {whose}: {value}; this one asks for {asked}. Ask for another number of CPUs."
+        "The number of CPUs of a job {whose} must be {value}; this one asks for {asked}. Ask for another number of"
+        " CPUs."
     ),
-    "cpus.warn": template("CPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "cpus.warn": template("The number of CPUs of a job {whose} should be {value}; this one asks for {asked}."),
     "batch_only.reject": template(
         "Jobs {whose} must be batch jobs: srun and salloc cannot start them. Write a script with srun"
         " in it, and type: sbatch -p {queue} SCRIPT"
@@ -146,24 +155,23 @@ EN: Final[Mapping[str, str]] = {
     "exclusive.reject": template("Jobs {whose} must take whole nodes. Type: --exclusive"),
     "exclusive.warn": template("Jobs {whose} should take whole nodes. Type: --exclusive"),
     "cpus_per_gpu.reject": template(
-        "CPUs for each GPU of a job {whose}: {value} at most; this one may take {asked}. Type: --cpus-per-gpu={value}"
+        "Jobs {whose} may take at most {value} CPUs per GPU; this one may take {asked}. Type: --cpus-per-gpu={value}"
     ),
-    "cpus_per_gpu.warn": template(
-        "CPUs for each GPU of a job {whose} should be {value} at most; this one may take {asked}."
-    ),
+    "cpus_per_gpu.warn": template("Jobs {whose} should take at most {value} CPUs per GPU; this one may take {asked}."),
     "mem_per_gpu.reject": template(
-        "Memory for each GPU of a job {whose}: {value} at most; this one may take {asked}. Type: --mem-per-gpu={value}"
+        "Jobs {whose} may take at most {value} of memory per GPU; this one may take {asked}. Type:"
+        " --mem-per-gpu={value}"
     ),
     "mem_per_gpu.warn": template(
-        "Memory for each GPU of a job {whose} should be {value} at most; this one may take {asked}."
+        "Jobs {whose} should take at most {value} of memory per GPU; this one may take {asked}."
     ),
     "unsure.reject": template(
-        "How many {check} this job may take cannot be told, and jobs {whose} may take {value}. Type plain numbers,"
+        "It is unclear how many {check} this job may take; jobs {whose} may take {value}. Type plain numbers,"
         " each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
     "unsure.warn": template(
-        "How many {check} this job may take cannot be told; jobs {whose} should take {value}. Type plain numbers,"
+        "It is unclear how many {check} this job may take; jobs {whose} should take {value}. Type plain numbers,"
         " each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
@@ -179,32 +187,37 @@ EN: Final[Mapping[str, str]] = {
     "routed.warn": template("Your job names no queue. The shortest that fits it is {queue}. Type: -p {queue}"),
     "misfit.reject": template("{queue} cannot take this job; {fit} can. Type: -p {fit}"),
     "misfit.warn": template("{queue} may not be able to take this job; {fit} can. Type: -p {fit}"),
-    "fit": template("A queue that takes this job as it is: {fit}. Type: -p {fit}"),
+    "fit": template("A queue that accepts this job as it is: {fit}. Type: -p {fit}"),
     "hint": template(
         "Your last {runs} jobs like this one needed about {expected}, and it asks for {asked}."
         " Shorter jobs start sooner: --time={safe} (risk of running out: {risk} %)"
     ),
     "points": template(
-        "This change takes away part of the job's priority, which no update does. Cancel it and submit it again."
+        "This change would take away part of the job's priority, which no update can do. Cancel it and submit it again."
     ),
-    "part": template("Slurm may take half of this change, and half of it breaks a rule. Change one thing at a time."),
+    "part": template("Slurm may apply only half of this change, which would break a rule. Change one thing at a time."),
     "gpu_type": template("Slurm would give this job the GPUs of both types. Cancel it and submit it again."),
     "whole": template("A job that ran on whole nodes keeps them in any queue. Cancel it and submit it again."),
     "ending": template(
-        "The last run of this job is still ending: nothing of it can be changed now. Try again in some seconds."
+        "The last run of this job is still ending, so the job cannot be changed now. Try again in a few seconds."
     ),
     "time_min": template(
-        "--time-min was left out: this site plans jobs by how long jobs like them needed. Your limit stays."
+        "--time-min was left out: this site plans jobs by how long similar jobs took. Your limit stays."
     ),
-    "time_min_off": template("--time-min was left out: it cannot be used for this job now. Plans go by your limit."),
+    "time_min_off": template(
+        "--time-min was left out: it cannot be used for this job now. The job is planned by its limit."
+    ),
     "power": template(
         "This job may get {gpus} GPUs, which count as {watts} W; all jobs together may draw {budget} W. Ask for fewer."
     ),
     "power_unknown": template(
-        "How many GPUs this job takes cannot be told, which the power budget needs. Type: --nodes=N --gpus-per-node=N"
+        "It is unclear how many GPUs this job takes, which the power budget needs to know. Type: --nodes=N"
+        " --gpus-per-node=N"
     ),
-    "power_licences": template("--licenses with | cannot be joined with the power budget. Join licences with commas."),
-    "power_more": template("No change gives a job more watts than it has. Cancel it and submit it again."),
+    "power_licences": template(
+        "--licenses with | cannot be combined with the power budget. Separate licences with commas."
+    ),
+    "power_more": template("No update can give a job more watts than it has. Cancel it and submit it again."),
     "help": template("More about limits and waiting: {url}"),
 }
 

@@ -36,7 +36,5 @@ def notes(wanted: Mapping[str, int], there: HeldGpus) -> list[str]:
     said += [f"gpus_per_user: no such queue: {quote(queue)}" for queue in wanted if queue not in there.queues]
     said += [f"gpus_per_user: type {line}" for line in lines]
     if any(line.startswith("scontrol") for line in lines):
-        said.append(
-            "gpus_per_user: write QOS= into the queue's line of slurm.conf, too, or a reconfigure takes it away"
-        )
+        said.append("gpus_per_user: write QOS= into the queue's line of slurm.conf, too, or a reconfigure removes it")
     return said

@@ -62,7 +62,7 @@ def _names(policy: Policy) -> Iterator[Problem]:
     for one, other in combinations(policy.rules, 2):
         if one.name == other.name:
             places = (place(policy, one, "name"), place(policy, other, "name"))
-            yield Problem(places, "two rules of one name", "a record names rules by it: give each its own")
+            yield Problem(places, "two rules have the same name", "give each its own: records name rules by it")
 
 
 def _actions(policy: Policy) -> Iterator[Problem]:
@@ -107,10 +107,10 @@ def _placeholders(at: str, text: str, name: str) -> Iterator[Problem]:
     known = known_placeholders(name)
     for word in placeholders(text):
         if word not in known:
-            hint = unknown_word("placeholder", word, known).hint if known else "this text takes none"
+            hint = unknown_word("placeholder", word, known).hint if known else "this text has none"
             yield Problem((at, f"the placeholders of {name}"), f"no such placeholder: {{{word}}}", hint)
     if text.count("{") != len(list(placeholders(text))) or text.count("{") != text.count("}"):
-        yield Problem((at,), "a brace without its partner", "a placeholder is a word in braces: {asked}")
+        yield Problem((at,), "a brace is not matched", "a placeholder is a word in braces: {asked}")
 
 
 def _pairs(policy: Policy) -> Iterator[Problem]:
@@ -119,10 +119,12 @@ def _pairs(policy: Policy) -> Iterator[Problem]:
             message = _clash(first, second)
             if message and overlap(first, second):
                 places = (place(policy, first, first.check), place(policy, second, second.check))
-                yield Problem(places, message, "no job could please both; part them by queue, class, account or user")
+                yield Problem(
+                    places, message, "no job could satisfy both; separate them by queue, class, account or user"
+                )
         if one.check == other.check and one.check in NUMBERS and overlap(one, other) and not _meet(one, other):
             places = (place(policy, one, one.check), place(policy, other, other.check))
-            yield Problem(places, f"{one.value} and {other.value} have no number in common", "part them by queue")
+            yield Problem(places, f"{one.value} and {other.value} have no number in common", "separate them by queue")
 
 
 def _clash(one: Rule, other: Rule) -> str:
@@ -153,7 +155,7 @@ def _meet(one: Rule, other: Rule) -> bool:
 def _routing(policy: Policy) -> Iterator[Problem]:
     for queue in policy.routing.order:
         if queue in policy.routing.avoid:
-            yield Problem(("routing.order", "routing.avoid"), f"{queue} stands in both", "take it out of one")
+            yield Problem(("routing.order", "routing.avoid"), f"{queue} is in both", "take it out of one")
 
 
 def _soft(policy: Policy) -> Iterator[Problem]:
@@ -162,8 +164,8 @@ def _soft(policy: Policy) -> Iterator[Problem]:
         yield Problem(("soft_limits.enabled", "record"), message, 'set record = "admin_comment"')
     soft = policy.soft_limits
     if soft.outlived < 100 - soft.quantile:
-        message = f"{100 - soft.quantile} % of jobs outlive a quantile of {soft.quantile}, so it would never be taken"
-        yield Problem(("soft_limits.outlived", "soft_limits.quantile"), message, "raise one of both")
+        message = f"{100 - soft.quantile} % of jobs outlive a quantile of {soft.quantile}, so it would never be used"
+        yield Problem(("soft_limits.outlived", "soft_limits.quantile"), message, "raise one of the two")
 
 
 def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterator[Problem]:
@@ -191,7 +193,7 @@ def _queue_limits(policy: Policy, queues: Mapping[str, int | None]) -> Iterator[
                 continue
             at = (place(policy, rule, rule.check), f"MaxTime of the queue {name}")
             if rule.check == "max_limit":
-                yield Problem(at, f"{_shown(rule)} never bites: Slurm stops at {show_duration(most)}", note=True)
+                yield Problem(at, f"{_shown(rule)} never applies: Slurm stops jobs at {show_duration(most)}", note=True)
             else:
                 yield Problem(at, f"{_shown(rule)} is above {show_duration(most)}", "lower it, or raise MaxTime")
 

@@ -94,7 +94,9 @@ def _kind(header: Sequence[str], name: str) -> tuple[str, Callable[[Row, Given, 
         return "a table of throughput", _throughput(_of_name(name, r"throughputs_([\w.-]+?)_([\w.-]+)"))
     if missing := set(_OWN_NEEDED) - set(header):
         raise AdminkitError(f"{name} is not a file of measurements: no column {', '.join(sorted(missing))}", HINT)
-    raise AdminkitError(f"{name} has columns that say nothing here: {', '.join(sorted(set(header) - set(_OWN)))}", HINT)
+    raise AdminkitError(
+        f"{name} has columns that adminkit does not know: {', '.join(sorted(set(header) - set(_OWN)))}", HINT
+    )
 
 
 def _of_name(name: str, form: str) -> tuple[str, ...]:
@@ -218,23 +220,23 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise _Bad(f"no number: {text[:40]!r}") from None
+        raise _Bad(f"not a number: {text[:40]!r}") from None
     if not math.isfinite(value) or "_" in text:
-        raise _Bad(f"no number: {text[:40]!r}")
+        raise _Bad(f"not a number: {text[:40]!r}")
     return value
 
 
 def _amount(row: Row, word: str) -> float:
     """A number above 0."""
     if not row[word]:
-        raise _Bad(f"no {word}")
+        raise _Bad(f"{word} is missing")
     value = _number(row[word])
     if not 1e-9 <= value <= 1e15:
-        raise _Bad(f"{word} is not above 0, or beyond all bounds: {row[word][:40]!r}")
+        raise _Bad(f"{word} is not above 0, or is far too large: {row[word][:40]!r}")
     return value
 
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or not 1 <= int(text[:9]) <= MOST_GPUS or len(text) > 9:
-        raise _Bad(f"no number of GPUs: {text[:40]!r}")
+        raise _Bad(f"not a number of GPUs: {text[:40]!r}")
     return int(text)

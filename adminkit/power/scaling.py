@@ -82,7 +82,7 @@ class Model:
 def refusal(points: Sequence[Point]) -> str | None:
     """Why no model is made of these; None where one is."""
     if len(points) < LEAST_POINTS:
-        return f"{len(points)} points: a model takes {LEAST_POINTS}"
+        return f"{len(points)} points: a model needs {LEAST_POINTS}"
     if len({point.gpus for point in points}) < LEAST_COUNTS:
         return "all points have one number of GPUs"
     return None

@@ -39,8 +39,8 @@ def gpu_waits(
     jobs = f"jobs of {habit.queue} with about {show_short(habit.req_limit)} and as many GPUs"
     if not found:
         return GpuWaits(
-            note=f"wait: not known by history: it takes {MIN_JOBS} {jobs} on {MIN_DAYS} days of the last {DAYS}"
+            note=f"wait: not known from history, which needs {MIN_JOBS} {jobs} on {MIN_DAYS} days of the last {DAYS}"
         )
     return GpuWaits(
-        found, f"wait by history: the median of {jobs} in the last {DAYS} days, their limit is its last run's"
+        found, f"wait by history: the median of {jobs} in the last {DAYS} days, with the limit of its last run"
     )

@@ -67,7 +67,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise AdminkitError("pictures need matplotlib", "pip install 'adminkit[plots]'") from error
+        raise AdminkitError("charts need matplotlib", "pip install 'adminkit[plots]'") from error
 
 
 def picture(report: Report, kind: str) -> bytes:

@@ -19,7 +19,7 @@ def page(report: Report, tz: tzinfo | None) -> str:
     """The whole page. Needs matplotlib where the report has pictures."""
     title = escape(clean(report.meta.title))
     finding = report.pictures and f'<p class="finding">{escape(clean(report.pictures.title))}.</p>'
-    pictures = f"<h2>Pictures</h2>\n{figures(report.pictures, AS_A_TABLE, every=False)}" if report.pictures else ""
+    pictures = f"<h2>Charts</h2>\n{figures(report.pictures, AS_A_TABLE, every=False)}" if report.pictures else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

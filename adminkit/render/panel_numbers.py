@@ -14,7 +14,7 @@ from adminkit.units import show_short, show_time
 
 #: The shares at which a curve is read.
 SHARES: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
-READ: Final = message("such a share of the jobs has at most")
+READ: Final = message("share of the jobs that have at most")
 #: Columns of the numbers of boxes and bars.
 _BOX: Final = {
     "p10": message("p10"),

@@ -308,7 +308,7 @@ def _fields(field: Field, both: bool) -> Iterator[Field]:
     yield field
     if both:
         style: Style = "duration" if field.style == "time" else field.style
-        yield Field(f"{field.name}_error", style, f"{field.name} is at most so far off")
+        yield Field(f"{field.name}_error", style, f"{field.name} is at most this far off")
 
 
 def _plain(cell: Cell, both: bool) -> Iterator[Plain]:

@@ -37,7 +37,7 @@ class Way:
         if self.picture and self.picture.suffix.lower() not in PICTURES:
             if not self.picture.suffix:
                 raise UsageError(
-                    f"{self.picture} has no suffix, which says the kind of picture", "end it in .png or .svg"
+                    f"{self.picture} has no suffix, which decides the kind of picture", "let it end in .png or .svg"
                 )
             raise unknown_word("kind of picture", self.picture.suffix, PICTURES)
         if self.pictures:
@@ -125,4 +125,4 @@ def _write_aside(path: Path, data: bytes, new: int | None, caller: int) -> None:
             replace_file(folder, target.name, data, mode=mode)
     except OSError as error:
         reason = cause(error)
-        raise AdminkitError(f"couldn't write {path}: {reason}", "name another place") from error
+        raise AdminkitError(f"couldn't write {path}: {reason}", "choose another path") from error

@@ -47,7 +47,7 @@ POINT_FIELDS: Final = (
     Field("queue"),
     Field("line", help="ran: of elapsed; asked: of the limit"),
     Field("seconds", "duration"),
-    Field("share", "share", "jobs that ran, or asked for, this time or less"),
+    Field("share", "share", "jobs that ran for, or asked for, this time or less"),
     Field("cluster", quiet=True),
 )
 #: Means of elapsed / limit elsewhere; the archive's by this report, of jobs of more than 60 s.
@@ -159,7 +159,7 @@ def _notes(measured: Accuracy) -> list[str]:
     unlimited = [queue.queue or NO_QUEUE for queue in measured.queues if not queue.max_limit]
     if unlimited:
         notes.append(
-            message("share_maximum is empty where the trace knows no maximum limit: {queues}", queues=some(unlimited))
+            message("share_maximum is empty where the trace has no maximum limit: {queues}", queues=some(unlimited))
         )
     if measured.source_unknown and measured.overall.share_default is not None:
         notes.append(
@@ -173,7 +173,7 @@ def _notes(measured: Accuracy) -> list[str]:
         if unknown:
             notes.append(
                 message(
-                    "{column} leaves out {jobs} of unknown {what}",
+                    "{column} leaves out {jobs} with unknown {what}",
                     column=f"{resource}_hours_unused",
                     jobs=nouns.jobs(unknown),
                     what=f"{resource.upper()}s",
@@ -194,7 +194,8 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     panels.append(_boxes(named))
     left_out = len(measured.queues) - len(shown)
     caption = message(
-        "Cumulative histograms: the share of jobs that ran, and that asked for, each time or less. Box plots: the box"
+        "Cumulative histograms: the share of jobs that ran for, and that asked for, each time or less. Box plots: the"
+        " box"
         " holds the middle half of the jobs, the whiskers reach from the 10th to the 90th percentile, the line is the"
         " median, the diamond the mean."
     )
@@ -272,7 +273,7 @@ SPEC: Final = ReportSpec(
         Option(
             "points",
             ("--points",),
-            "Also the shares of jobs that ran, and asked for, each of these times or less.",
+            "Also show the shares of jobs that ran for, and asked for, each of these times or less.",
             "1h,70h",
         ),
     ),

@@ -41,7 +41,7 @@ def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
         (found.untracked, message("that name none, in queues with GPUs, as accounting did not track GPUs then")),
         (found.parts, message("with parts of a GPU of unknown size ([gpus] shares in adminkit.toml says it)")),
         (found.untyped, message("in queues with MIG slices, as accounting did not track GPU types then")),
-        (found.unreadable, message("whose accounting has a word of GPUs that cannot be read")),
+        (found.unreadable, message("whose accounting has a GPU entry that cannot be read")),
     ):
         if runs:
             yield message(

@@ -23,9 +23,7 @@ FIELDS: Final = (
     Field("gap_p95", "duration", "95 % of these gaps are this long or shorter"),
     Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
     Field(
-        "burstiness",
-        "ratio",
-        "Goh and Barabási's B: -1 for regular submissions, 0 for a Poisson process, 1 if all arrive at once",
+        "burstiness", "ratio", "Goh and Barabási's B: -1 for a clock, 0 for a Poisson process, 1 if all arrive at once"
     ),
     Field("dispersion", "ratio", "the variance / mean of the submissions per hour: 1 for a Poisson process"),
 )
@@ -77,8 +75,8 @@ def _notes(measured: Arrivals) -> list[str]:
     if len(measured.clusters) > 1:
         notes.append(
             message(
-                "gaps, burstiness and dispersion are those of several clusters together, and queues of one name are"
-                " one: --cluster shows a single one"
+                "gaps, burstiness and dispersion are those of several clusters together, and queues of the same name"
+                " count as one: --cluster shows a single cluster"
             )
         )
     return notes
@@ -121,7 +119,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:
 
 SPEC: Final = ReportSpec(
     "arrivals",
-    "When jobs are submitted, and how bursty they come. By hour of the day, weekday, month, day or queue.",
+    "When jobs are submitted, and how evenly. By hour of the day, weekday, month, day or queue.",
     "report arrivals --by weekday",
     _measure,
     arrivals_report,

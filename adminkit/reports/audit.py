@@ -15,7 +15,7 @@ from adminkit.units import show_time
 FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("verdict", help="what slurmdbd says about the rows"),
-    Field("runs", "count", "how many rows have this verdict"),
+    Field("runs", "count", "rows with that verdict"),
     Field("users", "count", "the users of the rows that are set aside"),
     Field("first", "time", "the first end among them"),
     Field("last", "time", "the last end among them"),

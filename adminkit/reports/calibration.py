@@ -51,7 +51,7 @@ def calibration_report(subject: Subject, found: Calibration, filter: Filter, dat
         f"{steady_note()}; jobs submitted in it are compared",
         f"parts with fewer than {LEAST_JOBS} jobs are not judged; a mean wait below {SHORT_WAIT} s counts as that",
     ]
-    meta = meta_of("The site's scheduler, simulated, beside what really happened", subject, filter, database, notes)
+    meta = meta_of("The site's scheduler, simulated, next to what really happened", subject, filter, database, notes)
     meta = replace(meta, answers=(found.sentence,))
     return Report(meta, FIELDS, [_row(part) for part in found.parts], pictures=_pictures(found))
 
@@ -70,8 +70,9 @@ def _pictures(found: Calibration) -> Pictures:
     shown = [found.parts[0], *queues[: PANELS - 1]] if len(queues) > 1 else [found.parts[0]]
     panels = [_panel(part, *found.waits_of(part)) for part in shown]
     caption = (
-        "Each curve: the share of jobs that waited this time or less; waits below a second are drawn as a second. Where"
-        " the two curves lie on each other, the simulator has the site's waits."
+        "Each curve: the share of jobs that waited this time or less; waits below a second are drawn as a"
+        " second."
+        " Where the two curves coincide, the simulator has the site's waits."
     )
     return Pictures(f"Waits, real and simulated: {found.verdict}", caption, panels)
 

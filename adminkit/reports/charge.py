@@ -15,26 +15,21 @@ from adminkit.stats.ledger import CloseOf, Group, Line, Sum, sums
 from adminkit.units import show_time
 
 FIELDS: Final = (
-    Field("month", help="the month whose bill contains it"),
+    Field("month", help="the month whose bill has it"),
     Field("cluster", help="the cluster"),
     Field("account", help="Slurm's account"),
     Field("user", help="whose jobs they were; unknown if the user was forgotten"),
     Field("jobs", "count", "jobs with an entry"),
-    Field("hours", "hours", "how long they ran, in the months to which the entries belong"),
-    Field("charge", "amount", "the charge for what ran in the month"),
-    Field(
-        "late",
-        "amount",
-        "the charge for what ran in closed months, and was not known or had not ended when these were closed",
-        True,
-    ),
-    Field("correction", "amount", "the correction for jobs whose rows changed after they were charged", True),
-    Field("amount", "amount", "the sum of the three"),
-    Field("unit", help="the unit of the amounts"),
+    Field("hours", "hours", "how long they ran, in the months of these entries"),
+    Field("charge", "amount", "for what ran in the month"),
+    Field("late", "amount", "for what ran in closed months, and was not known or had not ended when they closed", True),
+    Field("correction", "amount", "for jobs whose rows changed after they were charged", True),
+    Field("amount", "amount", "the three together"),
+    Field("unit", help="what the amounts are in"),
 )
 ENTRY_FIELDS: Final = (
     Field("n", "count", "the entry's place in the ledger"),
-    Field("month", help="the month whose bill contains it"),
+    Field("month", help="the month whose bill has it"),
     Field("kind", help="charge, late or correction"),
     Field("period", help="the month in which the job ran"),
     Field("cluster", help="the cluster"),
@@ -49,17 +44,15 @@ ENTRY_FIELDS: Final = (
 )
 REFUSED_FIELDS: Final = (
     Field("reason", help="why no charge can be computed"),
-    Field("jobs", "count", "how many jobs this applies to"),
+    Field("jobs", "count", "jobs to which that applies"),
     Field("cluster", help="the cluster of the first of them"),
     Field("job", help="its JobIDRaw"),
 )
 VERIFY_FIELDS: Final = (
-    Field(
-        "check", help="chain, bills, schemes, heads: checks of what was written; amounts: computed again from the rows"
-    ),
-    Field("seen", "count", "how many entries, bills, schemes, heads or charged runs were checked"),
-    Field("result", help="ok; wrong; changed: a later row says otherwise, and the next close corrects it"),
-    Field("detail", help="what is wrong, or what could not be checked"),
+    Field("check", help="chain, bills, schemes, heads: as they were written; amounts: computed again from the rows"),
+    Field("seen", "count", "how many entries, bills, schemes, heads, charged runs were checked"),
+    Field("result", help="ok, wrong, or changed: a later row says otherwise, and the next close corrects it"),
+    Field("detail", help="what is wrong, or what could not be looked at"),
 )
 NOTHING_WRITTEN: Final = "nothing was written; adminkit charge close MONTH --apply writes it"
 
@@ -110,7 +103,8 @@ def bill_notes(bill: Bill) -> list[str]:
         notes.append(f"the ledger is empty: charging begins with {bill.month}, and months close one after the other")
     if bill.last_end is not None and bill.last_end < bill.until:
         notes.append(
-            f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill has what is missing"
+            f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill will have what is"
+            " missing"
         )
     if bill.refused:
         first = max(bill.refused.items(), key=lambda item: (item[1].jobs, item[0]))
@@ -119,7 +113,7 @@ def bill_notes(bill: Bill) -> list[str]:
             f"not chargeable: {plural(many, 'job')}, most often because {first[0]}; --not-chargeable lists the reasons"
         )
     if bill.running:
-        notes.append(f"{plural(bill.running, 'job')} of the month still ran: a later bill has the run that is open")
+        notes.append(f"{plural(bill.running, 'job')} of the month had not ended: a later bill has the open run")
     if bill.free:
         notes.append(f"{plural(bill.free, 'job')} cost nothing: never ran, or ended in one of the scheme's free states")
     if bill.kept:
@@ -211,7 +205,9 @@ def verify_report(checks: Sequence[Check], bill: Bill | None, runs: int, databas
         said = [f"{number(bill.changed)} with another result now"] if bill.changed else []
         said += [f"{number(new)} that were not in the ledger"] if new > 0 else []
         gone = runs - bill.charged
-        said += [f"{number(gone)} cannot be computed again: their rows are gone, or say too little now"] if gone else []
+        said += (
+            [f"{number(gone)} cannot be computed again: their rows are gone, or no longer say enough"] if gone else []
+        )
         rows.append(["amounts", bill.charged, "changed" if bill.dues else "ok", "; ".join(said) or None])
     meta = Meta("The ledger of charges, verified", database, (None, None), (), {}, None, {}, notes)
     return Report(meta, VERIFY_FIELDS, rows)

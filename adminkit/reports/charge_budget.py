@@ -21,9 +21,9 @@ FIELDS: Final = (
     Field("budget", "amount", "what may be spent"),
     Field("spent", "amount", "how much of it was spent"),
     Field("left", "amount", "what is left; below 0 if more was spent"),
-    Field("share", "share", "the share of the budget that was spent"),
+    Field("share", "share", "share of the budget that is spent"),
     Field("until", help="the last month whose bill is counted; for Slurm's budgets: now"),
-    Field("note", help="the months to which the budget applies, or whether Slurm's count shrinks"),
+    Field("note", help="the months that it is for; for Slurm's budgets, whether the count shrinks"),
 )
 
 
@@ -37,7 +37,7 @@ def budget_report(
         said.append("Slurm counts by its own weights and may forget: its minutes are in none of the bills")
     over = sum(one.left < 0 for one in ledger)
     near = sum(one.left >= 0 and one.share >= NEAR for one in ledger)
-    answer = f"overspent: {over} of {plural(len(ledger), 'budget')}; spent to {NEAR:.0%} or beyond: {near}"
+    answer = f"overspent: {over} of {plural(len(ledger), 'budget')}; {NEAR:.0%} spent or more: {near}"
     answers = [answer.replace("%", " %")] if ledger else []
     return Report(Meta("Budgets", database, (None, None), (), {}, None, {}, said, answers=answers), FIELDS, rows)
 
@@ -48,7 +48,7 @@ def _of_ledger(one: Spent, unit: str) -> list[Cell]:
         note += f"; charged in {', '.join(one.others)} too, which is not counted"
     if one.last is None:
         return [LEDGER, one.budget.account, unit, money(one.budget.amount), None, None, None, None,
-                f"{note}; none of them is closed"]  # fmt: skip
+                f"{note}; none of its months is closed"]  # fmt: skip
     return [
         LEDGER, one.budget.account, unit, money(one.budget.amount), money(one.amount), money(one.left), one.share,
         one.last, note,
@@ -59,7 +59,7 @@ def _of_slurm(one: TresMinutes) -> list[Cell]:
     whose = f"QOS {one.qos}" if one.qos else f"{one.account}, user {one.user}" if one.user else one.account
     note = f"shrinks: {one.decays}" if one.decays else "does not shrink"
     if not one.held:
-        note += "; Slurm holds nobody to it"
+        note += "; Slurm does not enforce it"
     share = one.used / one.most if one.most else None
     return [
         SLURM,

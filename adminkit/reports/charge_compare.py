@@ -17,12 +17,12 @@ FIELDS: Final = (
     Field("name", help="the account, user or queue"),
     Field("cluster", help="the cluster"),
     Field("jobs", "count", "jobs that ended in the window and that both schemes can charge"),
-    Field("first", "amount", "what these jobs cost by the first scheme"),
-    Field("first_unit", help="the unit of the first cost"),
-    Field("second", "amount", "what these jobs cost by the second scheme"),
-    Field("second_unit", help="the unit of the second cost"),
-    Field("first_share", "share", "its share of all that the first scheme charges"),
-    Field("second_share", "share", "its share of all that the second scheme charges"),
+    Field("first", "amount", "what they cost under the first scheme"),
+    Field("first_unit", help="the unit of that"),
+    Field("second", "amount", "what they cost under the second scheme"),
+    Field("second_unit", help="the unit of that"),
+    Field("first_share", "share", "share of all that the first scheme charges"),
+    Field("second_share", "share", "share of all that the second scheme charges"),
     Field(
         "change", "share", "how much more the second charges; for schemes in different units, the change of the shares"
     ),
@@ -69,12 +69,12 @@ def _answers(found: Compared, part: str) -> list[str]:
     changes = [found.change(one) for one in found.payers]
     more = sum(change is not None and change > _SAME for change in changes)
     less = sum(change is not None and change < -_SAME for change in changes)
-    said = f"by {found.second.name} {more} of {plural(len(changes), part)} pay more than by {found.first.name},"
+    said = f"under {found.second.name}, {more} of {plural(len(changes), part)} pay more than under {found.first.name},"
     said += f" {less} less"
     if found.first.unit != found.second.unit:
         said += ", each as a share of all: the units differ"
     first, second = found.income
-    income = f"income: {_money(found.first, first)} by {found.first.name}, {_money(found.second, second)} by"
+    income = f"income: {_money(found.first, first)} under {found.first.name}, {_money(found.second, second)} under"
     income += f" {found.second.name}"
     if found.first.unit == found.second.unit and first:
         change = found.change(Payer(None, "", 0, first, second)) or 0
@@ -92,7 +92,7 @@ def _notes(found: Compared) -> list[str]:
         for (name, reason), jobs in found.refused.most_common(5)
     ]
     if found.free:
-        notes.append(f"{plural(found.free, 'job')} cost nothing by both")
+        notes.append(f"{plural(found.free, 'job')} cost nothing under both")
     notes.append("these are past jobs: users who would pay more may ask for less, or submit differently")
     return notes
 
@@ -105,5 +105,5 @@ def _pictures(found: Compared, part: str) -> Pictures | None:
     for change in changes:
         counts[max(place for place, (_, least) in enumerate(_STEPS) if change >= least)] += 1
     bars = [Bar(name, many, many / len(changes)) for (name, _), many in zip(_STEPS, counts, strict=True)]
-    title = f"What {plural(len(changes), part)} would pay by {found.second.name}, against {found.first.name}"
+    title = f"What {plural(len(changes), part)} would pay under {found.second.name}, compared with {found.first.name}"
     return Pictures(title, "", [Bars("How much more or less", plural(len(changes), part), bars)])

@@ -88,7 +88,8 @@ def _notes(measured: Efficiencies) -> list[str]:
     if told := overall.jobstats:
         notes.append(
             message(
-                "the GPUs of {jobs} are as Jobstats measured them, others as Slurm's plugin did", jobs=nouns.jobs(told)
+                "the GPU use of {jobs} is as measured by Jobstats, that of the others as measured by Slurm's plugin",
+                jobs=nouns.jobs(told),
             )
         )
     if overall.uses["gpu"].jobs:
@@ -116,7 +117,7 @@ def _pictures(measured: Efficiencies, part: str) -> Pictures | None:
     title = message("What jobs used")
     if share is not None:
         title = message("{share} of the {what} was used", share=percent(share), what=_WORDS[best])
-    caption = message("A box is the middle half of the jobs, the whiskers are from p10 to p90.")
+    caption = message("The box holds the middle half of the jobs; the whiskers reach from p10 to p90.")
     return Pictures(title, caption, panels)
 
 
@@ -136,7 +137,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:
 
 SPEC: Final = ReportSpec(
     "efficiency",
-    "What jobs used of their CPUs, memory and GPUs. The memory of GPUs, too.",
+    "What jobs used of their CPUs, memory and GPUs. Includes the memory of GPUs.",
     "report efficiency --by user",
     _measure,
     efficiency_report,

@@ -15,30 +15,27 @@ from adminkit.units import show_energy, show_short
 
 TITLE: Final = "GPUs that jobs give and take"
 FIELDS: Final = (
-    Field("nodes", help="the nodes of the machine, and the GPUs of each"),
-    Field("load", "share", "GPU-seconds asked for / GPU-seconds available between the first submission and the last"),
+    Field("nodes", help="nodes of the machine, and the GPUs of each"),
+    Field("load", "share", "GPU-seconds asked for, as a share of those between the first submission and the last"),
     Field("policy", help="fifo, las, srtf, elastic: docs/simulate-elastic.md has their rules"),
     Field("jobs", "count", "jobs that ran"),
-    Field("mean_completion", "duration", "the mean time from submission to end"),
-    Field("p95_completion", "duration", "the 95th percentile of that time"),
-    Field("mean_elastic", "duration", "the mean for jobs whose number of GPUs may change"),
-    Field("energy", "energy", "the joules of idle GPUs and of the GPUs of jobs with a curve"),
-    Field("idle_energy", "energy", "of these, the joules of GPUs that no job held"),
-    Field("makespan", "duration", "the time from the first submission to the last end"),
-    Field("resizes", "count", "restarts, with the same or another number of GPUs"),
+    Field("mean_completion", "duration", "mean time from submission to end"),
+    Field("p95_completion", "duration", "95th percentile of the time from submission to end"),
+    Field("mean_elastic", "duration", "mean of the jobs whose GPUs may change"),
+    Field("energy", "energy", "joules of the GPUs of jobs with a curve and of idle GPUs"),
+    Field("idle_energy", "energy", "joules of GPUs that no job held; part of `energy`"),
+    Field("makespan", "duration", "from the first submission to the last end"),
+    Field("resizes", "count", "starts with other GPUs, or again; each costs a restart"),
     Field("high_wait", "duration", "the mean wait of jobs of high priority", quiet=True),
-    Field("high_later", "count", "of these, jobs that started later than under fifo", quiet=True),
+    Field("high_later", "count", "jobs of high priority that started later than under fifo", quiet=True),
     Field(
-        "efficiency",
-        "share",
-        "for the policy elastic: the lowest parallel efficiency at which a job may get more GPUs",
-        data=True,
+        "efficiency", "share", "the least parallel efficiency at which the policy elastic gives more GPUs", data=True
     ),
-    Field("times", "ratio", "the mean completion time of fifo / that of this policy, over the replicates"),
-    Field("change", "duration", "the change of the mean completion time against fifo, as a mean over the replicates"),
-    Field("low", "duration", "the lower end of the 95 % interval of the change"),
-    Field("high", "duration", "the upper end of the 95 % interval of the change"),
-    Field("verdict", help="shorter, longer or no difference; the verdicts hold for all comparisons together"),
+    Field("times", "ratio", "the mean of fifo / the mean of this policy, over the replicates"),
+    Field("change", "duration", "change of the mean completion time against fifo; mean over the replicates"),
+    Field("low", "duration", "lower end of the 95 % interval of the change"),
+    Field("high", "duration", "upper end of the 95 % interval of the change"),
+    Field("verdict", help="shorter, longer, or no difference: they hold for all comparisons together"),
 )
 
 
@@ -101,7 +98,7 @@ def notes(found: Answer, jobs: Workload, rules: Rules, replicates: int) -> list[
         f"the policy elastic keeps within {budgets}; its efficiency was chosen on these very jobs",
         f"times, change and verdicts are of {replicates} paired replicates, submissions moved by up to {SHAKE} s"
         " (Student's t, Holm, 5 %); all other columns are of the submissions as they were",
-        "fifo starts nobody before the first of the queue: a site with backfill waits less than under fifo",
+        "fifo starts no job before the first in the queue: a site with backfill waits less than under fifo",
         "srtf and elastic know how long a job will take; a real scheduler has to be told",
         *([f"not in the energy, and the same under every policy: {rigid / 3600:,.0f} GPU-hours of jobs without a curve"]
           if rigid else []),
@@ -147,7 +144,7 @@ def _extra(found: Answer) -> dict[str, list[dict[str, Any]]]:
 def _pictures(found: Answer, jobs: Workload) -> Pictures:
     return Pictures(
         "Completion time and energy",
-        "Each dot is a schedule of the same jobs. Full dots, which are joined: no other one of them takes less time and"
+        "Each dot is a schedule of the same jobs. Filled dots are joined by a line: no other dot takes less time and"
         " less energy. Percentages are the least parallel efficiency for which the policy elastic gives more GPUs.",
         [_panel(found, jobs, machine) for machine in found.budget],
     )

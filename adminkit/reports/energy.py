@@ -29,14 +29,10 @@ FIELDS: Final = (
     Field("node_watts", "watts", "energy / node-seconds"),
     Field("idle", "count", "measured jobs whose GPUs were busy for less than 1 % of the time"),
     Field("idle_joules", "energy", "energy that the nodes of these jobs used"),
-    Field(
-        "shared",
-        "count",
-        "measured jobs that did not hold all CPUs of their nodes: their energy includes that of other jobs",
-    ),
+    Field("shared", "count", "measured jobs that did not hold all CPUs of their nodes: includes the energy of others"),
     Field("capped", "count", "jobs with more energy than their nodes could have drawn; left out of sums", quiet=True),
-    Field("co2_kg", "quantity", "energy × co2 from the settings, in kg", quiet=True),
-    Field("cost", "quantity", "energy × price from the settings", quiet=True),
+    Field("co2_kg", "quantity", "energy × co2 of the settings, kg", quiet=True),
+    Field("cost", "quantity", "energy × price of the settings", quiet=True),
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
@@ -59,7 +55,7 @@ def energy_report(measured: Energy, query: Query) -> Report:
     if rest := measured.groups[len(shown) :]:
         joules = show(sum(group.joules for group in rest), "energy", None)
         rows_left = counted("{number:,} row", "{number:,} rows", len(rest))
-        notes.append(message("not shown: {rows} of {energy}", rows=rows_left, energy=joules))
+        notes.append(message("not shown: {rows} with {energy}", rows=rows_left, energy=joules))
     meta = header("Energy of jobs", measured, query, measured.overall.jobs, notes)
     pictures = _pictures(measured, query.by) if query.pictures else None
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures)

@@ -98,9 +98,9 @@ def unsized_notes(counted: Unsized) -> list[str]:
     """What is not known of the hours of these jobs."""
     notes = []
     if counted.gpus:
-        notes.append(f"hours of {plural(counted.gpus, 'job')} of unknown GPUs are CPU-hours")
+        notes.append(f"hours of {plural(counted.gpus, 'job')} with unknown GPUs are CPU-hours")
     if counted.both:
-        notes.append(f"{plural(counted.both, 'job')} of unknown GPUs and CPUs: their hours are unknown")
+        notes.append(f"{plural(counted.both, 'job')} with unknown GPUs and CPUs: their hours are unknown")
     return notes
 
 

@@ -38,10 +38,10 @@ FIELDS: Final = (
         " wakes, drained, down",
     ),
     Field("text", help="the reason", below=True),
-    Field("vectors", help="what node vectors say, from running jobs and reservations", data=True),
-    Field("waiting", help="the same, with the waiting jobs that are ahead of it", data=True),
-    Field("limits", help="what is left of the limits of QOS and associations, and of licences", data=True),
-    Field("test_only", help="what sbatch --test-only says as the user; with --job, what slurmctld plans", data=True),
+    Field("vectors", help="what node vectors say, given running jobs and reservations", data=True),
+    Field("waiting", help="the same, with the jobs already waiting ahead of it", data=True),
+    Field("limits", help="what limits of QOS and associations, and licences, still allow", data=True),
+    Field("test_only", help="what sbatch --test-only says as the user; with --job what slurmctld plans", data=True),
     Field("disagree", help="how sources differ, in a sentence", data=True),
 )
 
@@ -66,7 +66,7 @@ def fit_report(
             ]
         )  # fmt: skip
         if start.verdict == "room":
-            notes.append(f"now is not said: {start.text}")
+            notes.append(f"cannot say that it starts now: {start.text}")
         if start.verdict == "wakes":
             notes += [f"not every source could be asked: {one.text}" for one in said.values() if one.word == "unknown"]
         notes += [f"would start now: {other.line()}" for other in one.instead or ()]

@@ -1,4 +1,4 @@
-"""What runs the jobs, as a Report: frameworks, containers and programs."""
+"""What the jobs run, as a Report: frameworks, containers and programs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def frameworks_report(measured: Programs, query: Query) -> Report:
     rows = [_row(group, group.value, measured.overall) for group in measured.groups]
     total = _row(measured.overall, ALL, measured.overall)
     notes: list[str] = [*limits_notes(measured), *_unknown(measured, query.by)]
-    meta = header("What runs the jobs", measured, query, measured.overall.jobs, notes)
+    meta = header("What the jobs run", measured, query, measured.overall.jobs, notes)
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], pictures(measured, query.by))
 
 

@@ -1,4 +1,4 @@
-"""What came in and what was done, as a Report."""
+"""What was loaded and what was done, as a Report."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from adminkit.units import show_time
 
 HISTORY_FIELDS: Final = (
     Field("at", "time", "when it began"),
-    Field("kind", help="load: rows were added; action: adminkit did something to Slurm or to people"),
+    Field("kind", help="load: rows were read in; action: adminkit changed something in Slurm or wrote to people"),
     Field("what", help="for a load: sync, import, audit …; for an action: the command"),
     Field("cluster", help="the cluster whose data was loaded"),
     Field("source", help="the file, or sacct"),
     Field("rows", "count", "rows read"),
     Field("new", "count", "rows that the trace did not have"),
-    Field("changed", "count", "rows that the trace had with other values"),
+    Field("changed", "count", "rows that differed from its own"),
     Field("rejected", "count", "rows set aside"),
     Field("skipped", "count", "rows that were skipped"),
     Field("seconds", "duration", "how long the load took"),
@@ -45,7 +45,7 @@ def history_report(events: Sequence[Event], since: int | None, most: int, databa
     notes = [f"the newest {most}; --limit shows more"] if len(rows) == most else []
     clusters = sorted({one.cluster for one in events if one.cluster is not None})
     filters = {} if since is None else {"since": show_time(since)}
-    meta = Meta("What came in and what was done", database, (since, None), clusters, filters, None, {}, notes)
+    meta = Meta("What was loaded and what was done", database, (since, None), clusters, filters, None, {}, notes)
     return Report(meta, HISTORY_FIELDS, rows)
 
 

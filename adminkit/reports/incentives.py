@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 EVERYBODY: Final = (
     Field("user", help="whose points they are"),
     Field("points", "count", "added to the priority of each of the user's jobs"),
-    Field("hours", "hours", "the same, in hours of queue ageing"),
-    Field(
-        "score", "ratio", "needed / held, 0 to 1; it is 1 if each limit was the first on the menu above the run time"
-    ),
+    Field("hours", "hours", "the same in hours of ageing"),
+    Field("score", "ratio", "needed / held, 0 to 1; 1 if each limit was the first on the menu above the run time"),
     Field("runs", "count", "runs that weigh: they completed or ran into their limit, and the user chose the limit"),
     Field("missed", "count", "of these, runs that ran into their limit"),
-    Field("days", "count", "the number of days on which they ended"),
+    Field("days", "count", "days on which they ended"),
     Field("weight_hours", "hours", "their weight in GPU-hours, after the caps and the half-life"),
-    Field("share", "share", "the share of the user's GPU-hours in runs that weigh"),
+    Field("share", "share", "share of all the user's GPU-hours that runs that weigh have"),
     Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
     Field(
         "bundles",

@@ -182,7 +182,7 @@ def _lost(runs: int, reserved: Reserved) -> list[str]:
     hours = [(reserved.gpu_seconds, "GPU-hours"), (reserved.cpu_seconds, "CPU-hours")]
     said = " and ".join(f"{seconds / 3600:,.1f} {unit}" for seconds, unit in hours if seconds)
     return [
-        f"{plural(runs, 'job')} ended at the limit, for want of memory or with a node that failed:"
+        f"{plural(runs, 'job')} ended at the limit, for lack of memory or because a node failed:"
         f" {said} lost, unless the program saved its work"
     ]
 
@@ -226,7 +226,7 @@ def _running(asked: Asked, mine: Mine | None, queue: Sequence[Queued], away: str
     notes = (
         [f"of {plural(short, 'job')} the limit looks too short; only an administrator can raise it"] if short else []
     )
-    return _report(asked, "Running jobs", RUNNING, rows, [*notes, *_none(rows, "none of your jobs runs", away)])
+    return _report(asked, "Running jobs", RUNNING, rows, [*notes, *_none(rows, "none of your jobs is running", away)])
 
 
 def _warning(one: Queued, safe: int | None) -> str | None:
@@ -243,7 +243,7 @@ def _waiting(asked: Asked, queue: Sequence[Queued], away: str | None) -> Report:
         ]
         for one in queue
     ]  # fmt: skip
-    notes = _none(rows, "none of your jobs waits", away)
+    notes = _none(rows, "none of your jobs is waiting", away)
     many = sum(one.tasks or 1 for one in queue)
     if many > len(rows):
         some = "at least " if any(one.tasks is None for one in queue) else ""

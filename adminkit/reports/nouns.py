@@ -78,7 +78,7 @@ def in_hours(number: int, unit: str) -> Message:
 def hours_left_out(resource: str, number: int) -> Message:
     """The note of jobs whose size is unknown."""
     return message(
-        "{column} leave out {jobs} of unknown {what}",
+        "{column} leave out {jobs} with unknown {what}",
         column=f"{resource}_hours",
         jobs=jobs(number),
         what=f"{resource.upper()}s",

@@ -25,7 +25,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "findings_question": template("What could be better, what it costs, and the command that shows more or acts."),
     "no_findings": template("Nothing was found that could be better."),
     "too_little": template("Too little to judge yet: no queue has {least} jobs that count in this window."),
-    "elsewhere": template("Single jobs and weeks have {number} findings in the last seven days: {command}"),
+    "elsewhere": template("There are {number} findings about single jobs and weeks in the last seven days: {command}"),
     "both": template("{first} {then}"),
     "month": template("{year}-{month:02}"),
     "unsized.gpus": template("Hours of {jobs} jobs with an unknown number of GPUs are CPU-hours."),
@@ -46,9 +46,9 @@ _WORDS: Final[Mapping[str, str]] = {
     "less": template("{cluster}{measure}: {now}, less than in any of the {months} months before ({low} to {high})."),
     "as_usual": template("No number is outside the range of the {months} months before."),
     "few_months": template("Fewer than {least} months came before: what is usual is not known yet."),
-    "moments": template("Rules and limits that were introduced; their numbers are in the pictures"),
+    "moments": template("Rules and limits that were introduced; their numbers are in the charts"),
     "see_moments": template(
-        "Numbers in the pictures: rules and limits that were introduced, listed under “What changed”."
+        "Numbers in the charts: rules and limits that were introduced, listed under “What changed”."
     ),
     "rules": template("{day}: rules ({what})"),
     "points": template("{day}: points for short limits ({what})"),
@@ -125,15 +125,15 @@ _WORDS: Final[Mapping[str, str]] = {
     "title.energy": template("Energy"),
     "question.energy": template("How much electricity do jobs use, and how much of it for idle GPUs?"),
     "title.frameworks": template("Frameworks"),
-    "question.frameworks": template("What runs the jobs?"),
+    "question.frameworks": template("What do the jobs run?"),
     "title.names": template("Job names"),
     "question.names": template("Which programs use the hours, by the names of their jobs?"),
     "title.arrivals": template("Arrivals"),
-    "question.arrivals": template("When do jobs come, and how evenly?"),
+    "question.arrivals": template("When do jobs arrive, and how evenly?"),
     "title.utilization": template("Utilization"),
-    "question.utilization": template("How much of what the nodes could give was in use?"),
+    "question.utilization": template("How much of the nodes' capacity was in use?"),
     "title.waste": template("Waste"),
-    "question.waste": template("What was reserved and not used, and what lay idle while jobs waited?"),
+    "question.waste": template("What was reserved and not used, and what was idle while jobs waited?"),
 }
 
 

@@ -67,12 +67,14 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
             )
         )
     if measured.no_nodes:
-        classed = message("{jobs} of unknown nodes are classed as on one node", jobs=nouns.jobs(measured.no_nodes))
+        classed = message(
+            "{jobs} with an unknown number of nodes are classed as on one node", jobs=nouns.jobs(measured.no_nodes)
+        )
         if measured.no_nodes != measured.jobs:
             classed = message("{classed}: multi-node is at least what is shown", classed=classed)
         notes.append(classed)
     if unknown := measured.classes.get(None):
-        notes.append(message("{jobs} of unknown GPUs are in no class", jobs=nouns.jobs(unknown)))
+        notes.append(message("{jobs} with an unknown number of GPUs are in no class", jobs=nouns.jobs(unknown)))
     if unsaid := measured.looks.get("not known"):
         notes.append(
             message(

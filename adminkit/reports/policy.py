@@ -25,22 +25,19 @@ CHECK_FIELDS: Final = (
     Field("message", help="what is wrong"),
     Field("hint", help="what to do"),
 )
-EXPLAIN_FIELDS: Final = (
-    Field("name", help="the name of a rule or a section"),
-    Field("sentence", help="what the rule or section means"),
-)
+EXPLAIN_FIELDS: Final = (Field("name", help="name of a rule or a section"), Field("sentence", help="what it means"))
 TRY_FIELDS: Final = (
     Field("verdict", help="accept, amend or reject"),
     Field("queue", help="where the job would go, if it is changed"),
     Field("limit", "duration", "its limit, if it is changed"),
-    Field("time_min", "duration", "its --time-min, if it is changed; 0 if it is removed"),
-    Field("soft_limit", "duration", "the time with which backfill would plan, if that is not its limit"),
-    Field("points", "count", "priority points, if it earns some"),
+    Field("time_min", "duration", "its --time-min, if it is changed; 0 for one that is left out"),
+    Field("soft_limit", "duration", "what backfill would plan with, if that is not its limit"),
+    Field("points", "count", "points of priority, if it earns any"),
     Field("licences", help="all licences that it gets, if they are changed"),
-    Field("rules", help="the rules that fired, and what each did"),
-    Field("cannot_tell", help="rules that depend on something that was not given"),
-    Field("record", help="the record that would be kept with the job"),
-    Field("messages", help="the messages to the user, one per line"),
+    Field("rules", help="rules that fired, and what each did"),
+    Field("cannot_tell", help="rules that look at something that is not given"),
+    Field("record", help="what would be kept with the job"),
+    Field("messages", help="what the user reads, a line each"),
 )
 DIFF_FIELDS: Final = (
     Field("place", help="the rule or setting"),
@@ -51,12 +48,12 @@ DIFF_FIELDS: Final = (
 REPLAY_FIELDS: Final = (
     Field("part", help="rule, queue or user (the ten most affected)"),
     Field("value", help="its name"),
-    Field("jobs", "count", "jobs; for a rule, those on which it fired"),
-    Field("accepted", "count", "jobs accepted as they are"),
-    Field("amended", "count", "jobs accepted with another limit or queue"),
-    Field("rejected", "count", "jobs refused"),
-    Field("warned", "count", "jobs accepted with a message to the owner"),
-    Field("cannot_tell", "count", "jobs for which the trace lacks something that a rule depends on"),
+    Field("jobs", "count", "jobs; for a rule, jobs on which it fired"),
+    Field("accepted", "count", "accepted as they are"),
+    Field("amended", "count", "accepted with another limit or queue"),
+    Field("rejected", "count", "refused"),
+    Field("warned", "count", "accepted, and their owners told something"),
+    Field("cannot_tell", "count", "the trace lacks what a rule looks at"),
     Field("freed_hours", "hours", "hours of time limit taken off"),
     Field("cut_short", "count", "jobs that ran longer than the limit they would have had"),
 )
@@ -166,7 +163,7 @@ def replay_report(
     if counts.planned:
         notes.append(
             f"planned by need: {plural(counts.planned, 'job')}, of which {counts.outlived} ran longer than their soft"
-            " limit; a table that was made of these very jobs flatters"
+            " limit; a table that was made from these same jobs makes that look better than it is"
         )
     notes += _typed_notes(replayed)
     if not counts.total.jobs:
@@ -191,11 +188,11 @@ def _typed_notes(replayed: Replayed) -> Iterator[str]:
     if typed is None or not jobs:
         return
     if typed.unknown < jobs and not typed.jobs:
-        yield "nobody gave a --time-min, as records in AdminComment say"
+        yield "nobody gave a --time-min, according to the records in AdminComment"
     elif typed.jobs:
         yield (
-            f"a --time-min of its own: {plural(typed.jobs, 'job')} of {plural(typed.users, 'user')}, as records in"
-            f" AdminComment say; {typed.lowered} of them ended with a lower limit than was asked for"
+            f"a --time-min of its own: {plural(typed.jobs, 'job')} of {plural(typed.users, 'user')}, according to the"
+            f" records in AdminComment; {typed.lowered} of them ended with a lower limit than was asked for"
         )
     if typed.unknown:
         yield (

@@ -16,10 +16,10 @@ FIELDS: Final = (
     Field("model", help="what was trained"),
     Field("gpu", help="the kind of GPU"),
     Field("cap", "watts", "the power limit of a GPU", quiet=True),
-    Field("gpus", "count", "the number of GPUs"),
-    Field("batch", "quantity", "the batch size of all GPUs together", quiet=True),
-    Field("rows", "count", "the number of measurements; the next columns are their means"),
-    Field("unit", help="what seconds and joules are for: an iteration, or a piece of work of unknown size"),
+    Field("gpus", "count", "GPUs"),
+    Field("batch", "quantity", "the batch of all GPUs together", quiet=True),
+    Field("rows", "count", "measurements that the next columns average"),
+    Field("unit", help="what seconds and joules are for: an iteration, or a piece of work that nobody counted"),
     Field("seconds", "quantity", "seconds per unit"),
     Field("joules", "quantity", "joules per unit, all GPUs together"),
     Field("power", "watts", "joules / seconds, all GPUs together"),
@@ -110,7 +110,10 @@ def _name(curve: Curve) -> str:
 def _notes(fitted: Sequence[tuple[Curve, Model | None]]) -> list[str]:
     notes = []
     if any(not curve.by_iteration for curve, _ in fitted):
-        notes.append("a piece is an epoch or a window whose steps the source does not count: the same work is assumed")
+        notes.append(
+            "a piece is an epoch or a window whose steps the source does not count: pieces are assumed to be the same"
+            " work"
+        )
     for curve, found in fitted:
         if found is None or found.error is None:
             continue
@@ -124,7 +127,7 @@ def _notes(fitted: Sequence[tuple[Curve, Model | None]]) -> list[str]:
         notes.append(said)
     if refused := sum(found is None for _, found in fitted):
         notes.append(
-            f"{plural(refused, 'curve')} without a model: it takes {LEAST_POINTS} points and two numbers of GPUs"
+            f"{plural(refused, 'curve')} without a model, which needs {LEAST_POINTS} points and two numbers of GPUs"
         )
     return notes
 
@@ -157,7 +160,7 @@ def _pictures(curves: Sequence[Curve], edges: set[int]) -> Pictures | None:
         unit = "an iteration" if counted else "a piece of work"
         named = [(plural(gpus, "GPU"), dots) for gpus, dots in sorted(lines.items())][:_MOST_LINES]
         panels.append(
-            Scatter(f"{name}{f' on {gpu}' if gpu else ''}", "full: nothing is better in both", f"seconds of {unit}",
+            Scatter(f"{name}{f' on {gpu}' if gpu else ''}", "filled: nothing is better in both", f"seconds of {unit}",
                     "joules", named)
         )  # fmt: skip
     if not panels:

@@ -17,10 +17,10 @@ CHECK_FIELDS: Final = (
 )
 LIST_FIELDS: Final = (
     Field("profile", help="its name in the file"),
-    Field("title_en", help="the title that people see"),
-    Field("title_ja", help="the title in Japanese", data=True),
-    Field("verdict", help="now, wakes, room, later, never or unknown, as in adminkit fit"),
-    Field("offered", help="yes if it can start now, as far as the sources could be asked"),
+    Field("title_en", help="what people read"),
+    Field("title_ja", help="the same in Japanese", data=True),
+    Field("verdict", help="now, wakes, room, later, never, unknown, as in adminkit fit"),
+    Field("offered", help="yes if it can start now, as far as was asked"),
     Field("at", "time", "when it can start, if that is known"),
     Field("why", help="the reason in one word"),
     Field("text", help="the reason", below=True),

@@ -32,13 +32,13 @@ BACKTEST_FIELDS: Final = (
         "limit",
         help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe limit",
     ),
-    Field("given", "share", "runs for which there was such a limit; the others keep their own"),
-    Field("prediction_accuracy", "ratio", "the mean of min(limit / need, need / limit)"),
-    Field("over", "share", "runs that needed more time than the limit"),
-    Field("worst_tenth", "share", "the same share in the worst tenth of the trace after the first"),
-    Field("over_p90", "share", f"the 90th percentile of that share among users with at least {MANY} runs"),
-    Field("hours_asked", "hours", "the sum of all limits"),
-    Field("hours_saved", "share", "the share that is saved, of the hours that the users asked for"),
+    Field("given", "share", "runs for which there was one; the others keep their own"),
+    Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
+    Field("over", "share", "runs that needed more than the limit"),
+    Field("worst_tenth", "share", "the same in the worst tenth of the trace after the first"),
+    Field("over_p90", "share", f"90th percentile of the same among users with {MANY} runs or more"),
+    Field("hours_asked", "hours", "all limits together"),
+    Field("hours_saved", "share", "share of the hours that users asked for"),
 )
 
 
@@ -95,7 +95,7 @@ def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
     said = [f"half of such runs take at most {show_duration(given.expected or 0)}; to be safe, paste: {line}"]
     if advice.risk is None:
         said.append(
-            "how often that is too short cannot be told: before earlier runs too little was known to work out a limit"
+            "it is not known how often that is too short: before earlier runs, too little was known to work out a limit"
         )
     else:
         said.append(
@@ -110,7 +110,7 @@ def _why_not(given: Recommendation, rule: Rule) -> str:
         return "no such run is known to have ended"
     if not given.enough:
         return (
-            f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} takes"
+            f"too little history, {plural(given.runs, 'such run')}; a risk of {percent(rule.risk, 0)} needs"
             f" {rule.least_runs} that were not submitted together"
         )
     if given.safe is None:
@@ -172,7 +172,7 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
         "only runs that had ended before a submission are known to it; nobody is given more than they asked for",
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
-        "the risk that limits aim at is steered, for the site and each user, by how many were too short: it is promised"
-        f" of all runs together; of a tenth of them up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
+        "the risk that limits aim at is adjusted, for the site and each user, by how many were too short: it is"
+        f" promised for all runs together; in a tenth of them, up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
         f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
     ]

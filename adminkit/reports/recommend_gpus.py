@@ -12,23 +12,23 @@ from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.stats.wait_given_limit import Expected
 
 FIELDS: Final = (
-    Field("gpus", "count", "the number of GPUs"),
-    Field("how", help="measured, from the model, or not known"),
-    Field("runs", "count", "the user's own runs behind the values", quiet=True),
-    Field("seconds", "quantity", "seconds per iteration, or per piece of work"),
-    Field("joules", "quantity", "joules per iteration or piece of work, for all GPUs and their nodes"),
-    Field("time", "ratio", "the time / that with the current number of GPUs"),
-    Field("time_low", "ratio", "the lower end of its 95 % interval", quiet=True),
-    Field("time_high", "ratio", "the upper end", quiet=True),
-    Field("energy", "ratio", "the energy / that with the current number of GPUs"),
-    Field("energy_low", "ratio", "the lower end of its 95 % interval", quiet=True),
-    Field("energy_high", "ratio", "the upper end", quiet=True),
-    Field("cost", "ratio", "GPU-hours (or the charge by the site's scheme) / those with the current number of GPUs"),
-    Field("wait", "duration", "the median wait of such a request, if it is known from the past"),
-    Field("wait_low", "duration", "the lower end of the 95 % interval of the median to expect", quiet=True),
-    Field("wait_high", "duration", "the upper end", quiet=True),
-    Field("off", "share", "the model's median error, if the value comes from the model", quiet=True),
-    Field("line", help="the line to paste into the batch script, if this number is recommended", below=True),
+    Field("gpus", "count", "GPUs"),
+    Field("how", help="measured, by the model, or not known"),
+    Field("runs", "count", "the user's own runs that it is computed from", quiet=True),
+    Field("seconds", "quantity", "seconds per iteration or piece of work"),
+    Field("joules", "quantity", "joules of all GPUs and their nodes, per iteration or piece of work"),
+    Field("time", "ratio", "time / the time with the present number"),
+    Field("time_low", "ratio", "lower end of the 95 % interval of time", quiet=True),
+    Field("time_high", "ratio", "upper end", quiet=True),
+    Field("energy", "ratio", "energy / the energy with the present number"),
+    Field("energy_low", "ratio", "lower end of the 95 % interval of energy", quiet=True),
+    Field("energy_high", "ratio", "upper end", quiet=True),
+    Field("cost", "ratio", "GPU-hours, or what the site's scheme charges / the same with the present number"),
+    Field("wait", "duration", "the median wait of such a request, if the past tells"),
+    Field("wait_low", "duration", "lower end of the 95 % interval of the median to expect", quiet=True),
+    Field("wait_high", "duration", "upper end", quiet=True),
+    Field("off", "share", "the model's median error, if the value is the model's", quiet=True),
+    Field("line", help="to paste into the batch script, if it is the advice", below=True),
 )
 
 
@@ -54,7 +54,7 @@ def gpus_report(
             f" that it was not shown ({error.points})"
         )
     if not advice.by_energy:
-        said.append("the energy of what could be compared is not known: fewest GPU-hours count")
+        said.append("the energy of what could be compared is not known: the fewest GPU-hours decide")
     filters = {"slower": f"<= {percent(max_slower, 0)}"}
     meta = Meta(
         f"GPUs for {subject}",
@@ -74,7 +74,7 @@ def sentence(advice: GpuAdvice, max_slower: float) -> str:
     """What to do, in one sentence."""
     best, present = advice.best, plural(advice.present, "GPU")
     if best.gpus == advice.present:
-        return f"stay with {present}: nothing that is known is better and at most {percent(max_slower, 0)} slower"
+        return f"stay with {present}: no other known number is better and at most {percent(max_slower, 0)} slower"
     assert best.time is not None
     cost = (best.energy, "energy") if advice.by_energy else (Ratio(best.gpu_hours or 1.0), "GPU-hours")
     assert cost[0] is not None

@@ -157,7 +157,7 @@ def _sentence(one: QueueAdvice) -> str:
 def _notes(measured: Advised) -> list[str]:
     if not measured.jobs:
         return ["no job is left to count; the lines above say why"]
-    notes = ["users who know of a shorter maximum ask otherwise: adminkit simulate says what becomes of waits"]
+    notes = ["users who know of a shorter maximum ask differently: adminkit simulate shows what that does to waits"]
     if reached := sum(one.at_limit for one in measured.queues):
         notes.append(f"{plural(reached, 'job')} ran for their whole limit: what they needed beyond it is not known")
     return notes
@@ -171,7 +171,7 @@ def _pictures(measured: Advised) -> Pictures | None:
     left = len(measured.queues) - len(shown)
     return Pictures(
         "How many jobs end within a limit",
-        "The share of a queue's jobs that ran, and that asked for, this time or less. Beyond the knee a longer"
+        "The share of a queue's jobs that ran for, and that asked for, this time or less. Beyond the knee a longer"
         " limit lets few more jobs end." + (f" {plural(left, 'queue')} not shown." if left else ""),
         [_curve(one, label(one.jobs.queue or NO_QUEUE, one.jobs.cluster, many)) for one in shown],
     )

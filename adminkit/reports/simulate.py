@@ -20,30 +20,30 @@ from adminkit.simulate.unmodelled import Cause
 from adminkit.stats.select import Filter
 
 FIELDS: Final = (
-    Field("scenario", help="what was changed; today: nothing was"),
-    Field("model", help="the scheduler model"),
-    Field("seed", "count", "the seed for shaking submissions; 0: not shaken"),
+    Field("scenario", help="what was changed; today: nothing"),
+    Field("model", help="the model of the scheduler"),
+    Field("seed", "count", "the seed by which submissions are shifted; 0: they are not"),
     Field("jobs", "count", "jobs that ran"),
-    Field("not_run", "count", "jobs that could not run; the header says why"),
-    Field("killed", "count", "jobs that were killed at their limit"),
-    Field("avebsld", "ratio", "the mean bounded slowdown (tau 10 s) of all jobs"),
-    Field("mean_bsld", "ratio", "the same for jobs that were submitted and ended in the steady part"),
-    Field("mean_wait", "duration", "the mean time from submission to start"),
-    Field("median_wait", "duration", "the median of that time"),
-    Field("p95_wait", "duration", "the 95th percentile of that time"),
-    Field("mean_turnaround", "duration", "the mean time from submission to end"),
-    Field("makespan", "duration", "the time from the first submission to the last end"),
-    Field("utilization", "share", "the utilization of the machine in the steady part"),
-    Field("utilization_all", "share", "the utilization of the machine over the makespan"),
+    Field("not_run", "count", "jobs that could not run: the header says why"),
+    Field("killed", "count", "jobs that were ended at their limit"),
+    Field("avebsld", "ratio", "mean bounded slowdown (tau 10 s) of all jobs"),
+    Field("mean_bsld", "ratio", "the same for jobs submitted and ended in the steady part"),
+    Field("mean_wait", "duration", "mean time from submission to start"),
+    Field("median_wait", "duration", "median of that time"),
+    Field("p95_wait", "duration", "95th percentile of that time"),
+    Field("mean_turnaround", "duration", "mean time from submission to end"),
+    Field("makespan", "duration", "from the first submission to the last end"),
+    Field("utilization", "share", "share of the machine in use, in the steady part"),
+    Field("utilization_all", "share", "share of the machine in use, over the makespan"),
 )
 SCHEDULE: Final = ("job_id_raw", "submit_time", "start_time", "end_time", "nodes")
 #: Behind the verdict "no basis", where numbers are shown all the same.
-_WHOSE: Final = "the numbers are the simulator's: here they say nothing of what the site would do"
+_WHOSE: Final = "the numbers are the simulator's: here they say nothing about what the site would do"
 
 
 def steady_note() -> str:
     """What the steady part is."""
-    return f"the steady part: from the submission behind the first {1 / WARM_UP:.0%} of the jobs to the last submission"
+    return f"the steady part: from the submission after the first {1 / WARM_UP:.0%} of the jobs to the last submission"
 
 
 def refuse_contradiction(subject: Subject, schedule: Schedule) -> None:
@@ -53,7 +53,7 @@ def refuse_contradiction(subject: Subject, schedule: Schedule) -> None:
     if 2 * lost > every or lost == every:
         why = "; ".join(f"{one.jobs} {one.reason}" for one in left_out(subject, schedule) if one.of_site)
         plain = "name the machine's size with --procs"
-        hint = "correct the file of --site: docs/site.md" if subject.model == "slurm" else plain
+        hint = "correct the --site file: docs/site.md" if subject.model == "slurm" else plain
         raise AdminkitError(f"the machine contradicts the trace, most of whose {every} jobs cannot run: {why}", hint)
 
 
@@ -98,7 +98,7 @@ def calibration_notes(subject: Subject, schedule: Schedule) -> tuple[list[str], 
 def cause_notes(causes: Sequence[Cause]) -> list[str]:
     """What is not modelled, and whom it touches."""
     return [
-        f"not modelled: {one.what}: {percent(one.jobs)} of the jobs, {percent(one.waits)} of their waits"
+        f"not modelled: {one.what}; {percent(one.jobs)} of the jobs, {percent(one.waits)} of the waiting time"
         for one in causes
     ]
 

@@ -18,20 +18,20 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
-    Field("scenario", help="the scenario in the file; with its value if it has several"),
+    Field("scenario", help="its name in the file; with its value if it has several"),
     Field(
         "part",
         help="all, queue, class, size, length, account or user; users: those who follow the scenario, and the others",
     ),
     Field("value", help="which of them, by name"),
     Field("measure", help="what is compared"),
-    Field("unit", help="the unit of the measure: seconds, ratio, share or count"),
-    Field("jobs", "count", "jobs that ran on both sides, as a mean over the replicates"),
-    Field("today", "measured", "the measure today, as a mean over the replicates"),
-    Field("then", "measured", "the measure under the scenario, as a mean over the replicates"),
-    Field("change", "measured", "the mean of the paired differences"),
-    Field("low", "measured", "the lower end of the 95 % interval of the change"),
-    Field("high", "measured", "the upper end of the 95 % interval of the change"),
+    Field("unit", help="the unit of the measure: seconds, ratio, share, count"),
+    Field("jobs", "count", "jobs that ran on both sides; mean over the replicates"),
+    Field("today", "measured", "mean over the replicates"),
+    Field("then", "measured", "the same under the scenario"),
+    Field("change", "measured", "mean of the paired differences"),
+    Field("low", "measured", "lower end of the 95 % interval of the change"),
+    Field("high", "measured", "upper end of the 95 % interval of the change"),
     Field("relative", "share", "the change as a share of today's"),
     Field("verdict", help="less, more or no significant change; the verdicts hold for all rows of a measure together"),
 )
@@ -106,7 +106,7 @@ def _change(row: Row) -> str:
         without_0 = row.low * row.high > 0 and abs(row.change) >= SMALLEST[row.unit]
         alone = ", which is not significant among all rows" if without_0 else ""
         return f"{NO_CHANGE} of the mean wait, today {show_short(row.today)} ({between}{alone})"
-    share = "" if row.relative is None else f", {percent(abs(row.relative), 0)}"
+    share = "" if row.relative is None else f" ({'-' if row.relative < 0 else '+'}{percent(abs(row.relative), 0)})"
     return (
         f"the mean wait is {show_short(abs(row.change))} {'shorter' if row.verdict == LESS else 'longer'}{share}: "
         f"{show_short(row.then or 0)} instead of {show_short(row.today)} ({between})"
@@ -138,8 +138,8 @@ def _other(row: Row) -> str:
 def _company(name: str, several: Sequence[Summary]) -> list[str]:
     """Jobs that only one side has."""
     left, added = (round(sum(one[key] for one in several) / len(several)) for key in ("left", "added"))
-    sides = [f"jobs of today that do not come: {number(left)}"] if left else []
-    sides += [f"jobs that come besides: {number(added)}"] if added else []
+    sides = [f"jobs of today that are not submitted: {number(left)}"] if left else []
+    sides += [f"additional jobs: {number(added)}"] if added else []
     return [f"{name}: " + "; ".join(sides)] if sides else []
 
 
@@ -169,8 +169,8 @@ def _pictures(
             use.append(Series(name, title, days, [("today", busy[0]), ("scenario", busy[1])]))
     if not waits:
         return None
-    caption = "Waits and use are means of all replicates. A wait curve that lies higher "
-    caption += "is of shorter waits; where one line is seen, both are the same."
+    caption = "Waits and use are means of all replicates. A higher wait curve means "
+    caption += "shorter waits; where only one line is visible, both are the same."
     return Pictures("Waits and use, today and under each scenario", caption, [*waits, *use])
 
 

@@ -14,16 +14,16 @@ STATUS_FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("pass", help="job: runs, by their end; step: their steps"),
     Field("since", "time", "where the trace begins"),
-    Field("until", "time", "how far it reaches, by the sync runs so far"),
-    Field("windows", "count", "windows that were recorded"),
-    Field("provisional", "count", "windows that the next sync asks for again"),
-    Field("gaps", "count", "periods between since and until for which sacct never gave data"),
+    Field("until", "time", "how far it reaches, by the runs of sync that have been"),
+    Field("windows", "count", "windows on record"),
+    Field("provisional", "count", "windows that the next run asks for again"),
+    Field("gaps", "count", "periods between since and until for which sacct never answered"),
     Field("gap_hours", "hours", "their total length"),
-    Field("rows", "count", "rows read; a row that was read twice counts twice"),
+    Field("rows", "count", "rows read, those read twice included"),
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
     Field("overdue", "count", "RUNNING a day past their own limit: most likely runaway jobs"),
     Field("revoked", "count", "federation siblings, counted and not stored"),
-    Field("asked_at", "time", "when sacct last gave data; times in the future do not count"),
+    Field("asked_at", "time", "when sacct last answered; a run that is dated in the future does not count"),
 )
 
 REJECTED_FIELDS: Final = (
@@ -70,14 +70,15 @@ def status_report(
 def to_come(passes: Sequence[Pass]) -> list[str]:
     """What is said of time to come in the trace, a sentence each."""
     said = [
-        f"{one.cluster}: windows of pass {one.which} reach until {show_time(one.to_come)}, in time to come: a clock was"
+        f"{one.cluster}: windows of pass {one.which} reach {show_time(one.to_come)}, which is in the future: a clock"
+        " was"
         " fast when they were asked for; the next sync asks for them again"
         for one in passes
         if one.to_come is not None
     ]
     ends = {one.cluster: one.ends_to_come for one in passes if one.ends_to_come}
     return said + [
-        f"{cluster}: {plural(number, 'run')} ended in time to come: the clock of slurmctld's host was fast, or this one"
+        f"{cluster}: {plural(number, 'run')} ended in the future: the clock of slurmctld's host was fast, or this one"
         " is slow"
         for cluster, number in ends.items()
     ]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial import Trial
 
 CALENDAR_FIELDS: Final = (
-    Field("day", "count", "the number of the day"),
-    Field("weekday", help="the weekday, by this host's clock"),
+    Field("day", "count", "its number"),
+    Field("weekday", help="its weekday, by this host's clock"),
     Field("since", "time", "when it begins"),
     Field("soft_limits", help="on, or off: no job gets a soft limit, and pending jobs lose theirs"),
     Field("counts_from", "time", "waits of jobs that were eligible before this time do not count"),
@@ -32,9 +32,9 @@ RESULT_FIELDS: Final = (
     Field("wait_on", "duration", "the mean wait on days with soft limits, averaged over days"),
     Field("wait_off", "duration", "the mean wait on days without them, averaged over days"),
     Field("change", "share", "wait_on / wait_off - 1"),
-    Field("low", "share", "the lower end of its 95 % interval"),
-    Field("high", "share", "the upper end; empty if the days give no upper bound"),
-    Field("verdict", help="less, more or no significant change; not known if there are too few days"),
+    Field("low", "share", "lower end of its 95 % interval"),
+    Field("high", "share", "upper end of its 95 % interval; empty if the days give no upper bound"),
+    Field("verdict", help="less, more, no significant change; not known if there are too few days"),
 )
 ALL: Final = "all"
 #: Too few days, or none waited.
@@ -73,8 +73,8 @@ def preview_notes(
     )
     if smallest is not None:
         notes.append(
-            f"four times out of five, {length} show (at 95 %) that the mean wait is {percent(smallest, 0)} shorter, or"
-            f" more; a smaller change may go unseen; by {plural(history, 'day')} of this site's past"
+            f"judging by {plural(history, 'day')} of this site's past, {length} show (at 95 %), four times out of five,"
+            f" that the mean wait is {percent(smallest, 0)} shorter, or more; a smaller change may go unseen"
         )
     elif history < LEAST_HISTORY:
         notes.append(
@@ -82,7 +82,7 @@ def preview_notes(
             f" waits, and {LEAST_HISTORY} are needed"
         )
     else:
-        notes.append(f"by this site's past, {length} can show no change at all: take more")
+        notes.append(f"judging by this site's past, {length} cannot show any change: choose more days")
     notes.append(f"the first {show_short(trial.carry_over)} of each day do not count{_because(trial.carry_over, p95)}")
     if others:
         again = f"--days {len(trial.days)} --seed {trial.seed} --carry-over {trial.carry_over}s"

@@ -23,7 +23,7 @@ from adminkit.units import parse_duration, show_short
 
 TITLE: Final = "Waits: from Eligible to the start"
 ALL: Final = "(all)"
-#: Who made jobs wait -> the name of their row.
+#: What made jobs wait -> the name of their row.
 CAUSES: Final = {
     "array": "(array limit)",
     "dependency": "(dependency)",
@@ -135,7 +135,7 @@ def _notes(measured: Wait) -> list[str]:
     if overall.apart:
         notes.append(
             message(
-                "kept apart: {jobs} that also waited for something other than the queue; Slurm keeps the last"
+                "counted separately: {jobs} that also waited for something other than the queue; Slurm keeps the last"
                 " such reason, not how long it applied",
                 jobs=nouns.jobs(overall.apart),
             )
@@ -146,8 +146,8 @@ def _notes(measured: Wait) -> list[str]:
     if measured.from_submission:
         notes.append(
             message(
-                "jobs of {clusters} were imported without Eligible: their waits count from the submission, also of jobs"
-                " that could not start yet",
+                "jobs of {clusters} were imported without Eligible: their waits count from the submission, even for"
+                " jobs that could not start yet",
                 clusters=some(measured.from_submission),
             )
         )
@@ -167,7 +167,7 @@ def _notes(measured: Wait) -> list[str]:
         )
     if measured.unplaced:
         unplaced = nouns.jobs(measured.unplaced)
-        notes.append(message("the heat map leaves out {jobs} of unknown size or limit", jobs=unplaced))
+        notes.append(message("the heat map leaves out {jobs} with unknown size or limit", jobs=unplaced))
     return notes
 
 
@@ -179,14 +179,14 @@ def _pictures(measured: Wait) -> Pictures | None:
     if not panels or overall.median is None or overall.p90 is None:
         return None
     caption = message(
-        "Each cell has the median wait of its jobs and, below it, their number; the darker, the longer. No colour:"
-        " fewer than {few} jobs. A dot: none.",
+        "Each cell has the median wait of its jobs and, below it, their number; the darker the cell, the longer the"
+        " wait. No colour: fewer than {few} jobs. A dot: no jobs.",
         few=FEW,
     )
     if overall.error:
         caption = message(
-            "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the"
-            " darker, the longer. No colour: fewer than {few} jobs. A dot: none.",
+            "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the darker"
+            " the cell, the longer the wait. No colour: fewer than {few} jobs. A dot: no jobs.",
             few=FEW,
         )
     return Pictures(_title(overall), caption, panels)
@@ -250,7 +250,7 @@ def _half(waits: Waits) -> str:
 def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
     if query.own["req_limit"] is None:
         if query.own["gpus"] is not None:
-            raise UsageError("--gpus goes with --limit", "name a limit: --limit 4h")
+            raise UsageError("--gpus needs --limit", "name a limit: --limit 4h")
         return wait(trace, query.filter, query.now, query.by)
     return wait_given_limit(trace, query.filter, _limit(query.own["req_limit"]), _gpus(query.own["gpus"]))
 
@@ -284,7 +284,7 @@ def _view(measured: Wait | GivenLimit, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "wait",
-    "How long jobs waited, by queue and by limit. With --limit, what jobs with such a limit waited.",
+    "How long jobs waited, by queue and by limit. With --limit, how long jobs with about that limit waited.",
     "report wait --queue gq --limit 4h",
     _measure,
     _view,
@@ -292,7 +292,12 @@ SPEC: Final = ReportSpec(
     ("job_class", "queue", "user", "account", "cluster", "since", "until"),
     parts=tuple(PARTS),
     options=(
-        Option("req_limit", ("--limit",), "What jobs with such a limit waited, and what to expect: 4h, 30m.", "TIME"),
+        Option(
+            "req_limit",
+            ("--limit",),
+            "Show how long jobs with about this limit waited, and what to expect: 4h, 30m.",
+            "TIME",
+        ),
         Option("gpus", ("--gpus",), "With --limit: jobs with about N GPUs; 0: jobs without.", "N"),
     ),
     pictures=True,

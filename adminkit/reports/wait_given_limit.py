@@ -18,11 +18,11 @@ FIELDS: Final = (
     Field("queue"),
     Field("jobs", "count", "jobs with such a limit, and such a size, that waited only for the queue"),
     Field("days", "count", "days on which they became eligible"),
-    Field("median", "duration", "of their waits; empty, like the next three, where there are too few of them"),
+    Field("median", "duration", "median of their waits; empty, like the next three, where there are too few of them"),
     Field("median_low", "duration", "of 20 further periods as long, 19 should have a median from here"),
-    Field("median_high", "duration", "… to here"),
-    Field("p90", "duration", "of their waits"),
-    Field("queue_median", "duration", "of all jobs of the queue, whatever their limit and size"),
+    Field("median_high", "duration", "… and to here"),
+    Field("p90", "duration", "90th percentile of their waits"),
+    Field("queue_median", "duration", "median wait of all jobs of the queue, whatever their limit and size"),
     Field("tried", "count", "backtest: medians of a size and a limit that were predicted"),
     Field("held", "count", "of these, medians that the interval had"),
     Field("error", "duration", "mean distance of the prediction from the median"),
@@ -83,7 +83,7 @@ def _answer(one: Given) -> str:
     name, told = one.queue or "(no queue)", one.expected
     if told is None or one.waits.p90 is None:
         days = f"{plural(one.waits.jobs, 'job')} on {plural(one.days, 'day')}"
-        return f"{name}: not known: {days}; it takes {MIN_JOBS} jobs on {MIN_DAYS} days"
+        return f"{name}: not known: {days}; at least {MIN_JOBS} jobs on {MIN_DAYS} days are needed"
     return (
         f"{name}: half of {plural(one.waits.jobs, 'job')} waited {show_short(told.median)} or less, 90 %"
         f" {show_short(one.waits.p90)}; over another period of the same length, expect a median from"

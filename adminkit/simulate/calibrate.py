@@ -205,7 +205,11 @@ def _judge(parts: Sequence[Part], share: float) -> tuple[Verdict, str]:
     verdict = _verdict(whole.low, whole.high, [part.tau for part in queues])
     interval = f"the error of the mean wait is {whole.error:+.1%} ({whole.low:+.1%} to {whole.high:+.1%})"
     worst = min((part for part in queues if part.tau is not None), key=lambda part: part.tau or 0, default=whole)
-    order = "" if worst.tau is None else f", the order of starts agrees by {worst.tau:.2f} in {quote(worst.value)}"
+    order = (
+        ""
+        if worst.tau is None
+        else f", the order of starts in {quote(worst.value)} matches the real one with tau {worst.tau:.2f}"
+    )
     if share > MOST_UNMODELLED:
         return "no basis", f"{share:.0%} of the waits have reasons that are not modelled; {interval}"
     baseless = sorted((part for part in queues if part.verdict == "no basis"), key=lambda part: -part.jobs)

@@ -28,7 +28,7 @@ def _several(value: Any) -> Any:
     if any(isinstance(one, bool) for one in values):
         raise ValueError("a number belongs here")
     if len(set(map(str, values))) < len(values):
-        raise ValueError("one value stands there twice")
+        raise ValueError("one value appears twice")
     return tuple(values)
 
 

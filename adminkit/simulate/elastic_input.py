@@ -92,11 +92,12 @@ def read_curves(path: Path) -> dict[Key, Curve]:
             raise AdminkitError(why, "leave out what was not measured, or was not possible")
         if int(gpus) in known:
             raise AdminkitError(
-                f"{path}, line {line}: {quote(row['model'])} on {int(gpus)} GPUs for a second time", "give its batch"
+                f"{path}, line {line}: {quote(row['model'])} on {int(gpus)} GPUs is there a second time",
+                "give its batch",
             )
         known[int(gpus)] = rate, watts
     if not points:
-        raise AdminkitError(f"{path} has no curve", f"a line for each number of GPUs: {','.join(CURVES)}")
+        raise AdminkitError(f"{path} has no curve", f"write a line for each number of GPUs: {','.join(CURVES)}")
     return {key: _curve(path, key, known) for key, known in points.items()}
 
 
@@ -191,7 +192,7 @@ def read_jobs(path: Path, programs: Programs) -> Workload:
     for _, row in _rows(path, [], (), JOBS):
         numbers = [_finite(row[name]) for name in ("submit", "seconds", "gpus")]
         if any(one is None for one in numbers):
-            left_out["no number where there should be one"] += 1
+            left_out["with a number missing"] += 1
             continue
         submit, seconds, gpus = (round(one or 0) for one in numbers)
         if reason := _cannot(submit, seconds, gpus):
@@ -219,10 +220,10 @@ def jobs_of_runs(runs: Runs, programs: Programs, high: Sequence[str]) -> Workloa
 
 def _cannot(submit: int, seconds: int, gpus: int) -> str:
     if gpus < 1:
-        return "without GPUs, or unknown how many"
+        return "without GPUs, or with an unknown number of them"
     if seconds < 1:
-        return "ran for no second, or unknown how long"
-    return "" if abs(submit) <= 2**53 and seconds <= MOST and gpus <= MOST else "a number that no job has"
+        return "ran for less than a second, or for an unknown time"
+    return "" if abs(submit) <= 2**53 and seconds <= MOST and gpus <= MOST else "with a number that no job can have"
 
 
 def _workload(
@@ -254,7 +255,9 @@ def _rows(
             reader.fieldnames = known
             names = {column: next((one for one in words if one in known), "") for column, words in aliases.items()}
             if lacking := [column for column, name in names.items() if not name and column not in optional]:
-                raise AdminkitError(f"{path} has no column {lacking[0]}", f"its first line: {','.join(aliases)}")
+                raise AdminkitError(
+                    f"{path} has no column {lacking[0]}", f"its first line should be: {','.join(aliases)}"
+                )
             for row in reader:
                 yield reader.line_num, {column: (row.get(name) or "").strip() for column, name in names.items()}
     except OSError as error:

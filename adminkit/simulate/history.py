@@ -115,7 +115,7 @@ def _told(
             told[at] = limit
     if not seen:
         raise AdminkitError(
-            f"scenario {quote(scenario)} needs to know when jobs of the trace ended, and it does not say",
+            f"scenario {quote(scenario)} needs to know when jobs of the trace ended, and the trace does not say",
             "import a trace with starts and ends",
         )
     return told

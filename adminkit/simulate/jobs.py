@@ -137,11 +137,11 @@ def _runnable(jobs: Jobs, runs: Runs) -> Jobs:
     ended, started = jobs.real["end"] >= 0, jobs.real["start"] >= 0
     jobs = jobs.take(ended | ~started, "still running")
     jobs = jobs.take((jobs.real["end"] >= 0) | (jobs.columns["run"] > 0), "still waiting")
-    jobs = jobs.take(jobs.columns["run"] > 0, "ran for no second")
+    jobs = jobs.take(jobs.columns["run"] > 0, "ran for less than a second")
     jobs = jobs.take(jobs.columns["run"] <= _MOST, "ran for more than 68 years")
     what = "GPUs" if jobs.unit == "gpus" else "CPUs"
-    jobs = jobs.take(jobs.columns["procs"] > 0, f"no {what}, or unknown how many")
-    jobs = jobs.take(_fits_columns(jobs), "a number that no job has")
+    jobs = jobs.take(jobs.columns["procs"] > 0, f"without {what}, or with an unknown number of them")
+    jobs = jobs.take(_fits_columns(jobs), "with a number that no job can have")
     if not len(jobs):
         raise AdminkitError(*_nothing(jobs, runs))
     order = np.lexsort((jobs.columns["id"], jobs.columns["submit"]))

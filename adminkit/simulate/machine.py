@@ -71,7 +71,8 @@ def machine_of(site: Site, outages: Iterable[Outage] = ()) -> Machine:
     for what, listed in (("queues", names), ("features of nodes", features)):
         if len(listed) > MOST_BITS:
             raise AdminkitError(
-                f"{len(listed)} {what}, and the simulator takes {MOST_BITS}", "leave out those that no job uses"
+                f"the site has {len(listed)} {what}; the simulator accepts {MOST_BITS}",
+                "leave out those that no job uses",
             )
     classes: dict[tuple[tuple[str, int], ...], list[str]] = defaultdict(list)
     for node in nodes:
@@ -207,8 +208,8 @@ def placed(jobs: Jobs, machine: Machine) -> Jobs:
     typed = filled.columns["gpu_type"] != -2
     filled = filled.take(typed, "on a type of GPU that the site does not have", of_site=True)
     if not len(filled):
-        why = "; ".join(f"{one.jobs} {one.reason}" for one in filled.missing)
-        raise AdminkitError(f"the site does not fit the trace: {why}", "correct the file of --site: docs/site.md")
+        why = "; ".join(f"{one.jobs} job{'' if one.jobs == 1 else 's'} {one.reason}" for one in filled.missing)
+        raise AdminkitError(f"no job of the trace can run on this site: {why}", "correct the --site file: docs/site.md")
     return filled
 
 

@@ -177,7 +177,11 @@ def _ordered(where: _Where, changes: Sequence[Change]) -> list[Scenario]:
     for number, keys in enumerate(changes):
         place: Place = ("scenarios", number)
         if keys.name in made:
-            raise where.wrong((*place, "name"), "two scenarios of one name", "the answer names them: give each its own")
+            raise where.wrong(
+                (*place, "name"),
+                "two scenarios have the same name",
+                "give each its own: the answer refers to them by name",
+            )
         before: tuple[Step, ...] = ()
         if keys.on is not None:
             if keys.on not in made:

@@ -79,7 +79,7 @@ def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted
         notes.append(f"the file of --site describes {named}, and the jobs are of {cluster}")
     if own:
         _need_priorities(jobs, wanted.model)
-        notes.append("priorities are the trace's own: those that the jobs had at last, from the beginning")
+        notes.append("priorities are the trace's own: the last ones that the jobs had, used from the beginning")
     if wanted.model == "slurm":
         found = _on_site(wanted, site, outages, jobs, runs, notes)
     else:
@@ -89,8 +89,8 @@ def subject_of(runs: Runs, site: Site, outages: Sequence[Outage], wanted: Wanted
 
 def _arrival_note(arrival: Arrival) -> str:
     if arrival == "submit":
-        return "jobs come when they were submitted"
-    return "jobs come when they were eligible, which carries their dependencies and begin times as they were"
+        return "jobs arrive when they were submitted"
+    return "jobs arrive when they became eligible, so dependencies and begin times are as they were"
 
 
 def _on_site(
@@ -155,7 +155,7 @@ def _outages(machine: Machine) -> list[str]:
     if not machine.down:
         return ["no node is known to have been down: the trace has no events of nodes"]
     nodes = len({name for inside in machine.members for name in inside})
-    return [f"{len(machine.down)} times in which one of {nodes} nodes was down are of the machine"]
+    return [f"{len(machine.down)} times in which one of {nodes} nodes was down are part of the machine"]
 
 
 def left_out(subject: Subject, schedule: Schedule) -> list[Missing]:

@@ -55,7 +55,7 @@ def keys_of(jobs: Jobs) -> Mapping[str, Column]:
 
 
 def window_of(case: Case) -> tuple[int, int]:
-    """The window from the submission behind the first hundredth of the jobs to the last one."""
+    """The window from the submission after the first hundredth of the jobs to the last one."""
     from adminkit.simulate.metrics import steady_part
 
     return steady_part(case.column("submit"))

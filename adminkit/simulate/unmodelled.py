@@ -97,8 +97,8 @@ def _jobs(jobs: Jobs) -> Iterator[tuple[str, Mask]]:
     import numpy as np
 
     states = [code for code, word in enumerate(jobs.names["state"]) if word in ("PREEMPTED", "REQUEUED")]
-    yield "het jobs: their parts start apart", jobs.real["het"] > 0
-    yield "suspended jobs: their run is without the suspension", jobs.real["suspended"] > 0
+    yield "het jobs (their parts start separately)", jobs.real["het"] > 0
+    yield "suspension (suspended jobs run without it)", jobs.real["suspended"] > 0
     yield "runs that ended because another job or a fault put them back", np.isin(jobs.codes["state"], states)
 
 

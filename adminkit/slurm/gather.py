@@ -31,7 +31,7 @@ def gather(users: Iterable[str] = (), slurmctld: Controller | None = None) -> Ga
     privileged, notes = _privileged(known)
     notes += without
     uids, unknown = _uids(users)
-    notes += [f"no such user on this host, so no rule counts for or excepts them: {name}" for name in unknown]
+    notes += [f"no such user on this host, so no rule applies to them or excepts them: {name}" for name in unknown]
     return Gathered(Site(known.cluster, queues, frozenset(privileged), uids, tuple(nodes)), tuple(notes))
 
 
@@ -109,7 +109,7 @@ def _privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
     try:
         return privileged(slurmctld)
     except AdminkitError as error:
-        return _always(slurmctld), [f"operators are not known, so rules hold for them: {error.message}"]
+        return _always(slurmctld), [f"operators are not known, so rules apply to them too: {error.message}"]
 
 
 def _always(slurmctld: Controller) -> set[int]:

@@ -38,7 +38,7 @@ def _problems(words: dict[str, str]) -> tuple[str, ...]:
     found = []
     enforced = set(re.split(r"[,\s]+", words.get("AccountingStorageEnforce", "").lower()))
     if not {"limits", "safe"} & enforced:
-        found.append("AccountingStorageEnforce lacks limits, so Slurm holds nobody to it")
+        found.append("AccountingStorageEnforce lacks limits, so Slurm does not enforce it")
     if "gres/gpu" not in re.split(r"[,\s]+", words.get("AccountingStorageTRES", "")):
         found.append("AccountingStorageTRES lacks gres/gpu, so Slurm cannot count GPUs")
     return tuple(found)

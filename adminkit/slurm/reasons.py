@@ -15,12 +15,12 @@ from adminkit.messages import Message, joined, message
 #: Code -> sentence.
 SENTENCES: Final[Mapping[str, Message]] = {
     "None": message("the scheduler has not looked at it yet: look again in a minute"),
-    "Priority": message("jobs of higher priority are before it in this queue; a shorter --time may start it in a gap"),
+    "Priority": message(
+        "jobs of higher priority are ahead of it in this queue; a shorter --time may start it in a gap"
+    ),
     "Resources": message("it is next, and waits for nodes, CPUs, memory or GPUs to become free"),
     "Dependency": message("it waits for other jobs (--dependency)"),
-    "DependencyNeverSatisfied": message(
-        "the job it depends on ended otherwise than it asks for: cancel it with scancel"
-    ),
+    "DependencyNeverSatisfied": message("the job it depends on did not end as it asks for: cancel it with scancel"),
     "BeginTime": message("its begin time (--begin), or the pause after a requeue, has not come yet"),
     "Prolog": message("the prolog runs on its nodes: it starts in a moment"),
     "Cleaning": message("an earlier run of it is still being cleaned up"),

@@ -44,7 +44,9 @@ def touch(entry: Path, at_least: int = 0, now: float | None = None) -> int:
     try:
         facts = entry.lstat()
         if stat.S_ISLNK(facts.st_mode) and facts.st_uid not in (0, os.geteuid()):
-            raise AdminkitError(f"{entry} is a link of uid {facts.st_uid}", f"look at it, then move {entry} away")
+            whose = f"it is a symbolic link that belongs to uid {facts.st_uid}, neither root nor you"
+            hint = "check where it points, then move it away and install again"
+            raise AdminkitError(f"didn't touch {entry}: {whose}", hint)
         before = int(entry.stat().st_mtime)
         stamp = max(int(time.time() if now is None else now), before + 1, at_least + 1)
         os.utime(entry, (stamp, stamp))
@@ -110,6 +112,6 @@ def run_command(argv: Sequence[str]) -> str:
 def _value(name: str, values: Mapping[str, str | Sequence[str]]) -> str:
     if name not in values:
         known = ", ".join(f"{{{one}}}" for one in values)
-        raise UsageError(f"{{{name}}} stands for nothing here", f"known: {known}")
+        raise UsageError(f"{{{name}}} has no meaning here", f"known: {known}")
     value = values[name]
     return value if isinstance(value, str) else " ".join(value)

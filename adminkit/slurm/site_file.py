@@ -101,7 +101,7 @@ def _parse(path: Path, text: str, json_form: bool) -> Mapping[str, Any]:
         why = str(error)[: position.start()] if position else str(error)
         raise AdminkitError(f"{where}: not TOML: {quote(why.lower())}", hint) from None
     except RecursionError:
-        raise AdminkitError(f"{path}: brackets within brackets, far too many", _HINT) from None
+        raise AdminkitError(f"{path}: far too many nested brackets", _HINT) from None
     except ValueError as error:
         raise AdminkitError(f"{path}: {quote(str(error))}", _HINT) from None
     if not isinstance(table, dict):
@@ -114,7 +114,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {quote(twice)} stands twice in one object")
+        raise ValueError(f"the key {quote(twice)} appears twice in one object")
     return table
 
 
@@ -165,7 +165,7 @@ def _check_form(value: Any, place: Place) -> None:
             for number, inner in enumerate(value):
                 _check_form(inner, (*place, number))
         case _:
-            raise _Wrong(place, f"a {type(value).__name__} cannot stand here")
+            raise _Wrong(place, f"a {type(value).__name__} is not allowed here")
 
 
 def bad_name(text: str) -> str:
@@ -220,7 +220,7 @@ def _refuse_twice(key: str, names: Sequence[Any]) -> None:
     seen: dict[Any, int] = {}
     for number, name in enumerate(names):
         if (first := seen.setdefault(name, number)) != number:
-            raise _Wrong((key, number), f"is there already, as {key}[{first + 1}]", "leave one of the two out")
+            raise _Wrong((key, number), f"already exists, as {key}[{first + 1}]", "leave one of the two out")
 
 
 def _kind(place: Place) -> type:

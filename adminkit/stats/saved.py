@@ -22,8 +22,8 @@ from adminkit.trace.wait_sql import CAUSES, OTHER
 #: What a reader may choose, as text. Days and moments are SQLite's.
 PARAMETERS: Final = ("cluster", "queue", "since", "until")
 PARAMETERS_HELP: Final = (
-    "What is left empty takes all; since and until are days of UTC, the last not taken, each as"
-    " year-month-day, 2026-01-31: what has another form takes nothing."
+    "An empty parameter selects everything. since and until are days of UTC, written as"
+    " 2026-01-31; until itself is left out. A day in another form selects nothing."
 )
 
 
@@ -156,9 +156,10 @@ def saved_queries(states: Iterable[str], min_elapsed: int | None, checkpoint_cod
             Chart("bars", "Mean accuracy, and the number of jobs", _BY_QUEUE, ("mean",)),
         ),
         Saved(
-            "limits", "accuracy", "What ran, and what was asked for", "The share of jobs that ran, and that asked for, "
-            "this number of seconds or less.", of(_LIMITS, limited),
-            Chart("curves", "Jobs that ran, and asked for, this time or less", ("seconds",),
+            "limits", "accuracy", "What ran, and what was asked for", "The share of jobs that ran for, and that asked"
+                                                                      " for, this number of seconds or"
+                                                                      " less.", of(_LIMITS, limited),
+            Chart("curves", "Jobs that ran for, and asked for, this time or less", ("seconds",),
                 ("ran_within", "asked_within")),
         ),
         Saved(
@@ -171,7 +172,7 @@ def saved_queries(states: Iterable[str], min_elapsed: int | None, checkpoint_cod
             Chart("heat", "How long jobs waited for the queue", _BY_QUEUE, ("median", "p75", "p90", "p95")),
         ),
         Saved(
-            "causes", "wait", "Who made jobs wait", "Jobs that started, by Slurm's last reason for their wait, in "
+            "causes", "wait", "What made jobs wait", "Jobs that started, by Slurm's last reason for their wait, in "
             "seconds.", of(_CAUSED, waiting, "start_time"),
             Chart("bars", "Share of the jobs, by what they waited for", ("cause",), ("share",)),
         ),
@@ -181,12 +182,12 @@ def saved_queries(states: Iterable[str], min_elapsed: int | None, checkpoint_cod
         ),
         Saved(
             "users", "users", "Users", "Jobs, hours and accuracy of each user.", of(_USERS, counted),
-            Chart("bars", "Mean accuracy of those with most jobs", ("cluster", "user"), ("accuracy",)),
+            Chart("bars", "Mean accuracy of those with the most jobs", ("cluster", "user"), ("accuracy",)),
         ),
         Saved(
             "frameworks", "frameworks", "Frameworks", "Jobs, hours and accuracy by what they ran, where that is known.",
             of(_FRAMEWORKS, counted),
-            Chart("bars", "Mean accuracy of those with most hours", ("cluster", "framework"), ("accuracy",)),
+            Chart("bars", "Mean accuracy of those with the most hours", ("cluster", "framework"), ("accuracy",)),
         ),
         Saved(
             "parallelism", "parallelism", "How parallel jobs are", "Jobs by class; a het job is one. A job whose GPUs "

@@ -76,7 +76,7 @@ def check_days(days: int) -> None:
         nearest = min(max(round(days / BLOCK) * BLOCK, BLOCK), MOST_DAYS)
         raise UsageError(
             f"a trial of {days} days cannot have each weekday on as often as off",
-            f"it takes whole fortnights, {BLOCK} to {MOST_DAYS} days: --days {nearest}",
+            f"choose whole fortnights, {BLOCK} to {MOST_DAYS} days: --days {nearest}",
         )
 
 

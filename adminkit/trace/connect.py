@@ -102,7 +102,9 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
 def prepare(path: Path) -> None:
     """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer or no trace."""
     if is_snapshot(path):
-        raise AdminkitError(f"{path} is a snapshot, which is only read", "name the trace that it was made of with --db")
+        raise AdminkitError(
+            f"{path} is a snapshot, which can only be read", "name the trace that it was made of with --db"
+        )
     refuse_network_mount(path)
     with _permitted(path, "write"):
         if not files.is_there(path.parent):
@@ -292,7 +294,7 @@ def _hint(path: Path, text: str) -> str:
             return _put_back(path)
         return _whose(path)
     if "full" in text or "disk I/O" in text:
-        return "check space and quota (df, quota), then run the same command again: what was committed is whole"
+        return "check space and quota (df, quota), then run the same command again: what was committed is intact"
     if "locked" in text:
         return "another adminkit is writing; wait for it, or look with `adminkit trace status`"
     if "malformed database schema" in text or "no such table: sqlite_schema" in text:

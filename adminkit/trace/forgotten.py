@@ -120,7 +120,7 @@ def marks_of(db: sqlite3.Connection) -> Marks | None:
     path = key_path(Path(db.execute("PRAGMA database_list").fetchone()[2]))
     if not is_there(path):
         raise AdminkitError(
-            f"the key of who was forgotten is missing: {path}",
+            f"the key of the forgotten users is missing: {path}",
             "put it back from a backup; rows of forgotten users cannot be told from others without it",
         )
     marks = Marks(old_key(path), people)

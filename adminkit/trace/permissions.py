@@ -48,7 +48,7 @@ def remedy(path: Path, strange: Path) -> str:
     except OSError:
         found = None
     if found:
-        return f"{strange} is {found}, no plain file: look at it, then move it away"
+        return f"{strange} is {found}, not a plain file: look at it, then move it away"
     return f"{strange} belongs to {owner_name(strange)}: as root, chown -h {owner_name(path)}: {strange}"
 
 

@@ -86,7 +86,7 @@ def keep(folder: Path, data: bytes) -> Path:
         with _own(folder) as handle:
             replace_file(handle, NAME, data, mode=MODE)
     except OSError as error:
-        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "name another place: XDG_CACHE_HOME") from error
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "choose another path: XDG_CACHE_HOME") from error
     return path
 
 
@@ -161,11 +161,11 @@ def _own(folder: Path) -> Iterator[int]:
     except NotPlain:
         raise
     except AdminkitError as error:
-        raise AdminkitError(error.message, "name another place: XDG_CACHE_HOME") from error
+        raise AdminkitError(error.message, "choose another path: XDG_CACHE_HOME") from error
     try:
         facts = os.fstat(handle)
         if facts.st_uid != os.geteuid():
-            raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "name another place: XDG_CACHE_HOME")
+            raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "choose another path: XDG_CACHE_HOME")
         if stat.S_IMODE(facts.st_mode) != FOLDER_MODE:
             os.fchmod(handle, FOLDER_MODE)
         yield handle

@@ -45,7 +45,7 @@ def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:
         written_at(target, os.geteuid())
     with as_caller(), as_owner(target):
         if os.path.lexists(target) and (target.is_symlink() or not is_snapshot(target)):
-            raise AdminkitError(f"{target} is there and no snapshot", "name another place, or move it away")
+            raise AdminkitError(f"{target} is there and no snapshot", "choose another path, or move it away")
     mode = trace.stat().st_mode & 0o777
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
@@ -60,7 +60,7 @@ def _copy(db: sqlite3.Connection, target: Path, aside: Path, mode: int) -> None:
     try:
         handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise AdminkitError(f"couldn't write {target}: {cause(error)}", "name another place") from error
+        raise AdminkitError(f"couldn't write {target}: {cause(error)}", "choose another path") from error
     try:
         # SQLite takes an empty file for one that is not there.
         db.execute("PRAGMA query_only = 0")

@@ -16,11 +16,11 @@ local modify = {}
 
 local POINTS = decision.alone("incentives", "reject")
 
-local LAST_POINTS = "adminkit: this change lowers the priority bonus, which no update does; cancel it and submit it again."
+local LAST_POINTS = "adminkit: this change lowers the priority bonus, which no update can do; cancel it and submit it again."
 
 local PART = decision.alone("part", "reject")
 
-local LAST_PART = "adminkit: Slurm may take half of this change, which the rules forbid; change one thing at a time."
+local LAST_PART = "adminkit: Slurm may apply only half of this change, which the rules forbid; change one thing at a time."
 
 -- What a job keeps of before, whatever an update says.
 local KEEPS = {
@@ -32,7 +32,7 @@ local KEEPS = {
 local LAST_KEEPS = {
     gpu_type = "adminkit: Slurm would give this job the GPUs of both types; cancel it and submit it again.",
     whole = "adminkit: a job that ran on whole nodes keeps them in any queue; cancel it and submit it again.",
-    ending = "adminkit: the last run of this job is still ending, nothing of it can be changed now; try again in some seconds.",
+    ending = "adminkit: the last run of this job is still ending, so it cannot be changed now; try again in a few seconds.",
 }
 
 -- scontrol of 22.05 shows only the text of this error.

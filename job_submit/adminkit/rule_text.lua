@@ -16,10 +16,10 @@ local LAST = {
     warn = "adminkit: against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later = "adminkit: from {from} against rule {rule} ({check}): asked {asked}, allowed {value}.",
     later_frame = "From {from}: {message}",
-    fit = "adminkit: queue {fit} takes this job: -p {fit}",
+    fit = "adminkit: queue {fit} accepts this job: -p {fit}",
     routed = "adminkit: no queue was named, so the job went to {queue}.",
-    advised = "adminkit: no queue was named; {queue} would take this job (-p {queue}).",
-    unsure = "adminkit: refused by rule {rule} ({check}): how many it may take cannot be told, allowed {value}.",
+    advised = "adminkit: no queue was named; {queue} would accept this job (-p {queue}).",
+    unsure = "adminkit: refused by rule {rule} ({check}): it is unclear how many it may take, allowed {value}.",
     most = "adminkit: refused by rule {rule} ({check}): asked {asked}, may get {most}, allowed {value}.",
     help = "adminkit: more about this: {url}",
 }

@@ -7,7 +7,7 @@ local text = need("text")
 
 local soft = {}
 
-local LAST_TYPED = "adminkit: --time-min was left out; jobs are planned by what jobs like them needed."
+local LAST_TYPED = "adminkit: --time-min was left out; jobs are planned by how long similar jobs took."
 local LAST_UNKEPT = "adminkit: --time-min was left out; this job cannot be planned by it now, and is planned by its limit."
 
 local ceil, floor, max = math.ceil, math.floor, math.max

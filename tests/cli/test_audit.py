@@ -91,7 +91,7 @@ def test_restore_lists_and_puts_back_by_name(slurm: FakeSlurm, db: Path, capsys:
     assert main(["trace", "restore", listed["unknown"], "--db", str(db)]) == 0
     assert "nothing was written" in capsys.readouterr().out
     assert main(["trace", "restore", listed["unknown"], listed["contradicted"], "--apply", "--db", str(db)]) == 0
-    assert "1 put back, trusted" in capsys.readouterr().out
+    assert "1 put back as trusted" in capsys.readouterr().out
     with closing(sqlite3.connect(db)) as trace:
         assert trace.execute("SELECT source FROM job WHERE job_id_raw = 2").fetchall() == [("trusted",)]
         assert trace.execute("SELECT what FROM action ORDER BY rowid").fetchall()[-1] == ("trace restore",)
@@ -129,7 +129,7 @@ def test_a_run_of_two_clusters_is_put_back_in_the_one_that_is_named(
     run = f"2@{submit}"
     capsys.readouterr()
     assert main(["trace", "restore", run, "--apply", "--db", str(db)]) == 2
-    assert f"{run} is a run of alpha and of beta" in capsys.readouterr().err
+    assert f"{run} is a run on alpha and on beta" in capsys.readouterr().err
     assert main(["trace", "restore", run, "-M", "gamma", "--apply", "--db", str(db)]) == 2
     assert main(["trace", "restore", run, "-M", "beta", "--apply", "--db", str(db)]) == 0
     with closing(sqlite3.connect(db)) as trace:

@@ -107,7 +107,7 @@ def test_a_rewritten_ledger_is_told_by_the_log_of_the_host(run: Any, tmp_path: P
 def test_a_close_is_done_where_no_log_can_be_written(run: Any, tmp_path: Path) -> None:
     (tmp_path / "acts.jsonl").mkdir()
     notes = run("close 2026-01 --apply")[1]["meta"]["notes"]
-    assert "this host's action log has no line of it: couldn't record acts in" in notes[-2]
+    assert "this host's action log does not record it: couldn't record actions in" in notes[-2]
     assert "is closed: 3 entries" in notes[-1]
     assert run("verify")[0] == 0
 
@@ -164,17 +164,17 @@ WRONG = [
     ("version = 1", "version = 2", "version: this release of adminkit knows version 1"),
     ('scheme = "test"', 'scheme = "tset"', "no such scheme: tset"),
     ('scheme = "test"', 'schme = "test"', "no such key: schme"),
-    ("digits = 2", "digits = 7", "schemes.test.digits: not 0 to 6"),
+    ("digits = 2", "digits = 7", "schemes.test.digits is not 0 to 6"),
     ("digits = 2", "rounding = [1]", "schemes.test.rounding: no such rounding: [1]"),
     ("digits = 2", 'rounding = "odd"', "schemes.test.rounding: no such rounding: odd"),
     ('"elapsed"', '"elapse"', "schemes.test.formula: elapse is not a name that a formula knows"),
-    ('"elapsed"', "\"__import__('os')\"", "schemes.test.formula: ' cannot stand in a formula"),
+    ('"elapsed"', "\"__import__('os')\"", "schemes.test.formula: ' is not allowed in a formula"),
     ('unit = "points"', 'unit = ""', "schemes.test.unit: no unit"),
     ('unit = "points"', 'unit = "\\u001b[31m"', "schemes.test.unit: no unit"),
     ('scheme = "test"', 'scheme = "test"\ntimezone = "Asia/Tokio"', "this host knows no time zone Asia/Tokio"),
     ('scheme = "test"', 'scheme = "test"\ntimezone = "../../etc/passwd"', "this host knows no time zone"),
-    ("digits = 2", "[schemes.test.weights.qos]\nhigh = inf", "schemes.test.weights.qos.high: no weight"),
-    ("digits = 2", '[schemes.test.weights.qos]\nhigh = "1e999999"', "schemes.test.weights.qos.high: no weight"),
+    ("digits = 2", "[schemes.test.weights.qos]\nhigh = inf", "schemes.test.weights.qos.high is not a weight"),
+    ("digits = 2", '[schemes.test.weights.qos]\nhigh = "1e999999"', "schemes.test.weights.qos.high is not a weight"),
     ("digits = 2", "[schemes.test.weights.user]\nada = 0", "schemes.test.weights: no such key: user"),
 ]
 
@@ -190,9 +190,9 @@ def test_a_mistake_names_the_key(run: Any, site: Path, before: str, after: str, 
 
 
 MISTYPED = [
-    ("close 2026-13", "no such month: 2026-13"),
+    ("close 2026-13", "not a month: 2026-13"),
     ("close 2026-06", "2026-06 is not over"),
-    ("verify --head x');DROP", "no hash"),
+    ("verify --head x');DROP", "not a hash"),
     ("preview 2027-01", "2027-01 is not over"),
 ]
 

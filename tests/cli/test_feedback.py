@@ -113,7 +113,7 @@ def test_a_server_that_is_away_is_an_error_and_the_letters_are_kept(
 ) -> None:
     say(tmp_path, host="localhost", port=1)
     _, err = typed(capsys, "run", "--db", trace, "--send", code=1)
-    assert "error: no letter goes through: localhost:1: connection refused" in err
+    assert "error: couldn't send letters: localhost:1: connection refused" in err
     assert "they stay in the outbox" in err
     with opened(trace) as db:
         assert len(outbox.find(db, ["due"])) == 2
@@ -141,7 +141,7 @@ def test_a_letter_that_cannot_be_written_is_named_with_exit_code_1_and_the_other
     [
         ("echo it broke >&2; exit 1", True, "couldn't ask who coordinates vision: couldn't run sacctmgr: it broke"),
         ("printf 'x|y\\n\\037 7=\\n'", True, "couldn't ask who coordinates vision: couldn't read"),
-        ("exit 1", False, "budgets are not looked at: "),
+        ("exit 1", False, "budgets are not checked: "),
     ],
 )
 def test_a_budget_that_cannot_be_looked_at_is_named_with_exit_code_1_and_the_letters_go(
@@ -187,7 +187,7 @@ def test_two_runs_at_a_time_do_not_happen(trace: Path, capsys: pytest.CaptureFix
         ({"addresses": "/nonexistent"}, ["preview"], "couldn't read /nonexistent", "addresses"),
         ({}, ["resend"], "which letters?", "status --letters"),
         ({}, ["resend", "9@9"], "no such letter: 9@9", ""),
-        ({}, ["test", "nobody"], "nobody is not a mail address", "ada@example.org"),
+        ({}, ["test", "nobody"], "nobody is not an email address", "ada@example.org"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -243,7 +243,7 @@ def test_users_choose_for_themselves(capsys: pytest.CaptureFixture[str], tmp_pat
     _, err = typed(capsys, "prefs", "--letters", "nevr", code=2)
     assert "never" in err
     _, err = typed(capsys, "prefs", "--address", "a@b\nc", code=2)
-    assert "not a mail address" in err
+    assert "not an email address" in err
 
 
 def test_users_cannot_choose_a_stranger_and_are_told_where_they_have(
@@ -254,7 +254,7 @@ def test_users_cannot_choose_a_stranger_and_are_told_where_they_have(
     say(tmp_path, prefs=str(folder), domains=["example.org", "*.example.org"])
     typed(capsys, "prefs", "--address", "me@lab.example.org")
     _, err = typed(capsys, "prefs", "--address", "me@stranger.example", code=2)
-    assert "no letter goes to me@stranger.example" in err and "example.org, *.example.org" in err
+    assert "letters cannot be sent to me@stranger.example" in err and "example.org, *.example.org" in err
     assert read(folder, me).prefs.address == "me@lab.example.org"
     write(folder, me, Prefs(address="me@stranger.example"))
     out, _ = typed(capsys, "prefs")

@@ -1,4 +1,4 @@
-"""What came in and what was done: `adminkit trace history`."""
+"""What was loaded and what was done: `adminkit trace history`."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_dates_are_read_in_the_zone_given(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "sacct.txt"
     path.write_text(f"{HEADER}\n{line(1, Submit='2023-11-15T07:13:20')}\n")
     asked = run(db, path, code=2).stderr
-    assert "times are dates without a zone" in asked and "--timezone" in asked
+    assert "the times are dates without a time zone" in asked and "--timezone" in asked
     assert not db.exists()
     assert "did you mean Asia/Tokyo?" in run(db, path, "--timezone", "Asia/Tokio", code=2).stderr
     run(db, path, "--timezone", "Asia/Tokyo")
@@ -202,10 +202,10 @@ def test_steps_go_to_their_run(db: Path, tmp_path: Path) -> None:
     [
         (None, (), "couldn't open", 1),
         ("", (), "the input is empty", 2),
-        ("no such thing\n", (), "neither sacct text with a header nor SWF: 'no such thing'", 2),
+        ("no such thing\n", (), "the input is neither sacct text with a header nor SWF: 'no such thing'", 2),
         ("JobID|JobIDRaw|Submit\n1|1|5\n", (), "the rows name no cluster", 2),
         (f"{HEADER}\n{line(1)}\n", ("--columns", "jobid,jobidraw,submitt"), "did you mean Submit?", 2),
-        (f"{HEADER}\n{line(1)}\n", ("--delimiter", ";"), "no sacct header with delimiter ';'", 2),
+        (f"{HEADER}\n{line(1)}\n", ("--delimiter", ";"), "the first line is not a sacct header with delimiter ';'", 2),
     ],
 )
 def test_what_cannot_be_meant_is_answered_and_leaves_no_trace(
@@ -488,4 +488,4 @@ def test_a_header_without_a_row_says_so(db: Path, tmp_path: Path) -> None:
     path = tmp_path / "header.txt"
     path.write_text(HEADER + "\n")
     done = run(db, path)
-    assert done.stdout.startswith("read 0, ") and "a header and no row; sacct -a" in done.stderr
+    assert done.stdout.startswith("read 0, ") and "a header and no rows; sacct -a" in done.stderr

@@ -439,9 +439,9 @@ def test_killed_in_the_middle_nothing_of_it_is_in_the_trace(run: Callable[..., s
         ("\n", (), "the input is empty", 2),
         ('id,"who\n', (), "the first line is not a header", 2),
         ("id,whoo\n1,ada\n", (), "no such column: who, which my.toml names: it is not in the table", 2),
-        (table({}), ("--columns", "jobid"), "--columns are sacct's", 2),
+        (table({}), ("--columns", "jobid"), "--columns names sacct's columns", 2),
         (table({}), ("--timezone", "Asia/Tokio"), "did you mean Asia/Tokyo?", 2),
-        (table({}), ("--delimiter", "||"), "a table is cut by one character", 2),
+        (table({}), ("--delimiter", "||"), "the columns of a table are separated", 2),
         (table({}), ("--map", "phily"), "did you mean philly?", 2),
     ],
 )
@@ -455,7 +455,7 @@ def test_what_cannot_be_meant_is_answered_and_leaves_no_trace(
 def test_a_cluster_and_a_zone_are_asked_for(run: Callable[..., str]) -> None:
     assert "the rows name no cluster" in run(table({}), cluster="", code=2)
     Path("my.toml").write_text(MAP.replace('zone = "UTC"', ""))
-    assert "times are dates without a zone" in run(table({}), code=2)
+    assert "the times are dates without a time zone" in run(table({}), code=2)
     assert not Path("t.db").exists() and not list(Path().glob(".t.db*"))
 
 

@@ -45,7 +45,7 @@ def trace(tmp_path: Path) -> Path:
         ("report accuracy --format jsn", "'jsn' is not one of", "did you mean json?"),
         ("report accuracy --class singel-gpu", "'singel-gpu' is not one of", "did you mean single-gpu?"),
         ("report accuracy --since", "Option '--since' requires an argument", "--help` lists"),
-        ("report accuracy --since 2026-13-01", "no such date: 2026-13-01", "write 2026-01-31"),
+        ("report accuracy --since 2026-13-01", "not a date: 2026-13-01", "write 2026-01-31"),
         ("report accuracy --since yestreday", "no such date: yestreday", "did you mean yesterday?"),
         ("report accuracy --queue gq-shrot", "no such queue: gq-shrot", "did you mean gq-short?"),
         ("report accuracy --user usr1", "no such user: usr1", "did you mean user1?"),
@@ -144,7 +144,7 @@ def test_an_interrupt_says_that_nothing_is_broken(
     assert main(["doctor"]) == 130
     error, hint = capsys.readouterr().err.strip().splitlines()
     assert error == "error: interrupted"
-    assert "committed is whole" in hint
+    assert "committed is intact" in hint
 
 
 @pytest.mark.parametrize("typed", [[], ["report"], ["trace"]])

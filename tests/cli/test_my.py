@@ -77,7 +77,7 @@ def test_hours_that_were_lost_are_a_note(slurm: OwnSlurm, capsys: pytest.Capture
     slurm.write()
     note = shown(capsys, "my", "-n", "1", "--fresh")["jobs"]["meta"]["notes"][1]
     assert note == (
-        "2 jobs ended at the limit, for want of memory or with a node that failed: 4.5 GPU-hours lost, unless the"
+        "2 jobs ended at the limit, for lack of memory or because a node failed: 4.5 GPU-hours lost, unless the"
         " program saved its work"
     )
 
@@ -153,7 +153,7 @@ def test_what_runs_and_what_waits(slurm: OwnSlurm, capsys: pytest.CaptureFixture
     warnings = {row["job_id"]: row["warning"] for row in found["running"]["rows"]}
     assert warnings == {"70": "may be cut off: runs of this name need up to 01:06:14", "71": None}
     said = {row["job_id"]: (row["reason"], row["meaning"]) for row in found["waiting"]["rows"]}
-    assert said["72"][1].startswith("jobs of higher priority are before it")
+    assert said["72"][1].startswith("jobs of higher priority are ahead of it")
     assert said["73"][1].startswith("a user of its QOS may have no more GPUs")
     assert said["74"] == ("SomethingNew", "SomethingNew")
 
@@ -216,7 +216,7 @@ def test_who_has_no_jobs_gets_a_sentence(slurm: OwnSlurm, capsys: pytest.Capture
     assert main(["my"]) == 0
     said = capsys.readouterr()
     assert "none of your jobs ended in the last 30 days on alpha" in said.out and said.err == ""
-    assert "none of your jobs runs" in said.out and "none of your jobs waits" in said.out
+    assert "none of your jobs is running" in said.out and "none of your jobs is waiting" in said.out
     assert main(["recommend", "walltime"]) == 0
     assert "nothing is recommended: no such run is known to have ended" in capsys.readouterr().out
 
@@ -266,7 +266,7 @@ def test_slurmdbd_away_leaves_what_slurmctld_has_and_an_older_copy(
     slurm.write()
     assert main(["my", "--fresh"]) == 0
     said = capsys.readouterr()
-    assert "shown is what sacct said 00:00:0" in said.err and "Your last jobs on alpha" in said.out
+    assert "this shows what sacct said 00:00:0" in said.err and "Your last jobs on alpha" in said.out
 
 
 def test_slurmctld_away_leaves_the_jobs_that_ended(slurm: OwnSlurm, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def test_try_says_that_a_job_is_held_to_as_many_nodes_as_gpus(
     strict: str, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], is_said: bool, why: str
 ) -> None:
     assert main(["policy", "try", "--policy", strict, "-p", "gq", "-t", "60", *more]) == 0
-    assert ("holds this job to 2 nodes at most" in capsys.readouterr().err) == is_said, why
+    assert ("limits this job to 2 nodes, and" in capsys.readouterr().err) == is_said, why
 
 
 def test_try_says_which_queue_there_is_none_of(strict: str, capsys: pytest.CaptureFixture[str]) -> None:

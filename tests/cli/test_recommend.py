@@ -84,7 +84,7 @@ def test_the_backtest_is_of_all_or_of_one_user(trace: Path, capsys: pytest.Captu
         (["--backtest", "--name", "x"], "--backtest tries every run"),
         (["--user", "adda"], "did you mean ada?"),
         (["--user", "ada", "--queue", "gp"], "did you mean gq?"),
-        (["--user", "ada", "--time", "soon"], "no such duration"),
+        (["--user", "ada", "--time", "soon"], "not a duration"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

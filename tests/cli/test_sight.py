@@ -76,7 +76,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("trace", "history"), 2, "only operators may see who did what", False),
     (("feedback", "preview"), 2, "only operators may see everybody's letters", False),
     (("feedback", "status", "--letters", "--all"), 2, "only operators may see everybody's letters", True),
-    (("doctor",), 1, "letters are shown to operators only", False),
+    (("doctor",), 1, "not checked: only operators may see letters", False),
 ]
 
 

@@ -45,7 +45,7 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
         ["5", str(T + 50), str(T + 100), str(T + 7300), "1"],
     ]
     notes = said["meta"]["notes"]
-    assert "not run: 1 job ran for no second: 4" in notes
+    assert "not run: 1 job ran for less than a second: 4" in notes
     assert "not run: 1 job can never start on this machine: 3" in notes
 
 
@@ -53,8 +53,10 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
     ("runs", "words", "error", "hint"),
     [
         ([{}], ["--model", "eazy"], "'eazy' is not one of", "did you mean easy?"),
-        ([{}], ["--model", "fcfs", "--depth", "3"], "the model fcfs has no --depth", "--model conservative has"),
-        ([{}], ["--model", "slurm", "--procs", "3"], "the model slurm has no --procs", "its machine is the site"),
+        ([{}], ["--model", "fcfs", "--depth", "3"], "the model fcfs does not accept"
+                                                    " --depth", "only --model conservative does"),
+        ([{}], ["--model", "slurm", "--procs", "3"], "the model slurm does not accept"
+                                                     " --procs", "its machine is the one of the site"),
         ([{"AllocCPUS": 9}], ["--model", "fcfs", "--procs", "3"], "every job is larger than 3 processors", "--procs"),
         ([{"Start": "Unknown", "State": "PENDING"}], ["--model", "fcfs"], "none of 1 jobs can be simulated: 1 still"
          " waiting", "a trace needs each job's run time and size"),
@@ -62,7 +64,8 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
         ([{}], ["--model", "slurm"], "the trace does not know the site's queues", "adminkit simulate site"),
         ([{"Priority": ""}], ["--model", "fcfs", "--order", "priority"], "no job of the trace has a priority",
          "leave out --order: jobs go by submission then"),
-        ([{}], ["--model", "easy", "--priority", "trace"], "the model easy has no --priority", "--order priority"),
+        ([{}], ["--model", "easy", "--priority", "trace"], "the model easy does not accept"
+                                                           " --priority", "--order priority"),
         ([{}], ["--model", "fcfs", "--cluster", "beta"], "no such cluster: beta", "known: alpha"),
         ([{}], ["--model", "fcfs", "--site", "nosuch.toml"], "couldn't read nosuch.toml", "--site"),
     ],
@@ -159,7 +162,7 @@ def test_replay_says_what_answers_are_worth(tmp_path: Path) -> None:
     assert any("priorities are the trace's own" in note for note in said["meta"]["notes"]), "the site has fair-share"
     assert picture.read_bytes().startswith(b"\x89PNG")
     computed = answer("simulate", "replay", "--db", db, "--site", site, "--priority", "computed")
-    assert "not modelled: fair-share: 100.0 % of the jobs, 100.0 % of their waits" in computed["meta"]["notes"]
+    assert "not modelled: fair-share; 100.0 % of the jobs, 100.0 % of the waiting time" in computed["meta"]["notes"]
 
 
 def test_run_repeats_the_verdict(tmp_path: Path) -> None:
@@ -177,7 +180,7 @@ def test_a_schedule_without_a_basis_says_whose_numbers_these_are(tmp_path: Path)
     site.write_text(SITE)
     verdict, whose = answer("simulate", "run", "--db", db, "--site", site)["meta"]["answers"]
     assert verdict.startswith("calibration: no basis: ")
-    assert whose == "the numbers are the simulator's: here they say nothing of what the site would do"
+    assert whose == "the numbers are the simulator's: here they say nothing about what the site would do"
     assert "answers" not in answer("simulate", "run", "--db", db, "--model", "easy")["meta"]
 
 
@@ -216,7 +219,7 @@ def test_a_machine_that_contradicts_the_trace_is_refused(tmp_path: Path) -> None
     assert done.stderr.splitlines() == [
         "error: the machine contradicts the trace, most of whose 40 jobs cannot run: 40 can never start on this"
         " machine",
-        "hint: correct the file of --site: docs/site.md",
+        "hint: correct the --site file: docs/site.md",
     ]
 
 

@@ -113,7 +113,7 @@ def test_the_jobs_of_a_trace_are_mapped_by_their_names(tmp_path: Path, capsys: p
     words = ["--db", str(db), "--map-names", str(names), "--high-qos", "urgent", "--policy", "las"]
     said = asked(tmp_path, *words, capsys=capsys)
     assert said["meta"]["jobs"] == 4
-    assert "left out: 1 job: without GPUs, or unknown how many" in said["meta"]["notes"]
+    assert "left out: 1 job: without GPUs, or with an unknown number of them" in said["meta"]["notes"]
     assert said["meta"]["answers"][0].startswith("60.0 % of the GPU-hours are elastic")
     assert said["rows"][0]["high_wait"] == 0
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused(
         (CURVES + "resnet,8,64,nan,2000\n", "line 8: iterations_per_s is not a number: nan"),
         (CURVES + "resnet,8,64,-1,2000\n", "line 8: GPUs are"),
         (CURVES + "resnet,8,64,30,1e99\n", "line 8: GPUs are"),
-        (CURVES + "resnet,4,64,30,2000\n", "on 4 GPUs for a second time"),
+        (CURVES + "resnet,4,64,30,2000\n", "on 4 GPUs is there a second time"),
         (CURVES + "\x1b[31m,1,64,x,0\n", "iterations_per_s is not a number"),
         ("model,gpus,batch,iterations_per_s,watts\n", "has no curve"),
         ('model,gpus,batch,iterations_per_s,watts\n"resnet,1,64,1,1\n', "line"),
@@ -164,12 +164,12 @@ def test_a_file_of_curves_is_read_strictly(
     ("text", "said"),
     [
         ("submit,gpus,seconds,name\n", "no job of jobs.csv can be simulated"),
-        ("submit,gpus,seconds,name\n0,x,9,resnet\n", "1 no number where there should be one"),
+        ("submit,gpus,seconds,name\n0,x,9,resnet\n", "1 with a number missing"),
         ("submit,gpus,seconds,name\n0,1,9,other\n", "0.0% of the GPU-hours are elastic, less than 10%"),
         ("submit,gpus,seconds,name,batch\n0,1,9,bert,\n", "0.0% of the GPU-hours are elastic"),  # which of two batches?
         ("submit,gpus,seconds,name,batch\n0,8,9,resnet,64\n", "0.0% of the GPU-hours are elastic"),  # not measured
         ("submit,gpus,seconds,name,batch\n0,4,9,resnet,64\n", "no job fits 1x2"),
-        ("submit,gpus,seconds,name,batch\n0,1e300,9,resnet,64\n", "1 a number that no job has"),
+        ("submit,gpus,seconds,name,batch\n0,1e300,9,resnet,64\n", "1 with a number that no job can have"),
     ],
 )
 def test_a_file_of_jobs_says_why_nothing_can_be_said(

@@ -173,8 +173,8 @@ def test_jobs_that_cannot_run_are_named_and_those_that_leave_or_come_counted(
     named = ", ".join(str(one.job_id_raw) for one in large[:5])
     assert f"half: not run: {len(large)} jobs: {named}, …" in data["meta"]["notes"]
     answers = data["meta"]["answers"]
-    assert any(one.startswith("fewer: jobs of today that do not come: ") for one in answers)
-    assert any(one.startswith("more: jobs that come besides: ") for one in answers)
+    assert any(one.startswith("fewer: jobs of today that are not submitted: ") for one in answers)
+    assert any(one.startswith("more: additional jobs: ") for one in answers)
     keys = ["--model", "easy", "--procs", "3", "--force"]
     assert run(scenarios(trace.parent, NODES), "-f", "json", keys=keys) == 0
     large = [one for one in jobs() if (one.gpus or 0) > 3]
@@ -206,8 +206,8 @@ def test_policy_replay_leads_to_the_answer(trace: Path, capsys: pytest.CaptureFi
     assert main([*words, "--force"]) == 0
     capsys.readouterr()
     assert main([*words[:-3], "--force"]) == 2
-    assert "--force goes with --simulate" in capsys.readouterr().err
+    assert "--force needs --simulate" in capsys.readouterr().err
     assert main([*words, "--lua", "5.4"]) == 2
-    assert "--simulate takes no --lua" in capsys.readouterr().err
+    assert "--simulate does not accept --lua" in capsys.readouterr().err
     assert main([*words, "--queue", "gq"]) == 2
-    assert "--simulate takes no --queue" in capsys.readouterr().err
+    assert "--simulate does not accept --queue" in capsys.readouterr().err

@@ -108,7 +108,7 @@ def test_it_begins_and_shows_what_it_showed(host: Path, tmp_path: Path, capsys: 
         ({"days": 13}, "a trial of 13 days"),
         ({"days": 10**12}, "cannot have each weekday"),
         ({"days": 14, "carry_over": "13h"}, "leaves too little of a day"),
-        ({"days": 14, "carry_over": "soon"}, "no such duration"),
+        ({"days": 14, "carry_over": "soon"}, "not a duration"),
         ({"days": 14, "result": True}, "--result does not start a trial"),
         ({"days": 14, "from_": Path("x")}, "a trial needs --days"),
     ],

@@ -62,7 +62,7 @@ def test_from_a_pipe_as_json(db: Path, words: tuple[str, ...]) -> None:
 
 
 def test_apply_alone_is_answered(db: Path, text: Path) -> None:
-    assert "--apply goes with --trusted" in run(db, text, "--apply", code=2).stderr
+    assert "--apply needs --trusted" in run(db, text, "--apply", code=2).stderr
 
 
 def test_swf_is_vouched_for_too(db: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def done(ruled: Ruled, typed: str, home: Path) -> str:
     if found.code:
         assert "error: " in err and "hint: " in err and "Traceback" not in err, f"{typed}: {err}"
         return "error"
-    unknown = ("not known: ", "shown is what", "couldn't run")
+    unknown = ("not known: ", "this shows what", "couldn't run")
     return "partly" if any(word in found.text + err for word in unknown) else "works"
 
 

@@ -55,8 +55,8 @@ def test_slurms_minutes_stand_beside_the_ledgers_money(cluster: Cluster, minutes
         ("Slurm", "QOS gold", "cpu minutes", "1000"),
     ]
     money, cpu, _, gold = shown
-    assert money["spent"] is None and "none of them is closed" in money["note"], "not known, not nothing"
-    assert "half-life 7-00:00:00" in cpu["note"] and "holds nobody to it" in cpu["note"]
+    assert money["spent"] is None and "none of its months is closed" in money["note"], "not known, not nothing"
+    assert "half-life 7-00:00:00" in cpu["note"] and "does not enforce it" in cpu["note"]
     assert "does not shrink" in gold["note"]
     only = rows(cluster, db, "--schemes", str(file), "--account", "physics", "--no-slurm")
     assert [one["counted_by"] for one in only] == ["ledger"]

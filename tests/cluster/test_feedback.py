@@ -387,5 +387,5 @@ def test_a_closed_month_brings_statements_and_its_budget_is_told_to_the_coordina
     text, rest = (one.get_body(("plain",)) for one in (statement, warning))
     assert text is not None and "physics: 85.00 points for 1 job" in " ".join(text.get_content().split())
     assert rest is not None and "15.00 points are left" in " ".join(rest.get_content().split())
-    assert "spent to 85 %" in warning["Subject"]
+    assert "85 % of the budget" in warning["Subject"]
     assert about("ops", "The budget of physics") == [], "a coordinator could be told"

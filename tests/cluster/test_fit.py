@@ -160,7 +160,7 @@ def test_the_past_names_a_time_where_running_jobs_have_no_limit(empty: Cluster) 
         assert (row["verdict"], row["method"]) == ("later", "history") and abs(row["at"] - time.time() - 2 * HOUR) < 120
         trace.chmod(0o644)
         for words, said in (
-            ((), "history: no trace is readable by you here; name one with --db"),
+            ((), "history: you cannot read a trace here; name one with --db"),
             (("--db", trace), "history: not known: 0 your own jobs of gq"),
         ):
             done = empty.run(
@@ -301,7 +301,7 @@ def test_fair_share_is_why_a_job_waits(shared: Cluster, monkeypatch: pytest.Monk
     found = json.loads(file.read_text())
     (row,) = found["rows"]
     assert (row["verdict"], row["why"]) == ("later", "fair_share"), found
-    said = f"fair share {factor_of(shared):.2f}: 1 job of 1 account is before it only for its fair share"
+    said = f"fair share {factor_of(shared):.2f}: 1 job of 1 account is ahead of it only because of its fair share"
     assert row["text"] == said and said in found["meta"]["notes"], found
     assert asyncio.run(behind_on(shared, older)) == said
     assert main(["fit", "--job", str(head), "-f", "json", "--output", str(file)]) == 0

@@ -186,9 +186,9 @@ def test_slurmdbd_away_leaves_open_jobs_and_an_older_copy(spare: Cluster, jobs: 
         assert [row["job_id"] for row in found["waiting"]["rows"]] == [str(held)]
         for name in ("jobs", "limits"):
             assert found[name]["rows"] == [] and found[name]["meta"]["notes"][0].startswith("not known: "), name
-        assert b"shown is what slurmctld has" in run(spare, home, OTHER, "my").err
+        assert b"this shows what slurmctld has" in run(spare, home, OTHER, "my").err
         older = run(spare, home, USER, "my", "--fresh")
-        assert older.code == 0 and b"shown is what sacct said" in older.err, older.err
+        assert older.code == 0 and b"this shows what sacct said" in older.err, older.err
         assert str(jobs["tasks"]) in older.text
     finally:
         spare.start_dbd()

@@ -138,7 +138,7 @@ def test_with_files_missing_the_second_takes_over_all_the_same(pair: Pair) -> No
     pair.start_second()
     pair.take_over()
     assert pair.ruled.most() is None
-    assert "answers without adminkit's script" in pair.adminkit("policy", "status", code=1).stdout
+    assert "runs without adminkit's script" in pair.adminkit("policy", "status", code=1).stdout
     pair.carry(7)
     assert pair.ruled.most() == 7
 

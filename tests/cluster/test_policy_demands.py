@@ -98,7 +98,7 @@ PROPORTIONS = [
     (("--gpus=1", "--mem-per-gpu=5G"), "--mem-per-gpu=4G"),
     (("--gpus=1", "-N1", "-c2", "--mem-per-cpu=2G"), ""),
     (("--gpus=1", "-N1", "-c2", "--mem-per-cpu=3G"), "--mem-per-gpu=4G"),
-    (("-N1", "-c4"), "GPUs of a job in gq-short: 1+"),
+    (("-N1", "-c4"), "The number of GPUs of a job in gq-short must be 1+"),
 ]
 
 
@@ -127,10 +127,10 @@ def test_an_install_prints_what_holds_users_to_gpus_at_a_time(ruled: Ruled) -> N
     said = ruled.adminkit("policy", "install", "--policy", ruled.policy).stdout
     ruled.text = ""
     for line in (
-        "note      gpus_per_user: AccountingStorageEnforce lacks limits, so Slurm holds nobody to it",
+        "note      gpus_per_user: AccountingStorageEnforce lacks limits, so Slurm does not enforce it",
         "note      gpus_per_user: type sacctmgr add qos gq-users set MaxTRESPerUser=gres/gpu=16",
         "note      gpus_per_user: type scontrol update PartitionName=gq QOS=gq-users",
-        "note      gpus_per_user: write QOS= into the queue's line of slurm.conf, too, or a reconfigure takes it away",
+        "note      gpus_per_user: write QOS= into the queue's line of slurm.conf, too, or a reconfigure removes it",
     ):
         assert line in said, said
     assert "gq-users" not in ruled.cluster.ask("sacctmgr", "-n", "-P", "show", "qos")

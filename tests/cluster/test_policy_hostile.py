@@ -79,9 +79,9 @@ def test_root_does_not_install_it_and_what_was_in_force_stays(
 def test_root_does_not_follow_a_link_nor_wait_at_a_pipe(ruled: Ruled, good: str, tmp_path: Path) -> None:
     path = tables(tmp_path, "") / "incentives.json"
     for make, why in (
-        (lambda: path.symlink_to("/etc/shadow"), "is a link, no plain file"),
-        (lambda: path.symlink_to("/dev/zero"), "is a link, no plain file"),
-        (lambda: os.mkfifo(path), "is a pipe, no plain file"),
+        (lambda: path.symlink_to("/etc/shadow"), "is a symbolic link, not a plain file"),
+        (lambda: path.symlink_to("/dev/zero"), "is a symbolic link, not a plain file"),
+        (lambda: os.mkfifo(path), "is a pipe, not a plain file"),
         (lambda: os.link("/etc/shadow", path), "belongs to uid 0"),
     ):
         path.unlink()

@@ -150,7 +150,7 @@ def test_an_act_that_cannot_be_recorded_is_not_done(ruled: Ruled) -> None:
     ruled.policy.write_text(HEAD + at_most(6))
     env = {"ADMINKIT_ACTS": "/proc/nosuch/acts.jsonl"}
     failed = ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy, code=1, env=env)
-    assert "couldn't record acts" in failed.stderr
+    assert "couldn't record actions" in failed.stderr
     assert ruled.most() == 5
 
 

@@ -59,7 +59,8 @@ SUBMISSIONS = {
         "-p gq-short -t 03:00:00 --time-min=02:30:00", "02:00:00", {"TimeLimit": "02:00:00", "TimeMin": "02:00:00"}),
     "raised": ("-p gq-middle --gpus=1 -t 60", "asked for 01:00:00 and got 06:00:00", {"TimeLimit": "06:00:00"}),
     "one GPU": ("-p gq-middle --gres=gpu:1 -t 12:00:00", "", {"TimeLimit": "12:00:00"}),
-    "two GPUs": ("-p gq-middle --gres=gpu:2 -t 12:00:00", "GPUs of a job in gq-middle: 1; this one asks for 2", None),
+    "two GPUs": ("-p gq-middle --gres=gpu:2 -t 12:00:00", "The number of GPUs of a job in gq-middle must be 1; this one"
+                                                          " asks for 2", None),
     "two by --gpus": ("-p gq-middle --gpus=2 -t 12:00:00", "this one asks for 2", None),
     "two by --gpus-per-task": ("-p gq-middle -n2 --gpus-per-task=1 -t 12:00:00", "this one asks for 2", None),
     "two by nodes": ("-p gq-middle -N2 --gpus-per-node=1 -t 12:00:00", "this one asks for 2", None),
@@ -70,8 +71,10 @@ SUBMISSIONS = {
     "only a warning": ("-p gq-long -t 1-0 -n 17", "should be 0-16; this one asks for 17", {"TimeLimit": "1-00:00:00"}),
     "a limit is due": ("-p debug", "must say how long they may run", None),
     "a limit is given": ("-p debug -t 2", "", {"TimeLimit": "00:02:00"}),
-    "too many nodes": ("-p debug -t 2 -N3", "Nodes of a job in debug: 0-2; this one asks for 3", None),
-    "GPUs per node": ("-p free -t 60 --gpus-per-node=5", "GPUs per node of a job in free: 0-4; this one asks for 5",
+    "too many nodes": ("-p debug -t 2 -N3", "The number of nodes of a job in debug must be 0-2; this one asks for"
+                                            " 3", None),
+    "GPUs per node": ("-p free -t 60 --gpus-per-node=5", "The number of GPUs per node of a job in free must be 0-4;"
+                                                         " this one asks for 5",
                       None),
     "a rule of next century": ("-p free -t 2-0", "from 2099-01-01: ", {"TimeLimit": "2-00:00:00"}),
     "a text of the rule's own": ("-p small -t 02:00:00", "Games may play 01:00:00 in small.", None),

@@ -46,7 +46,7 @@ def ruled(outside: Listing) -> Iterator[Ruled]:
         found.cluster.until_idle()
         found.policy.write_text(POWER)
         said = found.adminkit("policy", "install", "--apply", "--policy", found.policy).stdout
-        assert "power: watts is of resources.yaml and counts on each node" in said, said
+        assert "power: watts comes from resources.yaml and counts on each node" in said, said
         yield found
 
 

@@ -164,7 +164,7 @@ def test_no_run_time_of_one_job_is_left(trace: Path) -> None:
         (lambda: original(users=4), [], "error: 901 jobs of 4 users are too few to hide anybody"),
         (lambda: [*original(), job(5000, cluster="beta")], [], "has several clusters"),
         (original, ["--cluster", "beta"], "has no cluster beta"),
-        (original, ["--story"], "--fit makes another trace than --story"),
+        (original, ["--story"], "--story and --page describe"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_a_hint(
@@ -180,7 +180,7 @@ def test_what_cannot_be_done_is_said_with_a_hint(
 
 def test_options_of_fit_need_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--keep-queues", "--db", str(tmp_path / "made.db")]) != 0
-    assert "go with --fit" in capsys.readouterr().err
+    assert "need --fit" in capsys.readouterr().err
 
 
 def test_a_real_trace_is_not_written_over(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

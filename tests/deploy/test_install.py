@@ -132,7 +132,7 @@ def test_a_rollback_without_adminkits_data_files_changes_nothing(
 @pytest.mark.parametrize(
     ("script", "inactive", "doubt"),
     [
-        ("echo 'Job 7 to start' >&2", "", "answers without adminkit's script"),
+        ("echo 'Job 7 to start' >&2", "", "runs without adminkit's script"),
         (
             "echo 'adminkit generation zero incentives none hints none' >&2; exit 1",
             "",
@@ -204,11 +204,11 @@ def test_an_older_entry_of_ours_is_replaced_and_the_sites_own_never(folder: Path
 def test_a_policy_that_is_damaged_or_a_log_that_cannot_be_written_stops_before_anything_is(
     folder: Path, slurm: Programs
 ) -> None:
-    with pytest.raises(AdminkitError, match="does not take policy"):
+    with pytest.raises(AdminkitError, match="did not load policy"):
         apply(Bundle({"policy": DAMAGED}, program.shipped()), target(folder), "policy install")
-    with pytest.raises(AdminkitError, match="couldn't record acts"):
+    with pytest.raises(AdminkitError, match="couldn't record actions"):
         apply(bundle(), Target(folder, log=Path("/proc/nosuch/acts")), "policy install")
-    with pytest.raises(UsageError, match=r"does not say \{host\}"):
+    with pytest.raises(UsageError, match=r"does not contain \{host\}"):
         put(folder, push="rsync {files} somewhere", others=("second",))
     assert list(folder.iterdir()) == []
 

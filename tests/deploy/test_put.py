@@ -294,12 +294,24 @@ def test_a_generation_is_read_without_lua(text: str, generation: str | None) -> 
 
 #: Whoever owns the folder of slurm.conf may put anything there.
 PLANTED: dict[str, tuple[str, Callable[[Path, Path], object], str]] = {
-    "a link as the folder": ("adminkit", lambda path, other: path.symlink_to(other), "is a link, no folder"),
+    "a link as the folder": (
+        "adminkit",
+        lambda path, other: path.symlink_to(other),
+        "is a symbolic link, not a folder",
+    ),
     "a pipe as the folder": ("adminkit", lambda path, other: os.mkfifo(path), "couldn't use .*not a directory"),
-    "a link as the table": ("adminkit/policy.lua", lambda path, other: path.symlink_to(other / "x"), "is a link"),
+    "a link as the table": (
+        "adminkit/policy.lua",
+        lambda path, other: path.symlink_to(other / "x"),
+        "is a symbolic link",
+    ),
     "a pipe as the table": ("adminkit/policy.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
     "a folder as the table": ("adminkit/policy.lua", lambda path, other: path.mkdir(), "is a folder"),
-    "a link as its good copy": ("adminkit/policy.good.lua", lambda path, other: path.symlink_to(other / "x"), "a link"),
+    "a link as its good copy": (
+        "adminkit/policy.good.lua",
+        lambda path, other: path.symlink_to(other / "x"),
+        "a symbolic link",
+    ),
     "a pipe as the previous one": ("adminkit/policy.previous.lua", lambda path, other: os.mkfifo(path), "is a pipe"),
     "a link as the aim": ("adminkit/.back-policy", lambda path, other: path.symlink_to(other / "x"), ""),
     "a link left aside": ("adminkit/.aside-policy.lua-x", lambda path, other: path.symlink_to(other / "x"), ""),
@@ -353,7 +365,7 @@ def test_root_takes_built_rules_from_roots_own_folder_only(tmp_path: Path) -> No
     write_bundle(tmp_path / "out", tables_only({"policy": table("one")}))
     assert set(read_bundle(tmp_path / "out").tables) == {"policy"}
     os.chown(tmp_path / "out", 2, -1)
-    with pytest.raises(AdminkitError, match="may be the work of uid 2"):
+    with pytest.raises(AdminkitError, match="may have been written by uid 2"):
         read_bundle(tmp_path / "out")
 
 
@@ -364,7 +376,7 @@ def test_a_script_that_is_somebody_elses_link_is_not_touched(tmp_path: Path) -> 
     entry = tmp_path / "job_submit.lua"
     entry.symlink_to(tmp_path / "target")
     os.chown(entry, 2, -1, follow_symlinks=False)
-    with pytest.raises(AdminkitError, match="is a link of uid 2"):
+    with pytest.raises(AdminkitError, match="is a symbolic link that belongs to uid 2"):
         touch(entry)
     assert (tmp_path / "target").stat().st_mtime == 5
     os.chown(entry, 0, -1, follow_symlinks=False)

@@ -72,7 +72,7 @@ def test_an_operator_is_told_who_gets_none() -> None:
     bounded = Bounds(frozenset({"low"}), frozenset({"physics"}), frozenset({1002}))
     lines = warnings(replace(SITE, bounds=bounded, parameters=frozenset()))
     assert ["QOS low" in lines[0], "accounts physics" in lines[1], "uids 1002" in lines[2]] == [True] * 3
-    assert "slurmctld is 25.11.1: before 26.05.3 backfill may undo" in lines[3]
+    assert "slurmctld is 25.11.1: before 26.05.3 backfill may, in rare cases, undo" in lines[3]
     assert "scontrol reconfigure" in lines[4]
     assert warnings(replace(SITE, release=BEST)) == []
 

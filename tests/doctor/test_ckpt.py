@@ -174,9 +174,9 @@ def test_who_may_write_it_is_root(site: Site) -> None:
         (
             f"n1 {HOST} 22.05.8\nn2 far 22.05.3\nn3 off N/A\n",
             "ok",
-            "not looked at, of the same release: 2 nodes (n2, n3)",
+            "not checked, with the same release: 2 nodes (n2, n3)",
         ),
-        ("n2 far 22.05.8\n", "ok", "this host is no node; not looked at"),
+        ("n2 far 22.05.8\n", "ok", "this host is no node; not checked"),
         (f"n1 {HOST} 22.05.8\nn2 far 23.11.4\nn3 far 22.05.8\n", "warn", "1 node of another release: n2 23.11.4"),
         ("", "ok", "this host is no node"),
     ],
@@ -210,7 +210,7 @@ V1, V2, NEITHER = step_cgroups.Seen(1), step_cgroups.Seen(2), step_cgroups.Seen(
             "cgroup/v2",
             step_cgroups.Seen(2, ("job_7", "tAJZT2QSC2MT00")),
             "warn",
-            "does not know by their names: tAJZT2QSC2MT00",
+            "whose names the plugin does not know: tAJZT2QSC2MT00",
         ),
         ("proctrack/cgroup", "disabled", V2, "warn", "disabled"),
         ("proctrack/cgroup", "autodetect", NEITHER, "warn", "not mounted cgroup v2 or the freezer of v1"),
@@ -238,7 +238,7 @@ def test_how_processes_are_found(
 @pytest.mark.parametrize(
     ("version", "status", "says"),
     [
-        ("22.05.8", "ok", "a restart costs 121 s here, by AuthInfo=cred_expire; from Slurm 25.11 on"),
+        ("22.05.8", "ok", "a restart costs 121 s here, by AuthInfo=cred_expire; Slurm 25.11 and later"),
         ("25.11.7", "warn", "a restart costs 121 s here, by AuthInfo=cred_expire"),
     ],
 )

@@ -46,10 +46,14 @@ def test_this_hosts_clock_is_compared_with_slurmctlds(
         ([(-9 * HOUR, -7 * HOUR, -7 * HOUR)], [("warn", "7 h ago")], "six hourly runs are missing"),
         (
             [(-HOUR, -60, -60), (-60, 72 * HOUR, 72 * HOUR)],
-            [("ok", "1 min ago"), ("warn", "in time to come")],
+            [("ok", "1 min ago"), ("warn", "in the future")],
             "a run with a clock that was three days fast",
         ),
-        ([(-60, HOUR, HOUR)], [("warn", "no run yet but in time to come"), ("warn", "in time to come")], "only that"),
+        (
+            [(-60, HOUR, HOUR)],
+            [("warn", "every run so far is dated in the future"), ("warn", "in the future")],
+            "only that",
+        ),
         ([], [], "an import"),
     ],
 )

@@ -39,11 +39,11 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
         ({}, "outbox", "ok", "none was sent yet"),
         ({"operators": ()}, "letters", "warn", "aaic by localhost:25"),
         ({"domains": ("lab.example",)}, "letters", "warn", "no letter may go to example.org"),
-        ({"sender": "no address"}, "letters", "warn", "sender is not a mail address"),
+        ({"sender": "no address"}, "letters", "warn", "sender is not an email address"),
         ({"login": Path("/none")}, "letters", "warn", "login would be sent unencrypted"),
         ({"via": "directory"}, "letters", "warn", "needs a folder"),
         ({"sender": "adminkit@localhost"}, "senders", "warn", "sender is adminkit@localhost"),
-        ({"sender": "adminkit@login1"}, "senders", "warn", "bounces and answers reach nobody"),
+        ({"sender": "adminkit@login1"}, "senders", "warn", "bounces and replies reach nobody"),
         ({"sender": "a@lab.example", "reply_to": "a@localhost"}, "senders", "warn", "reply_to is a@localhost"),
         ({"sender": "a@lab.example", "reply_to": None, "unsubscribe": None}, "senders", "warn", "has to read it"),
         (
@@ -60,7 +60,7 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
         ),
         ({"sender": "a@lab.example", "unsubscribe": "mailto:b@localhost"}, "senders", "warn", "which reaches nobody"),
         ({"prefs": Path("/etc/hostname")}, "choices", "warn", "is not a folder"),
-        ({"prefs": Path("/nosuch/prefs")}, "choices", "ok", "is not there yet"),
+        ({"prefs": Path("/nosuch/prefs")}, "choices", "ok", "does not exist yet"),
     ],
 )
 def test_each_line(trace: Path, changes: dict[str, Any], name: str, status: str, says: str) -> None:

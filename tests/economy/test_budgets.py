@@ -23,7 +23,7 @@ def line(month: str, account: str | None, amount: str, unit: str = "points") -> 
 
 #: the tables, what the error says, why
 WRONG: list[tuple[Any, str, str]] = [
-    ({}, "no list of tables", "one table is no list"),
+    ({}, "is not a list of tables", "one table is no list"),
     ([{**YEAR, "acount": "x"}], "number 1: no such key: acount", "a slip of the pen"),
     ([{**YEAR, "account": ""}], "number 1.account: no account", "an empty name"),
     ([{**YEAR, "account": "a\nb"}], "number 1.account: no account", "a name of two lines"),
@@ -33,8 +33,8 @@ WRONG: list[tuple[Any, str, str]] = [
     ([{**YEAR, "amount": float("inf")}], "number 1.amount: no amount", "without end"),
     ([{**YEAR, "amount": float("nan")}], "number 1.amount: no amount", "no number"),
     ([{"account": "a", "amount": 1}], "number 1.from: no month", "from when on"),
-    ([{**YEAR, "from": "2026"}], "number 1.from: no such month", "a year"),
-    ([{**YEAR, "from": 2026}], "number 1.from: no such month", "a number"),
+    ([{**YEAR, "from": "2026"}], "number 1.from: not a month", "a year"),
+    ([{**YEAR, "from": 2026}], "number 1.from: not a month", "a number"),
     ([{**YEAR, "until": "2025-12"}], "2025-12 is before 2026-01", "the wrong way round"),
     ([YEAR, {**YEAR, "from": "2026-12", "until": None}], "physics has two budgets for 2026-12", "both hold"),
     ([{**YEAR, "until": None}, {**YEAR, "from": "2027-01", "until": "2027-01"}], "two budgets for 2027-01", "no end"),

@@ -70,7 +70,7 @@ def test_what_is_written_is_read_and_becomes_the_same_lua(name: str, table: dict
         (good(format=True), "of another release"),
         (good(cap=None), "it has no cap"),
         (good(z=1), "a key that adminkit does not write"),
-        (good()[:-1] + ', "cap": 1}', "a key is there twice"),
+        (good()[:-1] + ', "cap": 1}', "a key appears twice"),
         (good(cap="x"), "cap is not a whole number from 1"),
         (good(cap=True), "cap is not a whole number"),
         (good(cap=0), "cap is not a whole number"),
@@ -172,13 +172,13 @@ def _socket(path: Path, secret: Path) -> None:
 
 
 STRANGE: dict[str, tuple[Callable[[Path, Path], object], str]] = {
-    "a link to root's file": (_link, "is a link, no plain file"),
-    "a link to /dev/zero": (lambda path, _: path.symlink_to("/dev/zero"), "is a link, no plain file"),
-    "a link to nothing": (lambda path, _: path.symlink_to("/nonexistent"), "is a link, no plain file"),
-    "a pipe": (lambda path, _: os.mkfifo(path), "is a pipe, no plain file"),
-    "a device": (_device, "is a device, no plain file"),
-    "a folder": (lambda path, _: path.mkdir(), "is a folder, no plain file"),
-    "a socket": (_socket, "is a socket, no plain file"),
+    "a link to root's file": (_link, "is a symbolic link, not a plain file"),
+    "a link to /dev/zero": (lambda path, _: path.symlink_to("/dev/zero"), "is a symbolic link, not a plain file"),
+    "a link to nothing": (lambda path, _: path.symlink_to("/nonexistent"), "is a symbolic link, not a plain file"),
+    "a pipe": (lambda path, _: os.mkfifo(path), "is a pipe, not a plain file"),
+    "a device": (_device, "is a device, not a plain file"),
+    "a folder": (lambda path, _: path.mkdir(), "is a folder, not a plain file"),
+    "a socket": (_socket, "is a socket, not a plain file"),
     "root's own file by another name": (lambda path, secret: os.link(secret, path), "belongs to uid 0, its folder to"),
     "somebody else's file": (lambda path, _: (path.write_text("{}"), os.chown(path, READER, -1)), "belongs to uid"),
     "a file without end": (_endless, "is larger than"),
@@ -228,7 +228,7 @@ def test_a_folder_that_is_a_link_is_not_entered(tmp_path: Path) -> None:
     real.mkdir()
     (real / "incentives.json").write_text(good())
     (tmp_path / "tables").symlink_to(real)
-    with pytest.raises(AdminkitError, match="is a link, no folder"):
+    with pytest.raises(AdminkitError, match="is a symbolic link, not a folder"):
         read_tables(tmp_path / "tables")
 
 

@@ -191,7 +191,7 @@ def test_somebody_without_runs_is_an_error_with_the_window() -> None:
         ({"bundle_days": 200}, "bundle_days = 200 is above window_days = 180", "not looked at"),
         ({"half_life_days": float("nan")}, "finite number", "no number"),
         ({"min_elapsed": 60}, 'write "60m" or "60s"', "minutes or seconds?"),
-        ({"min_elapsed": "soon"}, "no such duration: soon", "no duration"),
+        ({"min_elapsed": "soon"}, "not a duration: soon", "no duration"),
         ({"accuracy": 3}, "Extra inputs are not permitted", "no such key"),
     ],
 )

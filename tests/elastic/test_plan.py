@@ -42,7 +42,7 @@ KEPT = [
     (open_job(1, tres="gres:gpu:1,gres:shard:2"), "not by --gres", "two resources"),
     (open_job(1, tres=""), "not by --gres", "none"),
     (open_job(1, many=2, nodes=("n1", "n2")), "not by --gres", "two nodes"),
-    (open_job(1, state="PENDING", nodes=(), starts=None), "does not run", "it waits"),
+    (open_job(1, state="PENDING", nodes=(), starts=None), "is not running", "it waits"),
     (open_job(1, state="PENDING", nodes=(), starts=None, reason=HELD), "scontrol release 1", "its word is gone"),
     (open_job(1, starts=NOW - HOUR + 1), "started less than", "one change an hour"),
     (open_job(1, ends=NOW + 599), "limit is near", "it ends before that is worth it"),

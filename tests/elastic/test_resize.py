@@ -101,7 +101,7 @@ def test_an_order_is_a_word_behind_all_others(world: World) -> None:
     [
         ("mine", "RUNNING", 1, 4, "did not opt in"),
         (RECORD, "RUNNING", 1, 16, "1 to 8"),
-        (RECORD, "RUNNING", 4, 4, "as many"),
+        (RECORD, "RUNNING", 4, 4, "that many"),
         (RECORD, "PENDING", 1, 4, "scontrol release 1"),
         (ORDERED, "RUNNING", 1, 2, "already"),
         (f"{RECORD} {'x' * 990}", "RUNNING", 1, 4, "full"),
@@ -292,7 +292,7 @@ def test_what_cannot_be_recorded_is_not_done(world: World) -> None:
     world.put(1, ORDERED, "PENDING")
     world.log = world.log / "folder" / "acts.jsonl"
     world.log.parent.parent.write_text("a file")
-    with pytest.raises(Exception, match="couldn't record acts"):
+    with pytest.raises(Exception, match="couldn't record actions"):
         world.settle()
     assert world.read()["calls"] == []
 

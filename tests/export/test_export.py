@@ -194,10 +194,10 @@ def rows_named(path: Path) -> list[tuple[object, ...]]:
 
 
 WRONG = [
-    (("x", "--key", "k"), "--key goes with --anonymise", "a key without hashes"),
+    (("x", "--key", "k"), "--key needs --anonymise", "a key without hashes"),
     (("x", "--to", "swf"), "ends in .swf", "a folder is no SWF trace"),
     (("x.swf", "--to", "csv"), "makes a folder", "and a file no folder"),
-    (("there",), "is there already", "nothing is overwritten"),
+    (("there",), "already exists", "nothing is overwritten"),
     (("x", "--user", "eve"), "eve", "a word that the trace lacks"),
     (("none/x",), "couldn't make", "a folder that is not there"),
 ]

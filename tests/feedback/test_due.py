@@ -127,7 +127,7 @@ def test_a_cluster_that_is_not_switched_on_yet_has_nothing_due_but_a_preview_sho
     assert ends(planned(tmp_path, [ended()], on=None)) == []
     shown = planned(tmp_path, [], preview=True)
     assert len(ends(shown)) == 1
-    assert "aaic is not switched on" in shown.notes[0]
+    assert "letters are not switched on for aaic" in shown.notes[0]
 
 
 def test_a_cluster_that_was_never_synced_is_named(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_letter_to_a_stranger_is_not_due_and_that_is_said(
     assert [one.due for one in found.letters if user_of(one.due)] == []
     assert found.left_out["domain"] == 2, "the job's letter and the week's"
     assert f"ada has an address that is not in an allowed domain: {'x' * 59}…" in found.notes
-    told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter goes there\n"
+    told = f"refused addresses: {address} of ada: it is not in an allowed domain; no letter is sent there\n"
     assert capsys.readouterr().err == ("" if preview else told * 2)
 
 

@@ -187,7 +187,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(ckpt_at=END - 300, ckpt_heard=2), [], QUEUES,
-        ("caught the signal of the checkpoint plugin 5 min before the end", "is not lost", "code 85"),
+        ("caught the checkpoint plugin's signal 5 min before the end", "is not lost", "code 85"),
         ("of run time is lost", "ADMINKIT_CKPT"), "it was warned in time: what it lost is not known",
     ),
     (

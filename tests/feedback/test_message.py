@@ -108,7 +108,7 @@ def test_many_recipients_are_a_header_of_short_lines() -> None:
 
 
 def test_a_recipient_that_is_no_address_is_an_error() -> None:
-    with pytest.raises(AdminkitError, match="is not a mail address"):
+    with pytest.raises(AdminkitError, match="is not an email address"):
         sent(Letter("s", "t\n", "h"), recipients=("ada@example.org\nBcc: eve@example.org",))
 
 
@@ -159,9 +159,9 @@ def test_how_to_unsubscribe(changes: dict[str, Any], header: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sender": "a@b.c\nBcc: x@y.z"}, "sender is not a mail address"),
-        ({"reply_to": "Help <a@b.c>"}, "reply_to is not a mail address"),
-        ({"operators": ("root",)}, "operators is not a mail address"),
+        ({"sender": "a@b.c\nBcc: x@y.z"}, "sender is not an email address"),
+        ({"reply_to": "Help <a@b.c>"}, "reply_to is not an email address"),
+        ({"operators": ("root",)}, "operators is not an email address"),
         ({"unsubscribe": "javascript:alert(1)"}, "unsubscribe is neither"),
         ({"unsubscribe": "https://a.b/>, <mailto:x@y.z"}, "unsubscribe is neither"),
     ],

@@ -89,7 +89,7 @@ def test_whatever_a_map_holds_is_addresses_or_a_slip_with_its_line(tmp_path: Pat
         assert all(is_address(address) and user.split() == [user] for user, address in found.items())
 
 
-@pytest.mark.parametrize(("place", "why"), [("nothing", "couldn't read"), (".", "is a folder, no plain file")])
+@pytest.mark.parametrize(("place", "why"), [("nothing", "couldn't read"), (".", "is a folder, not a plain file")])
 def test_a_map_that_cannot_be_read_is_an_error(tmp_path: Path, place: str, why: str) -> None:
     with pytest.raises(AdminkitError, match=why):
         read_addresses(tmp_path / place)

@@ -165,7 +165,7 @@ def test_switching_on_is_noted_and_writes_to_nobody_about_the_past(tmp_path: Pat
     trace = synced(tmp_path / "t.db", THREE, on=None)
     kept = Kept()
     done = act(trace, tools(tmp_path / "prefs", kept))
-    assert kept.messages == [] and "aaic is switched on" in " ".join(done.notes)
+    assert kept.messages == [] and "letters are switched on for aaic" in " ".join(done.notes)
     assert (tmp_path / "prefs").stat().st_mode & 0o7777 == 0o1733
     with trace_of(trace) as db:
         assert switched_on(db, "aaic") == NOW

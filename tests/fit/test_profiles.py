@@ -43,18 +43,18 @@ def test_a_warning_of_ten_minutes_is_the_default(tmp_path: Path) -> None:
         ("[a]\ncpu = 2\n", "no such key of a profile"),
         ("[a]\ncpus = '2'\n", "cpus is not a number"),
         ("[a]\ncpus = true\n", "cpus is not a number"),
-        ("[a]\ntime = '90m'\n", "no such time limit"),
+        ("[a]\ntime = '90m'\n", "not a time limit"),
         ("[a]\npartition = '--wrap=x y'\n", "no such queue"),
         ("[a]\nname.fr = 'x'\n", "is not a name"),
         ("[a]\nmodules = [1]\n", "not a list of names"),
         ("[a]\nidle = 7200\n", "idle is not a text"),
         ("[a]\nidle = '90'\n", "no unit"),
         ("[a]\nidle = '2h'\nwarn = '10'\n", "no unit"),
-        ("[a]\nidle = '2 days'\n", "no such duration"),
+        ("[a]\nidle = '2 days'\n", "not a duration"),
         ("[a]\nidle = '5m'\n", "with a warning of 600 s"),
         ("[a]\nidle = '5m'\nwarn = '5m'\n", "with a warning of 300 s"),
         ("[a]\nidle = '5m'\nwarn = '9s'\n", "with a warning of 9 s"),
-        ("[a]\nwarn = '5m'\n", "warn without idle"),
+        ("[a]\nwarn = '5m'\n", "warn is set without idle"),
         ("[a]\nkernel = '--debug'\n", "is not the name of a kernel"),
         ("[a]\nkernel = 'a b'\n", "is not the name of a kernel"),
         ("[a]\nkernel = ''\n", "is not the name of a kernel"),
@@ -97,7 +97,7 @@ def test_nodes_of_other_sizes_count_one_by_one() -> None:
     small = node("s1", has=Vector(2, 4000 * MIB, {}))
     one = Profile("a", {}, Request(cpus=2, mem=2000 * MIB), max_mem=5000 * MIB)
     (ratio, crowd) = check([one], board(make([small])))
-    assert (ratio.severity, crowd.text) == ("warning", "1 of it fit on s1, and together they may use 5000M of 4000M")
+    assert (ratio.severity, crowd.text) == ("warning", "as many as fit on s1 (1) may together use 5000M of 4000M")
 
 
 def test_smaller_ones_come_from_the_nearest() -> None:

@@ -30,12 +30,12 @@ from adminkit.messages import translated
         ),
         (
             Behind(0.125, 7, 3).text,
-            "fair share 0.12: 7 jobs of 3 accounts are before it only for their fair share",
+            "fair share 0.12: 7 jobs of 3 accounts are ahead of it only because of their fair share",
             "フェアシェア 0.12: フェアシェアの差だけで、3 アカウントの 7 件のジョブが先になっています",
         ),
         (
             Behind(1.0, 1, 1).text,
-            "fair share 1.00: 1 job of 1 account is before it only for its fair share",
+            "fair share 1.00: 1 job of 1 account is ahead of it only because of its fair share",
             "フェアシェア 1.00: フェアシェアの差だけで、1 アカウントの 1 件のジョブが先になっています",
         ),
     ],

@@ -149,5 +149,5 @@ def test_a_job_whose_nodes_wake_is_explained(monkeypatch: pytest.MonkeyPatch) ->
     start = waiting(3).answer.start
     assert (start.verdict, start.at) == ("wakes", NOW - 10 + WAKE)
     assert start.text == "it has its nodes, and waits until they are up: n1"
-    with pytest.raises(UsageError, match="job 4 does not wait"):
+    with pytest.raises(UsageError, match="job 4 is not waiting"):
         waiting(4)

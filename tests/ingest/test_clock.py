@@ -44,7 +44,7 @@ def test_a_window_that_was_asked_for_by_a_fast_clock_is_asked_for_again(
     assert done.closed.new == 1, "the row came after the fast run, in a window that it had called answered"
     assert int(str(one(db, "SELECT max(until) FROM window"))) <= _REAL() + ahead[0]
     assert int(str(one(db, "SELECT max(asked_at) FROM window"))) <= _REAL() + ahead[0]
-    assert any("in time to come" in line for line in said)
+    assert any("in the future" in line for line in said)
 
 
 def test_a_run_ends_at_slurmctlds_time_where_this_clock_is_ahead_of_it(
@@ -126,7 +126,7 @@ def test_how_far_a_trace_reaches_is_told_by_the_runs_that_have_been(
         report = status_report([found], [], facts(trace), "t.db")
     assert (found.until, found.gap_seconds) == (None if reach is None else NOW + reach, gap), why
     assert found.to_come == (None if to_come is None else NOW + to_come), why
-    assert any("in time to come" in note for note in report.meta.notes) == (to_come is not None)
+    assert any("in the future" in note for note in report.meta.notes) == (to_come is not None)
 
 
 def test_runs_that_ended_in_time_to_come_are_counted(slurm: FakeSlurm, db: Path, said: list[str]) -> None:
@@ -140,7 +140,7 @@ def test_runs_that_ended_in_time_to_come_are_counted(slurm: FakeSlurm, db: Path,
     with reader(db) as trace:
         (found,) = passes(trace, int(time.time()) + 1)
     assert found.ends_to_come == 1
-    assert any("1 run ended in time to come" in line for line in said), said
+    assert any("1 run ended in the future" in line for line in said), said
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_acts_on_this_host_are_collected_once(slurm: FakeSlurm, db: Path, said: 
     assert found[1:] == [("policy install", "3f2a9c01d2e4"), ("policy rollback", None)]
     assert len(found) == 3
     run(slurm, db, said, acts=tmp_path)  # a folder is no log
-    assert any("its acts are not collected" in line for line in said)
+    assert any("its actions are not collected" in line for line in said)
 
 
 def test_steps_are_never_asked_for_past_the_present(slurm: FakeSlurm, db: Path, said: list[str]) -> None:

@@ -357,12 +357,12 @@ def test_a_dead_socket_is_replaced_and_nothing_else_is(folder: Path, trace: Path
     with sockets.unix_socket(Path("s"), trace):
         pass
     Path("s").write_text("mine")
-    with pytest.raises(AdminkitError, match="there already"), sockets.unix_socket(Path("s"), trace):
+    with pytest.raises(AdminkitError, match="already exists"), sockets.unix_socket(Path("s"), trace):
         pass
     assert Path("s").read_text() == "mine"
     (folder / "open").mkdir()
     (folder / "open").chmod(0o777)
-    for place, why in (("open/s", "open to others"), ("none/s", "no such file"), ("x" * 120, "longer")):
+    for place, why in (("open/s", "other users can put a socket"), ("none/s", "no such file"), ("x" * 120, "longer")):
         with pytest.raises(AdminkitError, match=why), sockets.unix_socket(Path(place), trace):
             pass
 
@@ -388,8 +388,8 @@ def test_a_token_is_secret_or_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--tcp", "0", "--socket", "x"], "exclude each other"),
-        (["--token-file", "x"], "goes with --tcp"),
+        (["--tcp", "0", "--socket", "x"], "cannot be combined"),
+        (["--token-file", "x"], "needs --tcp"),
         (["--time-limit", "0"], "is not a time"),
         (["--base-url", "kit"], "is not a path"),
         (["--base-url", "/a b/"], "is not a path"),

@@ -36,7 +36,7 @@ HANDED: list[tuple[dict[str, Any], dict[str, Any], bool, str, str]] = [
     (CPUS, {"min_nodes": 1, "max_nodes": 4, "cpus_per_task": 8, "min_cpus": 8}, True, "", "on as many as it gets"),
     (CPUS, {"tres_per_node": None, "cpus_per_task": 64, "min_cpus": 64}, True, "", "no GPU: another rule's matter"),
     (CPUS, {"tres_per_node": None, "tres_per_socket": "gres:gpu:1", "cpus_per_task": 2, "min_cpus": 2}, False,
-     "cannot be told", "by sockets: Slurm may give none"),
+     "unclear how many", "by sockets: Slurm may give none"),
     (CPUS, {"tres_per_node": None, "tres_per_job": "gres:gpu:4", "num_tasks": 4, "cpus_per_task": 8, "min_cpus": 32},
      True, "", "--gpus=4 and 32 CPUs"),
     (CPUS, {"partition": "gq-long", "cpus_per_task": 64, "min_cpus": 64}, True, "", "another queue"),

@@ -145,7 +145,7 @@ def test_routing_can_only_warn(lua: Lua, routing: dict[str, Any]) -> None:
     table = policy(routing={"order": ["gq-short", "gq", "gq-long"], **routing})
     decision = lua.decide(request(limit=2 * H), table)
     assert decision["verdict"] == "accept"
-    assert decision["messages"] == ["adminkit: no queue was named; gq-short would take this job (-p gq-short)."]
+    assert decision["messages"] == ["adminkit: no queue was named; gq-short would accept this job (-p gq-short)."]
     named = lua.decide(request(queues=["gq-short"], limit=100 * H), table)
     assert named["verdict"] == "accept"
     assert named["messages"] == ["adminkit: gq-short cannot take this job; gq-long can (-p gq-long)."]

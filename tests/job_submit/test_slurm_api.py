@@ -395,7 +395,7 @@ def test_an_update_while_the_last_run_ends(
     rec = {"job_state": state, "partition": "gq-long"} if "partition" not in desc else {"job_state": state}
     answer = site.run(lua, site.case(refusing, uid=uid, desc=desc, rec=rec))
     assert answer["code"] == (2020 if is_refused else OK), why
-    assert ("try again in some seconds" in " ".join(answer["messages"])) == is_refused
+    assert ("try again in a few seconds" in " ".join(answer["messages"])) == is_refused
 
 
 @pytest.mark.parametrize(("more", "nodes"), [({"ntasks_per_tres": 1, "num_tasks": 2}, 1), ({}, 0)])

@@ -58,13 +58,13 @@ def test_the_form_says_that_an_idle_server_ends() -> None:
 
 def test_a_place_in_the_queue() -> None:
     said = form.place(Place(3, 200, "gq"))
-    assert said == "It is number 3 of 200 that wait in gq."
+    assert said == "It is number 3 of 200 waiting in gq."
     assert translated(said, "ja") == "gq で待っている 200 件中 3 番目です。"
 
 
 def test_fair_share() -> None:
     said = form.fair_share(Behind(0.12, 7, 3))
-    assert said == "It has fair share 0.12: 7 jobs of 3 accounts are before it only for their fair share."
+    assert said == "It has fair share 0.12: 7 jobs of 3 accounts are ahead of it only because of their fair share."
     assert translated(said, "ja").startswith("フェアシェア 0.12: ")
     assert translated(said, "ja").endswith("3 アカウントの 7 件のジョブが先になっています。")
 

@@ -47,7 +47,7 @@ CLASHES = [
         ("rules[1].gpus (a)", "rules[2].gpus (b)"),
         "have no number in common",
     ),
-    (("a: cpus = 1", "a: cpus = 1"), ("rules[1].name (a)", "rules[2].name (a)"), "two rules of one name"),
+    (("a: cpus = 1", "a: cpus = 1"), ("rules[1].name (a)", "rules[2].name (a)"), "two rules have the same name"),
     (
         ("a: require_limit = true; action = 'amend'",),
         ("rules[1].action (a)", "rules[1].require_limit (a)"),
@@ -130,7 +130,7 @@ def test_a_queue_that_is_tried_and_avoided_names_both_lists() -> None:
         (
             rules("a: max_limit = '4h'; queues = ['gq-short']"),
             ("rules[1].max_limit (a)", "MaxTime of the queue gq-short"),
-            "never bites: Slurm stops at 03:00:00",
+            "never applies: Slurm stops jobs at 03:00:00",
             "",
             True,
         ),

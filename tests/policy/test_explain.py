@@ -49,7 +49,7 @@ from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, r
         ),
         (
             "gpus_per_node = 8; action = 'warn'",
-            "Jobs use exactly 8 GPUs per node; others are taken, and their owners are told.",
+            "Jobs use exactly 8 GPUs per node; others are accepted, and their owners are told.",
         ),
     ],
 )

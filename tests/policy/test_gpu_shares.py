@@ -80,14 +80,18 @@ SAID: list[tuple[str, dict[str, Any], str]] = [
     (
         "gpus = '-1'",
         {"gres": "shard:8"},
-        "GPUs of a job in gq: 0-1; this one asks for 2 (gpu_slices=8). Type: --gpus=N",
+        "The number of GPUs of a job in gq must be 0-1; this one asks for 2 (gpu_slices=8). Type: --gpus=N",
     ),
     (
         "gpus = '-1'",
         {"gres": "gpu:2g.48gb:1"},
-        "How many gpus this job may take cannot be told, and jobs in gq may take 0-1.",
+        "It is unclear how many gpus this job may take; jobs in gq may take 0-1.",
     ),
-    ("gpu_slices = 0", {"gres": "gpu:1g.10gb:1"}, "Slices and shards of GPUs of a job in gq: 0; this one asks for 1."),
+    (
+        "gpu_slices = 0",
+        {"gres": "gpu:1g.10gb:1"},
+        "The number of slices and shards of GPUs of a job in gq must be 0; this one asks for 1.",
+    ),
     ("gpu_slices = 0", {"gpus": 1}, ""),
     ("gpu_slices = '-2'", {"gres": "shard:2"}, ""),
 ]

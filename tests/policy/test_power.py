@@ -53,7 +53,7 @@ SLURMS = [
         "no licence, where Slurm has layers",
     ),
     (Licences({"watts": 20000}, True, {"watts": 3}, True), True, ["counts on each node"], "a resource by node"),
-    (Licences({"watts": 20000}, True, {"watts": 2}, True), True, ["is of mode 2"], "a resource by job"),
+    (Licences({"watts": 20000}, True, {"watts": 2}, True), True, ["has mode 2"], "a resource by job"),
     (
         Licences({"watts": 5}, True, {"watts": 3}, True),
         True,

@@ -147,7 +147,7 @@ def test_records_may_say_that_nobody_typed_one(tmp_path: Path) -> None:
         filter = one_cluster(trace, Filter(checkpoint_code=85))
         replayed = replay_trace(trace, policy, made_up(["gq"]), filter, NOW)
     notes = replay_report(replayed, filter, "trace.db", [], []).meta.notes
-    assert list(notes[-1:]) == ["nobody gave a --time-min, as records in AdminComment say"]
+    assert list(notes[-1:]) == ["nobody gave a --time-min, according to the records in AdminComment"]
 
 
 def test_of_nobody_nothing_is_said_of_time_min(tmp_path: Path) -> None:

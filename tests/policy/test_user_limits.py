@@ -42,4 +42,4 @@ def test_why_slurm_would_hold_nobody_is_said_where_it_matters() -> None:
 
 def test_it_is_explained() -> None:
     rows = dict(explain(policy("version = 1\n[gpus_per_user]\ngq = 16\n")))
-    assert rows["gpus_per_user"].startswith("A user holds 16 GPUs in gq at a time at most")
+    assert rows["gpus_per_user"].startswith("A user holds at most 16 GPUs in gq at a time")

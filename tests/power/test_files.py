@@ -62,15 +62,15 @@ def test_each_kind_of_file(
 @pytest.mark.parametrize(
     ("row", "reason", "why"),
     [
-        ("bert,0,,,1,,,", "no number of GPUs: '0'", "no GPU"),
-        ("bert,1.5,,,1,,,", "no number of GPUs: '1.5'", "half a GPU"),
-        ("bert,70000,,,1,,,", "no number of GPUs: '70000'", "more than anybody has"),
-        ("bert,\u0663,,,1,,,", "no number of GPUs: '\u0663'", "a digit of another script"),
-        ("bert,1,,,0,,,", "seconds is not above 0, or beyond all bounds: '0'", "no time"),
-        ("bert,1,,,-1,,,", "seconds is not above 0, or beyond all bounds: '-1'", "time that runs back"),
-        ("bert,1,,,nan,,,", "no seconds", "what is needed was not measured"),
-        ("bert,1,,,inf,,,", "no number: 'inf'", "not a number"),
-        ("bert,1,,,1_0,,,", "no number: '1_0'", "a number as Python alone writes it"),
+        ("bert,0,,,1,,,", "not a number of GPUs: '0'", "no GPU"),
+        ("bert,1.5,,,1,,,", "not a number of GPUs: '1.5'", "half a GPU"),
+        ("bert,70000,,,1,,,", "not a number of GPUs: '70000'", "more than anybody has"),
+        ("bert,\u0663,,,1,,,", "not a number of GPUs: '\u0663'", "a digit of another script"),
+        ("bert,1,,,0,,,", "seconds is not above 0, or is far too large: '0'", "no time"),
+        ("bert,1,,,-1,,,", "seconds is not above 0, or is far too large: '-1'", "time that runs back"),
+        ("bert,1,,,nan,,,", "seconds is missing", "what is needed was not measured"),
+        ("bert,1,,,inf,,,", "not a number: 'inf'", "not a number"),
+        ("bert,1,,,1_0,,,", "not a number: '1_0'", "a number as Python alone writes it"),
         ("bert,1,,,1,1e4,,", "more than 5,000 W a GPU: joules are not kilojoules, seconds not milliseconds", "units"),
         (",1,,,1,,,", "the model has no name", "no name"),
         ("b\x1b[31m,1,,,1,,,", "a name of more than 200 characters, or with some that cannot be printed", "escapes"),
@@ -89,7 +89,7 @@ def test_a_line_that_cannot_be_read_is_set_aside(row: str, reason: str, why: str
     [
         ("", "file.csv is not a file of measurements: no column gpus, model, seconds"),
         ("model,gpus\n", "no column seconds"),
-        ("model,gpus,seconds,energy\n", "file.csv has columns that say nothing here: energy"),
+        ("model,gpus,seconds,energy\n", "file.csv has columns that adminkit does not know: energy"),
         ("\x00\x01\x02", "no column gpus, model, seconds"),
     ],
 )

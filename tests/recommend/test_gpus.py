@@ -9,7 +9,7 @@ import pytest
 from adminkit.recommend.gpus import Known, Ratio, advise
 from adminkit.reports.recommend_gpus import sentence
 
-STAY = "stay with {}: nothing that is known is better and at most {} % slower"
+STAY = "stay with {}: no other known number is better and at most {} % slower"
 #: Zeus' pair: ResNet-18 on one and two V100 at 250 W.
 ZEUS = [Known(1, 9.991050186916254, 1900.3329999999842), Known(2, 10.353665743023157, 2763.6879999999994)]
 NO_ENERGY = [Known(1, 10.0), Known(2, 5.2), Known(4, 5.0)]

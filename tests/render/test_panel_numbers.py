@@ -39,7 +39,7 @@ def test_each_kind_of_picture_has_its_numbers(panel: Panel, expected: Numbers) -
 def test_a_curve_is_read_at_its_quantiles() -> None:
     line = Line("ran", [60, 3600, 7200], [0.25, 0.5, 1.0])
     found = numbers(Curves("T", "", [line, Line("asked", [7200], [0.9])], [("maximum", 7200)]))
-    assert found.caption == "such a share of the jobs has at most; maximum 2 h"
+    assert found.caption == "share of the jobs that have at most; maximum 2 h"
     assert dict(found.rows) == {
         "5 %": ["1 min", "2 h"], "10 %": ["1 min", "2 h"], "25 %": ["1 min", "2 h"], "50 %": ["1 h", "2 h"],
         "75 %": ["2 h", "2 h"], "90 %": ["2 h", "2 h"], "95 %": ["2 h", "-"], "100 %": ["2 h", "-"],

@@ -57,7 +57,7 @@ def test_a_plot_follows_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[
             "leave out --format",
         ),
         ({"picture": Path("a.jpg")}, "no such kind of picture: .jpg", "did you mean .png?"),
-        ({"picture": Path("a")}, "a has no suffix, which says the kind of picture", "end it in .png or .svg"),
+        ({"picture": Path("a")}, "a has no suffix, which decides the kind of picture", "let it end in .png or .svg"),
     ],
 )
 def test_ways_that_cannot_be_meant_are_refused(wanted: dict[str, object], message: str, hint: str) -> None:

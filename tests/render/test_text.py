@@ -194,4 +194,4 @@ def test_what_is_not_known_is_never_called_none(tmp_path: Path) -> None:
 
 def test_the_note_on_queues_without_a_maximum_names_what_has_no_queue(tmp_path: Path) -> None:
     report = accuracy_of(tmp_path, [job(1, queue=None), job(2, queue="debug")])
-    assert "share_maximum is empty where the trace knows no maximum limit: (no queue), debug" in table(report)
+    assert "share_maximum is empty where the trace has no maximum limit: (no queue), debug" in table(report)

@@ -77,7 +77,7 @@ def test_parallelism_keeps_kinds_apart_and_says_what_is_unknown(db: Path, capsys
     assert found == {"cpu": 1, "single-gpu": 3, "multi-gpu": 1, "multi-node": 0, "unknown": 2}
     text = told(db, capsys, "parallelism")
     assert "unknown for 1 run with parts of a GPU of unknown size" in text
-    assert "unknown for 1 run whose accounting has a word of GPUs that cannot be read" in text
+    assert "unknown for 1 run whose accounting has a GPU entry that cannot be read" in text
 
 
 def test_a_report_says_that_accounting_did_not_track_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

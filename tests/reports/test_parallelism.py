@@ -15,7 +15,7 @@ from tests.support.builders import MONDAY, job, make_trace
 
 NODELESS: dict[str, Any] = {"nodes": None, "req_nodes": None, "node_list": None}
 GPULESS: dict[str, Any] = {"gpus": None, "req_gpus": None}
-AS_ON_ONE = "of unknown nodes are classed as on one node"
+AS_ON_ONE = "with an unknown number of nodes are classed as on one node"
 CASES: list[tuple[list[dict[str, Any]], dict[str, tuple[int | None, float | None]], list[str], str]] = [
     ([{"gpus": 1}, {"gpus": 1, "nodes": 2}], {"multi-node": (1, 0.5), "cpu": (0, 0.0)}, [], "all is known"),
     ([{"gpus": 1, **NODELESS}] * 2, {"multi-node": (None, None), "single-gpu": (2, 1.0)}, [f"2 jobs {AS_ON_ONE}"],

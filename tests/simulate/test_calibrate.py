@@ -105,7 +105,7 @@ def test_another_order_of_starts_is_no_trust() -> None:
         (0.5, "AssocGrpCpuLimit", "no basis", "association limits are not modelled"),
         (0.05, "Reservation", "trust", "few"),
         (0.9, "Priority", "trust", "the model has it"),
-        (0.9, "Dependency", "trust", "jobs come when they were eligible"),
+        (0.9, "Dependency", "trust", "jobs arrive when they became eligible"),
         (0.9, "QOSMaxCpuPerUserLimit", "no basis", "the site has no such limit"),
     ],
 )
@@ -134,8 +134,8 @@ def test_what_is_not_modelled_is_named_with_its_share() -> None:
     assert found == pytest.approx(
         {
             "arrays' %N": 0.25,
-            "het jobs: their parts start apart": 0.5,
-            "suspended jobs: their run is without the suspension": 0.5,
+            "het jobs (their parts start separately)": 0.5,
+            "suspension (suspended jobs run without it)": 0.5,
             "fair-share": 1,
             "preemption": 1,
             "limits of associations": 1,

@@ -137,7 +137,7 @@ def test_jobs_that_the_site_cannot_have_are_named() -> None:
     assert [(one.reason, one.jobs, one.ids) for one in found.missing] == [
         ("in queues that the site does not have: old", 2, (2, 3))
     ]
-    with pytest.raises(AdminkitError, match=r"the site does not fit the trace: 1 in queues .* have: old"):
+    with pytest.raises(AdminkitError, match=r"no job of the trace can run on this site: 1 job in queues .* have: old"):
         placed(jobs(queue=["old"]), machine_of(SITE))
 
 

@@ -70,7 +70,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
             "docs/simulate-scenarios.md",
         ),
         (HEAD + 'name = "a"\nkind = "load"\nfactor = []', "an empty list is not a scenario", "docs"),
-        (HEAD + 'name = "a"\nkind = "load"\nfactor = [1, 1]', "one value stands there twice", "docs"),
+        (HEAD + 'name = "a"\nkind = "load"\nfactor = [1, 1]', "one value appears twice", "docs"),
         (HEAD + 'name = "a"\nkind = "load"\nfactor = true', "a number belongs here", "docs"),
         (HEAD + 'name = "a"\nkind = "nodes"', "give it a factor other than 1, or gpus", "docs"),
         (
@@ -86,7 +86,7 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
         ),
         (
             HEAD + 'name = "a"\nkind = "checkpoint"\nmax_limit = "10m"',
-            "lead and overhead are 720 s of a piece of 600 s: no job would ever end",
+            "lead and overhead take 720 s of each piece of 600 s: no job would ever end",
             "docs",
         ),
         (
@@ -96,13 +96,13 @@ def test_a_scenario_on_another_has_its_changes_first() -> None:
         ),
         (
             HEAD + 'name = "a"\nkind = "policy"\npolicy = "p"\nrefused = { resubmit = 0.5 }',
-            "together they are 1",
+            "must add up to 1",
             "docs",
         ),
         (HEAD + 'name = "a"\nkind = "queue"\nqueue = "gq"', "give it what to change", "docs"),
         (
             HEAD + 'name = "a"\nkind = "load"\nfactor = 2\n[[scenarios]]\nname = "a"\nkind = "load"\nfactor = 3',
-            "s.toml:7: scenarios[2].name (a): two scenarios of one name",
+            "s.toml:7: scenarios[2].name (a): two scenarios have the same name",
             "give each its own",
         ),
         (

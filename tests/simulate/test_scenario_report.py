@@ -30,7 +30,7 @@ def found() -> Answer:
 
 
 def report(found: Answer) -> Report:
-    meta = Meta.plain("What would happen", ["20 paired replicates", "jobs come when they were submitted"])
+    meta = Meta.plain("What would happen", ["20 paired replicates", "jobs arrive when they were submitted"])
     return scenarios_report(found, replace(meta, answers=(CALIBRATION,)))
 
 

@@ -181,7 +181,7 @@ def test_without_slurmdbd_operators_are_not_known_and_that_is_said(slurm: Progra
     slurm.add("sacctmgr", "echo 'sacctmgr: error: slurm_persist_conn_open: refused' >&2; exit 1")
     found = gather.gather((), parse_conf("SlurmUser=root\n", Path("/x"), ""))
     assert found.site.privileged == {0}
-    assert found.notes[0].startswith("operators are not known, so rules hold for them")
+    assert found.notes[0].startswith("operators are not known, so rules apply to them too")
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_command_is_split_once_and_values_never_are(template: str, words: list
 
 
 @pytest.mark.parametrize(
-    ("template", "says"), [("rsync {fiels}", "stands for nothing"), ("", "empty"), ("a 'b", "not a command")]
+    ("template", "says"), [("rsync {fiels}", "has no meaning here"), ("", "empty"), ("a 'b", "not a command")]
 )
 def test_a_command_that_cannot_be_meant(template: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):

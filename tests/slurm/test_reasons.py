@@ -11,7 +11,7 @@ from adminkit.slurm.reasons import SENTENCES, meaning
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("Priority", "jobs of higher priority are before it in this queue; a shorter --time may start it in a gap"),
+        ("Priority", "jobs of higher priority are ahead of it in this queue; a shorter --time may start it in a gap"),
         ("DependencyNeverSatisfied", "cancel it with scancel"),
         ("ReqNodeNotAvail, UnavailableNodes:n[1-2]", "(UnavailableNodes:n[1-2])"),
         ("QOSMaxGRESPerUser", "a user of its QOS may have no more GPUs and other GRES: it waits until jobs have ended"),

@@ -220,7 +220,7 @@ def policy_status(_: Path) -> Report:
     return deploy.status_report(
         Status(
             Path("/etc/slurm"), "ours", tables, ["adminkit/decide.lua"], ["adminkit/policy.lua"],
-            ["adminkit/hints.lua"], [Host("backup", False, ())], "slurmctld answers without adminkit's script",
+            ["adminkit/hints.lua"], [Host("backup", False, ())], "slurmctld runs without adminkit's script",
         ),
         "aaic",
     )  # fmt: skip

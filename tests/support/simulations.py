@@ -63,9 +63,12 @@ def replay(_: Path) -> Report:
     ]
     causes = [Cause("fair-share", 1.0, 1.0), Cause("arrays' %N", 0.1, 0.05, True)]
     waits = _column(0, 60, 900), _column(1, 45, 1000)
-    why = f"the error of the mean wait is -16.2% (-21.0% to -10.0%), the order of starts agrees by 0.95 in {HOSTILE}"
+    why = (
+        f"the error of the mean wait is -16.2% (-21.0% to -10.0%), the order of starts in {HOSTILE} matches the real"
+        " one with tau 0.95"
+    )
     found = Calibration("direction only", why, parts, causes, 0.05, (0.81, 0.8), 300, waits)
-    return calibration_report(_subject(("jobs come when they were eligible",)), found, _EVERYBODY, DB)
+    return calibration_report(_subject(("jobs arrive when they became eligible",)), found, _EVERYBODY, DB)
 
 
 def elastic(_: Path) -> Report:

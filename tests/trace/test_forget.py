@@ -299,7 +299,7 @@ def test_where_the_file_is_read_it_is_not_said_to_be_forgotten_and_the_same_comm
         assert NAME.encode() in trace.read_bytes(), "the reader still sees it"
     out, err = capsys.readouterr()
     assert "still in the file" in out and "forgotten, now" not in out
-    assert "another program reads it" in err and "run the same command again" in err
+    assert "another program is reading it" in err and "run the same command again" in err
     assert main(words) == 0
     assert "forgotten, now" in capsys.readouterr().out
     assert NAME.encode() not in trace.read_bytes()
@@ -312,7 +312,7 @@ def test_where_the_file_is_read_pruning_says_so(
     monkeypatch.setattr("adminkit.cli.trace_prune.LEAST_AGE", -(1 << 40))
     with read_meanwhile(trace, monkeypatch):
         assert main(words) == 1
-    assert "another program reads it" in capsys.readouterr().err
+    assert "another program is reading it" in capsys.readouterr().err
     assert main(words) == 0
 
 

@@ -88,7 +88,7 @@ def test_a_file_in_the_place_of_the_folder_is_named_with_what_a_user_can_do(tmp_
     ):
         with pytest.raises(AdminkitError, match="not a directory") as error:
             use()
-        assert error.value.hint == "name another place: XDG_CACHE_HOME"
+        assert error.value.hint == "choose another path: XDG_CACHE_HOME"
 
 
 def test_who_has_no_home_is_told_to_name_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_nobody_writes_a_snapshot(trace: Path, tmp_path: Path, capsys: pytest.Ca
     assert main(["trace", "snapshot", str(target), "--db", str(trace)]) == 0
     before = target.read_bytes()
     assert main(["trace", "prune", "--older-than", "2020-01-01", "--apply", "--db", str(target)]) == 1
-    assert "is a snapshot, which is only read" in capsys.readouterr().err
+    assert "is a snapshot, which can only be read" in capsys.readouterr().err
     assert target.read_bytes() == before
 
 

@@ -263,7 +263,7 @@ def test_a_job_that_waits_is_told_its_place(clean: Hub) -> None:
             time.sleep(15)  # a snapshot stands for ten seconds
         clean.until("the server to be ready", lambda: clean.ready("news"))
         said = progress.result(60)
-    assert any("It is number 2 of 3 that wait in gq." in one for one in said), said
+    assert any("It is number 2 of 3 waiting in gq." in one for one in said), said
     assert not any(" that wait" in one for one in said if "JobHeldUser" in one), "held, it has no place"
 
 

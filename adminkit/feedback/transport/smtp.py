@@ -114,7 +114,7 @@ class Smtp:
 
 def login(path: Path) -> tuple[str, str]:
     """(user, password) from a file of two lines, which only this user or root owns and can read."""
-    hint = f"write user and password into it, a line each; then chmod 600 {path}"
+    hint = f"write the user and the password into it, each on its own line; then chmod 600 {path}"
     try:
         with open_named(path, 4096) as file:
             facts = os.fstat(file.fileno())

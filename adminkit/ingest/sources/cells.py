@@ -286,7 +286,8 @@ class Time:
             return int((when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1))
         if self.zone is None:
             raise UsageError(
-                "times are dates without a zone", 'say which clock wrote them: zone = "UTC" in the map, or --timezone'
+                "the times are dates without a time zone",
+                'say which clock wrote them: zone = "UTC" in the map, or --timezone',
             )
         day = when.toordinal()
         try:
@@ -326,7 +327,7 @@ def _strptime(text: str, form: str) -> datetime:
 
 def _bounded(value: Number, text: str, negative: bool = False) -> Number:
     if value < 0 and not negative:
-        raise Bad(f"{shown(text)} is less than nothing")
+        raise Bad(f"{shown(text)} is below 0")
     if abs(value) > MOST:
         raise Bad(f"{shown(text)} is too large")
     return value

@@ -173,9 +173,9 @@ def _json_lines(file: IO[bytes], columns: Sequence[str]) -> Iterator[tuple[int, 
             try:
                 row = json.loads(raw) if len(raw) <= MAX_CHARS else "too long"
             except (ValueError, RecursionError):
-                row = "no JSON"
+                row = "not JSON"
             if not isinstance(row, dict):
-                yield number, text, None, "no JSON object on one line"
+                yield number, text, None, "not a JSON object on one line"
             elif strange := [key for key in row if key not in columns]:
                 yield number, text, None, f"no column is called {shown(strange[0])}"
             else:
@@ -208,7 +208,7 @@ def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str,
         try:
             return list(answer.fetchmany(_AT_ONCE))
         except (duckdb.Error, RuntimeError) as error:
-            raise AdminkitError("a Parquet file is damaged, or wants too much memory", "export it again") from error
+            raise AdminkitError("a Parquet file is damaged, or needs too much memory", "export it again") from error
 
     def rows() -> Iterator[tuple[int, str, Sequence[object] | None, str]]:
         number = 0
@@ -270,7 +270,7 @@ def _integer(column: str) -> Callable[[object], Value]:
         if type(cell) is not int:
             raise Bad(f"{shown(str(cell))} is not a whole number")
         if not least <= cell <= most:
-            raise Bad(f"{shown(str(cell))} is {'too large' if cell > most else 'less than nothing'}")
+            raise Bad(f"{shown(str(cell))} is {'too large' if cell > most else 'below 0'}")
         return cell
 
     return change

@@ -138,7 +138,7 @@ def _without_header(lines: Sequence[str], names: Sequence[str], delimiter: str |
             ends = first.rstrip("\r").endswith(candidate) and first.count(candidate) == len(names)
             return Layout(columns, candidate, ends)
     raise UsageError(
-        f"no delimiter cuts the first line into {len(names)} columns: {_shown(first)}",
+        f"no delimiter splits the first line into {len(names)} columns: {_shown(first)}",
         "check --columns against the line, or name the delimiter with --delimiter",
     )
 
@@ -194,18 +194,20 @@ def _not_accounting(line: str, delimiter: str | None) -> UsageError:
         )
     if line.startswith(("sacct:", "slurm")):
         return UsageError(
-            f"sacct's error message in place of rows: {shown}", "solve that first, then import its output"
+            f"the input has sacct's error message instead of rows: {shown}", "solve that first, then import its output"
         )
     if line.lstrip().startswith(("{", "[")):
         return UsageError(
-            f"JSON where text is expected: {shown}", "sacct -P writes text: sacct -a -X -D -P --format=JobID,JobIDRaw,…"
+            f"the input is JSON, and text is expected: {shown}",
+            "sacct -P writes text: sacct -a -X -D -P --format=JobID,JobIDRaw,…",
         )
     if delimiter:
         return UsageError(
-            f"no sacct header with delimiter {delimiter!r}: {shown}", "leave --delimiter out to have it found"
+            f"the first line is not a sacct header with delimiter {delimiter!r}: {shown}",
+            "leave --delimiter out to have it found",
         )
     return UsageError(
-        f"neither sacct text with a header nor SWF: {shown}",
+        f"the input is neither sacct text with a header nor SWF: {shown}",
         "for text without a header, name its columns: --columns JobID,JobIDRaw,Submit,…",
     )
 

@@ -34,7 +34,8 @@ class Checkpoint(Change):
         least = min(self.max_limit)
         if self.lead + self.overhead >= least:
             raise ValueError(
-                f"lead and overhead are {self.lead + self.overhead} s of a piece of {least} s: no job would ever end"
+                f"lead and overhead take {self.lead + self.overhead} s of each piece of {least} s: no job would ever"
+                " end"
             )
         return self
 

@@ -31,7 +31,7 @@ class Refused(BaseModel):
     @model_validator(mode="after")
     def _whole(self) -> Refused:
         if abs(self.resubmit + self.move + self.leave - 1) > 1e-9:
-            raise ValueError("resubmit, move and leave are shares of one whole: together they are 1")
+            raise ValueError("resubmit, move and leave are shares that must add up to 1")
         return self
 
 

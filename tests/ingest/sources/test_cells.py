@@ -58,7 +58,7 @@ def test_a_cell_becomes(convert: Convert, text: str, value: Value, why: str) -> 
     ("convert", "text", "reason"),
     [
         (cells.whole(), "4.5", "'4.5' is not a whole number"),
-        (cells.whole(), "-1", "'-1' is less than nothing"),
+        (cells.whole(), "-1", "'-1' is below 0"),
         (cells.whole(), "1_000", "'1_000' is not a number"),
         (cells.whole(), "١٢", "'١٢' is not a number"),
         (cells.whole(), "nan", "'nan' is not a number"),
@@ -67,7 +67,7 @@ def test_a_cell_becomes(convert: Convert, text: str, value: Value, why: str) -> 
         (cells.whole(), "9" * 5000, "9…' is not a number"),
         (cells.whole(), "1e99", "'1e99' is too large"),
         (cells.whole(), str(2**60 + 1), "is too large"),
-        (HOURS, "-0.0001", "'-0.0001' is less than nothing"),
+        (HOURS, "-0.0001", "'-0.0001' is below 0"),
         (HOURS, "1 hour", "'1 hour' is not a number"),
         (HOURS, "\x1b[31m7", "'·[31m7' is not a number"),
         (cells.clock, "1:2:3:4", "'1:2:3:4' is not a duration such as 1-02:30:00"),
@@ -147,5 +147,5 @@ def test_hours_that_occur_twice_are_counted() -> None:
 
 
 def test_a_date_without_a_zone_is_asked_about() -> None:
-    with pytest.raises(UsageError, match="times are dates without a zone"):
+    with pytest.raises(UsageError, match="the times are dates without a time zone"):
         Time("iso", None)("2017-10-09 07:01:55")

@@ -38,14 +38,14 @@ def reasons(path: Path) -> list[str]:
 
 
 BAD = [
-    ("no JSON", "no JSON object on one line"),
-    ("[1]", "no JSON object on one line"),
-    ("[" * 100_000, "no JSON object on one line"),
+    ("no JSON", "not a JSON object on one line"),
+    ("[1]", "not a JSON object on one line"),
+    ("[" * 100_000, "not a JSON object on one line"),
     ({**KEY, "nodez": 1}, "no column is called 'nodez'"),
     ({**KEY, "cluster": None}, "cluster is missing"),
     ({**KEY, "cluster": ""}, "cluster is missing"),
     ({**KEY, "job_id_raw": "seven"}, "job_id_raw: 'seven' is not a whole number"),
-    ({**KEY, "job_id_raw": -7}, "job_id_raw: '-7' is less than nothing"),
+    ({**KEY, "job_id_raw": -7}, "job_id_raw: '-7' is below 0"),
     ({**KEY, "elapsed": 1.5}, "elapsed: '1.5' is not a whole number"),
     ({**KEY, "elapsed": True}, "elapsed: 'True' is not a whole number"),
     ({**KEY, "elapsed": 10**30}, "elapsed: '1000000000000000000000000000000' is too large"),
@@ -74,7 +74,7 @@ STRANGE = [
     ({"tables": {"job": {"../job.jsonl": 1}}}, "names files of job that no export has"),
     ({"tables": {"job": {"step.jsonl": 1}}}, "names files of job that no export has"),
     ({"tables": {"job": {"job.jsonl": -1}}}, "names files of job that no export has"),
-    ({"tables": {"job": {"job.jsonl": 2}}}, "job.jsonl has 1 rows, its export says 2"),
+    ({"tables": {"job": {"job.jsonl": 2}}}, "job.jsonl has 1 rows, but its export says 2"),
     ({"tables": {"job": {"job-2026-01.jsonl": 1}}}, "couldn't open"),
 ]
 

@@ -100,7 +100,7 @@ def test_swf_is_known_by_its_header_or_by_its_eighteen_numbers() -> None:
         ("\n \n", "the input is empty", "sacct"),
         ("sacct: fatal: Bad job/step specified: -n\n", "sacct's error message", "solve that"),
         ("       JobID    JobName  Partition\n------------ ---------- ----------\n", "cut to column widths", "-P"),
-        ("hello world\n", "neither sacct text with a header nor SWF: 'hello world'", "--columns"),
+        ("hello world\n", "the input is neither sacct text with a header nor SWF: 'hello world'", "--columns"),
         ("\x1b[31mred\n", "'·[31mred'", "--columns"),
         ("JobID|State|JobName\n", "lacks JobIDRaw, Submit", "--format=JobID,JobIDRaw,Submit"),
         ("JobID|User|Submit\n", "lacks JobIDRaw", "--map with job_id_raw = { row = 1 }"),
