@@ -40,6 +40,8 @@ def main(argv: list[str]) -> int:
         print(f"usage: python -m tests.setup.run {'|'.join(TIERS)}", file=sys.stderr)
         return 2
     (tier,) = argv
+    # Without bytecode every command that a test starts compiles adminkit again, and every process of pytest its tests.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     said, began = how(tier, os.environ), time.monotonic()
     print(said, flush=True)
     try:
