@@ -54,7 +54,7 @@ READERS: Final = {
     "requeue": (("scontrol", "show", "config"),),
     "queue_qos": (("scontrol", "show", "config"),),
     "scheduler": (("scontrol", "show", "config"),),
-    "show": (
+    "scontrol_show": (
         ("scontrol", "show", "config"),  # a queue has timeouts only where they are its own
         ("scontrol", "-o", "-d", "--all", "show", "node"),
         ("scontrol", "-o", "--all", "show", "partition"),
