@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,7 +43,6 @@ for argv in json.loads(sys.argv[1]):
 """
 #: Locales of glibc, with their character maps; Turkish has another i, German another decimal point.
 LOCALES: Final = ("tr_TR.UTF-8", "de_DE.UTF-8", "ja_JP.UTF-8", "ja_JP.EUC-JP")
-ZONES: Final = ("Asia/Tokyo", "America/New_York", "Pacific/Apia", "Asia/Kolkata")
 SETTINGS: Final = '[feedback]\nclusters = ["aaic"]\ndomain = "example.org"\noperators = ["ops@example.org"]\n'
 SACCT: Final = (
     "JobID|JobIDRaw|User|Partition|Submit|Start|End|State|Elapsed|Timelimit|AllocCPUS|NNodes|JobName\n"
@@ -103,66 +103,62 @@ def expected(ground: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return found
 
 
-@pytest.mark.parametrize("name", LOCALES)
-def test_in_every_locale(ground: Path, locales: Path, expected: dict[str, Any], tmp_path: Path, name: str) -> None:
-    found = answers(ground, tmp_path / "out", {"LC_ALL": name, "LOCPATH": str(locales)})
-    if "EUC" in name:  # which lacks some letters: they are escaped there
-        found.pop("printed")
-    assert found == {key: value for key, value in expected.items() if key in found}
+NO_FOLDER: Final = 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"'
+NO_EXEC: Final = 'mount -t tmpfs -o noexec,mode=1777 none "$TMPDIR" && exec "$@"'
 
 
-@pytest.mark.parametrize("name", ["C", "POSIX", "xx_XX.nowhere"])
-def test_in_a_locale_without_letters(ground: Path, expected: dict[str, Any], tmp_path: Path, name: str) -> None:
-    assert answers(ground, tmp_path / "out", {"LC_ALL": name}) == expected
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Where the commands run: a locale, a zone, folders and a umask are tried in one run. {tmp} is an empty folder."""
+
+    why: str
+    locale: str = "C.UTF-8"
+    zone: str = "UTC"
+    env: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
+    umask: int = 0o022
 
 
-@pytest.mark.parametrize("zone", ZONES)
-def test_in_every_time_zone_the_numbers_are_the_same(
-    ground: Path, expected: dict[str, Any], tmp_path: Path, zone: str
-) -> None:
-    """Texts say their times in the host's zone."""
-    found = answers(ground, tmp_path / "out", {"LC_ALL": "C.UTF-8", "TZ": zone})
-    told, wanted = ([part for part in one.pop("printed") if isinstance(part, list)] for one in (found, {**expected}))
-    assert (found, told) == ({key: expected[key] for key in found}, wanted)
-
-
-FOLDERS: Final = [
-    ({}, (), "no HOME"),
-    ({"HOME": "/nonexistent"}, (), "a HOME that is not there"),
-    ({"HOME": "/proc"}, (), "a HOME that cannot be written to"),
-    ({"HOME": "/"}, ("sh", "-c", 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"', "sh"), "no working folder"),
-    ({"TMPDIR": "/nonexistent"}, (), "a TMPDIR that is not there"),
-]
-
-
-@pytest.mark.parametrize(("env", "prefix", "why"), FOLDERS, ids=[case[-1] for case in FOLDERS])
-def test_wherever_it_runs(
-    ground: Path, expected: dict[str, Any], tmp_path: Path, env: dict[str, str], prefix: tuple[str, ...], why: str
-) -> None:
-    assert answers(ground, tmp_path / "out", {"LC_ALL": "C.UTF-8", **env}, prefix) == expected, why
-
-
-def test_where_nothing_below_tmp_may_be_executed(ground: Path, expected: dict[str, Any], tmp_path: Path) -> None:
-    noexec = 'mount -t tmpfs -o noexec,mode=1777 none "$TMPDIR" && exec "$@"'
-    away = tmp_path / "tmp"
-    away.mkdir()
-    probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False)
-    if probe.returncode:
-        pytest.skip("not run: this user may make no mount namespace")
-    env = {"LC_ALL": "C.UTF-8", "TMPDIR": str(away)}
-    assert answers(ground, tmp_path / "out", env, ("unshare", "-m", "sh", "-ec", noexec, "sh")) == expected
-
-
+# Texts say their times in the host's zone: where a zone is tried, only numbers are compared.
+CASES: Final = (
+    Case("tr_TR, umask 000, no HOME", locale="tr_TR.UTF-8", umask=0o000),
+    Case("de_DE, umask 077, HOME is not there", locale="de_DE.UTF-8", umask=0o077, env={"HOME": "/nonexistent"}),
+    Case("ja_JP, umask 027, HOME cannot be written to", locale="ja_JP.UTF-8", umask=0o027, env={"HOME": "/proc"}),
+    Case("EUC-JP, no working folder", locale="ja_JP.EUC-JP", env={"HOME": "/"}, prefix=("sh", "-c", NO_FOLDER, "sh")),
+    Case("POSIX, a TMPDIR that is not there", locale="POSIX", env={"TMPDIR": "/nonexistent"}),
+    Case("C in Tokyo", locale="C", zone="Asia/Tokyo"),
+    Case("an unknown locale in New York", locale="xx_XX.nowhere", zone="America/New_York"),
+    Case("Apia", zone="Pacific/Apia"),
+    Case("Kolkata", zone="Asia/Kolkata"),
+    Case(
+        "a TMPDIR where nothing may be executed",
+        env={"TMPDIR": "{tmp}"},
+        prefix=("unshare", "-m", "sh", "-ec", NO_EXEC, "sh"),
+    ),
+)
 #: What is made -> its mode under every umask; None: that of the umask. A trace is its group's to read.
 MODES: Final[Mapping[str, int | None]] = {"again.db": 0o640, "csv/job.csv": None, "trace.swf": None}
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o027, 0o077], ids="{:03o}".format)
-def test_a_umask_opens_no_trace(ground: Path, tmp_path: Path, umask: int) -> None:
-    out = tmp_path / "out"
-    prefix = ("sh", "-c", f'umask {umask:03o}; exec "$@"', "sh")
-    answers(ground, out, {"LC_ALL": "C.UTF-8"}, prefix)
+@pytest.mark.parametrize("case", CASES, ids=[case.why for case in CASES])
+def test_wherever_it_runs(ground: Path, locales: Path, expected: dict[str, Any], tmp_path: Path, case: Case) -> None:
+    if (
+        "unshare" in case.prefix
+        and subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("not run: this user may make no mount namespace")
+    (tmp_path / "tmp").mkdir()
+    env = {"LC_ALL": case.locale, "LOCPATH": str(locales), "TZ": case.zone}
+    env |= {name: value.format(tmp=tmp_path / "tmp") for name, value in case.env.items()}
+    umask = ("sh", "-c", f'umask {case.umask:03o}; exec "$@"', "sh")
+    found, wanted = answers(ground, tmp_path / "out", env, (*umask, *case.prefix)), dict(expected)
+    if "EUC" in case.locale:  # it lacks some letters: they are escaped there
+        del found["printed"], wanted["printed"]
+    elif case.zone != "UTC":
+        for one in (found, wanted):
+            one["printed"] = [part for part in one["printed"] if isinstance(part, list)]
+    assert found == wanted
     for name, mode in MODES.items():
-        found = stat.S_IMODE((out / name).stat().st_mode)
-        assert found == mode if mode else found & ~(0o666 & ~umask) == 0, f"{name} has mode {found:04o}"
-        assert found & 0o600 == 0o600, f"{name} has mode {found:04o}"
+        made = stat.S_IMODE((tmp_path / "out" / name).stat().st_mode)
+        assert made == mode if mode else made & ~(0o666 & ~case.umask) == 0, f"{name} has mode {made:04o}"
+        assert made & 0o600 == 0o600, f"{name} has mode {made:04o}"
