@@ -20,8 +20,6 @@ from typing import Any, Final
 
 #: The host's programs that it takes, by their packages.
 PROGRAMS: Final = {"nsenter": "util-linux", "ip": "iproute2"}
-#: Locally administered, and alone in its namespace.
-_MAC: Final = "02:00:00:00:00:01"
 _RESOLVERS: Final = Path("/etc/resolv.conf")
 
 
@@ -70,9 +68,11 @@ def of_container(engine: str, image: str, options: tuple[str, ...] = ()) -> Iter
             "link set guest up",
         ):
             _said(*inside, "ip", *line.split())
+        # Trap: the engine's bridge sees it, so guests that run side by side need one each, as their containers have.
+        mac = f"06{interface['address'][2:]}"
         servers = re.findall(r"^nameserver\s+(\S+)", _RESOLVERS.read_text(), re.MULTILINE)
         told = ",".join((f"{address['local']}/{address['prefixlen']}", route["gateway"], *servers))
-        yield Network(inside, (f"vec0:transport=raw,ifname=near,mac={_MAC}", f"guest.network={told}"))
+        yield Network(inside, (f"vec0:transport=raw,ifname=near,mac={mac}", f"guest.network={told}"))
     finally:
         subprocess.run([engine, "rm", "-f", "-i", "-t", "0", name], capture_output=True, check=False)
 
