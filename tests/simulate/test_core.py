@@ -66,7 +66,7 @@ ONE = b"jobs 1\ncolumn submit\ncolumn run\ncolumn procs\ndata\n"
     ("text", "said"),
     [
         (b"", "line 1 of the input: the input ends before data"),
-        (b"adminkit-simulate 2\n", "line 1 of the input: not adminkit-simulate 1"),
+        (b"adminkit-simulate 2\n", "line 1 of the input: the format is not adminkit-simulate 1"),
         (b"adminkit-simulate 1\nmodel lifo\n", "line 2 of the input: no such model: lifo"),
         (HEAD + b"set bf_intervall=3\n", "line 4 of the input: no such field: bf_intervall"),
         (HEAD + b"set bf_interval=0\n", "line 4 of the input: bf_interval cannot be 0"),
@@ -84,7 +84,7 @@ ONE = b"jobs 1\ncolumn submit\ncolumn run\ncolumn procs\ndata\n"
         (HEAD + b"jobs 1\ncolumn name\n", "no such column: name"),
         (HEAD + b"jobs 1\ncolumn run\ncolumn run\n", "the column run twice"),
         (HEAD + b"data\n", "data before jobs"),
-        (HEAD + b"x" * 5000, "longer than 4095 bytes, or no newline"),
+        (HEAD + b"x" * 5000, "longer than 4095 bytes, or without a newline"),
         (HEAD + b"jobs 0\ncolumn submit\ncolumn run\ndata\n", "no column procs"),
         (HEAD + ONE + bytes(23), "the column procs ends too early"),
         (HEAD + ONE + bytes(25), "more bytes than columns"),

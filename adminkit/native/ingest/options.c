@@ -176,7 +176,7 @@ bool ak_options_parse(struct ak_options *o, int argc, char **argv, char *error, 
             return false;
         }
         if (i + 1 == argc) {
-            snprintf(error, error_size, "%s wants a value", argv[i]);
+            snprintf(error, error_size, "%s needs a value", argv[i]);
             return false;
         }
         if (taken < 0) {
