@@ -65,10 +65,10 @@ def preview_report(
     """
     notes = [f"into {target.folder}; nothing was written; add --apply to write it", *bundle.notes]
     for table, generation in bundle.generations.items():
-        before, after = installed.get(table, {}).get("") or "none", generation or "of no generation"
+        before, after = installed.get(table, {}).get("") or "none", generation or "a table of no generation"
         now = f"generation {after}, as installed" if after == before else f"{before} becomes {after}"
         notes.append(f"{table}: {now}")
-    notes += [f"{one.place} {one.change}: {one.installed or '-'} becomes {one.file or '-'}" for one in rules]
+    notes += [f"{one.place} {one.change}: {' becomes '.join(filter(None, (one.installed, one.file)))}" for one in rules]
     notes += _entry_notes(changes, target, entry)
     if target.others:
         how = "by --push" if target.push else "by hand: --apply prints the steps"
@@ -97,8 +97,8 @@ def done_report(done: Done, target: Target, notes: Sequence[str], host: str) -> 
     states = {host: "confirmed" if done.confirmed else "not confirmed", **dict.fromkeys(target.others, "by hand")}
     states |= {one.name: one.state for one in done.hosts}
     rows = [(name, put.name, put.before, put.generation, state) for name, state in states.items() for put in done.puts]
-    files = plural(len(done.changed), "file")
-    notes = [*notes, f"in {target.folder}; {files} of adminkit's own new or changed"]
+    files = f"{len(done.changed)} {'was' if len(done.changed) == 1 else 'were'}"
+    notes = [*notes, f"in {target.folder}; of adminkit's own files, {files} new or changed"]
     notes += [f"on the other hosts: {step}" for step in done.steps]
     if done.entry == "foreign":
         notes += [f"add to {ENTRY}: {line}" for line in entry_lines(target.folder)]

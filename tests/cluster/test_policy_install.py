@@ -110,7 +110,9 @@ def test_what_is_installed_but_not_loaded_is_an_error_of_doctor(ruled: Ruled) ->
     try:
         assert "not in use" in ruled.adminkit("policy", "status", code=1).stdout
         doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=1).stdout
-        assert re.search(r"missing +rules .*slurmctld decides by policy \w{12}, installed aaaabbbbcccc", doctor), doctor
+        assert re.search(r"missing +rules .*slurmctld uses policy \w{12}, but aaaabbbbcccc is installed", doctor), (
+            doctor
+        )
     finally:
         path.write_text(old)
     ruled.adminkit("policy", "status")
