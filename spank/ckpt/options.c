@@ -103,7 +103,7 @@ static void keep_in_bounds(struct ck_request *request, const struct ck_site *sit
     if (lead > site->max_lead)
         lead = site->max_lead;
     if (lead != request->lead)
-        snprintf(why, size, "%ld s before the end is outside this site's bounds; it will be %ld s",
+        snprintf(why, size, "%ld s before the end is outside this site's bounds, so it will be %ld s",
                  request->lead, lead);
     request->lead = lead;
     if (request->requeues > site->max_requeues) {
