@@ -284,7 +284,7 @@ def _failure(text: str, code: int) -> tuple[str, str]:
     hint = "nothing of this run was written"
     if "full" in said or "disk I/O" in said:
         hint += "; free some space and run the same command again"
-    elif "the trace has another job" in said:
+    elif "the trace already has another job" in said:
         hint += "; this is another cluster's or another trace's file: give it a --cluster of its own"
     elif "two rows have the key" in said:
         hint += (

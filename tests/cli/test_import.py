@@ -471,7 +471,7 @@ def test_a_run_of_another_file_does_not_overwrite_one_that_is_stored(
     run(db, first)
     done = run(db, second, code=1 if refused else 0)
     if refused:
-        assert "the trace has another job 7 of this cluster, submitted at 1700000000" in done.stderr, why
+        assert "the trace already has another job 7 of this cluster, also submitted at 1700000000" in done.stderr, why
     assert jobs(db, "count(*)") == [(1 if refused else 2,)], why
 
 

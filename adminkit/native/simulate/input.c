@@ -90,7 +90,7 @@ static bool jobs(struct reading *reading, const char *text) {
     int64_t count;
     struct sim *sim = reading->sim;
     if (reading->jobs || !number(text, &count) || count < 0 || count > MOST_JOBS)
-        return fail(reading, "not a number of jobs: %.60s", text);
+        return fail(reading, "not a number of jobs, or a second one: %.60s", text);
     sim->job = calloc(count ? (size_t)count : 1, sizeof *sim->job);
     if (!sim->job)
         return fail(reading, "out of memory for %lld jobs", (long long)count);
