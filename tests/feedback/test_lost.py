@@ -257,11 +257,11 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(state="NODE_FAIL"), [lost(1, "FAILED", 3600, submit_time=END + 5, end=END + 2 * HOUR)], QUEUES,
-        ("has ended again, but did not complete",), ("--requeue",), "put back, and failed",
+        ("it ended again without completing",), ("--requeue",), "put back, and failed",
     ),
     (
         lost(state="NODE_FAIL"), [lost(1, "PENDING", submit_time=END + 5, start_time=None, end_time=None)], QUEUES,
-        ("where it waits",), ("--requeue",), "put back",
+        ("it is waiting to start",), ("--requeue",), "put back",
     ),
     (
         lost(state="NODE_FAIL"), [lost(1, submit_time=END + 3 * DAY, end=END + 4 * DAY)], QUEUES,
