@@ -31,7 +31,7 @@ class UsageError(AdminkitError):
 
 
 class TooManyRejected(AdminkitError):
-    """More rows were set aside than ``--max-rejected`` allows; the good ones are kept. Exit code 3."""
+    """More rows were rejected than ``--max-rejected`` allows; the good ones are kept. Exit code 3."""
 
     exit_code = 3
 

@@ -106,7 +106,10 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
         ("adminkit-sync.1", "--jobs N sacct calls to run at once; 1 by default."),
         ("adminkit-import.1", "adminkit import FILE|FOLDER|- [OPTIONS]"),
         ("adminkit.toml.5", "jobs sacct calls to run at once; more than 1 puts more load on slurmdbd. Default: 1"),
-        ("adminkit-policy.toml.5", "max_limit A job breaks it when: it asks for more, or for an unlimited time."),
+        (
+            "adminkit-policy.toml.5",
+            "max_limit A job breaks it when: it asks for a limit above the value, or for an unlimited time.",
+        ),
         ("adminkit-users.7", "to lower the limit of a waiting job I type …: scontrol update JobId=4711"),
         ("adminkit-users.7", "HOW LONG SHOULD MY LIMIT BE?"),
         ("adminkit-users.7", "Four nodes over 12 hours, twice."),

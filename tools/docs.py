@@ -40,7 +40,7 @@ EXIT_CODES = {
     0: "ok",
     1: "error",
     2: "usage",
-    3: "more rows set aside than `--max-rejected` allows",
+    3: "more rows rejected than `--max-rejected` allows",
     130: "interrupted",
 }
 

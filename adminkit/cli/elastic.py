@@ -83,7 +83,7 @@ def run(
     log = settings.acts
     if not apply:
         looks, cluster, notes = _looks(job, gpus, db)
-        _show(looks, cluster, [*notes, "nothing was done: --apply does it"], way)
+        _show(looks, cluster, [*notes, "nothing was done; add --apply to do it"], way)
         return
     actions.check(log)
     acts = settle(open_jobs(), int(time.time()), settings.elastic, log, _ruled())
@@ -126,7 +126,7 @@ def revoke(
     if order is None:
         raise AdminkitError(f"job {job} has no order", "`adminkit elastic run --job … --gpus …` changes its GPUs back")
     if not apply:
-        acts, notes = [resize.Act("revoked", found, found.gpus)], ["nothing was done: --apply does it"]
+        acts, notes = [resize.Act("revoked", found, found.gpus)], ["nothing was done; add --apply to do it"]
     else:
         acts, notes = resize.revoke(found, config.load().elastic, config.load().acts), []
     emit(run_report(acts, local_cluster(), notes), Way(format.value, output))

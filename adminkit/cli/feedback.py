@@ -120,7 +120,7 @@ def run(
         )
     if not send:
         preview(db, policy, as_of=as_of, format=format, output=output)
-        say("note: nothing was sent; --send does it")
+        say("note: nothing was sent; add --send to send it")
         return
     from adminkit.feedback.send import run as act
 
@@ -186,7 +186,7 @@ def resend(
         operators_only(path, LETTERS)
         entries = matching(trace, which or (), refused, user or ())
     if not send:
-        emit(letters_report(entries, ["nothing was sent; --send does it"], str(path)), Way(format.value, output))
+        emit(letters_report(entries, ["nothing was sent; add --send to send it"], str(path)), Way(format.value, output))
         return
 
     def once_more(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
@@ -210,7 +210,7 @@ def test(address: Address, send: Send = False) -> None:
     message = trial(settings, address)
     if not send:
         put(message.decode("ascii").replace("\r\n", "\n"))
-        say(f"note: it would go to {described(settings)}; --send does it")
+        say(f"note: it would go to {described(settings)}; add --send to send it")
         return
     put(f"{described(settings)}: {clean(send_trial(settings, address, message))}")
 

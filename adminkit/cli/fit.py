@@ -134,7 +134,7 @@ def fit(
 
 
 def _job(job: int, db: Path | None) -> Report:
-    """Why it waits, and what change would start it."""
+    """Why it waits, and which change would let it start."""
     from adminkit.fit.waiting import waiting
     from adminkit.reports.fit import fit_report
 

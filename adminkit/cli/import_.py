@@ -160,7 +160,7 @@ def import_(
     if seen is not None:
         say(vouched(seen))
     elif counts.rejected:
-        say(f"note: {plural(counts.rejected, 'row')} set aside; `adminkit trace rejected` shows why")
+        say(f"note: {plural(counts.rejected, 'row')} rejected; `adminkit trace rejected` shows why")
     refuse_many_rejected(counts, max_rejected)
 
 

@@ -35,11 +35,11 @@ def refresh(
         refreshed, done = rules.refresh(target, uids, unsure)
     else:
         refreshed = rules.look(target, uids, unsure)
-        notes = ["nothing was written: --apply does it", *notes]
+        notes = ["nothing was written; add --apply to write it", *notes]
     if refreshed is None:
         notes = [*notes, f"no rules are installed in {target.folder}"]
-    passing = [] if refreshed is None else [(uid, _name(uid), "passes no longer") for uid in refreshed.gone]
-    passing += [] if refreshed is None else [(uid, _name(uid), "passes from now on") for uid in refreshed.come]
+    passing = [] if refreshed is None else [(uid, _name(uid), "no longer exempt") for uid in refreshed.gone]
+    passing += [] if refreshed is None else [(uid, _name(uid), "exempt from now on") for uid in refreshed.come]
     if done is not None:
         emit_done(done, target, [*notes, *(f"{name or uid} {change}" for uid, name, change in passing)], way)
     else:

@@ -158,4 +158,4 @@ def _say(
         put(f"{path}: {quote(user)} {what}: {listed}")
         for one in left:
             put(f"the name is still in the text of {one.table} in {plural(one.rows, 'row')}")
-    say(f"note: {_KEPT}" if person else "note: nothing was changed; --apply does it")
+    say(f"note: {_KEPT}" if person else "note: nothing was changed; add --apply to change it")

@@ -81,7 +81,7 @@ def prune(
         listed = ", ".join(f"{one.rows:,} {_WORDS[one.table]}" for one in found if one.rows) or "nothing"
         put(f"{path}: {'' if apply else 'would be '}{what}: {listed}, from before {show_time(before)}")
     if not apply:
-        say("note: nothing was changed; --apply does it")
+        say("note: nothing was changed; add --apply to change it")
     if not whole:
         raise still_in_file(path)
 

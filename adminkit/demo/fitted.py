@@ -54,7 +54,8 @@ def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: s
     notes = [
         f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
         f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS}",
-        "users do not come and go, and waits do not follow from what else runs: correlations below show what is lost",
+        "users are active throughout, and waits do not depend on what else is running: the correlations below show what"
+        " is lost",
     ]
     meta = Meta("How alike the look-alike is", database, (None, None), [CLUSTER], {}, None, {}, notes)
     return Report(meta, FIELDS, [*_rows(past, made)])

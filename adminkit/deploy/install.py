@@ -275,7 +275,7 @@ def _doubt(running: Running | None, wanted: Mapping[str, str | None]) -> str:
     for name, generation in wanted.items():
         current = getattr(running, name)
         if current != generation:
-            return f"slurmctld decides by {name} {current or 'of no generation'}, not by {generation}"
+            return f"slurmctld uses {name} {current or 'of no generation'}, not {generation}"
     return ""
 
 

@@ -14,7 +14,9 @@ def lacking(wanted: Power, there: Licences) -> list[str]:
             f"write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf: slurmctld has no such licence"
         )
         if there.layered:
-            lines.append(f"or, to count by rack or circuit, {layers_line(wanted)} into resources.yaml beside it")
+            lines.append(
+                f"or, to count by rack or circuit, write {layers_line(wanted)} into resources.yaml in the same folder"
+            )
     if not there.planned:
         lines.append(f"add {PARAMETER} to SchedulerParameters in slurm.conf: jobs that wait for watts would starve")
     return lines

@@ -102,9 +102,11 @@ def _in_use(site: _Site) -> Check:
         )
     other = [table for table in now.tables if table.state == "not in use"]
     if other:
-        tables = "; ".join(f"{one.name} {one.running or 'none'}, installed {one.installed or 'none'}" for one in other)
+        tables = "; ".join(
+            f"{one.name} {one.running or 'none'}, but {one.installed or 'none'} is installed" for one in other
+        )
         hint = f"run {INSTALL}: it has slurmctld load what is installed"
-        return Check("rules", "missing", f"slurmctld decides by {tables}", hint)
+        return Check("rules", "missing", f"slurmctld uses {tables}", hint)
     if now.changed:
         return Check(
             "rules",

@@ -41,7 +41,7 @@ KIND: Final = Kind(
         "no significant change": Verdict("info", message("wait: a smaller change needs more users to show")),
         "too few users": Verdict("info", message("wait until more users have had a letter")),
         "nobody to compare with": Verdict(
-            "info", message("set [feedback] holdout: without a hold-out nobody is left to compare with")
+            "info", message("set [feedback] holdout: without a hold-out, there is nobody to compare with")
         ),
     },
     {

@@ -43,7 +43,7 @@ KIND: Final = Kind(
     {
         "hit_limit": Verdict("warn", message("ask for more, or write checkpoints: it ran into its limit")),
         "overestimated": Verdict("info", message("ask for less: most of the limit was not used")),
-        "unlimited": Verdict("info", message("ask for a limit: without one backfill cannot place it")),
+        "unlimited": Verdict("info", message("set a limit: without one, backfill cannot place the job")),
         "accurate": Verdict("good"),
     },
     {

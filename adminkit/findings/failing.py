@@ -24,7 +24,7 @@ KIND: Final = Kind(
     "failing",
     "a user's job name that fails again and again",
     {
-        "memory": Verdict("warn", message("most ran out of memory: ask for more, or find what grows")),
+        "memory": Verdict("warn", message("most ran out of memory: ask for more memory, or find out what uses it")),
         "failing": Verdict(
             "warn", message("look at the output of one before submitting the next; try it on a small data set first")
         ),

@@ -26,7 +26,7 @@ KIND: Final = Kind(
         "again": Verdict(
             "warn",
             message(
-                "put the image on the nodes once, or combine several short runs into one job: each run reads the image"
+                "copy the image to the nodes once, or combine several short runs into one job: each run reads the image"
                 " again"
             ),
         )

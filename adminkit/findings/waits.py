@@ -22,7 +22,11 @@ class Limits:
 KIND: Final = Kind(
     "waits",
     "a queue whose jobs wait longer than jobs that ask for what they need",
-    {"avoidable": Verdict("warn", message("show users the heat map: jobs with shorter limits start sooner here"))},
+    {
+        "avoidable": Verdict(
+            "warn", message("show users the heat map: in this queue, jobs with shorter limits start sooner")
+        )
+    },
     {
         "jobs": Number(
             "jobs that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"

@@ -1,4 +1,4 @@
-"""Stores one answer of a source in the trace; reports in the journal what was set aside of it."""
+"""Stores one answer of a source in the trace; reports in the journal what was rejected."""
 
 from __future__ import annotations
 

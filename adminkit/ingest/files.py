@@ -304,6 +304,6 @@ def refuse_many_rejected(counts: Counts, share: float) -> None:
     """Raise TooManyRejected when more than `share` of the rows was set aside."""
     if counts.rows and counts.rejected > share * counts.rows:
         raise TooManyRejected(
-            f"{counts.rejected} of {counts.rows} rows were set aside, more than --max-rejected {share:g}",
+            f"{counts.rejected} of {counts.rows} rows were rejected, more than --max-rejected {share:g}",
             "the good rows are kept; `adminkit trace rejected` shows the others with their reasons",
         )

@@ -91,7 +91,7 @@ class Statement:
     seal: str = ""  # a text behind the digits of every time
     wants: Sequence[str] = ()  # "3=alpha": what a column of a job's row must be
     within: Sequence[str] = ()  # "19=0..99": where the time in a column must be
-    no_steps: bool = False  # a step's row is set aside
+    no_steps: bool = False  # a step's row is rejected
     fields: str = ""  # what headers between the rows may say; "": there are none
     without: Sequence[str] = ()  # "12=REVOKED": jobs' rows with this state in a column are skipped
     without_sql: str = ""  # run for each of these
@@ -284,7 +284,7 @@ def _failure(text: str, code: int) -> tuple[str, str]:
     hint = "nothing of this run was written"
     if "full" in said or "disk I/O" in said:
         hint += "; free some space and run the same command again"
-    elif "the trace has another job" in said:
+    elif "the trace already has another job" in said:
         hint += "; this is another cluster's or another trace's file: give it a --cluster of its own"
     elif "two rows have the key" in said:
         hint += (

@@ -71,7 +71,7 @@ def sync(
 
 
 def _collect_acts(db: sqlite3.Connection, log: Path | None, talk: Callable[[str], None]) -> None:
-    """Copy this host's log of actions. A log that cannot be read is reported, and the run continues."""
+    """Copy this host's action log. A log that cannot be read is reported, and the run continues."""
     try:
         record_actions(db, actions.read(log) if log else ())
     except AdminkitError as error:

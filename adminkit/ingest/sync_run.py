@@ -29,7 +29,7 @@ class Options:
     steps: bool = True
     steps_pause: float = 0.5
     timeout: float = 300.0
-    acts: Path | None = None  # this host's log of actions, if there is one
+    acts: Path | None = None  # this host's action log, if there is one
     gpus: GpuSettings = field(default_factory=GpuSettings)
     record: str = "admin_comment"  # the field with the policy's record, as policy.toml names it
 

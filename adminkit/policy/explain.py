@@ -144,7 +144,7 @@ def _must(rule: Rule) -> str:
         "exclusive": lambda: "must take whole nodes",
         "cpus_per_gpu": lambda: f"take {value} CPU{'' if value == 1 else 's'} per GPU at most",
         "mem_per_gpu": lambda: f"take {show_mem(value << 20)} of memory per GPU at most",
-        "restartable_above": lambda: f"of more than {limit} must be able to resume from a checkpoint",
+        "restartable_above": lambda: f"that ask for more than {limit} must be able to resume from a checkpoint",
     }
     return phrases[rule.check]()
 

@@ -104,16 +104,18 @@ EN: Final[Mapping[str, str]] = {
         "Jobs {whose} should ask for {value} at most; this one asks for {asked}. Type: --time={value}"
     ),
     "restartable_above.reject": template(
-        "Jobs {whose} of more than {value} must be able to resume from a checkpoint; this one asks for {asked}."
+        "Jobs {whose} that ask for more than {value} must be able to resume from a checkpoint; this one asks for"
+        " {asked}."
         " Type: --ckpt, if it can, else --time={value}"
     ),
     "restartable_above.amend": template(
-        "Jobs {whose} of more than {value} must be able to resume from a checkpoint; this one asked for {asked} and"
-        " got {value}."
-        " If it can, type: --ckpt"
+        "Jobs {whose} that ask for more than {value} must be able to resume from a checkpoint; this one asked for"
+        " {asked}"
+        " and got {value}. If it can, type: --ckpt"
     ),
     "restartable_above.warn": template(
-        "Jobs {whose} of more than {value} should be able to resume from a checkpoint; this one asks for {asked}."
+        "Jobs {whose} that ask for more than {value} should be able to resume from a checkpoint; this one asks for"
+        " {asked}."
     ),
     "gpus.reject": template(
         "The number of GPUs of a job {whose} must be {value}; this one asks for {asked}. Type: --gpus=N"

@@ -36,7 +36,7 @@ STYLES: Final[Mapping[Style, tuple[Dtype, str]]] = {
     "bytes": ("Int64", "bytes"),
     "energy": ("Float64", "joules"),
     "watts": ("Float64", "watts"),
-    "quantity": ("Float64", "as its help says"),
+    "quantity": ("Float64", "as described"),
     "measured": ("Float64", "as `unit` says"),
     "amount": ("string", "as `unit` says"),
 }

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from adminkit.deploy.status import Status
     from adminkit.policy.diff import Difference
 
+#: What is said of job_submit.lua, by whose it is.
+_ENTRIES: Final[Mapping[Entry, str]] = {
+    "absent": "is absent",
+    "ours": "is adminkit's",
+    "calls us": "is the site's own and calls adminkit",
+    "foreign": "is the site's own",
+}
 PREVIEW_FIELDS: Final = (
     Field("file", help="the file, below the folder of job_submit.lua"),
     Field("change", help="new, changed, same; the site's own: left alone"),
@@ -30,7 +37,7 @@ DONE_FIELDS: Final = (
 REFRESH_FIELDS: Final = (
     Field("uid", help="the uid of a user"),
     Field("user", help="the user's name on this host"),
-    Field("change", help="passes no longer: is not an operator any more; passes from now on: has become an operator"),
+    Field("change", help="no longer exempt: is not an operator any more; exempt from now on: has become an operator"),
 )
 STATUS_FIELDS: Final = (
     Field("table", help="policy, incentives or hints"),
@@ -56,19 +63,19 @@ def preview_report(
 
     `installed`: what deploy.install.installed says. `entry`: whose job_submit.lua is in place.
     """
-    notes = [f"into {target.folder}; nothing was written: --apply does it", *bundle.notes]
+    notes = [f"into {target.folder}; nothing was written; add --apply to write it", *bundle.notes]
     for table, generation in bundle.generations.items():
-        before, after = installed.get(table, {}).get("") or "none", generation or "of no generation"
-        now = f"generation {after}, as installed" if after == before else f"{before}, then {after}"
+        before, after = installed.get(table, {}).get("") or "none", generation or "a table of no generation"
+        now = f"generation {after}, as installed" if after == before else f"{before} becomes {after}"
         notes.append(f"{table}: {now}")
-    notes += [f"{one.place} {one.change}: {one.installed or '-'}, then {one.file or '-'}" for one in rules]
+    notes += [f"{one.place} {one.change}: {' becomes '.join(filter(None, (one.installed, one.file)))}" for one in rules]
     notes += _entry_notes(changes, target, entry)
     if target.others:
         how = "by --push" if target.push else "by hand: --apply prints the steps"
         notes.append(f"also for {', '.join(target.others)}, {how}")
     rows = [(change.file, change.kind, change.size) for change in changes if change.kind != "same"]
     if len(rows) < len(changes):
-        notes.append(f"{plural(len(changes) - len(rows), 'file')} there already")
+        notes.append(f"{plural(len(changes) - len(rows), 'file')} already there")
     return _report("What would be installed", target.cluster, PREVIEW_FIELDS, rows, notes)
 
 
@@ -90,8 +97,8 @@ def done_report(done: Done, target: Target, notes: Sequence[str], host: str) -> 
     states = {host: "confirmed" if done.confirmed else "not confirmed", **dict.fromkeys(target.others, "by hand")}
     states |= {one.name: one.state for one in done.hosts}
     rows = [(name, put.name, put.before, put.generation, state) for name, state in states.items() for put in done.puts]
-    files = plural(len(done.changed), "file")
-    notes = [*notes, f"in {target.folder}; {files} of the program new or changed"]
+    files = f"{len(done.changed)} {'was' if len(done.changed) == 1 else 'were'}"
+    notes = [*notes, f"in {target.folder}; of adminkit's own files, {files} new or changed"]
     notes += [f"on the other hosts: {step}" for step in done.steps]
     if done.entry == "foreign":
         notes += [f"add to {ENTRY}: {line}" for line in entry_lines(target.folder)]
@@ -101,14 +108,14 @@ def done_report(done: Done, target: Target, notes: Sequence[str], host: str) -> 
 def rollback_report(before: str | None, previous: str, target: Target, host: str) -> Report:
     """The generation of the policy that would come back, and the one that it would replace; `host` is this one."""
     rows = [(name, "policy", before, previous, "would be") for name in (host, *target.others)]
-    note = f"in {target.folder}; nothing was written: --apply does it"
+    note = f"in {target.folder}; nothing was written; add --apply to write it"
     return _report("What would be brought back", target.cluster, DONE_FIELDS, rows, [note])
 
 
 def refresh_report(passing: Sequence[tuple[int, str | None, str]], cluster: str, notes: Sequence[str]) -> Report:
     """The users, as (uid, name, change), whom the rules would hold from now on, or no longer."""
     rows = [(str(uid), name, change) for uid, name, change in passing]
-    return _report("Who passes the rules", cluster, REFRESH_FIELDS, rows, notes)
+    return _report("Who is exempt from the rules", cluster, REFRESH_FIELDS, rows, notes)
 
 
 def status_report(status: Status, cluster: str) -> Report:
@@ -117,7 +124,7 @@ def status_report(status: Status, cluster: str) -> Report:
         (one.name, one.installed, one.running, one.good, one.previous, one.written_at, one.state)
         for one in status.tables
     ]
-    notes = [f"{status.folder}, job_submit.lua {status.entry}", *([status.doubt] if status.doubt else [])]
+    notes = [f"{status.folder}, job_submit.lua {_ENTRIES[status.entry]}", *([status.doubt] if status.doubt else [])]
     notes += status.notes
     for files, what in (
         (status.outdated, "of another release of adminkit; `adminkit policy install --apply` replaces them"),
@@ -127,7 +134,7 @@ def status_report(status: Status, cluster: str) -> Report:
         if files:
             notes.append(f"{what}: {', '.join(files)}")
     notes += [f"{host.name}: {host.state}" for host in status.hosts]
-    return _report("What slurmctld decides by", cluster, STATUS_FIELDS, rows, notes)
+    return _report("The tables that slurmctld uses", cluster, STATUS_FIELDS, rows, notes)
 
 
 def _report(

@@ -147,7 +147,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Energy:
 
 SPEC: Final = ReportSpec(
     "energy",
-    "How many kilowatt-hours jobs used. The watts of a GPU, what idle GPUs drew, and how much of it was measured.",
+    "How many kilowatt-hours jobs used. Shows the watts per GPU, what idle GPUs drew, and how much was measured.",
     "report energy --since 30d",
     _measure,
     energy_report,

@@ -141,7 +141,7 @@ def _design(query: Query) -> Design:
 
 SPEC: Final = ReportSpec(
     "feedback",
-    "The effect of letters on accuracy and unused hours. Before and after a user's first letter.",
+    "The effect of letters on accuracy and unused hours. Compares the time before and after a user's first letter.",
     "report feedback --days 28",
     _measure,
     _view,

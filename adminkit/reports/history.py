@@ -19,7 +19,7 @@ HISTORY_FIELDS: Final = (
     Field("rows", "count", "rows read"),
     Field("new", "count", "rows that the trace did not have"),
     Field("changed", "count", "rows that differed from its own"),
-    Field("rejected", "count", "rows set aside"),
+    Field("rejected", "count", "rejected rows"),
     Field("skipped", "count", "rows that were skipped"),
     Field("seconds", "duration", "how long the load took"),
     Field("host", help="the host of an action"),

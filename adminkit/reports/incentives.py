@@ -133,7 +133,7 @@ def user_report(explained: Explained, settings: Incentives, database: str) -> Re
         meaning = "" if run.reason == COUNTED else "ran into its limit: a miss"
         if heavy.capped < 1:
             capped = (
-                f"{percent(heavy.capped)} of it weighs: its name had {settings.name_day_hours:g} GPU-hours that day"
+                f"{percent(heavy.capped)} of it counts: its name reached {settings.name_day_hours:g} GPU-hours that day"
             )
             meaning = f"{meaning}; {capped}" if meaning else capped
         full_at = run.need if run.reason == COUNTED else None

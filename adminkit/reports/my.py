@@ -37,7 +37,7 @@ JOBS: Final = (
     Field("cpus", "count", "CPUs it had"),
     Field("cpu", "share", "the share of their time that was used"),
     Field("mem", "bytes", "memory it had"),
-    Field("mem_used", "bytes", "the most that all its tasks used together"),
+    Field("mem_used", "bytes", "peak memory of all its tasks together"),
     Field("mem_share", "share", "mem_used / mem"),
     Field("gpus", "count", "GPUs it had"),
     Field("gpu", "share", "the share of their time that was used, as far as it is measured"),
@@ -46,9 +46,9 @@ LIMITS: Final = (
     Field("job_name", help="the job's name"),
     Field("runs", "count", "runs of that name that ended"),
     Field("accuracy", "ratio", "mean of elapsed / limit"),
-    Field("longest", "duration", "the longest of them"),
+    Field("longest", "duration", "the run time of the longest of these runs"),
     Field("limit", "duration", "the safe limit"),
-    Field("risk", "share", "how often it was too short, by trying it on earlier runs"),
+    Field("risk", "share", "how often it would have been too short for earlier runs"),
     Field("line", help="to paste into the batch script"),
 )
 RUNNING: Final = (
@@ -71,7 +71,7 @@ WAITING: Final = (
     Field("start_time", "time", "when Slurm expects it to start, as far as it has planned"),
     Field("reason", help="Slurm's word"),
     Field("meaning", help="what it means, and what can be done"),
-    Field("tasks", "count", "tasks of an array that wait together; 1 for a job, unknown if Slurm cut the list"),
+    Field("tasks", "count", "waiting tasks of an array; 1 for a single job, unknown if Slurm truncated the list"),
 )
 
 
@@ -173,7 +173,7 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
     else:
         notes = [f"{plural(mine.count, 'job')} ended in {period}"]
     notes += _lost(*mine.lost)
-    return _report(asked, _LAST.format(asked.owner.cluster), JOBS, rows, [*notes, f"by {asked.where}"])
+    return _report(asked, _LAST.format(asked.owner.cluster), JOBS, rows, [*notes, f"from {asked.where}"])
 
 
 def _lost(runs: int, reserved: Reserved) -> list[str]:
@@ -196,7 +196,10 @@ def _limits(asked: Asked, mine: Mine, offer: Offer) -> Report:
         line = None if limit is None else f"#SBATCH --time={show_duration(limit)}"
         rows.append([one.job_name, one.runs, one.accuracy, one.longest, limit, given.risk if own else None, line])
     notes = (
-        [f"each limit is too short for about {percent(offer.risk, 0)} of such runs; none where too few are known"]
+        [
+            f"each limit is too short for about {percent(offer.risk, 0)} of such runs; names with too few known runs"
+            " get no limit"
+        ]
         if rows
         else []
     )

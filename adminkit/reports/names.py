@@ -74,7 +74,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
 
 SPEC: Final = ReportSpec(
     "names",
-    "Which job names have the most GPU-hours. Their runs, hours and accuracy, and how alike the runs are.",
+    "Which job names have the most GPU-hours. Shows their runs, hours and accuracy, and how similar the runs are.",
     "report names --user alice",
     _measure,
     names_report,

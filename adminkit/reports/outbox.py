@@ -105,5 +105,5 @@ def _meta(
     title: str, database: str, clusters: Sequence[str], notes: Sequence[str], left_out: Mapping[str, int]
 ) -> Meta:
     counted = ", ".join(f"{reason.replace('_', ' ')} {number}" for reason, number in left_out.items())
-    notes = [*notes, f"no letter, by reason: {counted}"] if counted else notes
+    notes = [*notes, f"jobs without a letter, by reason: {counted}"] if counted else notes
     return Meta(title, database, (None, None), clusters, {}, None, left_out, notes)

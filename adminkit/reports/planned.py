@@ -146,8 +146,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
 
 SPEC: Final = ReportSpec(
     "soft-limits",
-    "Soft limits against what jobs needed. Those that jobs outlived, starts that they may have made possible, jobs"
-    " delayed.",
+    "How soft limits compare with what jobs needed. Shows limits that jobs outlived, starts they may have made"
+    " possible, and jobs they delayed.",
     "report soft-limits --since 30d",
     _measure,
     planned_report,

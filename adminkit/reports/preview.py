@@ -20,7 +20,7 @@ def preview_report(
         values = [None if row.values is None else row.values[place] for row in rows]
         if column in sources or any(value is not None for value in values):
             lines.append([column, _origin(sources.get(column)), *(_shown(column, value) for value in values)])
-    notes = [f"line {row.line} would be set aside: {row.reason}" for row in rows if row.values is None]
+    notes = [f"line {row.line} would be rejected: {row.reason}" for row in rows if row.values is None]
     fields = [
         Field("field", help="of a job"),
         Field("from", help="the column, or what else the map says"),

@@ -186,8 +186,8 @@ def _view(measured: Restarts | list[Piece], query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "restarts",
-    "Jobs that ran in several pieces, and what that cost. Their runs, the time lost to restarts, signals caught and not"
-    " heeded.",
+    "Jobs that ran in several pieces, and what that cost. Shows their runs, the time lost to restarts, and signals that"
+    " were caught but not heeded.",
     "report restarts --by user",
     _measure,
     _view,

@@ -48,7 +48,7 @@ def round_report(done: Round, cluster: str, applied: bool) -> Report:
         ]
         for act in done.acts
     ]
-    notes = [*([] if applied else ["nothing was done: --apply does it"]), *_notes(done)]
+    notes = [*([] if applied else ["nothing was done; add --apply to do it"]), *_notes(done)]
     return Report(Meta.plain(f"Soft limits on {cluster}", notes), ROUND_FIELDS, rows)
 
 

@@ -170,7 +170,7 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> States | None:
 
 SPEC: Final = ReportSpec(
     "states",
-    "How jobs ended: success, cancelled, timeout, failures. Says which of them the study counts.",
+    "How jobs ended: success, cancelled, timeout, failures. Shows which of them the study counts.",
     "report states --by month",
     _measure,
     states_report,

@@ -53,7 +53,7 @@ def status_report(
         for one in passes
     ]  # fmt: skip
     notes = [
-        f"{plural(count, 'row')} of {source} set aside; `adminkit trace rejected` shows why"
+        f"{plural(count, 'row')} of {source} rejected; `adminkit trace rejected` shows why"
         for source, count, _ in rejected
     ]
     for (cluster, key), (value, _) in facts.items():
@@ -85,9 +85,9 @@ def to_come(passes: Sequence[Pass]) -> list[str]:
 
 
 def rejected_report(rows: Sequence[tuple[str, int, str, bytes, int]], database: str) -> Report:
-    """The rows set aside, with place and reason."""
+    """The rejected rows, with place and reason."""
     shown = [
         (source, line, reason, raw[:SHOWN].decode("utf-8", "replace"), seen_at)
         for source, line, reason, raw, seen_at in rows
     ]
-    return Report(Meta("Rows set aside", database, (None, None), (), {}, None, {}), REJECTED_FIELDS, shown)
+    return Report(Meta("Rejected rows", database, (None, None), (), {}, None, {}), REJECTED_FIELDS, shown)

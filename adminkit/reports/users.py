@@ -180,7 +180,8 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> Users | None:
 
 SPEC: Final = ReportSpec(
     "users",
-    "The jobs, hours and accuracy of each user. Who is active, and this month against the months before.",
+    "The jobs, hours and accuracy of each user. Shows who is active, and how this month compares with the months"
+    " before.",
     "report users --account physics",
     _measure,
     users_report,

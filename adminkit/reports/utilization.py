@@ -210,7 +210,7 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> Utilization | None
 
 SPEC: Final = ReportSpec(
     "utilization",
-    "How much of the machine was in use, over time. GPU-, CPU- and node-hours, against its capacity.",
+    "How much of the machine was in use, over time. Shows GPU-, CPU- and node-hours, and the capacity.",
     "report utilization --by week --plot",
     _measure,
     utilization_report,

@@ -112,7 +112,7 @@ def _bars(rows: Sequence[tuple[str, float]], whole: float) -> list[Bar]:
 
 SPEC: Final = ReportSpec(
     "waste",
-    "What was reserved and not used, or free and not usable. By limits, by shape, in gaps.",
+    "What was reserved and not used, or free and not usable. Counted by limits, by job shape and in gaps.",
     "report waste --since 30d",
     lambda trace, query: waste(trace, query.filter, query.now),
     waste_report,

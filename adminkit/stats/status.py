@@ -1,4 +1,4 @@
-"""What sync has done: windows, gaps, open runs, rows set aside.
+"""What sync has done: windows, gaps, open runs, rejected rows.
 
 Counts are taken from the trace's own tables (`main.`): they are shown to everybody.
 """
@@ -75,12 +75,12 @@ def facts(db: sqlite3.Connection) -> dict[tuple[str, str], tuple[str, int]]:
 
 
 def rejected_sources(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
-    """(source, rows set aside, when last)."""
+    """(source, rejected rows, when last)."""
     return [(row[0], row[1], row[2]) for row in db.execute(_SOURCES)]
 
 
 def rejected(db: sqlite3.Connection, limit: int) -> list[tuple[str, int, str, bytes, int]]:
-    """(source, line, reason, raw bytes, when) of rows set aside."""
+    """(source, line, reason, raw bytes, when) of rejected rows."""
     return [(row[0], row[1], row[2], bytes(row[3]), row[4]) for row in db.execute(_REJECTED, (limit,))]
 
 

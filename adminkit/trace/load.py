@@ -78,8 +78,8 @@ class JobLoad(_Load):
                 raise
             number, submit = self._clash
             raise AdminkitError(
-                f"the trace has another job {number} of this cluster, submitted at {submit} (epoch) as well: one would"
-                " overwrite the other",
+                f"the trace already has another job {number} of this cluster, also submitted at {submit} (epoch): one"
+                " would overwrite the other",
                 "nothing of this run was written; this is another cluster's or another trace's file: give it a"
                 " --cluster of its own",
             ) from error

@@ -13,7 +13,7 @@ local MOST = 2 ^ 53 -- up to here a double holds every whole number
 
 local function of_type(value, wanted, where)
     if type(value) ~= wanted then
-        return where .. " is no " .. wanted
+        return where .. " is not a " .. wanted
     end
     return nil
 end
@@ -74,7 +74,7 @@ local function list(value, wanted, where)
     local wrong = every(value, where, function(key, entry)
         count = count + 1
         if type(key) ~= "number" then
-            return "it has names"
+            return where .. " is not a list"
         end
         return of_type(entry, wanted, "an entry")
     end)
@@ -147,17 +147,17 @@ end
 
 local function one_rule(number, rule)
     if type(number) ~= "number" then
-        return "it has names"
+        return "it is not a list"
     end
     local wrong = of_type(rule, "table", "a rule") or of_type(rule.name, "string", "a name")
     if wrong then
         return wrong
     end
     if not rules.ORDER[rule.check] then
-        return rule.name .. " has no check we know"
+        return rule.name .. " has an unknown check"
     end
     if not ACTIONS[rule.action] or (rule.action == "amend" and not rules.amend[rule.check]) then
-        return rule.name .. " has no action its check can take"
+        return rule.name .. " has an action that its check does not allow"
     end
     wrong = rule_value(rule)
         or optional_amount(rule.from, "from")
@@ -177,7 +177,7 @@ local function routing(value)
         return wrong
     end
     if value.action ~= "off" and value.action ~= "amend" and value.action ~= "warn" then
-        return "routing has no action we know"
+        return "routing has an unknown action"
     end
     return list(value.order, "string", "routing.order") or optional_amount(value.from, "routing.from")
 end
@@ -252,7 +252,7 @@ function validate.policy(value)
         return "fail is neither open nor closed"
     end
     if not RECORDS[value.record] then
-        return "record names no field we know"
+        return "record names an unknown field"
     end
     return list(value.languages, "string", "languages")
         or of_type(value.exempt, "table", "exempt")

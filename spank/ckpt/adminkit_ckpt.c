@@ -69,13 +69,11 @@ static struct spank_option OPTIONS[] = {
      "the job's end",
      1, SIGNAL, on_option},
     {"ckpt-requeue", "[MAX]",
-     "adminkit: put the batch job back into the queue when it was signalled and left with work to do, MAX "
-     "times at most",
+     "adminkit: requeue the batch job if it was signalled and exited with work left to do, at most MAX times",
      2, REQUEUE, on_option},
-    {"ckpt-target", "shell|jvm", "adminkit: let a shell's trap, or Java, be what is signalled", 1, TARGET,
+    {"ckpt-target", "shell|jvm", "adminkit: send the signal to a shell with a trap, or to Java", 1, TARGET,
      on_option},
-    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever this site's default is", 0, OFF,
-     on_option},
+    {"ckpt-off", NULL, "adminkit: no signal and no requeue, whatever the site's default", 0, OFF, on_option},
 };
 
 int slurm_spank_init(spank_t spank, int argc, char **argv) {
@@ -84,7 +82,7 @@ int slurm_spank_init(spank_t spank, int argc, char **argv) {
         spank_option_register(spank, &OPTIONS[i]);
     if (!ck_site_read(&ck.site, argc, argv, why, sizeof why)) {
         ck.disabled = true;
-        slurm_error("adminkit_ckpt: in plugstack.conf %s; the plugin does nothing", why);
+        slurm_error("adminkit_ckpt: error in plugstack.conf: %s; the plugin does nothing", why);
     }
     return 0;
 }
@@ -103,7 +101,8 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv) {
     const char *elastic = getenv(ELASTIC);
     struct ck_range range;
     if (elastic && *elastic && !ck_range_read(&range, elastic))
-        ak_job_log(ELASTIC "=%.60s is not understood: it is LEAST-MOST, such as 1-8; the job keeps its GPUs",
+        ak_job_log(ELASTIC
+                   "=%.60s is not understood: it must be LEAST-MOST, such as 1-8; the job keeps its GPUs",
                    elastic);
     else if (elastic && *elastic && !(ck.request.on && ck.request.requeue))
         ak_job_log(ELASTIC " needs a checkpoint and a requeue, such as " VARIABLE
@@ -119,8 +118,8 @@ static void hint_at_open_mode(void) {
          asked = ck.options.requeue || ck.options.variable;
     if (AK_SBATCH_HAS_OPEN_MODE && sbatch && asked && ck.request.on && ck.request.requeue &&
         (!mode || *mode != 'a') && !ak_appends_output())
-        ak_job_log(
-            "its output file is emptied each time the job runs again; keep it with --open-mode=append");
+        ak_job_log("the job's output file is emptied each time it runs again; keep the output with "
+                   "--open-mode=append");
 }
 
 static void log_firing(const struct ck_firing *firing) {
@@ -159,7 +158,7 @@ static bool on_fired(const struct ck_firing *firing, void *arg) {
             ck.batch.at = at;
         if (firing->first && ck.output_empty && firing->info && firing->info->restarts > 0)
             ak_job_log(
-                "the output of the run before was overwritten; keep it with sbatch --open-mode=append");
+                "the output of the previous run was overwritten; keep it with sbatch --open-mode=append");
         ck.note = ck_batch_signalled(&ck.batch, firing->info, ck.note);
     } else {
         ck_step_records_add_signal(ck.site.state, ck.batch.job, heard, at);
@@ -200,14 +199,14 @@ static void start_watch(spank_t spank, pid_t task, uint32_t step) {
     if (!ak_step_cgroup(task, plan.cgroup, sizeof plan.cgroup)) {
         if (*plan.cgroup) /* to slurmd's log: an error would be in the user's output too */
             slurm_info("adminkit_ckpt: job %" PRIu32
-                       ": the step's cgroup %s has a name or place that is not known: "
-                       "processes are found by their parents, and those without one are not signalled",
+                       ": the step's cgroup %s has an unknown name or place: processes are found by their "
+                       "parents, and those without a parent are not signalled",
                        ck.batch.job, plan.cgroup);
         *plan.cgroup = '\0';
     }
     ck.watch = ck_watch_start(&plan);
     if (!ck.watch)
-        ak_job_log("no signal will be sent: there is no thread to wait for its moment");
+        ak_job_log("no signal will be sent: couldn't start the thread that waits for the time to send it");
 }
 
 /* Whether the output is an empty file: an earlier run left at least the line that announced this one. Trap:
@@ -256,7 +255,7 @@ static void begin(spank_t spank) {
     if (ck.is_batch) {
         int error = ck_step_records_create(ck.site.state, ck.batch.job);
         if (error)
-            slurm_error("adminkit_ckpt: no records of steps in %s: %s", ck.site.state, strerror(error));
+            slurm_error("adminkit_ckpt: couldn't record steps in %s: %s", ck.site.state, strerror(error));
         ck.output_empty = ck.request.requeue && output_is_empty();
     }
     start_watch(spank, task, step);

@@ -153,8 +153,8 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
 
 static void say_held(const struct ck_run *run) {
     if (ck_ends_held(run))
-        ak_job_log("Slurm holds the job, which left with code %d and asked for --requeue=expedite: scontrol "
-                   "release continues it, scancel ends it",
+        ak_job_log("Slurm holds the job, which exited with code %d and asked for --requeue=expedite: "
+                   "scontrol release continues it, scancel ends it",
                    run->script);
 }
 
@@ -168,7 +168,7 @@ static bool requeue(struct work *work) {
                 ck_order_holds(&order, &work->batch.elastic, &work->info, ak_now() / 1000);
     int note_error = running ? leave_note(work, CK_NOTE_MORE, run->ours + 1) : 0;
     if (exhausted(work, running, note_error)) {
-        ak_job_log("not requeued: that could not be counted, and the job was restarted %" PRIu32
+        ak_job_log("not requeued: the requeue could not be counted, and the job has been restarted %" PRIu32
                    " times already",
                    work->info.restarts);
         return false;
@@ -288,7 +288,7 @@ void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, 
         return;
     }
     if (requeue && !early)
-        ak_job_log("slurmctld does not answer; the job is put back if it does before slurmstepd has ended");
+        ak_job_log("slurmctld does not respond; the job is requeued if it responds before slurmstepd ends");
     ak_pin_plugin();
     late = call;
     late_pid = getpid();

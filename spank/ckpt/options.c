@@ -103,12 +103,12 @@ static void keep_in_bounds(struct ck_request *request, const struct ck_site *sit
     if (lead > site->max_lead)
         lead = site->max_lead;
     if (lead != request->lead)
-        snprintf(why, size, "%ld s before the end is out of this site's bounds, it will be %ld s",
+        snprintf(why, size, "%ld s before the end is outside this site's bounds, so it will be %ld s",
                  request->lead, lead);
     request->lead = lead;
     if (request->requeues > site->max_requeues) {
         size_t used = strlen(why);
-        snprintf(why + used, size - used, "%sat most %ld requeues are allowed here", used ? "; " : "",
+        snprintf(why + used, size - used, "%sthis site allows at most %ld requeues", used ? "; " : "",
                  site->max_requeues);
         request->requeues = site->max_requeues;
     }
@@ -142,7 +142,8 @@ void ck_request_read(struct ck_request *request, const struct ck_job_options *op
     if (by_option || options->variable)
         request->on = true;
     if (options->target && !read_target(options->target, request))
-        snprintf(why, size, "--ckpt-target=%.60s is not understood: it is shell or jvm", options->target);
+        snprintf(why, size, "--ckpt-target=%.60s is not understood: it must be shell or jvm",
+                 options->target);
     keep_in_bounds(request, site, why, size);
 }
 
@@ -210,8 +211,8 @@ bool ck_site_read(struct ck_site *site, int argc, char **argv, char *why, size_t
         }
     }
     if (site->min_lead > site->max_lead || site->lead < site->min_lead || site->lead > site->max_lead) {
-        snprintf(why, size, "signal's lead of %ld s is not between min_lead=%ld and max_lead=%ld", site->lead,
-                 site->min_lead, site->max_lead);
+        snprintf(why, size, "the signal's lead of %ld s is not between min_lead=%ld and max_lead=%ld",
+                 site->lead, site->min_lead, site->max_lead);
         return false;
     }
     if (site->requeues > site->max_requeues)

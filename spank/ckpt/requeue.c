@@ -45,7 +45,7 @@ void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *te
     switch (verdict) {
     case CK_MORE:
         snprintf(text, size,
-                 "the run left with code %d, so the job goes back into the queue (%" PRIu32 " of %" PRIu32
+                 "the run exited with code %d, so the job goes back into the queue (%" PRIu32 " of %" PRIu32
                  ")",
                  run->code, run->ours + 1, run->most);
         break;
@@ -56,26 +56,26 @@ void ck_requeue_line(enum ck_verdict verdict, const struct ck_run *run, char *te
                  run->ours + 1, run->most);
         break;
     case CK_UNSIGNALLED:
-        snprintf(text, size, "not requeued: the run left with code %d before it was sent the signal",
+        snprintf(text, size, "not requeued: the run exited with code %d before it was sent the signal",
                  run->code);
         break;
     case CK_UNHEARD:
         snprintf(text, size,
-                 "not requeued: the run reached its limit and nothing in it had caught the signal");
+                 "not requeued: the run reached its limit, and nothing in it had caught the signal");
         break;
     case CK_FORBIDDEN:
         snprintf(text, size,
-                 "not requeued: this job may not be (--no-requeue, or JobRequeue=0 in slurm.conf)");
+                 "not requeued: this job must not be requeued (--no-requeue, or JobRequeue=0 in slurm.conf)");
         break;
     case CK_MAX:
         snprintf(text, size,
-                 "not requeued: the job was put back %" PRIu32 " times already, the most it may be",
+                 "not requeued: the job has already been requeued %" PRIu32 " times, the most allowed",
                  run->ours);
         break;
     case CK_SHORT:
         snprintf(text, size,
                  "not requeued: the run took %" PRId64 " s, less than twice the %" PRId64
-                 " s that it is warned before its end, so it made no progress",
+                 " s between the signal and its end, so it made no progress",
                  run->ran, run->lead);
         break;
     default:

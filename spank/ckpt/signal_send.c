@@ -217,10 +217,10 @@ char *ck_delivery_line(const struct ck_delivery *delivery, char *text, size_t si
         add(&line, "%s reached no process", signal);
         add_some(&line, delivery, false, ": ");
     } else {
-        add(&line, "no process here takes %s", signal);
+        add(&line, "no process here catches %s", signal);
         add_some(&line, delivery, false, ": ");
     }
     if (delivery->partial)
-        add(&line, " (only the first %zu processes were looked at)", delivery->seen);
+        add(&line, " (only the first %zu processes were checked)", delivery->seen);
     return text;
 }

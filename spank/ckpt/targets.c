@@ -7,12 +7,12 @@
 #include "known_programs.h"
 
 const char *const ck_role_text[CK_ROLES] = {
-    [CK_ROLE_OUTSIDE] = "which is outside of the step or below a target",
+    [CK_ROLE_OUTSIDE] = "which is outside the step or below a target",
     [CK_ROLE_CATCHES] = "which has a handler for it",
     [CK_ROLE_WAITS] = "which waits for it",
-    [CK_ROLE_BLOCKS] = "which blocks it and may look for it later",
+    [CK_ROLE_BLOCKS] = "which blocks it and may check for it later",
     [CK_ROLE_BLOCKS_ABOVE] = "which blocks it",
-    [CK_ROLE_DEFAULT] = "which would die of it",
+    [CK_ROLE_DEFAULT] = "which would die from it",
     [CK_ROLE_IGNORES] = "which ignores it",
     [CK_ROLE_ZOMBIE] = "which has ended",
     [CK_ROLE_OTHER_USER] = "which is another user's",
@@ -20,12 +20,12 @@ const char *const ck_role_text[CK_ROLES] = {
     [CK_ROLE_SHELL] = "which is a shell",
     [CK_ROLE_INTERACTIVE] = "which is an interactive shell",
     [CK_ROLE_LAUNCHER] = "which is a launcher",
-    [CK_ROLE_WRAPPER] = "which would end what it runs",
+    [CK_ROLE_WRAPPER] = "which would end the program that it runs",
     [CK_ROLE_CONTAINER] = "which starts containers",
-    [CK_ROLE_SERVICE] = "which other processes live on",
+    [CK_ROLE_SERVICE] = "which other processes depend on",
     [CK_ROLE_TOOL] = "which would end, with nothing to save",
     [CK_ROLE_GO] = "which is a Go program",
-    [CK_ROLE_JVM] = "which is a runtime that always ends on it",
+    [CK_ROLE_JVM] = "which is a runtime that always exits on it",
 };
 
 bool ck_is_target(enum ck_role role) {

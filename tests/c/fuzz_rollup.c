@@ -189,7 +189,7 @@ static bool put(struct ak_store *store, const struct ak_run *run, size_t n, bool
             expect(expected, now, -1);
         }
         must(!change(store, one, NULL, &run[i], (int)(i % RUN)));
-        must(strstr(store->error, "of another type") != NULL);
+        must(strstr(store->error, "has another type") != NULL);
     }
     sqlite3_finalize(one);
     sqlite3_finalize(two);

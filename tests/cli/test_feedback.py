@@ -269,7 +269,7 @@ def test_a_trial_letter_is_shown_and_sent(capsys: pytest.CaptureFixture[str], tm
     with mail_server(box) as port:
         say(tmp_path, host="localhost", port=port)
         out, err = typed(capsys, "test", "ops@example.org")
-        assert "To: ops@example.org" in out and "--send does it" in err
+        assert "To: ops@example.org" in out and "add --send to send it" in err
         assert box.letters == []
         out, _ = typed(capsys, "test", "ops@example.org", "--send")
         assert out == f"localhost:{port}: 250 taken\n"

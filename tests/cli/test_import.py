@@ -173,7 +173,7 @@ def test_what_cannot_be_read_is_set_aside_with_place_and_reason(db: Path, tmp_pa
     path.write_text(f"{HEADER}\n{line(1)}\n{line(2, Submit='soon')}\n{line(3)}\nhalf|a|row\n{line(4)}\n")
     done = run(db, path, code=3)
     assert done.stdout == "read 5, new 3, changed 0, unchanged 0, rejected 2\n"
-    assert "2 of 5 rows were set aside, more than --max-rejected 0.01" in done.stderr
+    assert "2 of 5 rows were rejected, more than --max-rejected 0.01" in done.stderr
     rows = json.loads(typed("trace", "rejected", "--db", db, "--format", "json").stdout)["rows"]
     assert [(row["line"], row["text"]) for row in rows] == [(3, line(2, Submit="soon")), (5, "half|a|row")]
     assert "Submit" in rows[0]["reason"] or "time" in rows[0]["reason"]
@@ -471,7 +471,7 @@ def test_a_run_of_another_file_does_not_overwrite_one_that_is_stored(
     run(db, first)
     done = run(db, second, code=1 if refused else 0)
     if refused:
-        assert "the trace has another job 7 of this cluster, submitted at 1700000000" in done.stderr, why
+        assert "the trace already has another job 7 of this cluster, also submitted at 1700000000" in done.stderr, why
     assert jobs(db, "count(*)") == [(1 if refused else 2,)], why
 
 

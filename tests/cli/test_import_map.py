@@ -156,7 +156,7 @@ def test_a_row_of_another_table_does_not_overwrite_a_job_that_is_stored(
     before = jobs()
     said = run(table({"id": 6}, {"id": 7, **changes}), code=code)
     if code:
-        assert "the trace has another job 7 of this cluster" in said and jobs() == before, why
+        assert "the trace already has another job 7 of this cluster" in said and jobs() == before, why
     else:
         assert "new 1, changed 1" in said, why
 

@@ -131,7 +131,7 @@ def test_a_job_of_another_trace_does_not_overwrite_one_that_is_stored(
     done = typed("import", second, "--cluster", "c", "--db", db)
     assert (done.returncode == 1) == refused, f"{why}: {done.stdout}{done.stderr}"
     if refused:
-        assert "the trace has another job 7 of this cluster, submitted at 700 (epoch)" in done.stderr
+        assert "the trace already has another job 7 of this cluster, also submitted at 700 (epoch)" in done.stderr
         assert "give it a --cluster of its own" in done.stderr
     else:
         assert "read 2, new 1, " in done.stdout, why

@@ -212,7 +212,7 @@ def test_a_job_whose_output_is_overwritten_is_told_so(cases: Cases) -> None:
 def test_a_job_is_put_back_as_often_as_it_may_be(watched: Watched, cases: Cases) -> None:
     job = cases.jobs["truncated"]
     assert len(job.times("start")) == 2
-    assert "the most it may be" in job.said[-1]
+    assert "the most allowed" in job.said[-1]
     assert ",rq=1,end=max" in watched.shown(job)["AdminComment"]
 
 

@@ -134,7 +134,7 @@ def test_requeues(watched: Watched) -> None:
     watched.ended(preempted, array, cancelled, forbidden, itself, limit, seconds=400.0)
     shown = watched.shown(preempted)
     assert (shown["Restarts"], len(preempted.times("start"))) == ("5", 6), "three preemptions and two of ours"
-    assert "2 times already" in preempted.said[-1]
+    assert "already been requeued 2 times" in preempted.said[-1]
     tasks = [Path(f"{array.log}.{task}").read_text().count("start") for task in (1, 2)]
     assert tasks == [2, 2], "each task of the array on its own"
     assert (watched.state(cancelled), watched.shown(cancelled)["Restarts"]) == ("CANCELLED", "0")

@@ -29,7 +29,7 @@ MANY = 200
 LEAD = 15
 #: Names of the jobs that the plugin does not put back, with what they run, what they ask for and why it does not.
 NOT_PUT_BACK = {
-    "often enough": ("{train} code=85\n", "requeue=1", "the most it may be"),
+    "often enough": ("{train} code=85\n", "requeue=1", "the most allowed"),
     "before the signal": ("exit 85\n", "requeue=3", "before it was sent the signal"),
     "failed": ("{train} code=3\n", "requeue=3", "SIGTERM to"),
 }
@@ -78,7 +78,7 @@ def test_a_job_that_is_not_put_back_is_held_by_slurm_and_says_so(ended: Ended, n
     assert code is not None
     assert ended.watched.state(job) == "REQUEUE_HOLD"
     assert NOT_PUT_BACK[name][2] in job.said[-2]
-    assert job.said[-1].startswith(f"Slurm holds the job, which left with code {code[0]} and asked for --requeue")
+    assert job.said[-1].startswith(f"Slurm holds the job, which exited with code {code[0]} and asked for --requeue")
 
 
 def test_a_job_that_ended_while_slurmctld_was_away_is_put_back_and_not_held(ended: Ended) -> None:

@@ -124,7 +124,7 @@ def test_the_second_decides_by_its_own_files_old_or_the_same(pair: Pair) -> None
     pair.take_over()
     assert pair.ruled.most() == 5
     assert "not in use" in pair.adminkit("policy", "status", code=1).stdout
-    assert re.search(r"missing +rules +slurmctld decides by policy", pair.doctor(1))
+    assert re.search(r"missing +rules +slurmctld uses policy", pair.doctor(1))
     pair.carry(6)
     assert pair.ruled.most() == 6, "the second loaded what was carried, without a restart"
     pair.adminkit("policy", "status", "--fetch", pair.fetch)

@@ -33,9 +33,9 @@ def test_a_preview_changes_nothing(ruled: Ruled) -> None:
     said = ruled.adminkit("policy", "install", "--policy", ruled.policy).stdout
     assert "nothing was written" in said
     assert re.search(r"policy: [0-9a-f]{12}, then [0-9a-f]{12}", said)
-    assert "rules.gq-max changed: max_limit 05:00:00, then max_limit 06:00:00" in said
+    assert "rules.gq-max changed: max_limit 05:00:00 becomes max_limit 06:00:00" in said
     assert re.search(r"adminkit/policy.lua +changed", said)
-    assert re.search(r"[0-9]+ files there already", said)
+    assert re.search(r"[0-9]+ files already there", said)
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in ruled.inner.iterdir()} == before
     assert ruled.most() == 5
     assert len(acts(ruled)) == known
@@ -110,7 +110,9 @@ def test_what_is_installed_but_not_loaded_is_an_error_of_doctor(ruled: Ruled) ->
     try:
         assert "not in use" in ruled.adminkit("policy", "status", code=1).stdout
         doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=1).stdout
-        assert re.search(r"missing +rules .*slurmctld decides by policy \w{12}, installed aaaabbbbcccc", doctor), doctor
+        assert re.search(r"missing +rules .*slurmctld uses policy \w{12}, but aaaabbbbcccc is installed", doctor), (
+            doctor
+        )
     finally:
         path.write_text(old)
     ruled.adminkit("policy", "status")

@@ -32,10 +32,10 @@ def test_a_former_operator_is_held_after_the_next_refresh(operator: Ruled) -> No
     level(operator, "None")
     assert operator.sbatch(*TOO_LONG).accepted, "what was installed knows an operator still"
     preview = operator.adminkit("policy", "refresh", "--format", "csv").stdout
-    assert f"{GAMES},games,passes no longer" in preview
+    assert f"{GAMES},games,no longer exempt" in preview
     assert operator.sbatch(*TOO_LONG).accepted, "a preview changes nothing"
     done = operator.adminkit("policy", "refresh", "--apply")
-    assert "games passes no longer" in done.stdout
+    assert "games no longer exempt" in done.stdout
     assert "confirmed" in done.stdout
     assert not operator.sbatch(*TOO_LONG).accepted
     assert operator.most() == 20, "the rules themselves are the same"

@@ -146,7 +146,7 @@ def test_roots_unit_lets_the_rules_hold_a_former_operator(slurm: Host) -> None:
     """With the same drop-in: what it writes is in the same folder."""
     ask = f"SLURM_CONF={SLURM}/slurm.conf sacctmgr -i modify user games set adminlevel"
     slurm.drop_in(REFRESH, "folder", documented("docs/install.md", INSTALL).replace("/opt/slurm/etc", SLURM))
-    for level, said in (("Operator", "games passes from now on"), ("None", "games passes no longer")):
+    for level, said in (("Operator", "games exempt from now on"), ("None", "games no longer exempt")):
         slurm.do(f"{ask}={level}")
         run = slurm.start(REFRESH)
         assert run.result == "success", run.said

@@ -136,7 +136,7 @@ def test_a_rollback_without_adminkits_data_files_changes_nothing(
         (
             "echo 'adminkit generation zero incentives none hints none' >&2; exit 1",
             "",
-            "decides by policy zero, not by",
+            "uses policy zero, not",
         ),
         ("echo 'Unable to contact slurm controller' >&2; exit 1", "", "was not asked"),
         ("exit 0", "slurmctld runs without it", "slurmctld runs without it"),

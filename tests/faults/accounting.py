@@ -105,7 +105,7 @@ def sync_killed(work: Work) -> Outcome:
     left = work.site.shell(HEAD, f"ls -A {work.folder} | grep spool || true")
     must(not left, f"a spool stayed: {left}")
     said = told.text.splitlines()[0]
-    return replace(work.judge(jobs), line=said, where="sync", notes=("eight times killed",))
+    return replace(work.judge(jobs), line=said, where="sync", notes=("killed eight times",))
 
 
 def munge_down(work: Work) -> Outcome:

@@ -47,8 +47,8 @@ def changed(work: Work) -> Outcome:
     must(everything.whole, f"one sync over all of the year: {everything}")
     _forget(work)
     notes = (
-        "the runs are copies of one that was run, put into slurmdbd's table with other times",
-        f"slurmdbd's and slurmctld's hosts keep {hosts}; a user's sacct there says {local.text}",
+        "the runs are copies of a single real run, put into slurmdbd's table with different times",
+        f"slurmdbd's and slurmctld's hosts are in {hosts}; a user's sacct there prints {local.text}",
     )
     whole = Outcome(*(sum(getattr(one, name) for one in found) for name in ("runs", "lost", "doubled", "different")))
     return replace(whole, notes=notes, line=work.sync().text.splitlines()[0], where="sync")

@@ -34,7 +34,7 @@ def server_down(work: Work) -> Outcome:
     last = work.letters(clock=4 * QUARTER)
     must(b'"sent": 12' in last.out.replace(b'"sent":12', b'"sent": 12'), last.text[-300:])
     work.letters(clock=4 * QUARTER + 60)
-    notes = ("four runs of letters at a clock moved on by a quarter of an hour each (libfaketime)", lines[2])
+    notes = ("four runs of `feedback run`, each with the clock a quarter of an hour later (libfaketime)", lines[2])
     return replace(work.judge_letters(work.judge(jobs), jobs), line=lines[0], where="feedback run --send", notes=notes)
 
 
@@ -62,7 +62,7 @@ def feedback_killed(work: Work) -> Outcome:
     must(said, f"no word of the run that was killed: {last.text[-400:]}")
     # What was being handed over may come again, under its own Message-ID; nothing else may.
     must(outcome.twice <= 3, f"{outcome.twice} letters twice after three kills")
-    notes = (f"{outcome.twice} of them came a second time: handed over, and killed before that was written down",)
+    notes = (f"letters that arrived twice, as adminkit was killed before it recorded the handover: {outcome.twice}",)
     return replace(outcome, twice=0, line=said.strip('",'), where="feedback run --send", notes=notes)
 
 

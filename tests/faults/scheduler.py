@@ -79,7 +79,7 @@ def slurmctld_restarted(work: Work) -> Outcome:
     said = re.sub(r"^\[[^]]*\] ", "", text[-1])
     notes = (
         f"60 submissions: {len(accepted)} accepted with their record, {60 - len(accepted)} refused by their rule; "
-        f"{tries} tries met no slurmctld",
+        f"attempts that met no slurmctld: {tries}",
         points,
     )
     return replace(work.judge(accepted), line=said, where="slurmctld.log", notes=notes)

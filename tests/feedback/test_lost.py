@@ -144,7 +144,8 @@ def test_a_letter_about_lost_work_reads_as_it_did(
 SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str, ...], str]]] = [
     (
         lost(elapsed=6 * HOUR, time_limit=6 * HOUR), [], QUEUES,
-        ("#SBATCH --time=12:00:00", "How much more it needs is not known", "6 h of run time is lost: 6 GPU-hours"),
+        ("#SBATCH --time=12:00:00", "It is not known how much more time it"
+                                    " needs", "6 h of run time is lost: 6 GPU-hours"),
         ("ADMINKIT_CKPT", "too short for", "--partition"), "no history: the next of the menu; no plugin, none offered",
     ),
     (
@@ -232,7 +233,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(state="NODE_FAIL", node_list="gpu[1-2]", nodes=2), [], QUEUES,
-        ("because one of its nodes failed", "did not put it back", "sbatch --requeue ..."), ("--exclude", "gpu1"),
+        ("because one of its nodes failed", "did not requeue it", "sbatch --requeue ..."), ("--exclude", "gpu1"),
         "nobody knows which of two nodes failed",
     ),
     (
@@ -256,15 +257,15 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(state="NODE_FAIL"), [lost(1, "FAILED", 3600, submit_time=END + 5, end=END + 2 * HOUR)], QUEUES,
-        ("has ended again, but did not complete",), ("--requeue",), "put back, and failed",
+        ("it ended again without completing",), ("--requeue",), "put back, and failed",
     ),
     (
         lost(state="NODE_FAIL"), [lost(1, "PENDING", submit_time=END + 5, start_time=None, end_time=None)], QUEUES,
-        ("where it waits",), ("--requeue",), "put back",
+        ("it is waiting to start",), ("--requeue",), "put back",
     ),
     (
         lost(state="NODE_FAIL"), [lost(1, submit_time=END + 3 * DAY, end=END + 4 * DAY)], QUEUES,
-        ("did not put it back",), (), "a later job of the same number",
+        ("did not requeue it",), (), "a later job of the same number",
     ),
     (
         lost(queue=None, gpus=None, nodes=None, cpus=None, job_name=None), [], QUEUES,

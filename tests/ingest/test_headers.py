@@ -126,7 +126,7 @@ def test_messages_of_sacct_among_the_rows_are_set_aside_and_belong_to_no_row(
     assert (counts.new, counts.rejected) == (4, 1)
     with closing(sqlite3.connect(tmp_path / "whole.db")) as db:
         assert db.execute("SELECT line, reason FROM rejected").fetchall() == [
-            (4, "a message of sacct's in place of a row")
+            (4, "a message from sacct instead of a row")
         ]
         assert not db.execute("SELECT count(*) FROM job WHERE job_name LIKE '%sacct%'").fetchone()[0]
 

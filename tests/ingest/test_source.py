@@ -120,10 +120,10 @@ def test_a_restart_puts_the_last_two_days_in_doubt(book: Book, db: Path) -> None
 @pytest.mark.parametrize(
     ("stray", "name", "reason"),
     [
-        (Row(7, NOW - HOUR, cluster="beta"), "7", "not the one that was asked for"),
-        (Row(7, NOW - 5 * DAY), "7", "outside of what was asked for"),
+        (Row(7, NOW - HOUR, cluster="beta"), "7", "not the value that was asked for"),
+        (Row(7, NOW - 5 * DAY), "7", "outside the range that was asked for"),
         (Row(7), "7", "required, but unknown"),
-        (Row(7, NOW - HOUR, step="batch"), "7.batch", "a step where only jobs were asked for"),
+        (Row(7, NOW - HOUR, step="batch"), "7.batch", "a step, although only jobs were asked for"),
     ],
 )
 def test_a_record_that_was_not_asked_for_is_refused_and_named(

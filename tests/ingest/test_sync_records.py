@@ -50,9 +50,9 @@ def test_slurmctld_that_does_not_tell_of_open_jobs_hinders_nothing(slurm: FakeSl
 @pytest.mark.parametrize(
     ("forged", "reason", "why"),
     [
-        ({"Cluster": "beta"}, "not the one that was asked for", "a row of another cluster"),
-        ({"End": str(NOW + 5 * DAY)}, "outside of what was asked for", "an end that is not in the window"),
-        ({"JobID": "7.batch"}, "a step where only jobs were asked for", "a step among jobs"),
+        ({"Cluster": "beta"}, "not the value that was asked for", "a row of another cluster"),
+        ({"End": str(NOW + 5 * DAY)}, "outside the range that was asked for", "an end that is not in the window"),
+        ({"JobID": "7.batch"}, "a step, although only jobs were asked for", "a step among jobs"),
         ({"Submit": "170", "unsealed": "170"}, "not sealed", "a time that sacct did not print"),
         ({"End": "Unknown", "State": "COMPLETED"}, "required, but unknown", "no end among those that ended"),
     ],

@@ -242,7 +242,9 @@ def _pieces(data: bytes, columns: list[Column], form: Format) -> Iterator[Piece]
                 surplus = line.count > want and (form.surplus_ignore or (repairs and (line.ends or not form.ends)))
                 if not exact and not surplus:
                     behind = True
-                    yield broken([line], counted(line.count) if line.count > want else "the last column does not end")
+                    yield broken(
+                        [line], counted(line.count) if line.count > want else "no delimiter after the last column"
+                    )
                 elif holds and not (surplus and form.surplus_ignore):
                     pending, held = [line], True
                 else:
@@ -316,11 +318,11 @@ class _Rows:
                 self.parent = (first[0], {i: values[i] for i, c in enumerate(self.columns) if c.inherit})
             return ["job", *(value for outputs in values for value in outputs)]
         if self.form.no_steps:
-            raise Bad("a step where only jobs were asked for")
+            raise Bad("a step, although only jobs were asked for")
         if parent and parent[0] == first[0]:
             self.parent = parent
         if self.inherits and not self.parent:
-            raise Bad("step without its job's row before it")
+            raise Bad("a step that does not follow its job's row")
         values = []
         for i, column in enumerate(self.columns):
             if column.inherit and self.parent:
@@ -365,11 +367,11 @@ class _Rows:
     def as_asked(self, index: int, values: list[Any]) -> None:
         where = f"column {index + 1} ({self.columns[index].kind}): "
         if index + 1 in self.form.wants and values[0] != self.form.wants[index + 1].decode():
-            raise Bad(where + "not the one that was asked for")
+            raise Bad(where + "not the value that was asked for")
         if index + 1 in self.form.within and values[0] is not None:
             since, until = self.form.within[index + 1]
             if not since <= values[0] < until:
-                raise Bad(where + "outside of what was asked for")
+                raise Bad(where + "outside the range that was asked for")
 
     def column(self, index: int, text: bytes) -> list[Any]:
         column = self.columns[index]

@@ -74,9 +74,9 @@ def test_texts_outlive_their_record_until_they_are_stored(db: Path, processors: 
     # The steps of a job that the table refused have nothing to belong to.
     assert helper.rows(db, "SELECT line, reason FROM bad")[:4] == [
         (101, "database: CHECK constraint failed: job % 100 <> 50"),
-        (102, "step without its job's row before it"),
+        (102, "a step that does not follow its job's row"),
         (301, "database: CHECK constraint failed: job % 100 <> 50"),
-        (302, "step without its job's row before it"),
+        (302, "a step that does not follow its job's row"),
     ]
     assert {name: ran.counts[name] for name in ("rows", "new", "steps_new", "rejected", "utf8", "bytes", "lines")} == {
         "rows": 40000, "new": 19800, "steps_new": 19800, "rejected": 400, "utf8": 39600, "bytes": len(records(20000)),

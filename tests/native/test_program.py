@@ -98,7 +98,9 @@ def test_a_job_with_its_steps_in_one_pass(tmp_path: Path) -> None:
     args = ("--db", path, "--columns", "jobid!,time!^", "--reject-sql", REJECT, "--bind", "src")
     both = helper.run(data, *args, "--sql", sql, "--step-sql", sql)
     assert helper.rows(path) == [("7", None, 50), ("7", "batch", 50), ("7", "0", 50), ("8", None, 80)]
-    assert helper.rows(path, "SELECT * FROM bad") == [(5, "step without its job's row before it", b"7.1|90", "src")]
+    assert helper.rows(path, "SELECT * FROM bad") == [
+        (5, "a step that does not follow its job's row", b"7.1|90", "src")
+    ]
     counts = {k: both.counts[k] for k in ("rows", "new", "steps_rows", "steps_new", "rejected", "skipped")}
     assert counts == {"rows": 5, "new": 2, "steps_rows": 2, "steps_new": 2, "rejected": 1, "skipped": 0}
 
@@ -270,12 +272,12 @@ def test_a_failure_leaves_nothing_behind_and_says_what_it_was(db: Path, args: li
         ([], "--columns is missing (--help explains)"),
         (["--columns", "int"], "--db is missing (--help explains)"),
         (["--hold"], "--db is missing (--help explains)"),
-        (["--columns", "int,integer", "--dump"], "column 2 is of no known kind: integer"),
+        (["--columns", "int,integer", "--dump"], "column 2 has an unknown kind: integer"),
         (["--columns", ",".join(["int"] * 257), "--dump"], "more than 256 columns"),
         (["--columns", ",".join(["tres"] * 150), "--dump"], "more than 1024 outputs"),
         (["--columns", "jobid,jobid", "--dump"], "columns 1 and 2 are both a jobid"),
         (["--colums", "int"], "no such option: --colums (--help lists them)"),
-        (["--columns"], "--columns wants a value"),
+        (["--columns"], "--columns needs a value"),
         (["--columns", "int", "--surplus", "keep"], "--surplus: invalid value: keep"),
         (["--columns", "int", "--first-line", "-1"], "--first-line: invalid value: -1"),
         (["--columns", "int", "--delimiter", "x" * 17], f"--delimiter: invalid value: {'x' * 17}"),

@@ -61,17 +61,17 @@ def test_a_time_without_its_seal_is_nobodys(text: str, rows: list[list[Any]], wh
     [
         ("7|alpha|5!|9!|n|5!|\n", {"wants": {2: b"alpha"}}, [job(7)], "the cluster that was asked for"),
         ("7|beta|5!|9!|n|5!|\n", {"wants": {2: b"alpha"}},
-         [["rejected", 1, "column 2 (text): not the one that was asked for"]], "another"),
+         [["rejected", 1, "column 2 (text): not the value that was asked for"]], "another"),
         ("7||5!|9!|n|5!|\n", {"wants": {2: b"alpha"}},
-         [["rejected", 1, "column 2 (text): not the one that was asked for"]], "none"),
+         [["rejected", 1, "column 2 (text): not the value that was asked for"]], "none"),
         ("7|alpha|5!|9!|n|5!|\n", {"within": {4: (9, 10)}}, [job(7)], "both ends of the window"),
         ("7|alpha|5!|9!|n|5!|\n", {"within": {4: (5, 9)}},
-         [["rejected", 1, "column 4 (time): outside of what was asked for"]], "its end is not in it"),
+         [["rejected", 1, "column 4 (time): outside the range that was asked for"]], "its end is not in it"),
         ("7|alpha|5!|9!|n|5!|\n", {"within": {4: (10, 20)}},
-         [["rejected", 1, "column 4 (time): outside of what was asked for"]], "before"),
+         [["rejected", 1, "column 4 (time): outside the range that was asked for"]], "before"),
         ("7|alpha|5!|Unknown|n|5!|\n", {"within": {4: (10, 20)}}, [job(7, end=None)], "open, where that may be"),
-        ("7.0|alpha|5!|9!|n|5!|\n", {"no_steps": True}, [["rejected", 1, "a step where only jobs were asked for"]],
-         "a step where only jobs were asked for"),
+        ("7.0|alpha|5!|9!|n|5!|\n", {"no_steps": True}, [["rejected", 1, "a step, although only jobs were asked for"]],
+         "a step, although only jobs were asked for"),
     ],
 )  # fmt: skip
 def test_a_record_that_was_not_asked_for_is_set_aside(
@@ -82,8 +82,8 @@ def test_a_record_that_was_not_asked_for_is_set_aside(
 
 def test_a_step_of_a_job_that_was_not_asked_for_is_set_aside_with_it() -> None:
     rows = read("7|beta|5!|7|\n7.0|beta|6!|7.0|\n", "jobid!,text^,time!^,free", wants={2: b"alpha"})
-    assert rows[0][2] == "column 2 (text): not the one that was asked for"
-    assert rows[1][2] == "step without its job's row before it"
+    assert rows[0][2] == "column 2 (text): not the value that was asked for"
+    assert rows[1][2] == "a step that does not follow its job's row"
 
 
 def store(db: Path, text: bytes, spec: str, *args: str | Path, seal: bytes = SEAL, mark: bytes = MARK) -> helper.Ran:
@@ -122,7 +122,7 @@ def test_what_is_set_aside_is_the_same_text_each_time(tmp_path: Path, text: str,
     [
         ("7|x|sbatch --export=T=s3cr3t a|n|5!|\n", b"7\x1fx", "up to the command line"),
         ("7|5!|sbatch\ns3cr3t|n|\n", b"7\x1f5", "whose second line could be anything"),
-        ("s3cr3t\n", b"(6 bytes, not kept)", "nor a line that is not a record"),
+        ("s3cr3t\n", b"(6 bytes, not stored)", "nor a line that is not a record"),
     ],
 )
 def test_no_command_line_is_kept_with_what_is_set_aside(tmp_path: Path, text: str, kept: bytes, why: str) -> None:
@@ -141,14 +141,14 @@ def test_no_command_line_is_kept_with_what_is_set_aside(tmp_path: Path, text: st
         ("jobid!,rawid!,time!,state,submitted",
          "1|1|1700000000|COMPLETED|sbatch --wrap=set -e\nexport T=s3cret | tee a\ncurl s3cret | jq . | sort\n"
          "2|2|1700000001|COMPLETED|sbatch x\n",
-         [b"(49 bytes, not kept)"], "lines of a script with pipes before the last column"),
+         [b"(49 bytes, not stored)"], "lines of a script with pipes before the last column"),
         ("jobid!,rawid!,time!,submitted,text",
          "1|1|1700000000|sbatch --wrap=a\ncurl s3cret | x | y | z|name\n2|2|1|sbatch x|n\n",
-         [b"1|1|1700000000", b"(28 bytes, not kept)"], "in the middle: of the row that has its job something stays"),
+         [b"1|1|1700000000", b"(28 bytes, not stored)"], "in the middle: of the row that has its job something stays"),
         ("jobid!,rawid!,time!,submitted", "1|s3cret|5|a\n5|1|x|a\n",
-         [b"(12 bytes, not kept)", b"5|1|x"], "both names of the job are read"),
-        ("text,submitted,jobid!", "s3cret|b|c\n", [b"(10 bytes, not kept)"], "nothing says whose row it is"),
-        ("submitted,jobid!", "s3cret|x\n", [b"(8 bytes, not kept)"], "a command line in the first column"),
+         [b"(12 bytes, not stored)", b"5|1|x"], "both names of the job are read"),
+        ("text,submitted,jobid!", "s3cret|b|c\n", [b"(10 bytes, not stored)"], "nothing says whose row it is"),
+        ("submitted,jobid!", "s3cret|x\n", [b"(8 bytes, not stored)"], "a command line in the first column"),
     ],
 )  # fmt: skip
 def test_of_a_file_no_command_line_is_kept_either(

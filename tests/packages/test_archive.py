@@ -94,7 +94,7 @@ def install(*words: str) -> str:
 
 
 def test_a_preview_changes_nothing(host: Host) -> None:
-    assert "nothing was done yet: --apply does it" in host.run(install())
+    assert "nothing was done yet; add --apply to do it" in host.run(install())
     assert host.run(THERE).split() == [f"/srv/{NAME}.tar.gz"]
 
 

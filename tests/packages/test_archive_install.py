@@ -71,7 +71,7 @@ def test_a_preview_names_what_apply_then_does(tmp_path: Path, root: Path, run: R
     archive = packed(tmp_path / "one", "1")
     said = run(archive)
     assert there(root) == set()
-    assert said.endswith("nothing was done yet: --apply does it\n")
+    assert said.endswith("nothing was done yet; add --apply to do it\n")
     named = {line.strip().lstrip("/") for line in said.splitlines()[:-1]}
     run(archive, "--apply")
     home = {name for name in there(root) if name.startswith("usr/local/lib/adminkit/")}

@@ -112,7 +112,8 @@ BINDING: list[tuple[tuple[str, ...], str, list[str], str]] = [
         "4:00:00",
         [
             "Jobs on this cluster may ask for 03:00:00 at most; this one asks for 04:00:00. Type: --time=03:00:00",
-            "Jobs on this cluster of more than 02:00:00 must be able to resume from a checkpoint; this one asks for"
+            "Jobs on this cluster that ask for more than 02:00:00 must be able to resume from a checkpoint; this one"
+            " asks for"
             " 04:00:00. Type: --ckpt, if it can, else --time=02:00:00",
         ],
         "both hold: three hours with a checkpoint, two without",

@@ -114,7 +114,7 @@ static void bounds(void) {
         {"TERM@5", 30, 4, "30 s"},
         {"TERM@900", 600, 4, "600 s"},
         {"TERM@60,requeue=5", 60, 4, "at most 4"},
-        {"TERM@601,requeue=5", 600, 4, "; at most 4"},
+        {"TERM@601,requeue=5", 600, 4, "; this site allows at most 4"},
     };
     char *words[] = {"min_lead=30", "max_lead=600", "max_requeue=4"};
     struct ck_site ours;

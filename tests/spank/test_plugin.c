@@ -214,7 +214,7 @@ static void is_late(void) {
     fake_unlock();
     end();
     fake_lock();
-    CASE(job()->requeues == 0 && strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+    CASE(job()->requeues == 0 && strstr(fake.log, "slurmctld does not respond"), "%s", fake.log);
     job()->load_error = 0;
     job()->state = JOB_FAILED | JOB_COMPLETING;
     fake_unlock();
@@ -228,7 +228,7 @@ static void is_late(void) {
 
 #ifdef EXPEDITED_REQUEUE
 static bool is_said_to_be_held(void) {
-    return strstr(fake.log, "Slurm holds the job, which left with code 85") != NULL;
+    return strstr(fake.log, "Slurm holds the job, which exited with code 85") != NULL;
 }
 
 static void begins_expedited(void) {
@@ -283,7 +283,7 @@ static void hangs_at_the_end(void) {
     job()->hangs = 60000;
     fake_unlock();
     end();
-    CASE(strstr(fake.log, "slurmctld does not answer"), "%s", fake.log);
+    CASE(strstr(fake.log, "slurmctld does not respond"), "%s", fake.log);
     pid_t forked = fork();
     if (forked == 0) {
 #if defined(__SANITIZE_ADDRESS__) || defined(BRIEF)
@@ -397,7 +397,7 @@ static void is_deaf_on(uint32_t nodes, bool said) {
     begin(0, 240);
     let_run(230);
     end();
-    CASE((strstr(fake.log, "no process here takes SIGXCPU") != NULL) == said, "%u nodes: %s", nodes,
+    CASE((strstr(fake.log, "no process here catches SIGXCPU") != NULL) == said, "%u nodes: %s", nodes,
          fake.log);
 }
 

@@ -61,15 +61,15 @@ def test_one_that_takes_it_is_signalled_once(stage: Stage, mode: str, number: in
 @pytest.mark.parametrize(
     ("mode", "line"),
     [
-        ("default", "which would die of it"),
+        ("default", "which would die from it"),
         ("ignore", "which ignores it"),
-        ("half-blocked", "which would die of it"),  # one thread holds the signal back, the other would die of it
+        ("half-blocked", "which would die from it"),  # one thread holds the signal back, the other would die of it
     ],
 )
 def test_one_that_would_not_hear_is_let_be(stage: Stage, mode: str, line: str) -> None:
     pid = stage.start(stage.actor("one", mode), "one")
     delivery = stage.send()
-    assert delivery.line == f"no process here takes SIGTERM: actor ({pid}), {line}"
+    assert delivery.line == f"no process here catches SIGTERM: actor ({pid}), {line}"
     stage.wait_heard()
     assert stage.alive(pid)
 
@@ -99,7 +99,7 @@ def test_one_that_has_ended_and_was_not_waited_for_is_no_target(stage: Stage) ->
     while any(map(stage.alive, stage.children(pid))) and time.monotonic() < until:
         time.sleep(0.01)
     assert stage.children(pid) != []
-    assert stage.send().line == f"no process here takes SIGTERM: actor ({pid}), which would die of it"
+    assert stage.send().line == f"no process here catches SIGTERM: actor ({pid}), which would die from it"
 
 
 @needs_root
@@ -268,7 +268,7 @@ def test_a_go_program_is_let_be(stage: Stage) -> None:
         pytest.skip("no Go program: apt-get install gron")
     pid = stage.start([gron], stdin=subprocess.PIPE)
     stage.wait_catches(pid)
-    assert stage.send().line == f"no process here takes SIGTERM: gron ({pid}), which is a Go program"
+    assert stage.send().line == f"no process here catches SIGTERM: gron ({pid}), which is a Go program"
     time.sleep(0.2)
     assert stage.alive(pid)
 
@@ -282,7 +282,8 @@ def test_a_java_program_is_signalled_only_where_that_was_asked_for(stage: Stage)
     while "which is a runtime" not in stage.send().line and time.monotonic() < until:
         time.sleep(0.1)
     assert (
-        stage.send().line == f"no process here takes SIGTERM: java ({pid}), which is a runtime that always ends on it"
+        stage.send().line
+        == f"no process here catches SIGTERM: java ({pid}), which is a runtime that always exits on it"
     )
     assert stage.alive(pid)
     assert stage.send("--jvms").outcomes == {pid: "sent"}

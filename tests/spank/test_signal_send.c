@@ -214,7 +214,7 @@ static void check_lines(void) {
                "signalled: Operation not permitted") == 0,
         "%s", line);
     delivery = (struct ck_delivery){.signal = SIGUSR1};
-    CASE(strcmp(ck_delivery_line(&delivery, line, sizeof line), "no process here takes SIGUSR1") == 0, "%s",
+    CASE(strcmp(ck_delivery_line(&delivery, line, sizeof line), "no process here catches SIGUSR1") == 0, "%s",
          line);
     delivery = (struct ck_delivery){.signal = 40, .error = EACCES};
     ck_delivery_line(&delivery, line, sizeof line);

@@ -18,7 +18,7 @@ def previewed(_: Path) -> Report:
     grows = Look(open_job(7), 4, "it is done 02:35:00 earlier", 9600.0, 300.0, "7 runs of its own")
     shrinks = Look(open_job(8, gpus=4), 2, "job 9 could start 01:00:00 earlier", 3600.0, 2040.0, "a measured curve")
     keeps = Look(open_job(10, job_name=_HOSTILE), None, "how fast it is with 1 GPU is not known")
-    return preview_report([grows, shrinks, keeps], "alpha", ["nothing was done: --apply does it"])
+    return preview_report([grows, shrinks, keeps], "alpha", ["nothing was done; add --apply to do it"])
 
 
 def done(_: Path) -> Report:
@@ -32,4 +32,4 @@ def done(_: Path) -> Report:
 
 
 def revoked(_: Path) -> Report:
-    return run_report([Act("revoked", open_job(7), 1)], "alpha", ["nothing was done: --apply does it"])
+    return run_report([Act("revoked", open_job(7), 1)], "alpha", ["nothing was done; add --apply to do it"])

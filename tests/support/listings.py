@@ -208,8 +208,8 @@ def installed(_: Path) -> Report:
 
 
 def refresh(_: Path) -> Report:
-    rows = [(2001, "grace", "passes no longer"), (2002, None, "passes from now on")]
-    return deploy.refresh_report(rows, "aaic", ["nothing was written: --apply does it"])
+    rows = [(2001, "grace", "no longer exempt"), (2002, None, "exempt from now on")]
+    return deploy.refresh_report(rows, "aaic", ["nothing was written; add --apply to write it"])
 
 
 def policy_status(_: Path) -> Report:

@@ -352,7 +352,7 @@ def test_without_the_key_nothing_is_loaded(trace: Path, tmp_path: Path, capsys: 
     assert key_path(trace).stat().st_mode & 0o777 == 0o600
     key_path(trace).rename(tmp_path / "away")
     assert main(["import", str(tmp_path / "sacct.txt"), "--db", str(trace)]) == 1
-    assert "the key of who was forgotten is missing" in capsys.readouterr().err
+    assert "the key of the forgotten users is missing" in capsys.readouterr().err
     assert rows(trace, "SELECT count(*) FROM job WHERE job_id_raw = 20") == [(0,)]
     (tmp_path / "away").rename(key_path(trace))
     assert main(["import", str(tmp_path / "sacct.txt"), "--db", str(trace)]) == 0

@@ -140,7 +140,10 @@ def test_it_shows_first_and_is_recorded(trace: Path, capsys: pytest.CaptureFixtu
     before = counts(trace)
     assert main(how) == 0
     said = capsys.readouterr()
-    assert "would be gone: 10 runs, 10 steps, 1 rejected rows, 1 letters" in said.out and "--apply does it" in said.err
+    assert (
+        "would be gone: 10 runs, 10 steps, 1 rejected rows, 1 letters" in said.out
+        and "add --apply to change it" in said.err
+    )
     assert counts(trace) == before
     assert main([*how, "--apply", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"]["job"] == 10

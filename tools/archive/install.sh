@@ -158,5 +158,5 @@ if [ -n "$apply" ]; then
     $what
 else
     cat "$files/plan"
-    echo 'nothing was done yet: --apply does it'
+    echo 'nothing was done yet; add --apply to do it'
 fi

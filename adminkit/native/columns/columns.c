@@ -103,7 +103,7 @@ static void step(sqlite3_context *context, int count, sqlite3_value **values) {
     struct columns *all = *place;
     const char *kinds = (const char *)sqlite3_value_text(values[0]);
     if (kinds == NULL || sqlite3_value_bytes(values[0]) != all->count)
-        all->wrong = "adminkit_columns: a letter for each value comes first";
+        all->wrong = "adminkit_columns: the first argument must have a letter for each value";
     for (int k = 0; k < all->count && all->wrong == NULL; k++)
         all->wrong = add(&all->column[k], kinds[k], values[k + 1]);
     if (all->wrong != NULL)

@@ -16,7 +16,7 @@ bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struc
         return false;
     }
     if (strpbrk(format->delimiter, "\r\n") || strpbrk(format->comment, "\r\n")) {
-        snprintf(error, error_size, "a line's end can be neither delimiter nor comment");
+        snprintf(error, error_size, "a line end can be neither a delimiter nor a comment");
         return false;
     }
     if (format->space && format->ends) {
@@ -206,7 +206,7 @@ static enum ak_event full_line(struct ak_reader *r, const char *buf, size_t len,
     bool repairs = r->count > r->want &&
                    (r->format.surplus_ignore || (r->free_one >= 0 && (!r->format.ends || r->line_ends)));
     if (!exact && !repairs) {
-        const char *reason = r->count == r->want ? "the last column does not end" : AK_COUNTED;
+        const char *reason = r->count == r->want ? "no delimiter after the last column" : AK_COUNTED;
         r->bytes_broken += r->line_end - r->line_at;
         struct ak_slice raw = ak_slice_of(r, buf, r->line_at, r->line_text);
         enum ak_event event = ak_record_broken(r, record, r->line, raw, reason, ak_columns_of(r, r->count));
@@ -269,7 +269,7 @@ static enum ak_event apart(struct ak_reader *r, const char *buf, struct ak_recor
         return whole(r, buf, record);
     r->bytes_broken += r->line_end - r->line_at;
     enum ak_event event =
-        ak_record_broken(r, record, r->line, text, "a message of sacct's in place of a row", 0);
+        ak_record_broken(r, record, r->line, text, "a message from sacct instead of a row", 0);
     r->trailing = true;
     ak_line_pass(r);
     return event;

@@ -56,7 +56,7 @@ static void clean(struct ak_rows *rows, struct ak_cell *cell) {
 
 /* ---- rows ---- */
 
-const char ak_step_alone[] = "step without its job's row before it";
+const char ak_step_alone[] = "a step that does not follow its job's row";
 
 bool ak_rows_init(struct ak_rows *rows, const struct ak_spec *spec, const struct ak_zone *zone) {
     memset(rows, 0, sizeof *rows);
@@ -195,9 +195,9 @@ static bool meets_demands(struct ak_rows *rows, int index) {
     const struct ak_column *column = &rows->spec->column[index];
     const struct ak_cell *cell = &rows->cell[column->out];
     if (column->is && !is_text(cell, column->is))
-        return refuse(rows, index, "not the one that was asked for");
+        return refuse(rows, index, "not the value that was asked for");
     if (column->within && cell->type == AK_INT && (cell->v.i < column->from || cell->v.i >= column->until))
-        return refuse(rows, index, "outside of what was asked for");
+        return refuse(rows, index, "outside the range that was asked for");
     return true;
 }
 
@@ -251,7 +251,7 @@ static enum ak_verdict take_job(struct ak_rows *rows, const struct ak_record *re
 static enum ak_verdict take_step(struct ak_rows *rows, const struct ak_record *record) {
     const struct ak_spec *spec = rows->spec;
     if (rows->no_steps) {
-        snprintf(rows->reason, sizeof rows->reason, "a step where only jobs were asked for");
+        snprintf(rows->reason, sizeof rows->reason, "a step, although only jobs were asked for");
         return AK_REJECTED;
     }
     if (!rows->want_steps)

@@ -59,7 +59,7 @@ bool ak_spec_parse(struct ak_spec *spec, const char *text, char *error, size_t e
             return false;
         }
         if (!column_parse(column, word, n)) {
-            snprintf(error, error_size, "column %d is of no known kind: %.*s", spec->columns + 1,
+            snprintf(error, error_size, "column %d has an unknown kind: %.*s", spec->columns + 1,
                      (int)(n < 40 ? n : 40), word);
             return false;
         }

@@ -49,7 +49,7 @@ struct ak_slice ak_aside(const struct ak_layout *layout, const struct ak_format 
     if (cut && !sealed)
         return raw;
     if (!cut && !names_a_job(layout, format->delimiter, raw)) {
-        n = (size_t)snprintf(room, AK_MAX_RAW, "(%zu bytes, not kept)", raw.n);
+        n = (size_t)snprintf(room, AK_MAX_RAW, "(%zu bytes, not stored)", raw.n);
         return (struct ak_slice){room, n};
     }
     for (struct ak_slice s = raw; s.n && n < AK_MAX_RAW;) {

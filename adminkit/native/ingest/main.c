@@ -129,7 +129,7 @@ static bool take_header(struct run *run, const struct ak_row *row) {
     }
     if (ak_header_read(&run->fields, run->options.format.delimiter, row->raw, &next, reason) !=
         AK_HEADER_READ)
-        return fail(run, "a header is no longer read as one"); /* the same text, so it cannot be */
+        return fail(run, "a header is no longer recognised as a header"); /* the same text, so it cannot be */
     bool same = next.columns == run->layout.columns && memcmp(next.from, run->layout.from, from) == 0;
     run->count[AK_HEADERS] += !same;
     run->layout = next;
@@ -218,9 +218,9 @@ static bool read_demands(struct run *run) {
     }
     for (int i = 0; i < options->without.n; i++)
         if (!ak_spec_without(&run->spec, options->without.word[i]))
-            return fail(run, "--without: not a column of states");
+            return fail(run, "--without: this column has no states");
     if (options->order && !ak_spec_order(&run->spec, options->order))
-        return fail(run, "--order: not four columns of times and three of seconds");
+        return fail(run, "--order: needs four columns of times and three of seconds");
     if (!seal || (options->sealed && (!*seal || strlen(seal) > AK_MAX_SEAL)))
         return fail(run, "--sealed: $" AK_SEAL " is not a seal");
     run->seal = seal;

@@ -112,7 +112,7 @@ static bool look_up(struct ak_numbered *numbered, struct ak_store *store, const 
             found = true;
         }
     }
-    return found || ak_store_fault(store, "--rollup: make= makes no row that find= finds");
+    return found || ak_store_fault(store, "--rollup: find= does not find the row that make= inserted");
 }
 
 bool ak_numbered_of(struct ak_numbered *numbered, struct ak_store *store, const char *parts, size_t n,

@@ -95,7 +95,7 @@ static const char *keep_in_mind(struct change *change, sqlite3_value **value) {
     for (int i = 0; i < AK_RUN_NUMBERS; i++)
         whole &= take_number(value[AK_RUN_TEXTS + i], &run.number[i]);
     if (!whole)
-        return "rolled(): a column is of another type";
+        return "rolled(): a column has another type";
     change->any = ak_image(&run, &change->image);
     change->even = change->any && ak_hours(&run, &change->hours);
     change->key.n = change->key_of_hours.n = change->key_of_waits.n = 0;
@@ -261,7 +261,7 @@ static bool read_words(struct ak_rollup *rollup, struct ak_store *store) {
     }
     for (int name = 0; name < ROWS; name++)
         if (!rollup->sql[name])
-            return ak_store_fault(store, "--rollup: of the statements only rows= may be missing");
+            return ak_store_fault(store, "--rollup: every statement but rows= is needed");
     return true;
 }
 

@@ -66,11 +66,10 @@ static void shared_key(sqlite3_context *context, int count, sqlite3_value **valu
             "two rows have the key of job %lld, submitted at %lld (epoch): one would overwrite the other",
             job, submitted);
     else
-        snprintf(
-            text, sizeof text,
-            "the trace has another job %lld of this cluster, submitted at %lld (epoch) as well: one would "
-            "overwrite the other",
-            job, submitted);
+        snprintf(text, sizeof text,
+                 "the trace already has another job %lld of this cluster, also submitted at %lld (epoch): "
+                 "one would overwrite the other",
+                 job, submitted);
     sqlite3_result_error(context, text, -1);
 }
 

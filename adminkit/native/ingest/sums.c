@@ -33,7 +33,7 @@ bool ak_sums_open(struct ak_sums *sums, struct ak_store *store, const char *sql,
     if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &sums->put, NULL) != SQLITE_OK)
         return ak_store_failed(store, "--rollup");
     if (sqlite3_bind_parameter_count(sums->put) != columns)
-        return ak_store_fault(store, "--rollup: a parameter for each column, no more and no less");
+        return ak_store_fault(store, "--rollup: needs exactly one parameter for each column");
     sums->slots = calloc(1, sizeof *sums->slots);
     sums->bound = calloc((size_t)columns, sizeof *sums->bound);
     sqlite3_randomness(sizeof sums->seed, &sums->seed);

@@ -24,7 +24,7 @@ bool ak_zone_set(struct ak_zone *zone, const char *name, char *error, size_t err
     if (*name == '/' || *name == '\0' || strstr(name, "..") ||
         snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
         (strcmp(name, "UTC") != 0 && access(path, R_OK) != 0)) {
-        snprintf(error, error_size, "no such time zone: %s (nothing readable of that name in %s)", name,
+        snprintf(error, error_size, "no such time zone: %s (%s has no readable file of that name)", name,
                  folder);
         return false;
     }

@@ -42,16 +42,18 @@ static bool check(struct sim *sim) {
     int64_t total = 0;
     if (sim->classes != 1 || gpus < 1 || gpus > 64 || (gpus & (gpus - 1)) || sim->nodes[0].count < 1 ||
         sim->nodes[0].count > 1 << 20)
-        return refuse(sim, "elastic: not one class of nodes with a power of two of GPUs, 64 at most");
+        return refuse(
+            sim,
+            "elastic: needs a single class of nodes whose number of GPUs is a power of two and at most 64");
     if (set->policy >= ELASTIC_POLICIES || set->efficiency > 1000 || set->hold > INT32_MAX ||
         set->look > INT32_MAX || set->restart >= set->hold || set->idle_watts > INT32_MAX ||
         set->sleep_watts > INT32_MAX)
         return refuse(sim, "elastic: a setting is out of range, or restart is not below hold");
     if (sim->followers)
-        return refuse(sim, "elastic: no job can follow another");
+        return refuse(sim, "elastic: jobs cannot follow other jobs");
     for (size_t i = 0; i < sim->curves; i++)
         if (!is_whole(&sim->curve[i]))
-            return refuse(sim, "elastic: a curve has a gap, or nothing");
+            return refuse(sim, "elastic: a curve has a gap or is empty");
     for (size_t i = 0; i < sim->jobs; i++) {
         const struct sim_job *job = &sim->job[i];
         int64_t slowest = job->run;
@@ -59,7 +61,7 @@ static bool check(struct sim *sim) {
             const int32_t *rate = sim->curve[job->curve].rate;
             if (job->gpus < 1 || job->gpus > 64 || (job->gpus & (job->gpus - 1)) ||
                 !rate[elastic_size(job->gpus)])
-                return refuse(sim, "elastic: a curve does not know the GPUs of a job");
+                return refuse(sim, "elastic: a curve has no entry for a job's number of GPUs");
             int32_t lowest = INT32_MAX;
             for (int32_t size = 0; size < SIM_CURVE_SIZES; size++)
                 lowest = rate[size] && rate[size] < lowest ? rate[size] : lowest;

@@ -46,7 +46,7 @@ static bool fields(struct reading *reading, const struct sim_field *table, void 
         char *equal = strchr(word, '=');
         int64_t value;
         if (!equal)
-            return fail(reading, "no = in %.60s", word);
+            return fail(reading, "= is missing in %.60s", word);
         *equal = '\0';
         const struct sim_field *field = sim_field_named(table, word);
         if (!field)
@@ -61,7 +61,7 @@ static bool fields(struct reading *reading, const struct sim_field *table, void 
 static bool grow(struct reading *reading, void **records, size_t *count, size_t size,
                  const struct sim_field *table, char *rest) {
     if (*count >= MOST_THINGS)
-        return fail(reading, "more than %d of them", MOST_THINGS);
+        return fail(reading, "more than %d such lines", MOST_THINGS);
     if ((*count & (*count - 1)) == 0) { /* its room is the next power of two */
         void *more = realloc(*records, size * (*count ? *count * 2 : 1));
         if (!more)
@@ -90,7 +90,7 @@ static bool jobs(struct reading *reading, const char *text) {
     int64_t count;
     struct sim *sim = reading->sim;
     if (reading->jobs || !number(text, &count) || count < 0 || count > MOST_JOBS)
-        return fail(reading, "no number of jobs: %.60s", text);
+        return fail(reading, "not a number of jobs, or a second one: %.60s", text);
     sim->job = calloc(count ? (size_t)count : 1, sizeof *sim->job);
     if (!sim->job)
         return fail(reading, "out of memory for %lld jobs", (long long)count);
@@ -153,11 +153,11 @@ static bool header(struct reading *reading) {
             return fail(reading, "the input ends before data");
         size_t n = strlen(text);
         if (n == 0 || text[n - 1] != '\n')
-            return fail(reading, "longer than %d bytes, or no newline", LINE - 1);
+            return fail(reading, "longer than %d bytes, or without a newline", LINE - 1);
         text[n - 1] = '\0';
         if (reading->line == 1) {
             if (strcmp(text, "adminkit-simulate 1") != 0)
-                return fail(reading, "not adminkit-simulate 1");
+                return fail(reading, "the format is not adminkit-simulate 1");
         } else if (!line(reading, text, &done)) {
             return false;
         }

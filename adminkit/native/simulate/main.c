@@ -18,7 +18,7 @@ static const char help[] =
     "\n"
     "Runs one model of a scheduler over a set of jobs. docs/simulate-spec.md has both formats.\n"
     "\n"
-    "  --progress     say on standard error how far it is, as JSON lines\n"
+    "  --progress     write progress to standard error as JSON lines\n"
     "  --parent PID   end at once when the process PID is gone\n"
     "  --version --help\n";
 
