@@ -37,7 +37,7 @@ JOBS: Final = (
     Field("cpus", "count", "CPUs it had"),
     Field("cpu", "share", "the share of the CPUs' time that was used"),
     Field("mem", "bytes", "memory it had"),
-    Field("mem_used", "bytes", "the most that all its tasks used together"),
+    Field("mem_used", "bytes", "the most memory that all its tasks used together"),
     Field("mem_share", "share", "mem_used / mem"),
     Field("gpus", "count", "GPUs it had"),
     Field("gpu", "share", "the share of the GPUs' time that was used, if it was measured"),
@@ -59,7 +59,7 @@ RUNNING: Final = (
     Field("elapsed", "duration", "how long it has run"),
     Field("limit", "duration", "the time it asked for"),
     Field("left", "duration", "limit minus elapsed"),
-    Field("safe", "duration", "the time that runs of this name need, except for a share `risk` of them"),
+    Field("safe", "duration", "the time within which runs of this name end, except for a share `risk` of them"),
     Field("warning", help="set if its limit looks too short"),
 )
 WAITING: Final = (
