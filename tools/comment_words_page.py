@@ -40,8 +40,8 @@ TAIL = """
 The registry is `adminkit/trace/comment_words.py`. There are four parsers: SQL for what slurmctld says about open jobs
 (`adminkit/trace/decision_sql.py`), C for sacct's text (`adminkit/native/common/comment_words.c`), C in the checkpoint
 plugin (`note.c`), and Lua in the job_submit script (`job_submit/adminkit/record.lua`). The last two also write words.
-All four run the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and
-[ADR 9](adr/0009-the-note.md) explain why words in a comment are used.
+All four are tested with the cases of `tests/data/comment_words.tsv`. [ADR 8](adr/0008-points-and-record.md) and [ADR
+9](adr/0009-the-note.md) explain why words in a comment are used.
 """
 
 

@@ -35,12 +35,12 @@ JOBS: Final = (
     Field("limit", "duration", "the time it asked for"),
     Field("accuracy", "ratio", "elapsed / limit"),
     Field("cpus", "count", "CPUs it had"),
-    Field("cpu", "share", "the share of their time that was used"),
+    Field("cpu", "share", "the share of the CPUs' time that was used"),
     Field("mem", "bytes", "memory it had"),
-    Field("mem_used", "bytes", "peak memory of all its tasks together"),
+    Field("mem_used", "bytes", "the most memory that all its tasks used together"),
     Field("mem_share", "share", "mem_used / mem"),
     Field("gpus", "count", "GPUs it had"),
-    Field("gpu", "share", "the share of their time that was used, as far as it is measured"),
+    Field("gpu", "share", "the share of the GPUs' time that was used, if it was measured"),
 )
 LIMITS: Final = (
     Field("job_name", help="the job's name"),
@@ -48,18 +48,18 @@ LIMITS: Final = (
     Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("longest", "duration", "the run time of the longest of these runs"),
     Field("limit", "duration", "the safe limit"),
-    Field("risk", "share", "how often it would have been too short for earlier runs"),
-    Field("line", help="to paste into the batch script"),
+    Field("risk", "share", "how often the limit was too short when it was tried on earlier runs"),
+    Field("line", help="the line to paste into the batch script"),
 )
 RUNNING: Final = (
     Field("job_id", help="as Slurm prints it"),
     Field("job_name", help="the job's name"),
     Field("queue", help="Slurm's partition"),
-    Field("state", help="Slurm's short word"),
+    Field("state", help="Slurm's short name of the state, such as R"),
     Field("elapsed", "duration", "how long it has run"),
     Field("limit", "duration", "the time it asked for"),
     Field("left", "duration", "limit minus elapsed"),
-    Field("safe", "duration", "the time that runs of this name need, except for a share `risk` of them"),
+    Field("safe", "duration", "the time within which runs of this name end, except for a share `risk` of them"),
     Field("warning", help="set if its limit looks too short"),
 )
 WAITING: Final = (
@@ -68,10 +68,14 @@ WAITING: Final = (
     Field("queue", help="Slurm's partition"),
     Field("submit_time", "time", "when it was submitted"),
     Field("limit", "duration", "the time it asks for"),
-    Field("start_time", "time", "when Slurm expects it to start, as far as it has planned"),
-    Field("reason", help="Slurm's word"),
+    Field("start_time", "time", "when Slurm expects it to start; unknown if Slurm has not planned it"),
+    Field("reason", help="Slurm's name for the reason"),
     Field("meaning", help="what it means, and what can be done"),
-    Field("tasks", "count", "waiting tasks of an array; 1 for a single job, unknown if Slurm truncated the list"),
+    Field(
+        "tasks",
+        "count",
+        "how many tasks of an array wait together; 1 for other jobs; unknown if Slurm truncated the list",
+    ),
 )
 
 

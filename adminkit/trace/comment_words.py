@@ -151,7 +151,7 @@ RECORD: Final = Word(
     readers=(
         Reader(
             name=f"{_SCRIPT} (at submission)",
-            does="treats a record that came with the job as an earlier decision on the same job",
+            does="treats a record that was submitted with the job as an earlier decision on the same job",
             since="it may be a different job, because copying a job's options copies its record",
             so="the record's rules must exist and be able to change the limit, and include the rules that fire now",
             files=("job_submit/adminkit/recording.lua", "job_submit/adminkit/soft.lua"),
@@ -199,7 +199,7 @@ RECORD: Final = Word(
         ),
         Reader(
             name="`adminkit soft-limits`",
-            does="restores the limit `lim` if Slurm lowered it to plan with `soft` or `keep`",
+            does="restores the limit `lim` if Slurm lowered the job's limit to plan with `soft` or `keep`",
             since="the limit, queue, account, QOS and size of the job, and the rules",
             so="TimeMin must be the record's value, and the rules in force must accept that limit for the job as it is",
             files=("adminkit/deploy/soft_guard_plan.py",),
@@ -213,7 +213,7 @@ NOTE: Final = Word(
     meaning="whether the signal before the limit arrived, and how the run ended",
     keys=(
         Key(name="at", values=_NUMBER, longest=19, meaning="when the signal was sent, epoch seconds", needed=True),
-        Key(name="heard", values=_NUMBER, longest=10, meaning="how many processes got it", needed=True),
+        Key(name="heard", values=_NUMBER, longest=10, meaning="how many processes got the signal", needed=True),
         Key(name="rq", values=_NUMBER, longest=10, meaning="how often adminkit has requeued the job", needed=True),
         Key(
             name="end",
@@ -283,7 +283,7 @@ PROGRESS: Final = Word(
 )
 ORDER: Final = Word(
     prefix="el1",
-    meaning="the order to continue with another number of GPUs",
+    meaning="an order to continue the job with a different number of GPUs",
     keys=(
         Key(name="gpus", values=_NUMBER, longest=4, meaning="the GPUs of the job's one node", needed=True),
         Key(
@@ -302,14 +302,15 @@ ORDER: Final = Word(
             name=_PLUGIN,
             does="signals the program, and requeues the job in the held state",
             since="the GPUs, restarts and age of the job",
-            so="the job must have opted in to this number of GPUs, have another now, and be one that will be requeued",
+            so="the job must have opted in to this number of GPUs, have a different number now, and be one "
+            "that will be requeued",
             files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
             test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
         ),
         Reader(
             name=_ELASTIC,
             does="gives the held job its GPUs, and releases it",
-            since="everything that its owner may change while it waits; who holds it",
+            since="everything that the job's owner may change while it waits; who holds the job",
             so="the rules in force must accept it again, and the plugin's note must say that the plugin requeued it",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
