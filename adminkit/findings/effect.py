@@ -48,7 +48,7 @@ KIND: Final = Kind(
         "users": Number("users who had a first letter, with runs before and after it"),
         "compared": Number("of these, users for whom there was a match"),
         "others": Number("users without a letter who served as matches"),
-        "effect": Number("the change of the users compared minus that of their matches; a ratio, or hours a week"),
+        "effect": Number("the change of the users compared - that of their matches: a ratio, or hours per week"),
         "low": Number("the lower end of its 95 % interval"),
         "high": Number("the upper end"),
     },

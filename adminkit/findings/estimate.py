@@ -47,8 +47,11 @@ KIND: Final = Kind(
         "accurate": Verdict("good"),
     },
     {
-        "elapsed": Number("of an array: its longest task's; if that ran into its limit, the median task's", "seconds"),
-        "req_limit": Number("", "seconds"),
+        "elapsed": Number(
+            "the run time; for an array, that of its longest task, or of its median task if the longest hit its limit",
+            "seconds",
+        ),
+        "req_limit": Number("the limit that was asked for", "seconds"),
         "used_fraction": Number("elapsed / req_limit", "share"),
     },
 )

@@ -34,7 +34,7 @@ KIND: Final = Kind(
         "jobs": Number("jobs that are counted"),
         "max_limit": Number("the queue's maximum", "seconds"),
         "enough": Number("the shortest limit on the menu that suffices", "seconds"),
-        "longer": Number("jobs that ran for longer than that"),
+        "longer": Number("jobs that ran for longer than `enough`"),
         "share": Number("longer / jobs", "share"),
         "share_low": Number("the lower end of its 95 % interval", "share"),
         "share_high": Number("the upper end", "share"),

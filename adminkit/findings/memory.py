@@ -30,11 +30,11 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": Number("whose peak memory on the fullest node is known"),
-        "share": Number("that peak / the memory asked for on a node, over all runs and their time", "share"),
+        "runs": Number("runs whose peak memory on the fullest node is known"),
+        "share": Number("that peak / the memory asked for on a node, each × run time, summed over all runs", "share"),
         "median": Number("the median of a run's share", "share"),
-        "p90": Number("nine runs in ten stay below this share", "share"),
-        "unused": Number("that were asked for and not used", "byte-seconds"),
+        "p90": Number("the share below which nine runs in ten stay", "share"),
+        "unused": Number("memory that was asked for and not used", "byte-seconds"),
     },
 )
 

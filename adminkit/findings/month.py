@@ -38,7 +38,7 @@ KIND: Final = Kind(
         "month": Number("in UTC", "year × 100 + month"),
         "jobs": Number("jobs that had a limit and ended in the month"),
         "accuracy": Number("the mean of elapsed / limit of these jobs", "share"),
-        "accuracy_before": Number("the mean over the months before, each month weighing the same", "share"),
+        "accuracy_before": Number("the mean over the months before, each with the same weight", "share"),
         "months": Number("the number of months before"),
         "change": Number("accuracy - accuracy_before", "share"),
         "change_low": Number("the lower end of its 95 % interval", "share"),

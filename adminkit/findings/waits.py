@@ -31,9 +31,9 @@ KIND: Final = Kind(
         "jobs": Number(
             "jobs that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
         ),
-        "wait": Number("that they waited in total", "seconds"),
+        "wait": Number("the sum of the waits of these jobs", "seconds"),
         "avoided": Number(
-            "of `wait` above the mean wait of jobs of the same size that asked for what they needed", "seconds"
+            "the part of `wait` above the mean wait of jobs of the same size that asked for what they needed", "seconds"
         ),
         "avoided_low": Number("the lower end of its 95 % interval", "seconds"),
         "avoided_high": Number("the upper end", "seconds"),

@@ -59,9 +59,9 @@ KIND: Final = Kind(
         "used": Number("the sum of their run times", "seconds"),
         "asked": Number("the sum of their limits", "seconds"),
         "used_fraction": Number("used / asked", "share"),
-        "used_fraction_before": Number("the same for the weeks before, together", "share"),
-        "unused": Number("reserved and not used", "GPU-seconds"),
-        "cpu_unused": Number("the same for runs without GPUs", "CPU-seconds"),
+        "used_fraction_before": Number("used / asked for the weeks before, taken together", "share"),
+        "unused": Number("reserved by limits and not used", "GPU-seconds"),
+        "cpu_unused": Number("reserved by limits and not used, for runs without GPUs", "CPU-seconds"),
     },
 )
 
