@@ -180,7 +180,7 @@ def test_who_lost_work_reads_whose_fault_it_was_and_that_slurm_put_it_back(site:
     text = " ".join(body.get_content().split())
     assert "because its node n2 failed. That was not your fault." in text
     # It waits, or it runs again, by when the node is back.
-    assert "Slurm has put it back" in text and "is lost" in text, text
+    assert "Slurm has requeued it" in text and "is lost" in text, text
 
 
 def test_behind_a_dead_server_every_letter_waits_and_comes_once(site: Site) -> None:
@@ -189,7 +189,7 @@ def test_behind_a_dead_server_every_letter_waits_and_comes_once(site: Site) -> N
         job = site.job(3, "-J", "patient", user="games")
         site.adminkit("sync")
         done = site.adminkit("feedback", "run", "--send", code=1)
-        assert "no letter goes through" in done.stderr
+        assert "couldn't send letters" in done.stderr
         status = json.loads(site.adminkit("feedback", "status", "--letters", "-f", "json").stdout)["rows"]
         assert [row["state"] for row in status if str(row["run"]).startswith(f"{job}@")] == ["due"]
     finally:

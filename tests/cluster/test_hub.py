@@ -56,7 +56,7 @@ def why_not(hub: Hub, user: str, profile: str) -> str:
 
 
 def test_what_cannot_start_is_refused(hub: Hub) -> None:
-    assert "no node has as much" in why_not(hub, "games", "nine")
+    assert "no node has that much" in why_not(hub, "games", "nine")
     job = hub.cluster.submit("sleep 600", "-p", "gq", "--gpus=8", "-t", "10", user="backup")
     hub.cluster.wait(job, "RUNNING")
     assert "busy" in why_not(hub, "games", "one")

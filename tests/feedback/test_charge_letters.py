@@ -169,7 +169,7 @@ def test_a_mistake_in_charge_toml_stops_no_other_letter(db: sqlite3.Connection, 
     chosen = settings(tmp_path, "[[budgets]]\n")
     planned = plan(db, chosen, people(chosen), site.folder(tmp_path), NOW)
     assert [one.due.kind for one in planned.letters] == ["statement"]
-    assert any("budgets are not looked at" in note for note in planned.notes)
+    assert any("budgets are not checked" in note for note in planned.notes)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

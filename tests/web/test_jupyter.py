@@ -76,7 +76,7 @@ def test_a_server_starts_and_ends(clean: Hub) -> None:
 
 @pytest.mark.parametrize(
     ("gpus_taken", "profile", "said"),
-    [(0, "nine", "no node has as much"), (7, "two", "busy"), (8, "one", "busy"), (1, "eight", "busy")],
+    [(0, "nine", "no node has that much"), (7, "two", "busy"), (8, "one", "busy"), (1, "eight", "busy")],
 )
 def test_what_cannot_start_is_refused_in_a_second_and_submits_nothing(
     clean: Hub, gpus_taken: int, profile: str, said: str
