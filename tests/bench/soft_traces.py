@@ -152,7 +152,7 @@ def _on_nodes(folder: Path) -> Trace:
     wanted = Wanted("slurm", site=site, arrival="submit", settings=SCHEDULER)
     case, known = _read(_demo(folder), generate.CLUSTER, wanted, until=1_501_977_600)
     case = replace(case, request=replace(case.request, settings={**case.request.settings, **SCHEDULER}))
-    what = "three weeks of the look-alike on 25 nodes of 8 GPUs, the model slurm"
+    what = "three weeks of the look-alike on 25 nodes of 8 GPUs, in the `slurm` model"
     return Trace("nodes", what, case, known, 10, (1, 7, 8))
 
 
@@ -195,7 +195,7 @@ def _bursts(folder: Path) -> Trace | None:
         ]
         head = f"; Version: 2.2\n; UnixStartTime: 1767571200\n; MaxProcs: {asked.settings['procs']}\n"
         path.write_text(head + "\n".join(lines) + "\n")
-    what = "20 000 jobs of 60 users who submit up to 400 like ones at once, 128 processors, 75 % load"
+    what = "20 000 jobs of 60 users who submit up to 400 similar jobs at once, 128 processors, 75 % load"
     return _swf(folder, path.name, "bursts", asked.settings["procs"], what)
 
 
