@@ -69,7 +69,8 @@ def database_restarted(work: Work) -> Outcome:
     _dbd_answers(work)
     work.ended(jobs)
     first = "passed over it" if told.code == 0 else line(told, r"^error: ")
-    return replace(work.judge(jobs), line=said, where="sync", notes=(f"the sync that ran at the restart: {first}",))
+    notes = (f"the sync that was running at the restart: {first}",)
+    return replace(work.judge(jobs), line=said, where="sync", notes=notes)
 
 
 def cut_off(work: Work) -> Outcome:
@@ -105,7 +106,7 @@ def sync_killed(work: Work) -> Outcome:
     left = work.site.shell(HEAD, f"ls -A {work.folder} | grep spool || true")
     must(not left, f"a spool stayed: {left}")
     said = told.text.splitlines()[0]
-    return replace(work.judge(jobs), line=said, where="sync", notes=("eight times killed",))
+    return replace(work.judge(jobs), line=said, where="sync", notes=("sync was killed eight times",))
 
 
 def munge_down(work: Work) -> Outcome:

@@ -33,7 +33,7 @@ drop temporary table copied;
 
 
 def changed(work: Work) -> Outcome:
-    """Runs end every five minutes across four clock changes. Sync runs nine times around each, on that clock."""
+    """Runs end every five minutes around four changes to or from summer time; sync runs at nine moments around each."""
     job = work.jobs(1, "sleep 1")[0]
     work.ended([job])
     work.site.settle()
@@ -47,8 +47,8 @@ def changed(work: Work) -> Outcome:
     must(everything.whole, f"one sync over all of the year: {everything}")
     _forget(work)
     notes = (
-        "the runs are copies of one that was run, put into slurmdbd's table with other times",
-        f"slurmdbd's and slurmctld's hosts keep {hosts}; a user's sacct there says {local.text}",
+        "the runs are copies of one real run, inserted into slurmdbd's table with other times",
+        f"slurmdbd's and slurmctld's hosts stay in the zone {hosts}; a user's sacct there shows {local.text}",
     )
     whole = Outcome(*(sum(getattr(one, name) for one in found) for name in ("runs", "lost", "doubled", "different")))
     return replace(whole, notes=notes, line=work.sync().text.splitlines()[0], where="sync")

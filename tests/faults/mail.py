@@ -34,12 +34,13 @@ def server_down(work: Work) -> Outcome:
     last = work.letters(clock=4 * QUARTER)
     must(b'"sent": 12' in last.out.replace(b'"sent":12', b'"sent": 12'), last.text[-300:])
     work.letters(clock=4 * QUARTER + 60)
-    notes = ("four runs of letters at a clock moved on by a quarter of an hour each (libfaketime)", lines[2])
+    ran = "feedback run --send ran four times, each time with the clock set a quarter of an hour later (libfaketime)"
+    notes = (ran, lines[2])
     return replace(work.judge_letters(work.judge(jobs), jobs), line=lines[0], where="feedback run --send", notes=notes)
 
 
 def feedback_killed(work: Work) -> Outcome:
-    """`feedback run --send` is killed three times: as the server keeps it waiting, at random, and in mid-dialogue."""
+    """`feedback run --send` is killed while it waits for the server, at a random moment, and in an SMTP dialogue."""
     _switch_on(work)
     jobs = [job for _ in range(4) for job in _worth(work)]
     pick = random.Random(6)
@@ -62,7 +63,8 @@ def feedback_killed(work: Work) -> Outcome:
     must(said, f"no word of the run that was killed: {last.text[-400:]}")
     # What was being handed over may come again, under its own Message-ID; nothing else may.
     must(outcome.twice <= 3, f"{outcome.twice} letters twice after three kills")
-    notes = (f"{outcome.twice} of them came a second time: handed over, and killed before that was written down",)
+    twice = f"{outcome.twice} letters arrived twice"
+    notes = (f"{twice}: adminkit was killed after it handed a letter over and before it recorded that",)
     return replace(outcome, twice=0, line=said.strip('",'), where="feedback run --send", notes=notes)
 
 

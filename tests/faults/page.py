@@ -69,7 +69,7 @@ def _table(found: Sequence[Result]) -> str:
             cells.append("not run" if one is None else _cell(one))
         lines.append(f"| {fault.title} | " + " | ".join(cells) + " |")
     commits = ", ".join(sorted({one.commit for one in found}))
-    return "\n".join([*lines, "", f"Run on commit {commits}; a `+` marks changes that were not committed.\n"])
+    return "\n".join([*lines, "", f"These faults ran on the commits {commits}; a `+` marks uncommitted changes.\n"])
 
 
 def _cell(one: Result) -> str:

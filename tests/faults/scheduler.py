@@ -45,7 +45,7 @@ class Sent:
 
 
 def slurmctld_restarted(work: Work) -> Outcome:
-    """slurmctld is restarted twice while users submit jobs: plain, to be changed, to be refused, with points."""
+    """slurmctld is restarted twice while users submit jobs: plain jobs, jobs that rules change or refuse, jobs with points."""
     site = work.site
     loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()
@@ -79,7 +79,7 @@ def slurmctld_restarted(work: Work) -> Outcome:
     said = re.sub(r"^\[[^]]*\] ", "", text[-1])
     notes = (
         f"60 submissions: {len(accepted)} accepted with their record, {60 - len(accepted)} refused by their rule; "
-        f"{tries} tries met no slurmctld",
+        f"attempts while slurmctld was down: {tries}",
         points,
     )
     return replace(work.judge(accepted), line=said, where="slurmctld.log", notes=notes)

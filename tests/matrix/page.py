@@ -24,11 +24,11 @@ reasons for "not run" are given below the tables; `-` means that the suite was n
 up the minutes of each row.
 """
 
-_GUESTS: Final = """The containers above use the cgroups of their host, and only the suites ckpt and ckpt_examples track steps with
-cgroups. The rows whose names end in `-v2`, in the next table, are guests. A guest runs the same Debian and Slurm on its
-own Linux (User-Mode Linux), with systemd as init and version 2 of cgroups. In a guest, proctrack/cgroup tracks every
-step, jobacct_gather/cgroup measures it, and each slurmd has its own systemd scope. Guests run only the suites to which
-these differences matter.
+_GUESTS: Final = """The containers above use the cgroups of their host, and only the suites ckpt and ckpt_examples
+track steps with cgroups. The rows whose names end in `-v2`, in the next table, are guests. A guest runs the same Debian
+and Slurm on its own Linux (User-Mode Linux), with systemd as init and version 2 of cgroups. In a guest,
+proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each slurmd has its own systemd scope. Guests
+run only the suites for which this matters.
 """
 _DIFFERENCES: Final = """## Differences
 
