@@ -86,7 +86,7 @@ def test_what_is_chosen_on_one_half_of_the_jobs_helps_the_other(workload: Worklo
         both = [here.measures("elastic", chosen(runs)) for runs in (there, here)]
         cells = [text for one in both for text in (f"{fifo.mean / one.mean:.2f}", f"{one.energy / fifo.energy:.3f}")]
         shown.append([machine.name, *cells, f"{fifo.mean / here.measures('srtf').mean:.2f}"])
-    assert table("Chosen before") == shown
+    assert table("A bound chosen beforehand") == shown
 
 
 def half(jobs: Workload, middle: int, later: bool) -> Workload:
