@@ -45,7 +45,7 @@ class Sent:
 
 
 def slurmctld_restarted(work: Work) -> Outcome:
-    """slurmctld is restarted twice while users submit jobs: plain jobs, jobs that rules change or refuse, jobs with points."""
+    """slurmctld is restarted twice while users submit jobs; rules change or refuse some jobs, and some get points."""
     site = work.site
     loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()

@@ -45,7 +45,7 @@ jobs. `adminkit doctor` says whether pyslurm is used and, if not, why.
 
 pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has
 pyslurm 25.11.0 and 25.11.2, and 17.11 and 18.8 for the Slurm releases of those years. Other releases of pyslurm (22.5,
-23.11, 24.11, 25.5, 26.5) are tags in its repository; build them from source on the host.
+23.11, 24.11, 25.5, 26.5) are tags in its repository; build them on the host, from source.
 
 If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be
 imported. The parts of pyslurm 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, after

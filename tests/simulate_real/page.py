@@ -80,11 +80,12 @@ def markdown(runs: Sequence[Run], comparisons: Sequence[Comparison], signs: Sequ
         _table(["workload", "seed", "jobs", "nodes", "CPUs", "what it is"], about),
         "## Distances\n",
         _table(_HEADINGS, [_row(one, measure) for one in comparisons for measure in one.measures]),
-        "Times are in seconds. These are the effects of a policy on the mean wait:\n",
+        "Times are in seconds. The number in brackets is the number of real runs.\n",
+        "These are the effects of policies on the mean wait:\n",
         *(f"- {_sentence(one)}" for one in signs),
         f"\n{_LEARNT}",
         "## Runs\n",
-        _table(["Slurm", "workload", "date (UTC)", "commit", "started by main / backfill loop"], made),
+        _table(["Slurm", "workload", "date (UTC)", "commit", "jobs started by main loop / backfill"], made),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -97,7 +98,7 @@ _HEADINGS: Final = [
     "simulated",
     "distance",
     "bar",
-    "between real runs",
+    "largest between real runs",
     "verdict",
 ]
 

@@ -107,9 +107,9 @@ _MADE: Final = [
     "Slurm",
     "date (UTC)",
     "commit",
-    "started by main / backfill",
+    "jobs started by main loop / backfill",
     "guard's rounds",
-    "raised",
+    "limits raised",
     "largest submission delay",
 ]
 

@@ -49,7 +49,8 @@ time of the runs above.
 SIMULATOR: Final = f"""\
 The simulator replays each run {REPLAYS} times from the run's own records (when each job arrived, how long it ran,
 which soft limit it had), with submissions moved at random by up to a second. The first table compares the effect of
-soft limits on mean waits in the first pairs with their effect in the replays.
+soft limits on mean waits in the first pairs with their effect in the replays. The column *sign* says whether the two
+effects have the same sign; *none known* means that the real effect is not significant.
 """
 
 DISTANCES: Final = f"""\
