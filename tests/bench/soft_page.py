@@ -25,11 +25,11 @@ HEAD = """# What soft limits do to waits, by simulation
 <!-- Made by `python -m tests.bench.soft_limits` from tests/data/soft_limits.json; do not edit. -->
 
 This page compares ways of choosing soft limits. Each way (a *candidate*) is simulated on each trace, and compared with
-a simulation with the limits that users asked for. Both simulations use the same seeds; each seed is one replicate, and
-moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with users' own limits. The
-other rows have each candidate's change of these figures in percent, with the 95 % interval of the paired differences
-(Student's t over the replicates). **Bold** marks an increase of at least half a percent whose interval excludes 0. The
-intervals cover the effect of chance on one trace, not the differences between traces.
+a simulation in which jobs have only the limits that users asked for. Both simulations use the same seeds; each seed is
+one replicate, and moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with the
+users' own limits. Every other row shows by how many percent a candidate changes these figures, with the 95 % interval
+of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least half a percent whose
+interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
 
 The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
 except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
@@ -42,16 +42,17 @@ These words appear in the names of candidates and in the columns:
 - *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of these settings are as
   in policy.toml.
 - *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, other jobs
-  queued for the same nodes are planned with the higher quantile M. *longest* applies only to these plans. With *wide N*
-  and no quantile, such jobs are planned with their limits instead.
+  queued for the same nodes are planned with the higher quantile M. If the name also has *longest*, that setting applies
+  only to these plans. Without *beside*, *wide N* means that such jobs are planned with their limits.
 - *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get
   points worth N hours of age.
-- *bf_window N*: that SchedulerParameter is set to N; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve
-  is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are settings of
-  slurmctld, so only the `slurm` model has them.
+- *bf_window N*: the SchedulerParameter bf_window is set to N; elsewhere it is 14 days. *reserve after N h*:
+  bf_min_prio_reserve is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are
+  settings of slurmctld, so only the `slurm` model has them.
 - *head*: the mean wait of jobs that waited at the head of the queue, with or without soft limits. *exact need*: a
   perfect prediction, which nobody can make.
-- *soft*: the share of jobs that got a soft limit. *outlived*: the share of these jobs that ran longer than it.
+- *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
+  their soft limit.
 - *promised*: when a job reaches the head of the queue and has to wait, the planned ends of the running jobs promise it
   a start. This column has the number of jobs with a promise, the share of them that started later than promised, and
   how much later they started on average (a negative number means earlier). It shows the candidate's own figures, with

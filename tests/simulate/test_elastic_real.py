@@ -104,4 +104,4 @@ def test_what_resizes_and_idle_gpus_cost_changes_the_answer(workload: Workload) 
             show_short(restart), show_short(hold), f"{idle:g} W", f"{fifo.mean / srtf.mean:.2f}",
             f"{fifo.mean / elastic.mean:.2f}", f"{elastic.resizes:,}",
         ])  # fmt: skip
-    assert table("What it depends on") == shown
+    assert table("What the speed-up depends on") == shown
