@@ -98,7 +98,7 @@ _HEADINGS: Final = [
     "simulated",
     "distance",
     "bar",
-    "largest between real runs",
+    "largest distance between real runs",
     "verdict",
 ]
 
