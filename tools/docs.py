@@ -212,15 +212,15 @@ def settings() -> Iterator[Setting]:
 def config() -> str:
     """docs/config.md, from the comments of etc/adminkit.toml."""
     out = ["# Configuration", "", NOTE.format(source="etc/adminkit.toml"), "", settings_head(), ""]
-    out += ["| key | default | in the environment | |", "|---|---|---|---|"]
+    out += ["| key | default | in the environment | meaning |", "|---|---|---|---|"]
     for one in settings():
         default = f"unset; e.g. `{one.value}`" if one.unset else f"`{one.value}`"
         out.append(f"| `{one.name}` | {default} | `{one.variable}` | {_cell(one.help)} |")
     out += [
         "",
-        "An unknown key, a value of the wrong kind and text that is not TOML are errors, which name the file, the key",
+        "An unknown key, a value of the wrong kind and text that is not TOML are errors. The error names the file, the",
     ]
-    out += ["and the nearest key there is. `adminkit doctor` says which file is in use.", ""]
+    out += ["key and the nearest valid key. `adminkit doctor` says which file is in use.", ""]
     return "\n".join(out)
 
 

@@ -24,42 +24,45 @@ HEAD = """# What soft limits do to waits, by simulation
 
 <!-- Made by `python -m tests.bench.soft_limits` from tests/data/soft_limits.json; do not edit. -->
 
-This page compares ways of choosing soft limits. Each of them (a *candidate*) is simulated on each trace, and so are
-the limits as users asked for them. Both get the same seeds; a seed moves submissions by up to a minute. A cell has the
-change of a mean wait, in percent of today's, with the 95 % interval of the paired differences (Student's t over the
-replicates). **Bold** means that jobs wait longer, that the interval excludes 0, and that the change is at least half a
-percent. The intervals cover the effect of chance on one trace, not the differences between traces.
+This page compares ways of choosing soft limits. Each way (a *candidate*) is simulated on each trace, and compared with
+a simulation in which jobs have only the limits that users asked for. Both simulations use the same seeds; each seed is
+one replicate, and moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with the
+users' own limits. Every other row shows by how many percent a candidate changes these figures, with the 95 % interval
+of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least half a percent whose
+interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
 
 The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
-except the last uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
+except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
 
 These words appear in the names of candidates and in the columns:
 
-- *qN*: the soft limit is long enough for N % of similar jobs. *menu*: it is rounded up to 10 min, 30 min, 1 h, 2 h, …
-  14 days. *only by name*: the user's other jobs are not used if too few jobs have the name. *last two*: it is the mean
-  of the user's last two jobs.
-- *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of them are as in
-  policy.toml.
-- *beside wide N qM*: while a job that asks for N % of the nodes waits, the jobs that wait for nodes that it may use
-  are planned with the higher quantile M (*longest* applies only to these plans). With *wide N*, they are planned with
-  their limit instead.
+- *qN*: the soft limit is long enough for N % of similar jobs. *menu*: the soft limit is rounded up to 10 min, 30 min,
+  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the job's name, the user's other jobs are not
+  used instead. *last two*: the soft limit is the mean run time of the user's last two jobs.
+- *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of these settings are as
+  in policy.toml.
+- *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, other jobs
+  queued for the same nodes are planned with the higher quantile M. If the name also has *longest*, that setting applies
+  only to these plans. Without *beside*, *wide N* means that such jobs are planned with their limits.
 - *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get
   points worth N hours of age.
-- *bf_window N*: that SchedulerParameter is set to N; elsewhere it is 14 days. *reserve after N h*: bf_min_prio_reserve
-  is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are settings of
-  slurmctld, so only the model slurm has them.
-- *head*: jobs that were first in the queue and waited, with or without soft limits. *exact need*: a perfect
-  prediction, which nobody can make.
-- *soft*: the share of jobs that got a soft limit. *outlived*: the share of these that ran longer.
-- *promised*: how many jobs waited as the first of the queue, the share of these jobs that started later than all plans
-  of that moment promised, and how much later they started on average (sooner, if below 0). On *nodes* the promise is
-  the start of the first reservation that backfill made for a job, whatever its position; backfill runs every minute.
-  These are figures of the candidate's own schedule, with the change in brackets. Promises that rest on limits that are
-  too long are easy to keep: in the model easy, *limits as asked* keeps all of them.
+- *bf_window N*: the SchedulerParameter bf_window is set to N; elsewhere it is 14 days. *reserve after N h*:
+  bf_min_prio_reserve is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are
+  settings of slurmctld, so only the `slurm` model has them.
+- *head*: the mean wait of jobs that waited at the head of the queue, with or without soft limits. *exact need*: a
+  perfect prediction, which nobody can make.
+- *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
+  their soft limit.
+- *promised*: when a job reaches the head of the queue and has to wait, the planned ends of the running jobs promise it
+  a start. This column has the number of jobs with a promise, the share of them that started later than promised, and
+  how much later they started on average (a negative number means earlier). It shows the candidate's own figures, with
+  the change in brackets. Promises that rest on limits that are too long are easy to keep: in the `easy` model, *limits
+  as asked* keeps all of them. In the table *nodes*, which uses the `slurm` model, a job's promise is the start of the
+  first reservation that backfill made for it, whatever its position in the queue. Backfill runs every minute there.
 
-Soft limits only for short gaps (a hybrid by the length of the gap) cannot be measured here. A job has only one
---time-min, and slurmctld plans with it in every gap, so a rule that depends on the gap would need a new rule in the
-scheduler.
+The effect of soft limits that are used only in short gaps (a hybrid that depends on the length of the gap) cannot be
+measured here. A job has only one --time-min, and slurmctld plans with it in every gap, so such a hybrid would need a
+new rule in the scheduler.
 """
 
 
@@ -122,9 +125,10 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if "yardsticks" in one:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
-        yield f"The mean bounded slowdowns, without moved submissions, are: {said}."
-        yield "Gaussier et al. (SC'15) published 92.58 for EASY. For EASY++ (shortest first, with the last two) it is"
-        yield "62.86 if a job that outlives its plan is planned with its limit, 63.50 if the plan is raised in steps."
+        yield f"With submissions left at their original times, the mean bounded slowdowns are: {said}."
+        yield "Gaussier et al. (SC'15) published 92.58 for EASY. They published two values for EASY++ (shortest first,"
+        yield "with the last two jobs): 62.86 if a job that outlives its plan is planned with its limit, and 63.50 if"
+        yield "the plan is raised in steps."
         yield ""
 
 
@@ -135,7 +139,7 @@ def _out_of_date(name: str, one: Mapping[str, Any]) -> Iterator[str]:
         return
     new = [row for row in one["candidates"] if row not in old]
     kept = f" (all rows but *{'*, *'.join(new)}*)" if new else ""
-    yield f"**Out of date**{kept}: these rows were measured before a correction of the model easy. In it, a job that"
+    yield f"**Out of date**{kept}: these rows were measured before a correction of the `easy` model. In it, a job that"
     yield "outlives its plan uses what the first job of the queue counted on. *Exact need* is not affected."
     yield ""
 

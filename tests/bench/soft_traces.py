@@ -152,7 +152,7 @@ def _on_nodes(folder: Path) -> Trace:
     wanted = Wanted("slurm", site=site, arrival="submit", settings=SCHEDULER)
     case, known = _read(_demo(folder), generate.CLUSTER, wanted, until=1_501_977_600)
     case = replace(case, request=replace(case.request, settings={**case.request.settings, **SCHEDULER}))
-    what = "three weeks of the look-alike on 25 nodes of 8 GPUs, the model slurm"
+    what = "three weeks of the look-alike on 25 nodes of 8 GPUs, in the `slurm` model"
     return Trace("nodes", what, case, known, 10, (1, 7, 8))
 
 

@@ -86,7 +86,7 @@ def done(ruled: Ruled, typed: str, home: Path) -> str:
     """What a command does, in the words of the page. `home` is made for it."""
     words, rest = typed.split("`")[1:3]
     if words == "sbatch":
-        said = ruled.sbatch("-p", "gq", "-t", "2:00:00" if "against" in rest else "10")
+        said = ruled.sbatch("-p", "gq", "-t", "2:00:00" if "refuses" in rest else "10")
         return "refused" if "may ask for" in said.text else "works" if said.accepted else "error"
     shutil.copytree(ruled.cluster.work / ("without" if "without" in rest else "with"), home)
     for path in home.rglob("*"):

@@ -19,7 +19,7 @@ _HEAD: Final = """# Faults, and what they lose
 what was lost. The site runs in containers: MariaDB, slurmdbd, slurmctld, three nodes, a mail server and a login node
 (`make cluster-up RELEASE=…`). Every run that sacct shows has to be in the trace exactly once, with the same value in
 every column, and every letter (adminkit's email to a user) has to be in the mailbox exactly once. The site's hosts are
-in the time zone of New York; adminkit asks Slurm in UTC.
+in the time zone of New York; adminkit asks Slurm for times in UTC.
 
 Each cell below counts runs that are only in sacct (*lost*) or only in the trace, such as a second copy of a run
 (*duplicated*), and runs whose values differ between the two (*different*). It also counts letters that are missing,
@@ -69,7 +69,7 @@ def _table(found: Sequence[Result]) -> str:
             cells.append("not run" if one is None else _cell(one))
         lines.append(f"| {fault.title} | " + " | ".join(cells) + " |")
     commits = ", ".join(sorted({one.commit for one in found}))
-    return "\n".join([*lines, "", f"Run on commit {commits}; a `+` marks changes that were not committed.\n"])
+    return "\n".join([*lines, "", f"These faults ran on the commits {commits}; a `+` marks uncommitted changes.\n"])
 
 
 def _cell(one: Result) -> str:
@@ -80,8 +80,9 @@ def _cell(one: Result) -> str:
 
 def _about(one: Result) -> str:
     """What one release said of a fault."""
-    where = f" ({one.outcome.where})" if one.outcome.where else ""
-    lines = [f"On {one.release} {one.slurm}{where}, in {one.seconds} s:\n", f"    {one.outcome.line or one.reason}", ""]
+    shown = f", and {one.outcome.where} showed" if one.outcome.where else ""
+    head = f"On {one.release} {one.slurm}, the test took {one.seconds} s{shown}:\n"
+    lines = [head, f"    {one.outcome.line or one.reason}", ""]
     lines += [f"- {_escaped(note)}" for note in one.outcome.notes]
     return "\n".join(lines) + ("\n" if one.outcome.notes else "")
 

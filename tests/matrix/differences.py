@@ -24,15 +24,19 @@ DIFFERENCES: Final = (
     Difference("23.02", "a job has the field `extra`, which may hold a policy's record", "adminkit/doctor/rules.py"),
     Difference("23.02", "--ntasks-per-node by itself leaves num_tasks unset in Lua", "job_submit/adminkit/request.lua"),
     Difference(
-        "23.02", "every error has a constant in Lua; before, only eight had one", "job_submit/adminkit/slurm_api.lua"
+        "23.02",
+        "every error has a constant in Lua; before, only eight errors had one",
+        "job_submit/adminkit/slurm_api.lua",
     ),
     Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
-    Difference("23.11", "Lua sees --gres as gres/gpu:2; before, as gres:gpu:2", "job_submit/adminkit/gres.lua"),
+    Difference(
+        "23.11", "Lua sees --gres=gpu:2 as gres/gpu:2; before, it saw gres:gpu:2", "job_submit/adminkit/gres.lua"
+    ),
     Difference("23.11", "cgroup.conf accepts CgroupPlugin=disabled", "tests/cluster/harness/config.py"),
-    Difference("24.11", "sbatch does not have SLURM_OPEN_MODE in its own environment", "spank/common/slurm_compat.h"),
+    Difference("24.11", "sbatch no longer has SLURM_OPEN_MODE in its own environment", "spank/common/slurm_compat.h"),
     Difference(
         "24.11",
-        "DBIndex is the job's SLUID, up to 2^64; before, it was a row number",
+        "DBIndex is the job's SLUID, a number up to 2^64; before, it was the number of a row",
         "adminkit/native/common/number_fields.c",
     ),
     Difference(
@@ -40,12 +44,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "24.11",
-        "MariaDB 11.6 and later isolates snapshots, which slurmdbd does not support",
+        "MariaDB 11.6 and later enable snapshot isolation, which slurmdbd does not support",
         "tests/cluster/harness/config.py",
     ),
     Difference(
         "25.05",
-        "a job with --time-min and no --time no longer makes backfill hang (25.05.6, 25.11.1)",
+        "a job with --time-min but without --time no longer makes backfill hang (25.05.6, 25.11.1)",
         "adminkit/deploy/planning.py",
     ),
     Difference(
@@ -65,12 +69,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "slurm_load_job(), slurm_requeue() and updates expect a slurm_step_id_t instead of a number",
+        "slurm_load_job(), slurm_requeue() and job updates expect a slurm_step_id_t instead of a job number",
         "spank/common/slurm_compat.h",
     ),
     Difference(
         "26.05",
-        "slurmd cancels a job with --export=NAMES if its user has no login shell; before, it ran",
+        "slurmd cancels a job with --export=NAMES if its user has no login shell; before, the job ran",
         "tests/cluster/test_hub.py",
     ),
     Difference(
@@ -81,7 +85,7 @@ DIFFERENCES: Final = (
     Difference("26.05", "slurm_free_ctl_conf() is renamed slurm_free_conf()", "spank/common/slurm_compat.h"),
     Difference(
         "26.05",
-        "a job is refused if job_submit.lua has an error; before, it was accepted",
+        "a job is refused if job_submit.lua has an error; before, the job was accepted",
         "job_submit/adminkit/slurm_api.lua",
     ),
     Difference(
@@ -101,12 +105,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "squeue's field Exclusive says whether a job has whole nodes; before, OverSubscribe did",
+        "squeue's field Exclusive says whether a job has whole nodes; before, its field OverSubscribe did",
         "adminkit/slurm/room.py",
     ),
     Difference(
         "26.05",
-        "backfill keeps a limit that was updated while it yielded (26.05.3; neither 25.05.8 nor 25.11.7 does)",
+        "backfill keeps a limit that was updated while backfill yielded its locks (26.05.3; not in 25.05.8 or 25.11.7)",
         "adminkit/deploy/planning.py",
     ),
     Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),

@@ -18,21 +18,24 @@ _HEAD: Final = """# Releases of Slurm
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
 `make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm below. Each
-suite runs in its own container or guest, with plugins built against that Slurm's headers. The cells count tests. "not
-run" has its reason below the tables; `-` means that the suite was never tried on that row. Minutes are those of one
-suite on one row, on two cores that had other work too.
+suite runs in its own container or guest, with plugins built against that Slurm's headers. The cells count tests. The
+reasons for "not run" are given below the tables; `-` means that the suite was never tried on that row. The column
+*minutes* says how long a suite takes on one row, on two cores that had other work too. The last line of each table adds
+up the minutes of each row.
 """
 
-_GUESTS: Final = """The containers above use the cgroups of their host, and only ckpt and ckpt_examples track steps
-with them. The rows below are guests, which run the same Debian and Slurm on their own Linux (User-Mode Linux), with
-systemd as init and version 2 of cgroups. In a guest, proctrack/cgroup tracks every step, jobacct_gather/cgroup
-measures it, and each slurmd has its own systemd scope. Guests run the suites for which that matters.
+_GUESTS: Final = """The containers above use the cgroups of their host, and only the suites ckpt and ckpt_examples
+track steps with cgroups. The rows whose names end in `-v2`, in the next table, are guests. A guest runs the same Debian
+and Slurm on its own Linux (User-Mode Linux), with systemd as init and version 2 of cgroups. In a guest,
+proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each slurmd has its own systemd scope. Guests
+run only the suites for which this matters.
 """
 _DIFFERENCES: Final = """## Differences
 
 adminkit handles these differences between releases, each in one file. The first column has the release that introduced
-the difference, or the first row on which it was seen. tests/cluster/test_releases.py fails on a Slurm that adds,
-renames or removes a state, a field of sacct, a keyword of scontrol, a name in Lua or a function that the plugin calls.
+the difference or, if that is not known, the oldest tested release that has it. tests/cluster/test_releases.py fails on
+a Slurm that adds, renames or removes a state, a field of sacct, a keyword of scontrol, a name in Lua or a function that
+the plugin calls.
 """
 _PYSLURM: Final = """## pyslurm
 
@@ -40,14 +43,14 @@ adminkit does not need pyslurm, because scontrol and squeue provide the same dat
 release matches Slurm's, adminkit asks it for the local cluster's queues and nodes, and for the AdminComments of open
 jobs. `adminkit doctor` says whether pyslurm is used and, if not, why.
 
-pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has 25.11.0
-and 25.11.2, and 17.11 and 18.8 for the Slurm releases of those years. Other releases (22.5, 23.11, 24.11, 25.5, 26.5)
-are tags of its source, which you build on the host.
+pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has
+pyslurm 25.11.0 and 25.11.2, and 17.11 and 18.8 for the Slurm releases of those years. Other releases of pyslurm (22.5,
+23.11, 24.11, 25.5, 26.5) are tags in its repository; build them on the host, from source.
 
 If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be
-imported. The parts of 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, with the
-names that 25.11 changed replaced, and their data equalled scontrol's. The part that reads jobs is untested, and so is
-a complete pyslurm with its own Slurm; adminkit reads them as defined in the source of 25.11.2.
+imported. The parts of pyslurm 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, after
+replacing the names that 25.11 had changed, and their data equalled scontrol's. The part that reads jobs is untested:
+adminkit reads jobs as the source of 25.11.2 defines them. A complete pyslurm with its own Slurm is untested, too.
 """
 
 

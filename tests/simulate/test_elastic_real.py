@@ -86,7 +86,7 @@ def test_what_is_chosen_on_one_half_of_the_jobs_helps_the_other(workload: Worklo
         both = [here.measures("elastic", chosen(runs)) for runs in (there, here)]
         cells = [text for one in both for text in (f"{fifo.mean / one.mean:.2f}", f"{one.energy / fifo.energy:.3f}")]
         shown.append([machine.name, *cells, f"{fifo.mean / here.measures('srtf').mean:.2f}"])
-    assert table("Chosen before") == shown
+    assert table("A bound chosen beforehand") == shown
 
 
 def half(jobs: Workload, middle: int, later: bool) -> Workload:
@@ -104,4 +104,4 @@ def test_what_resizes_and_idle_gpus_cost_changes_the_answer(workload: Workload) 
             show_short(restart), show_short(hold), f"{idle:g} W", f"{fifo.mean / srtf.mean:.2f}",
             f"{fifo.mean / elastic.mean:.2f}", f"{elastic.resizes:,}",
         ])  # fmt: skip
-    assert table("What it depends on") == shown
+    assert table("What the speed-up depends on") == shown

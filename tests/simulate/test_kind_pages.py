@@ -19,7 +19,7 @@ PAGES = ROOT / "docs" / "simulate"
 def test_the_page_of_a_kind_has_its_parts_and_every_key(kind: str) -> None:
     page = (PAGES / f"{kind}.md").read_text()
     assert page.startswith(f"# Scenario {kind}\n")
-    assert re.findall("^## (.*)$", page, re.MULTILINE) == ["What", "Why", "Config", "Example", "How computed"]
+    assert re.findall("^## (.*)$", page, re.MULTILINE) == ["What", "Why", "Config", "Example", "How it is computed"]
     assert page.count(f"```\n$ {COMMAND}\nanswer    ") == 1, "as tools.simulate_pages looks for it"
     named = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert named == set(KINDS[kind].keys.model_fields) - {"name", "kind", "on"}

@@ -26,10 +26,11 @@ the replay uses the time that the job was going to sleep. Each run is replayed {
 at random by up to a second, because the records are in whole seconds. The table compares the mean of these replays
 with the mean of the real runs.
 
-A row is *within* if the distance between the two is at most the bar, or at most the largest distance between two real
-runs. The bar is {MAKESPAN:.0%} of the real value for the makespan, and {WAIT:.0%} of the real value or
-{WAIT_SECONDS:g} s for the mean wait. The order of starts must agree with at least {TAU:g}, measured as Kendall's tau-b
-of the jobs' mean starts. Starts within bf_interval or 3 s of each other count as ties.
+A row is *within* if the distance between the two means is at most the bar, or at most the largest distance between two
+real runs. For the makespan, the bar is {MAKESPAN:.0%} of the real value. For the mean wait, it is {WAIT:.0%} of the
+real value or {WAIT_SECONDS:g} s, whichever is larger. For the order of starts, the table has Kendall's tau-b of the
+jobs' mean start times; the distance is 1 - tau-b, and the bar is {1 - TAU:.2f}. Starts within bf_interval or 3 s of
+each other count as ties.
 """
 
 
@@ -37,19 +38,21 @@ _LEARNT: Final = """## What the runs showed
 
 These findings have since been built into the model ([simulate-slurm.md](../simulate-slurm.md)):
 
-- Without an Epilog, a job's end requests a pass of the main loop as a submission does: at most once every
-  batch_sched_delay. slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE).
-  MESSAGE_EPILOG_COMPLETE, after which slurmctld schedules at once, arrived for at most one end in six.
-- Since 24.05 the background loop wakes at whole seconds, so a pass of the main loop does not see ends in the same
-  second.
+- Without an Epilog, the end of a job requests a pass of the main loop in the same way as a submission does: at most
+  once every batch_sched_delay. slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE).
+  MESSAGE_EPILOG_COMPLETE, after which slurmctld schedules at once, arrived for at most one job in six.
+- Since 24.05 the background loop wakes at whole seconds, so a pass of the main loop does not see jobs that end in the
+  same second.
 - With time_min_as_soft_limit on 26.05, the running jobs are visited in the order of start + time_min, even if that
-  moment is in the past. Such a job is planned for half of the time that remains to its limit.
+  moment is in the past. A job for which it is in the past is planned to end after half of the time that remains to its
+  limit.
 
 These findings are not in the model, which counts whole seconds:
 
-- A job that backfill started, and whose run time is in whole seconds like that of a sleep, ends at nearly the same
-  fraction of a second, just after a later backfill pass. That pass then does not see the nodes that the job frees.
-- Nodes are COMPLETING for 10 to 350 ms, and longer if the host is busier. Backfill plans around them for that time.
+- If backfill starts a job whose run time is a whole number of seconds, as that of a sleep is, the job ends at nearly
+  the same fraction of a second at which it started, just after a later backfill pass. That pass then does not see the
+  nodes that the job frees.
+- Nodes are COMPLETING for 10 to 350 ms, and longer if the host is busy. Backfill plans around them for that time.
 - The loops took 1 to 40 ms on average on these clusters, and up to 1 s when the host was busy with other work.
 """
 
@@ -77,11 +80,12 @@ def markdown(runs: Sequence[Run], comparisons: Sequence[Comparison], signs: Sequ
         _table(["workload", "seed", "jobs", "nodes", "CPUs", "what it is"], about),
         "## Distances\n",
         _table(_HEADINGS, [_row(one, measure) for one in comparisons for measure in one.measures]),
-        "Times are in seconds. These are the effects of a policy on the mean wait:\n",
+        "Times are in seconds. The number in brackets is the number of real runs.\n",
+        "These are the effects of policies on the mean wait:\n",
         *(f"- {_sentence(one)}" for one in signs),
         f"\n{_LEARNT}",
         "## Runs\n",
-        _table(["Slurm", "workload", "date (UTC)", "commit", "started by main / backfill loop"], made),
+        _table(["Slurm", "workload", "date (UTC)", "commit", "jobs started by main loop / backfill"], made),
     ]
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -94,7 +98,7 @@ _HEADINGS: Final = [
     "simulated",
     "distance",
     "bar",
-    "between real runs",
+    "largest distance between real runs",
     "verdict",
 ]
 

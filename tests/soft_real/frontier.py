@@ -37,8 +37,8 @@ def settings(one: Day) -> Iterator[tuple[str, list[int | None]]]:
         yield f"quantile {quantile}", soft_limits(one, quantile)
     yield f"quantile {QUANTILE}, wide = 50", held(one, soft_limits(one))
     usual = list(zip(jobs, soft_limits(one, QUANTILE), strict=True))
-    yield f"quantile {QUANTILE}, none for multi-node", [soft if job.nodes == 1 else None for job, soft in usual]
-    yield f"quantile {QUANTILE}, multi-node only", [soft if job.nodes > 1 else None for job, soft in usual]
+    yield f"quantile {QUANTILE}, single-node jobs only", [soft if job.nodes == 1 else None for job, soft in usual]
+    yield f"quantile {QUANTILE}, multi-node jobs only", [soft if job.nodes > 1 else None for job, soft in usual]
     yield "what each job will need", [max(-(-job.sleep // 60) * 60, LEAST) for job in jobs]
 
 

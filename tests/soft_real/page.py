@@ -94,8 +94,8 @@ _EACH: Final = [
     "with a soft limit",
     "outlived it",
     "head jobs",
-    "mean wait off",
-    "on",
+    "mean wait, off",
+    "mean wait, on",
     *(f"{size}: off / on" for size in SIZES),
     "makespan off / on",
     "killed early",
@@ -107,9 +107,9 @@ _MADE: Final = [
     "Slurm",
     "date (UTC)",
     "commit",
-    "started by main / backfill",
+    "jobs started by main loop / backfill",
     "guard's rounds",
-    "raised",
+    "limits raised",
     "largest submission delay",
 ]
 
@@ -126,8 +126,8 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
         reached = "reached"
     change, ratio = f"{every.change.mean:+.1f} s ({_ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
     lines = [
-        f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s. Relative to each pair, it changed by"
-        f" {ratio} ({_ends(every.ratio, 100, 0)})."
+        f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s. Averaged over the pairs, the"
+        f" relative change is {ratio} ({_ends(every.ratio, 100, 0)})."
         f" The goal was a mean wait that is {100 * WANTED:.0f} % lower: {reached}.",
         f"- Jobs that were killed early or left with a lower limit: {lost} of {jobs} in all runs. The goal was none.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
@@ -195,7 +195,8 @@ def _promises(found: Sequence[Pair]) -> str:
                 f" planned, and {100 * share:.0f} % of the head jobs started later than planned."
             )
     return (
-        f"Every {LOOK} s the test looked for the start that Slurm planned for each head job, and recorded the first."
+        f"Every {LOOK} s the test asked Slurm for the planned start of each head job. It recorded the first planned"
+        " start of each."
         f" {' '.join(said)} Plans that rest on limits that are too long are easy to keep, so these figures say less"
         " than the waits.\n"
     )
@@ -221,8 +222,8 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
         [
             "## Each day again\n",
             f"{ran} run again, as a second pair in the opposite order. Between two real runs of the same workload, the"
-            f" mean wait differs by {', and by '.join(said)}. The figures below are over both pairs of a day, if there"
-            " are two:\n",
+            f" mean wait differs by {', and by '.join(said)}. For a day with two pairs, the figures below use"
+            " the mean of both:\n",
             _table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
         ]
     )

@@ -18,21 +18,22 @@ HEAD: Final = f"""# Soft limits on a real Slurm: six pairs of runs
 This page measures what [soft limits](../soft-limits.md) do to waits on a real Slurm. Six days of a site like the
 study's (AAIC, 2017; see [the demo](../demo.md)) ran on private clusters with the real daemons, about a hundred times
 as fast as real time. Each cluster had 16 slurmd of 8 GPUs, with bf_interval=2 and bf_resolution=5, and jobs that only
-sleep. Each day ran twice on the same cluster, with soft limits and without them; on every other day, the run with soft
-limits came first. Both runs of a pair have the same jobs, the same slurm.conf (with time_min_as_soft_limit), the same
-job_submit script, and the guard every {PERIOD} s. Only the policy differs: it says whether jobs get a soft limit.
+sleep. Each day ran twice on the same cluster, once with soft limits and once without; on every other day, the run with
+soft limits came first. Both runs of a pair have the same jobs, the same slurm.conf (with time_min_as_soft_limit), the
+same job_submit script, and the guard every {PERIOD} s. Only the policy differs: it says whether jobs get a soft limit.
 
 The days are generated from the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first run.
-How busy the days are was chosen with the simulator, not from a real run. A day has 411 jobs: 95 % on one GPU, 12 on 2
-to 8 GPUs of a node, 5 on 2 to 4 nodes and 4 on 8 to 12 nodes, which is more wide work than in the study. The jobs need
-5 to 120 s and ask for 5 to 60 minutes. In the large queue 70 % ask for its maximum, with a median accuracy of
-{ACCURACY["gq"][0]:g}, both as in the study. Jobs are submitted in batches with the same name. For each name except
-some new ones, 25 earlier runs were imported into a trace, from which `adminkit incentives install` made the table of
-needs. The quantile is {QUANTILE}. `least` and `gap` are a minute, because time runs a hundred times as fast. `wide` is
-0, so jobs keep their soft limits while a wide job waits.
+How busy the days are was chosen with the simulator, not from a real run. A day has 411 jobs: 95 % use one GPU, 12 jobs
+use 2 to 8 GPUs of a node, 5 use 2 to 4 nodes and 4 use 8 to 12 nodes, so there is more wide work than in the study. The
+jobs need 5 to 120 s and ask for 5 to 60 minutes. In the large queue, 70 % of the jobs ask for its maximum, and the
+median accuracy is {ACCURACY["gq"][0]:g}; both figures are those of the study. Jobs are submitted in batches; all jobs
+of a batch have the same name. For each name except some new ones, 25 earlier runs were imported into a trace, from
+which `adminkit incentives install` made the table of needs. The quantile is {QUANTILE}. `least` and `gap` are a minute,
+because time runs a hundred times as fast. `wide` is 0, so jobs keep their soft limits while a wide job waits.
 
 These days cannot show everything. A soft limit is always in whole minutes, while the jobs here need only seconds. So a
-soft limit is longer relative to the need than it would be on a site, and fewer jobs outlive it than the quantile says.
+soft limit is longer relative to the need than it would be on a site, and fewer jobs outlive it than the quantile would
+suggest.
 """
 
 DEFAULT: Final = """\
@@ -48,7 +49,8 @@ time of the runs above.
 SIMULATOR: Final = f"""\
 The simulator replays each run {REPLAYS} times from the run's own records (when each job arrived, how long it ran,
 which soft limit it had), with submissions moved at random by up to a second. The first table compares the effect of
-soft limits on mean waits in the first pairs with their effect in the replays.
+soft limits on mean waits in the first pairs with their effect in the replays. The column *sign* says whether the two
+effects have the same sign; *none known* means that the real effect is not significant.
 """
 
 DISTANCES: Final = f"""\
@@ -70,17 +72,19 @@ scenario](../simulate/soft-limits.md).
 LEARNT: Final = """\
 ## What follows
 
-- Small jobs gain, and no job was killed early or left with a lower limit. Whether the widest jobs pay for this, the
-  runs cannot say: in most pairs the jobs on 8 to 12 nodes waited longer, but the interval reaches from a fifth less to
-  a third more. In the simulator, over many more days, these jobs wait for a shorter time. Watch them on your own site.
-- The same workload can run very differently twice, most of all without soft limits. Replays with submissions moved by
-  a second differ as much. So a single pair of runs proves nothing, and six pairs prove the sign of the change in the
+- Small jobs gain, and no job was killed early or left with a lower limit. The runs cannot say whether the widest jobs
+  pay for this: in most pairs the jobs on 8 to 12 nodes waited longer, but the interval of the change reaches from a
+  fifth less to a third more. In the simulator, over many more days, the waits of these jobs become shorter. Watch them
+  on your own site.
+- Two runs of the same workload can differ widely, most of all without soft limits. Replays with submissions moved by a
+  second differ as much. So a single pair of runs proves nothing, and six pairs prove the sign of the change in the
   mean wait and little more.
 - The quantile moves waits from some job sizes to others. With a short soft limit, small jobs start ahead of the head
-  job and then run on past that limit: small jobs gain more, and wide ones less. A longer soft limit protects the head
-  job, and small jobs pay. Even a perfect prediction would not shorten the mean wait of such days; it helps the widest
-  jobs most.
-- `wide` = 50 protects the widest jobs but removes all of the gain. On such days, nearly every job that waits does so
-  while a wide job is waiting too, and jobs that lose their soft limits wait longer than they would if no job had one.
+  job and then run for longer than planned: small jobs gain more, and wide jobs less. A longer soft limit protects the
+  head job, and small jobs pay for it. Even a perfect prediction would not shorten the mean wait of such days; it helps
+  the widest jobs most.
+- `wide` = 50 protects the widest jobs but removes all of the gain. On such days, a wide job is nearly always
+  waiting when another job waits. Jobs that lose their soft limits for that reason wait longer than they would if no
+  job had a soft limit.
 - Wide jobs need their own soft limits: if only small jobs have one, wide jobs gain nothing.
 """
