@@ -27,9 +27,9 @@ HEAD = """# What soft limits do to waits, by simulation
 This page compares ways of choosing soft limits. Each way (a *candidate*) is simulated on each trace, and compared with
 a simulation in which jobs have only the limits that users asked for. Both simulations use the same seeds; each seed is
 one replicate, and moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with the
-users' own limits. Every other row shows by how many percent a candidate changes these figures, with the 95 % interval
-of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least half a percent whose
-interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
+users' own limits. Every other row shows the percentage by which a candidate changes these figures, with the 95 %
+interval of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least half a
+percent whose interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
 
 The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
 except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
@@ -37,19 +37,19 @@ except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../s
 These words appear in the names of candidates and in the columns:
 
 - *qN*: the soft limit is long enough for N % of similar jobs. *menu*: the soft limit is rounded up to 10 min, 30 min,
-  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the job's name, the user's other jobs are not
-  used instead. *last two*: the soft limit is the mean run time of the user's last two jobs.
+  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the job's name, there is no
+  falling back on the user's other jobs. *last two*: the soft limit is the mean run time of the user's last two jobs.
 - *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of these settings are as
   in policy.toml.
 - *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, other jobs
   queued for the same nodes are planned with the higher quantile M. If the name also has *longest*, that setting applies
-  only to these plans. Without *beside*, *wide N* means that such jobs are planned with their limits.
+  only to these plans. Without *beside*, *wide N* means that these other jobs are planned with their limits.
 - *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get
   points worth N hours of age.
 - *bf_window N*: the SchedulerParameter bf_window is set to N; elsewhere it is 14 days. *reserve after N h*:
   bf_min_prio_reserve is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are
   settings of slurmctld, so only the `slurm` model has them.
-- *head*: the mean wait of jobs that waited at the head of the queue, with or without soft limits. *exact need*: a
+- *head*: the mean wait of jobs that waited at the head of the queue, in the simulation in question. *exact need*: a
   perfect prediction, which nobody can make.
 - *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
   their soft limit.

@@ -244,7 +244,7 @@ def test_a_job_name_comes_back_byte_for_byte(workload: Workload, kind: str) -> N
 
 @pytest.mark.skipif(
     not has_cgroup_v2() or PROCTRACK != "cgroup" or release() < (24, 11),
-    reason="without cgroup v2, and before 24.11, MaxRSS is sampled",
+    reason="MaxRSS is sampled here; it is exact with cgroup v2 and Slurm 24.11 or later",
 )
 def test_in_cgroup_v2_the_peak_of_memory_is_the_kernels_own_with_the_cache_of_files(cluster: Cluster) -> None:
     """docs/trace.md: a job that holds nothing, but writes 200 MiB and ends before it is sampled often."""

@@ -19,14 +19,15 @@ _HEAD: Final = """# Releases of Slurm
 
 `make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm below. Each
 suite runs in its own container or guest, with plugins built against that Slurm's headers. The cells count tests. The
-reasons for "not run" are given below the tables; `-` means that the suite was never tried on that row. The column
-*minutes* says how long a suite takes on one row, on two cores that had other work too. The last line of each table adds
-up the minutes of each row.
+reasons for "not run" are given below the tables; `-` means that the suite was never tried in that environment. The
+column *minutes* says how long a suite takes in one environment, on two cores that had other work too. The last line of
+each table adds up its minutes.
 """
 
 _GUESTS: Final = """The containers above use the cgroups of their host, and only the suites ckpt and ckpt_examples
-track steps with cgroups. The rows whose names end in `-v2`, in the next table, are guests. A guest runs the same Debian
-and Slurm on its own Linux (User-Mode Linux), with systemd as init and version 2 of cgroups. In a guest,
+track steps with cgroups. The environments whose names end in `-v2` (columns of the
+next table) are guests. A guest runs the same Debian
+and Slurm on its own Linux (User-Mode Linux), with systemd as init and cgroup v2. In a guest,
 proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each slurmd has its own systemd scope. Guests
 run only the suites for which this matters.
 """
@@ -44,7 +45,7 @@ release matches Slurm's, adminkit asks it for the local cluster's queues and nod
 jobs. `adminkit doctor` says whether pyslurm is used and, if not, why.
 
 pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has
-pyslurm 25.11.0 and 25.11.2, and 17.11 and 18.8 for the Slurm releases of those years. Other releases of pyslurm (22.5,
+pyslurm 25.11.0 and 25.11.2, and, for Slurm 17.11 and 18.08, pyslurm 17.11 and 18.8. Other releases of pyslurm (22.5,
 23.11, 24.11, 25.5, 26.5) are tags in its repository; build them on the host, from source.
 
 If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be

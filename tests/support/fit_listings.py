@@ -44,7 +44,10 @@ def some_profiles() -> list[Profile]:
 
 
 def profiles_check(_: Path) -> Report:
-    problems = [Problem("large", "error", "it never starts: no node has that much"), Problem("large", "warning", HOSTILE)]
+    problems = [
+        Problem("large", "error", "it never starts: no node has that much"),
+        Problem("large", "warning", HOSTILE),
+    ]
     return check_report(some_profiles(), problems, "/etc/adminkit/profiles.toml")
 
 
