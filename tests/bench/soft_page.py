@@ -29,7 +29,8 @@ a simulation in which jobs have only the limits that users asked for. Both simul
 one replicate, and moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with the
 users' own limits. Every other row shows the percentage by which a candidate changes these figures, with the 95 %
 interval of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least half a
-percent whose interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
+percent whose interval excludes 0. The intervals cover the effect of chance on one trace, not the
+differences between traces.
 
 The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
 except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
