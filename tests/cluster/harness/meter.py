@@ -20,14 +20,18 @@ SETTINGS: Final = {
     "AcctGatherNodeFreq": "1",
     "JobAcctGatherFrequency": "task=1,energy=1",
 }
-#: Trap: /sys is hidden, so what Slurm needs of it (cgroups) is bound into the new one.
-_HIDE: Final = """
+#: Trap: /sys takes no new folder, so another takes its place with whatever it had: cgroups, and the processors, without
+#: which slurmd 24.11 dies at its start.
+_WITH_COUNTERS: Final = """
 set -e
-mkdir -p "$1/cgroup"
-mount --rbind /sys/fs/cgroup "$1/cgroup"
+mkdir -p "$1/sys"
+mount --rbind /sys "$1/sys"
 mount -t tmpfs tmpfs /sys
-mkdir -p /sys/fs/cgroup /sys/cray/pm_counters
-mount --rbind "$1/cgroup" /sys/fs/cgroup
+for folder in "$1"/sys/*/; do
+    mkdir "/sys/$(basename "$folder")"
+    mount --rbind "$folder" "/sys/$(basename "$folder")"
+done
+mkdir -p /sys/cray/pm_counters
 mount --bind "$1/counters" /sys/cray/pm_counters
 shift
 exec "$@"
@@ -72,7 +76,7 @@ class Meter:
         assert process
         cluster.ledger.stop(process)
         env = {**cluster.env(), MARK: str(cluster.folder)}
-        command = ["unshare", "-m", "sh", "-c", _HIDE, "meter", str(self._folder), "slurmd", "-D", "-N", "n1"]
+        command = ["unshare", "-m", "sh", "-c", _WITH_COUNTERS, "meter", str(self._folder), "slurmd", "-D", "-N", "n1"]
         cluster.ledger.start(name, command, env, Path(cluster.home, "log", "slurmd-n1.out"))
         cluster.until_idle()
         assert Path("/sys/fs/cgroup").exists() and not Path("/sys/cray").exists(), "the host's /sys is as it was"
