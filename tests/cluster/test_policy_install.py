@@ -32,7 +32,7 @@ def test_a_preview_changes_nothing(ruled: Ruled) -> None:
     ruled.policy.write_text(HEAD + at_most(6))
     said = ruled.adminkit("policy", "install", "--policy", ruled.policy).stdout
     assert "nothing was written" in said
-    assert re.search(r"policy: [0-9a-f]{12}, then [0-9a-f]{12}", said)
+    assert re.search(r"policy: [0-9a-f]{12} becomes [0-9a-f]{12}", said)
     assert "rules.gq-max changed: max_limit 05:00:00 becomes max_limit 06:00:00" in said
     assert re.search(r"adminkit/policy.lua +changed", said)
     assert re.search(r"[0-9]+ files already there", said)
