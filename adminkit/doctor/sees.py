@@ -13,7 +13,7 @@ from adminkit.slurm import cluster
 _JOBS: Final = "jobs"
 _MODIFY: Final = "sacctmgr modify user NAME set adminlevel"
 _GIVE: Final = f"make the user who syncs an operator: {_MODIFY}=Operator (docs/install.md)"
-_TAKE: Final = f"remove it, as an operator may cancel everybody's jobs and no rule applies to it: {_MODIFY}=None"
+_TAKE: Final = f"revoke it, as an operator may cancel everybody's jobs and no rule applies to it: {_MODIFY}=None"
 _LOWER: Final = f"lower it, as an administrator may change anything in slurmdbd: {_MODIFY}=Operator"
 
 

@@ -211,7 +211,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Parallelism | Container
 
 SPEC: Final = ReportSpec(
     "parallelism",
-    "How many jobs use no GPU, one GPU, several GPUs, or several nodes.",
+    "How many jobs use no GPU, one GPU, or several GPUs or nodes.",
     "report parallelism --since 90d",
     _measure,
     parallelism_report,

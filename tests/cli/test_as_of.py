@@ -168,7 +168,7 @@ def test_each_command_would_say_something_else_of_the_whole_trace(site: Path) ->
     ("words", "code", "message", "hint"),
     [
         ("report accuracy --as-of tomorrow", 2, "--as-of tomorrow: ", "name a time before"),
-        ("report accuracy --as-of tomorow", 2, "not a date: tomorow", "did you mean tomorrow?"),
+        ("report accuracy --as-of tomorow", 2, "no such date: tomorow", "did you mean tomorrow?"),
         ("report accuracy --as-of 2026-13-01", 2, "not a date: 2026-13-01", "write 2026-01-31"),
         ("report accuracy --as-of 2020-01-01", 2, "no job of the trace was submitted by 2020", "first one was at 2026"),
         ("recommend walltime --user ada --as-of 9999999d", 2, "no job of the trace was submitted by", ""),

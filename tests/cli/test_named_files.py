@@ -154,7 +154,7 @@ def swf(here: Path) -> Path:
 
 
 @gives_files_away
-@pytest.mark.parametrize("what", ["a link", "a pipe", "of another user"])
+@pytest.mark.parametrize("what", ["a symbolic link", "a pipe", "of another user"])
 def test_the_names_beside_a_trace_are_a_plain_file_of_its_owner(what: str, here: Path, capfd: Any) -> None:
     beside, secret = swf(here), here / "secret"
     if what == "of another user":
@@ -162,7 +162,7 @@ def test_the_names_beside_a_trace_are_a_plain_file_of_its_owner(what: str, here:
     else:
         beside.unlink()
         secret.write_text(f"{SECRET}\n")
-        beside.symlink_to(secret) if what == "a link" else os.mkfifo(beside)
+        beside.symlink_to(secret) if what == "a symbolic link" else os.mkfifo(beside)
     code = main(["import", str(here / "trace.swf"), "--cluster", "aaic", "--db", str(here / "new.db")])
     out, err = capfd.readouterr()
     assert code == 1 and (what in err or "another user" in err) and "hint: " in err, err

@@ -66,4 +66,4 @@ def test_the_command_takes_the_hosts_scheme(
         said = capsys.readouterr().out
         (two,) = (line.split() for line in said.splitlines() if line.strip().startswith("2 "))
         assert two[-1] == cost, said
-        assert ("by the scheme dear of" in said) == (path == schemes)
+        assert ("under the scheme dear of" in said) == (path == schemes)

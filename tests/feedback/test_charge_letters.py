@@ -203,7 +203,7 @@ def test_a_line_of_the_ledger_that_is_no_number_stops_its_own_letters_only(
         ("statement", "2026-01/1001"), ("statement", "2026-01/1002"), ("statement", "2026-01/1003"),
         ("budget", "2026-01/80/operators/late"),
     ]  # fmt: skip
-    assert planned.undone and any("the budget of vision is not looked at" in note for note in planned.notes)
+    assert planned.undone and any("the budget of vision is not checked" in note for note in planned.notes)
     composer = Composer(db, chosen, OFFER, NOW, [one.due for one in planned.letters])
     with pytest.raises(Exception, match="ada"):
         composer.letter(planned.letters[0].due)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.web
 
 IDLE, WARN = 13, 10
+LEFT = 20
 #: Runs code in a kernel, whose file is the first argument, and waits until the kernel has taken it.
 RUN = """
 import sys, jupyter_client
@@ -83,7 +84,8 @@ def test_a_page_is_warned_and_saves_and_then_the_server_ends(
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
 
-    with server(made, tmp_path, ADMINKIT_IDLE="22") as one:
+    # Long enough for a busy machine: twelve seconds until the warning, and as long as LEFT to save in.
+    with server(made, tmp_path, ADMINKIT_IDLE=str(12 + LEFT), ADMINKIT_WARN=str(LEFT)) as one:
         one.ask("POST", "/api/kernels", {})
         notes = one.folder / "notes.txt"
         notes.write_text("")
@@ -98,11 +100,11 @@ def test_a_page_is_warned_and_saves_and_then_the_server_ends(
         assert "Keep it running" in said(browser)
         if pictures := os.environ.get("ADMINKIT_SCREENSHOTS"):
             browser.driver.save_screenshot(f"{pictures}/jupyter-idle-{path.split('/')[1]}.png")
-        one.until("the file to be saved", lambda: notes.read_text().strip() == "not saved yet", 8)
+        one.until("the file to be saved", lambda: notes.read_text().strip() == "not saved yet", LEFT - 2)
         assert [found for found in browser.accessibility() if "adminkit-idle" in found] == []
         ActionChains(browser.driver).click(editor).send_keys(", and more").perform()
-        one.until("the server to end", lambda: not one.runs, 40)
-        assert time.monotonic() - warned > WARN - 3
+        one.until("the server to end", lambda: not one.runs, 30 + LEFT)
+        assert time.monotonic() - warned > LEFT - 3
         assert notes.read_text().strip() == "not saved yet, and more", "what was typed after the warning"
         assert one.process.returncode == 0
         one.until("the page to say so", lambda: "has ended" in said(browser), 40)

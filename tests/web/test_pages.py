@@ -108,7 +108,7 @@ def test_a_report_of_the_command_line(
     assert len(seen.figures) == pictures
     assert all(box[0] > 250 and box[1] > 60 for box in seen.figures), seen.figures
     assert all(seen.labels)
-    assert ("Pictures" in seen.headings) == bool(seen.figures)
+    assert ("Charts" in seen.headings) == bool(seen.figures)
     assert "aaic-demo" in seen.text
 
 
