@@ -44,6 +44,7 @@ const socket = new WebSocket(location.origin.replace("http", "ws") + "/terminals
 const line = JSON.stringify(["stdin", arguments[0] + "\\n"]);
 socket.onopen = () => setTimeout(() => { socket.send(line); done(true); }, 1000);
 socket.onerror = () => done(false);"""
+EDITED = "return (document.querySelector('.cm-content') || {}).innerText || ''"
 SAID = "return (document.querySelector('#adminkit-idle') || {}).innerText || ''"
 
 
@@ -77,35 +78,41 @@ def said(browser: Browser) -> str:
     return str(browser.driver.execute_script(SAID))
 
 
+def type_in(browser: Browser, text: str) -> None:
+    """At the end of the editor's file."""
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    chain = ActionChains(browser.driver).click(browser.driver.find_element("css selector", ".cm-content"))
+    chain.key_down(Keys.CONTROL).send_keys(Keys.END).key_up(Keys.CONTROL).send_keys(text).perform()
+
+
 @pytest.mark.parametrize("path", ["/lab/tree/notes.txt", "/edit/notes.txt"], ids=["JupyterLab", "Notebook 7"])
 def test_a_page_is_warned_and_saves_and_then_the_server_ends(
     made: Path, tmp_path: Path, browser: Browser, path: str
 ) -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.by import By
-
     # Long enough for a busy machine: twelve seconds until the warning, and as long as LEFT to save in.
     with server(made, tmp_path, ADMINKIT_IDLE=str(12 + LEFT), ADMINKIT_WARN=str(LEFT)) as one:
         one.ask("POST", "/api/kernels", {})
         notes = one.folder / "notes.txt"
-        notes.write_text("")
+        notes.write_text("saved")
         browser.driver.get(one.page(path))
-        one.until("the editor", lambda: browser.driver.find_elements(By.CSS_SELECTOR, ".cm-content"), 25)
-        editor = browser.driver.find_element(By.CSS_SELECTOR, ".cm-content")
-        ActionChains(browser.driver).click(editor).send_keys("not saved yet").perform()
-        assert notes.read_text() == ""
+        # Trap: the editor stands before the file is in it, and what is typed until then is lost.
+        one.until("the file in the editor", lambda: browser.driver.execute_script(EDITED) == "saved", 25)
+        type_in(browser, ", not yet")
+        assert notes.read_text() == "saved"
         one.until("the warning", lambda: "is lost" in said(browser), 40)
         warned = time.monotonic()
         assert one.runs
         assert "Keep it running" in said(browser)
         if pictures := os.environ.get("ADMINKIT_SCREENSHOTS"):
             browser.driver.save_screenshot(f"{pictures}/jupyter-idle-{path.split('/')[1]}.png")
-        one.until("the file to be saved", lambda: notes.read_text().strip() == "not saved yet", LEFT - 2)
+        one.until("the file to be saved", lambda: notes.read_text().strip() == "saved, not yet", LEFT - 2)
         assert [found for found in browser.accessibility() if "adminkit-idle" in found] == []
-        ActionChains(browser.driver).click(editor).send_keys(", and more").perform()
+        type_in(browser, ", and more")
         one.until("the server to end", lambda: not one.runs, 30 + LEFT)
         assert time.monotonic() - warned > LEFT - 3
-        assert notes.read_text().strip() == "not saved yet, and more", "what was typed after the warning"
+        assert notes.read_text().strip() == "saved, not yet, and more", "what was typed after the warning"
         assert one.process.returncode == 0
         one.until("the page to say so", lambda: "has ended" in said(browser), 40)
 
