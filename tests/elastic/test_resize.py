@@ -16,7 +16,7 @@ from adminkit.config import Elastic
 from adminkit.elastic.plan import Look, keeps
 from adminkit.elastic.resize import Act, Ruled, order, revoke, settle
 from adminkit.elastic.words import MARGIN
-from adminkit.slurm import elastic_jobs
+from adminkit.slurm import elastic_jobs, squeue
 from adminkit.slurm.elastic_jobs import HELD, OpenJob, open_job, open_jobs
 from adminkit.slurm.process import TIMEOUT, ask
 from tests.elastic.jobs import RECORD
@@ -237,7 +237,8 @@ def asked(call: str, fault: str, words: Sequence[str], timeout: float = TIMEOUT,
 def test_one_job_never_stops_the_rest(
     world: World, monkeypatch: pytest.MonkeyPatch, call: str, state: str, named: tuple[str, ...], fault: str
 ) -> None:
-    monkeypatch.setattr(elastic_jobs, "ask", partial(asked, call, fault))
+    for module in (elastic_jobs, squeue):
+        monkeypatch.setattr(module, "ask", partial(asked, call, fault))
     for number in (1, 2, 3):
         world.put(number, ORDERED, state, gpus=4 if state == "RUNNING" else 1)
     world.write(None, **{call.replace(" ", "_"): fault})
@@ -248,7 +249,8 @@ def test_one_job_never_stops_the_rest(
     }
     assert {act.job.job_id for act in acts if act.did == "refused"} == ({2} if fault in named else set())
     world.write(None)
-    monkeypatch.setattr(elastic_jobs, "ask", ask)
+    for module in (elastic_jobs, squeue):
+        monkeypatch.setattr(module, "ask", ask)
     world.acts()
     assert world.read()["jobs"]["2"]["reason"] == "None", "the next run has it as the others"
 
@@ -256,7 +258,8 @@ def test_one_job_never_stops_the_rest(
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("call", ["squeue -a -h -j 2", "scontrol update JobId=2"])
 def test_one_order_never_stops_the_rest(world: World, monkeypatch: pytest.MonkeyPatch, call: str, fault: str) -> None:
-    monkeypatch.setattr(elastic_jobs, "ask", partial(asked, call, fault))
+    for module in (elastic_jobs, squeue):
+        monkeypatch.setattr(module, "ask", partial(asked, call, fault))
     for number in (1, 2, 3):
         world.put(number)
     jobs = open_jobs()
