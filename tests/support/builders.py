@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from adminkit.job import Job
-from adminkit.trace.connect import create
+from adminkit.owner import as_owner
+from adminkit.trace.connect import FILE_MODE, create
 from adminkit.trace.ledger import Entry as Charged
 from adminkit.trace.outbox import Entry, put
 
@@ -54,7 +55,7 @@ def make_trace(
     path: Path, jobs: Iterable[Job] = (), queues: Iterable[tuple[str, str, int, int | None, int | None]] = ()
 ) -> Path:
     """A trace at `path` with these jobs, and queues as (cluster, queue, since, default limit, maximum limit)."""
-    create(path)
+    _create(path)
     names = [f.name for f in fields(Job)]
     columns = ", ".join(f'"{name}"' for name in names)
     values = ", ".join("?" for _ in names)
@@ -65,6 +66,23 @@ def make_trace(
             "INSERT INTO queue (cluster, queue, since, default_limit, max_limit) VALUES (?, ?, ?, ?, ?)", queues
         )
     return path
+
+
+def _create(path: Path) -> None:
+    """Like create(), of which every trace but the first is a copy: to migrate an empty file takes 30 ms."""
+    if not _created:
+        create(path)
+        _created.append(path.read_bytes())
+        return
+    with as_owner(path):
+        path.unlink(missing_ok=True)
+        path.touch(FILE_MODE)
+        path.chmod(FILE_MODE)
+        path.write_bytes(_created[0])
+
+
+#: An empty trace, once it has been made.
+_created: list[bytes] = []
 
 
 def letter(uid: int = 1001, **changes: Any) -> Entry:
