@@ -1,4 +1,4 @@
-"""`make check`, `make test`, `make web` and `make soak`: their parts, two at a time, then one line on each.
+"""`make check`, `make test`, `make web` and `make soak`: their parts, several at a time, then one line on each.
 
 A part that cannot run here is "not run" with the reason, never passed; with CI=true it counts as failed.
 """
@@ -11,10 +11,14 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from tests.setup import beside
 from tests.setup.beside import Result
 from tests.setup.parts import ROOT, TIERS, parts
+
+#: Parts that run at a time. Long proofs print while they run; the Slurm part waits most of the time.
+AT_ONCE: Final = {"soak": 1, "web": 1, "check": 2, "test": 3}
 
 
 def how(tier: str, env: Mapping[str, str], root: Path = ROOT) -> str:
@@ -45,8 +49,7 @@ def main(argv: list[str]) -> int:
     said, began = how(tier, os.environ), time.monotonic()
     print(said, flush=True)
     try:
-        # Long proofs print while they run, so only one runs at a time.
-        results = beside.run(parts(tier), at_once=1 if tier == "soak" else 2)
+        results = beside.run(parts(tier), AT_ONCE[tier])
     except KeyboardInterrupt:
         return 130
     code = exit_code(results, os.environ)
