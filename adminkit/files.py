@@ -161,7 +161,10 @@ def written_at(path: Path, caller: int) -> tuple[Path, os.stat_result | None]:
                 ours = found.st_uid in (caller, above.st_uid) or not above.st_mode & stat.S_IWOTH
                 if not ours and (place == path or stat.S_ISLNK(found.st_mode)):
                     what = f"{kind(found.st_mode) or 'a file'} of uid {found.st_uid}"
-                    raise AdminkitError(f"{place} is {what} in a folder that is open to all", "choose another path")
+                    raise AdminkitError(
+                        f"adminkit does not use {place}: it is {what} in a folder where everybody may write",
+                        "choose another path",
+                    )
         if facts is None or not stat.S_ISLNK(facts.st_mode):
             return path, facts
         if path.parts[1] == "proc":  # a file that is open already, such as that of /dev/stdout

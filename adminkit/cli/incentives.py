@@ -183,7 +183,8 @@ def _made(rules: Policy, worth: Worth, db: Path | None, cluster: str | None) -> 
     if not is_there(path):
         raise AdminkitError(
             f"no trace database at {path}",
-            "install what `adminkit incentives compute --out DIR` wrote on the host of the trace: --from DIR",
+            "on the host that has the trace, run adminkit incentives compute --out DIR; then copy DIR here and use"
+            " --from DIR",
         )
     return _computed(path, rules, worth, cluster, moment(None, time.time()), acts=True)[1]
 

@@ -173,7 +173,7 @@ def _refuse(folder: Path, now: int) -> None:
             "soft limits are off here: there is nothing to try", "docs/soft-limits.md says how to turn them on"
         )
     for one in found.reasons:
-        raise AdminkitError(f"nobody is given a soft limit here: {one.name}: {one.why}", one.hint)
+        raise AdminkitError(f"no soft limits are given here ({one.name}): {one.why}", one.hint or "docs/soft-limits.md")
     refuse_second(folder, now)
 
 

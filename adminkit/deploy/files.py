@@ -114,7 +114,10 @@ def put_back(folder: Path, name: str, check: Check, group: int | None = None) ->
         files.counting()  # an install that did not come to its end comes to it first
         text = files.read("previous")
         if text is None:
-            raise AdminkitError(f"there is no {path.name} to go back to in {path.parent}", "only one install is kept")
+            raise AdminkitError(
+                f"{path.parent} has no {path.name} to roll back to",
+                "only the install before the current one is kept; install the older file again",
+            )
         check(name, text)
         put_file(files.aim, text, group)
         files.put(text)

@@ -108,7 +108,10 @@ def _budget(table: Mapping[str, Any], where: str) -> Budget:
     if not isinstance(account, str) or not account or clean(account) != account:
         raise AdminkitError(f"{where}.account: no account", 'write account = "physics"')
     if not isinstance(amount, int | float) or isinstance(amount, bool) or not 0 < amount <= _MOST:
-        raise AdminkitError(f"{where}.amount: no amount", "write a number above 0, in the unit of the scheme")
+        raise AdminkitError(
+            f"{where}.amount is not a number from above 0 to {_MOST:g}",
+            "write amount = 1000: how much of the unit of the scheme",
+        )
     since, until = (_month(table.get(key), f"{where}.{key}") for key in ("from", "until"))
     if since is None:
         raise AdminkitError(f"{where}.from: no month", 'write from = "2026-01": the first month that it is for')

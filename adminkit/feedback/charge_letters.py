@@ -179,7 +179,9 @@ def budget(db: sqlite3.Connection, due: BudgetLetter, file: ChargeFile) -> dict[
     since, percent, _, account = due.about.split("/", 3)
     named = [one for one in file.budgets if (one.account, one.since) == (account, since)]
     if not named:
-        raise AdminkitError(f"{file.path} has no budget of {account} from {since} any more", "the letter is not wanted")
+        raise AdminkitError(
+            f"{file.path} no longer has a budget for {account} from {since}", "nothing to do: the letter is not sent"
+        )
     (one,) = spent_of(db, named, file.clusters, file.named(None).unit)
     return {
         "account": format.harmless(account), "percent": int(percent), "share": one.share,

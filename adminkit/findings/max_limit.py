@@ -27,7 +27,8 @@ KIND: Final = Kind(
     "a queue whose maximum is longer than nearly all of its jobs need",
     {
         "long": Verdict(
-            "warn", message("lower MaxTime; the few jobs that need more can checkpoint, or use a queue with a higher maximum")
+            "warn",
+            message("lower MaxTime; the few jobs that need more can checkpoint, or use a queue with a higher maximum"),
         ),
     },
     {

@@ -222,7 +222,9 @@ def _rules(request: Request, queue: RoomQueue) -> Said | None:
         least = message("{of} requires at least {nodes} per job", of=of, nodes=_nodes(queue.min_nodes))
         return Said("never", None, "limit", least)
     if request.per_node is None and request.cpus > 1 and (request.exclusive or queue.whole):
-        unsure = message("adminkit cannot tell how tasks share whole nodes: give the tasks per node")
+        unsure = message(
+            "adminkit cannot tell how Slurm will spread the tasks over whole nodes: give the number of tasks per node"
+        )
         return Said("unknown", None, "limit", unsure)
     if request.nodes is None and (queue.min_nodes > 1 or queue.max_nodes is not None):
         unsure = message("{of} limits the nodes of a job: give their number", of=of)

@@ -81,7 +81,7 @@ def verdict(sources: Mapping[str, Said]) -> Start:
     if vectors is not None and vectors.word == "now":
         missing = next(
             (said.text for said in known.values() if said.word == "unknown"),
-            message("Slurm was not asked as the user"),
+            message("Slurm itself was not asked: sbatch --test-only was not run as the user"),
         )
         return start("room", vectors.at, text=missing)
     return start("unknown", text=joined("; ", (said.text for said in known.values() if said.text)))

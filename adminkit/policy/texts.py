@@ -210,7 +210,8 @@ EN: Final[Mapping[str, str]] = {
         "--time-min was left out: it cannot be used for this job now. The job is planned by its limit."
     ),
     "power": template(
-        "This job may get {gpus} GPUs, which count as {watts} W; all jobs together may draw {budget} W. Ask for fewer."
+        "This job could get up to {gpus} GPUs, which count as {watts} W, but all jobs together may draw only"
+        " {budget} W. Ask for fewer GPUs."
     ),
     "power_unknown": template(
         "It is unclear how many GPUs this job takes, which the power budget needs to know. Type: --nodes=N"

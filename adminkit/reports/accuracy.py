@@ -164,8 +164,8 @@ def _notes(measured: Accuracy) -> list[str]:
     if measured.source_unknown and measured.overall.share_default is not None:
         notes.append(
             message(
-                "who chose the limit is unknown for {jobs}; of these, share_default counts those whose limit is their"
-                " queue's default",
+                "for {jobs}, it is not known who chose the limit; share_default counts those of them whose limit is"
+                " their queue's default",
                 jobs=nouns.jobs(measured.source_unknown),
             )
         )

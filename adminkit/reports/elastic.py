@@ -96,7 +96,8 @@ def notes(found: Answer, jobs: Workload, rules: Rules, replicates: int) -> list[
         f"a resize costs {show_short(rules.restart)}; a job is resized at most once in {show_short(rules.hold)};"
         f" an idle GPU draws {rules.idle_watts:g} W{sleeps}",
         f"the policy elastic keeps within {budgets}; its efficiency was chosen on these very jobs",
-        f"the columns times, change and verdict come from {replicates} paired replicates with submissions moved by up to {SHAKE} s"
+        f"the columns times, change and verdict come from {replicates} paired replicates with submissions moved by up"
+        f" to {SHAKE} s"
         " (Student's t, Holm, 5 %); all other columns are of the submissions as they were",
         "fifo starts no job before the first in the queue: with backfill, jobs wait less than under fifo",
         "srtf and elastic know how long a job will take; a real scheduler has to be told",

@@ -116,7 +116,9 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
     if overall.idle:
         notes.append(idle_note())
     if settings.price is not None:
-        notes.append(message("cost at {price:g} a kWh, in the currency of the settings", price=settings.price))
+        notes.append(
+            message("cost at {price:g} a kWh, in whatever currency energy.price is given in", price=settings.price)
+        )
     return notes
 
 

@@ -139,7 +139,7 @@ def _rows(part: str, counts: Sequence[tuple[str, int | None]]) -> list[list[Cell
 
 
 def _gpus(measured: Parallelism) -> list[tuple[str, int]]:
-    """Multi-GPU jobs by GPUs, parts of one with two decimals."""
+    """Multi-GPU jobs by number of GPUs, parts of one with two decimals."""
     found: Counter[str] = Counter()
     for value, jobs in measured.gpus.items():
         found[f"{value:.2f}" if value % 1 else f"{value:.0f}"] += jobs
@@ -170,13 +170,13 @@ def _pictures(measured: Parallelism) -> Pictures | None:
     ]
     if measured.gpus:
         gpus = [(message("{range} GPUs", range=value), n) for value, n in _gpus(measured)]
-        panels.append(_bars(message("Multi-GPU jobs by GPUs"), gpus))
+        panels.append(_bars(message("Multi-GPU jobs by number of GPUs"), gpus))
     if measured.nodes:
         nodes = [(message("{range} nodes", range=value), n) for value, n in measured.nodes.items()]
-        panels.append(_bars(message("Multi-node jobs by nodes"), nodes))
+        panels.append(_bars(message("Multi-node jobs by number of nodes"), nodes))
     if measured.cpus:
         counts = [(_cores(value), n) for value, n in _doubling(measured.cpus)]
-        panels.append(_bars(message("Jobs without GPUs by cores"), counts))
+        panels.append(_bars(message("Jobs without GPUs by number of cores"), counts))
     if _any_look(measured):
         looks = [(_LOOKS[look], n) for look, n in measured.looks.items()]
         panels.append(_bars(message("Multi-GPU and multi-node jobs by their steps"), looks))

@@ -150,7 +150,7 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
             )
         )
     if query.filter.users or query.filter.accounts or query.filter.classes:
-        notes.append(message("the capacity is that of all jobs, not only of the selected ones"))
+        notes.append(message("the capacity is still that of all nodes: the selected jobs share it with all others"))
     return notes
 
 

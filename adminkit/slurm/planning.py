@@ -35,6 +35,8 @@ _AT_ONCE: Final = 100
 _MINUTES: Final = ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESMinsPJ")
 #: The QOS that a QOS preempts; printed where it is set.
 _PREEMPTS: Final = "Preempt"
+#: Nodes that a message names.
+_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +160,11 @@ def _reservations(now: int, known: Set[str]) -> Iterator[Reservation]:
     """The reservations of nodes. A node that the site lacks would leave jobs planned into the reservation unseen."""
     for one in scontrol_show.reservations():
         if not one.nodes <= known:
-            what = f"the nodes of reservation {quote(one.name)}"
-            raise AdminkitError(f"couldn't read {what}: the site has none of them", "scontrol show reservation")
+            lacking = ", ".join(sorted(one.nodes - known)[:_NAMED])
+            raise AdminkitError(
+                f"reservation {quote(one.name)} has nodes that the site does not have: {lacking}",
+                "compare scontrol show reservation with scontrol show node",
+            )
         if one.nodes:
             yield Reservation(one.name, next_start(one, now), one.nodes)
 

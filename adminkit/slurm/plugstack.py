@@ -132,9 +132,9 @@ def built_for(plugin: Path) -> Release:
         number = None
         why = f": {error}"
     else:
-        why = ", it has no plugin_version"
+        why = ": it has no plugin_version"
     if number is None:
-        raise AdminkitError(f"{plugin} is not a plugin of Slurm's{why}", "build it again: make -C spank install")
+        raise AdminkitError(f"{plugin} is not a Slurm plugin{why}", "build it again: make -C spank install")
     return number >> 16 & 0xFF, number >> 8 & 0xFF, number & 0xFF
 
 

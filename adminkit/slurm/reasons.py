@@ -66,7 +66,7 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "FedJobLock": message("another cluster in the federation is looking at it"),
     "MaxPoweredUpNodes": message("the limit on powered-up nodes has been reached"),
     "MpiPortsBusy": message("it waits for ports of MPI to become free"),
-    "SchedDefer": message("the scheduler is put off: look again later"),
+    "SchedDefer": message("Slurm has deferred scheduling it: look again later"),
     "SystemFailure": message("Slurm failed to start it: ask an administrator"),
     "JobLaunchFailure": message("its launch failed: look at its output; a path or a node may be bad"),
     "PowerNotAvail": message("there is no electrical power for it now"),

@@ -138,7 +138,7 @@ def test_without_a_file_of_that_name_it_is_not_in_use(site: Site) -> None:
         ("0x160502", "ok", "built for Slurm 22.05.2"),  # the micro release does not matter
         ("0x170205", "missing", "built for Slurm 23.02.5, this is 22.05.8"),
         ("0x1a0505", "missing", "built for Slurm 26.05.5, this is 22.05.8"),
-        (None, "missing", "is not a plugin of Slurm's, it has no plugin_version"),
+        (None, "missing", "is not a Slurm plugin: it has no plugin_version"),
     ],
 )
 @gives_files_away
@@ -276,4 +276,4 @@ def test_a_damaged_file_is_said_to_be_one(whole: bytes, cut: float, changed: lis
         try:
             assert len(plugstack.built_for(Path(file.name))) == 3
         except AdminkitError as error:
-            assert "is not a plugin of Slurm's" in error.message
+            assert "is not a Slurm plugin" in error.message

@@ -17,7 +17,11 @@ DRAINED = Said("later", None, "drained", "drained")
     ("said", "expected", "why"),
     [
         ((NOW, NOW, NOW, NOW), ("now", 1000, None, None, ""), "all agree"),
-        ((NOW, NOW, NOW, UNSAID), ("room", 1000, None, None, ""), "Slurm was not asked as the user"),
+        (
+            (NOW, NOW, NOW, UNSAID),
+            ("room", 1000, None, None, ""),
+            "Slurm itself was not asked: sbatch --test-only was not run as the user",
+        ),
         ((NOW, NOW, UNSAID, NOW), ("room", 1000, None, None, ""), "limits are not known"),
         ((NOW, NOW, HELD, NOW), ("later", None, None, None, "qos"), "a QOS holds it whatever test-only says"),
         ((NOW, LATER, NOW, NOW), ("later", 5000, "simulation", None, "busy"), "a waiting job comes first"),

@@ -84,7 +84,7 @@ def test_the_same_report_makes_the_same_svg(tmp_path: Path) -> None:
 
 def test_bars_say_their_shares(tmp_path: Path) -> None:
     said = svg_text(picture(parallelism_of(tmp_path, some_jobs()), "svg"))
-    for words in ("All jobs by class", "Multi-GPU jobs by GPUs", "3 nodes", "50.00 %"):
+    for words in ("All jobs by class", "Multi-GPU jobs by number of GPUs", "3 nodes", "50.00 %"):
         assert words in said
 
 

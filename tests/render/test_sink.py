@@ -162,7 +162,7 @@ def test_what_another_user_put_into_a_folder_open_to_all_is_neither_written_nor_
     as_user(READER, OUTSIDE, lambda: what(place, precious))
     named = place / "precious" if what is planted_folder else place
     said = as_user(caller, caller, lambda: write_aside(named, b"report"))
-    assert isinstance(said, Refused) and f"of uid {READER} in a folder that is open to all" in said.message
+    assert isinstance(said, Refused) and f"of uid {READER} in a folder where everybody may write" in said.message
     assert precious.read_text() == "precious"
     assert not place.is_file() or place.read_text() in ("", "precious")
 

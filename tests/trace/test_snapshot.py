@@ -136,6 +136,6 @@ def test_what_another_user_put_into_a_folder_open_to_all_is_no_older_snapshot(tr
     with connect.reader(trace) as db:
         publish(db, trace, place)
         os.chown(place, READER, READER)
-        with pytest.raises(AdminkitError, match="open to all"):
+        with pytest.raises(AdminkitError, match="where everybody may write"):
             publish(db, trace, place)
     assert place.stat().st_uid == READER

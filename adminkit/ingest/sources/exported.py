@@ -202,7 +202,7 @@ def _parquet(file: IO[bytes]) -> tuple[tuple[str, ...], Iterator[tuple[int, str,
         found.project(cut).create_view("cut")
         answer = duck.execute("FROM cut")
     except (duckdb.Error, RuntimeError) as error:  # RuntimeError: a name that is not UTF-8
-        raise AdminkitError("a file is not Parquet that DuckDB can read", "export it again") from error
+        raise AdminkitError("this is not a Parquet file, or DuckDB cannot read it", "export it again") from error
 
     def _batch() -> list[tuple[object, ...]]:
         try:

@@ -64,7 +64,10 @@ def prepare(keys: Queue, sources: Sources) -> Given:
         if name not in names:
             raise AdminkitError(f"{where}: no such queue: {quote(name)}", unknown_word("queue", name, names).hint)
     if keys.new and len(names) >= _MOST:
-        raise AdminkitError(f"{where}: {len(names)} queues are the most that can be simulated", "leave some out")
+        raise AdminkitError(
+            f"{where}: a new queue would be one too many: {len(names)} can be simulated",
+            "change an existing queue instead: leave out new = true",
+        )
     if keys.new and keys.takes_up_to is None:
         raise AdminkitError(f"{where}: no job would go to the new queue", 'say which: takes_up_to = "01:00:00"')
     if keys.default_limit is not None and not (case.facts["defaulted"] == 1).any():
