@@ -110,11 +110,8 @@ deb:
 	    --buildinfo-file=build/deb/adminkit.buildinfo --buildinfo-option=-ubuild/deb
 	dpkg-deb --show --showformat '$${Package} $${Version}\n' build/deb/adminkit_*.deb
 
-# Its pages are the README and what stands beside it, and docs/, so links between them hold.
 docs-site: .venv/.site
-	@rm -rf build/pages build/site && mkdir -p build/pages
-	@cp -r README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs build/pages
-	@$(BIN)/zensical build --strict --clean
+	@tools/site.sh $(BIN)/zensical
 	@echo 'the site is in build/site: python3 -m http.server -b 127.0.0.1 -d build/site'
 
 release: .venv/.release

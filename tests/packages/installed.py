@@ -146,6 +146,8 @@ def test_apt_refuses_the_plugin_of_another_slurm() -> None:
 def test_installing_switches_nothing_on_and_says_what_to_do(installed: str) -> None:
     assert "/usr/share/doc/adminkit/docs/install.md" in installed
     assert Path("/usr/share/doc/adminkit/docs/install.md").read_text().startswith("# Installing")
+    page = Path("/usr/share/doc/adminkit/html/docs/install.html").read_text()
+    assert '<h1 id="installing"' in page and Path("/usr/share/doc/adminkit/html/search.json").exists()
     assert [path for path in Path("/etc/systemd").rglob("adminkit-*") if path.is_symlink()] == []
 
 

@@ -63,6 +63,7 @@ def test_every_wheel_is_pinned_by_its_hash_to_a_release_that_adminkit_takes() ->
         "requirements.txt",
         "requirements-sqlite.txt",
         "debian/build-requirements.txt",
+        "debian/site-requirements.txt",
         "tools/archive/requirements.txt",
     )
     for path in (ROOT / name for name in names):
