@@ -3,6 +3,7 @@
 #ifndef FAST_CLOCK_H
 #define FAST_CLOCK_H
 
+#include <stdatomic.h>
 #include <time.h>
 
 #include "common/clock.h"
@@ -11,7 +12,10 @@
 #define SPEED 40
 #endif
 
-static int64_t fast_begin;
+static int64_t fast_begin, fast_steady;
+/* Milliseconds since the start: where the clock stands until it is moved on (0: nowhere), and for how long it
+ * has stood. */
+static _Atomic int64_t fast_ahead, fast_stood;
 
 static int64_t fast_real(clockid_t which) {
     struct timespec now;
@@ -22,14 +26,30 @@ static int64_t fast_real(clockid_t which) {
 /* Call it before any thread. */
 static void fast_start(void) {
     fast_begin = fast_real(CLOCK_REALTIME);
+    fast_steady = fast_real(CLOCK_MONOTONIC);
 }
 
-int64_t ak_now(void) {
-    return fast_begin + (fast_real(CLOCK_REALTIME) - fast_begin) * SPEED;
+static int64_t fast_passed(void) {
+    return (fast_real(CLOCK_MONOTONIC) - fast_steady) * SPEED - fast_stood;
+}
+
+/* Let it run to `ahead` milliseconds since the start and no further, 0 for ever: what happens at a certain
+ * time is then never late, however long a busy machine holds up the one thread that calls this and makes it
+ * happen. */
+static inline void fast_until(int64_t ahead) {
+    int64_t over = fast_passed() - fast_ahead;
+    if (fast_ahead && over > 0)
+        fast_stood += over;
+    fast_ahead = ahead;
 }
 
 int64_t ak_steady(void) {
-    return fast_real(CLOCK_MONOTONIC) * SPEED;
+    int64_t passed = fast_passed(), ahead = fast_ahead;
+    return ahead && passed > ahead ? ahead : passed;
+}
+
+int64_t ak_now(void) {
+    return fast_begin + ak_steady();
 }
 
 int ak_cond_init(pthread_cond_t *cond) {

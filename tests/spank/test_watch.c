@@ -186,7 +186,9 @@ int main(void) {
             if (now == CASES[i].listens)
                 late = fake_child(SIGUSR1, 0);
         }
+        fast_until(began - fast_begin + (now + 2) * CK_SECOND);
     }
+    fast_until(0);
     CASE(fake_hanging(), "a question waits");
     for (size_t i = 0; i < COUNT; i++)
         ck_watch_stop(watch[i]);
