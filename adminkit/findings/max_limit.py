@@ -27,7 +27,8 @@ KIND: Final = Kind(
     "a queue whose maximum is longer than nearly all of its jobs need",
     {
         "long": Verdict(
-            "warn", message("lower MaxTime; the few jobs that need more can checkpoint, or take a longer queue")
+            "warn",
+            message("lower MaxTime; the few jobs that need more can checkpoint, or use a queue with a higher maximum"),
         ),
     },
     {
@@ -36,8 +37,8 @@ KIND: Final = Kind(
         "enough": Number("the shortest limit on the menu that suffices", "seconds"),
         "longer": Number("jobs that ran for longer than `enough`"),
         "share": Number("longer / jobs", "share"),
-        "share_low": Number("the lower end of its 95 % interval", "share"),
-        "share_high": Number("the upper end", "share"),
+        "share_low": Number("the lower end of the 95 % interval of `share`", "share"),
+        "share_high": Number("the upper end of that interval", "share"),
     },
 )
 
