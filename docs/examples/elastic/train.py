@@ -3,9 +3,9 @@
 
     torchrun --standalone --nproc_per_node="$ADMINKIT_GPUS" train.py STEPS FOLDER
 
-Which examples a step uses depends only on the step's number, and the gradient is that of the whole batch. So the weights
-are those of a training run that always had the same GPUs, apart from the order in which floating-point numbers are
-added.
+Which examples a step uses depends only on the step's number, and the gradient is that of the whole batch. So the
+weights are those of a training run that always had the same GPUs, apart from the order in which floating-point numbers
+are added.
 """
 
 import os
