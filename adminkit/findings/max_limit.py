@@ -37,8 +37,8 @@ KIND: Final = Kind(
         "enough": Number("the shortest limit on the menu that suffices", "seconds"),
         "longer": Number("jobs that ran for longer than `enough`"),
         "share": Number("longer / jobs", "share"),
-        "share_low": Number("the lower end of its 95 % interval", "share"),
-        "share_high": Number("the upper end", "share"),
+        "share_low": Number("the lower end of the 95 % interval of `share`", "share"),
+        "share_high": Number("the upper end of that interval", "share"),
     },
 )
 

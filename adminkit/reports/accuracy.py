@@ -153,7 +153,8 @@ def _notes(measured: Accuracy) -> list[str]:
     if over := measured.overall.over_limit:
         notes.append(
             message(
-                "elapsed / limit is above 1 for {jobs} that ran longer than asked; kept as it is", jobs=nouns.jobs(over)
+                "elapsed / limit is above 1 for {jobs} that ran longer than asked; it is not capped",
+                jobs=nouns.jobs(over),
             )
         )
     unlimited = [queue.queue or NO_QUEUE for queue in measured.queues if not queue.max_limit]
@@ -218,7 +219,9 @@ def _curves(name: str, queue: QueueAccuracy) -> Curves:
     marks = [(message("default"), queue.default_limit), (message("maximum"), queue.max_limit)]
     return Curves(
         joined(": ", (name, nouns.jobs(queue.jobs))),
-        message("half run at most {ran}, half ask at most {asked}", ran=show_short(ran), asked=show_short(asked)),
+        message(
+            "half run for at most {ran}, half ask for at most {asked}", ran=show_short(ran), asked=show_short(asked)
+        ),
         (
             Line(message("ran"), queue.elapsed_curve.seconds, queue.elapsed_curve.share),
             Line(message("asked"), queue.req_limit_curve.seconds, queue.req_limit_curve.share),

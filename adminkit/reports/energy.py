@@ -103,8 +103,8 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
         share = percent(overall.shared_joules / overall.joules)
         notes.append(
             message(
-                "nodes of {jobs} with {share} of the energy were shared: Slurm books what a node uses to"
-                " every job on it, so sums count it more than once",
+                "nodes of {jobs} with {share} of the energy were shared: Slurm attributes all of a"
+                " node's energy to each job on it, so sums count it more than once",
                 jobs=nouns.jobs(overall.shared),
                 share=share,
             )

@@ -22,7 +22,7 @@ jobs only sleep. Settings that are not named here have Slurm's defaults.
 
 The simulator replays each run from the run's own records, as it does with a site's trace: when each job became
 eligible, what it asked for and how long it ran. The record of a killed job does not say how long it would have run, so
-the replay uses the time that the job was going to sleep. Each run is replayed {REPLAYS} times, with submissions moved
+the replay uses the time for which the job was to sleep. Each run is replayed {REPLAYS} times, with submissions moved
 at random by up to a second, because the records are in whole seconds. The table compares the mean of these replays
 with the mean of the real runs.
 
@@ -44,14 +44,13 @@ These findings have since been built into the model ([simulate-slurm.md](../simu
 - Since 24.05 the background loop wakes at whole seconds, so a pass of the main loop does not see jobs that end in the
   same second.
 - With time_min_as_soft_limit on 26.05, the running jobs are visited in the order of start + time_min, even if that
-  moment is in the past. A job for which it is in the past is planned to end after half of the time that remains to its
-  limit.
+  moment is in the past. In that case, the job is planned to end after half of the time that remains until its limit.
 
 These findings are not in the model, which counts whole seconds:
 
-- If backfill starts a job whose run time is a whole number of seconds, as that of a sleep is, the job ends at nearly
-  the same fraction of a second at which it started, just after a later backfill pass. That pass then does not see the
-  nodes that the job frees.
+- If backfill starts a job whose run time is a whole number of seconds, such as a sleep, the job ends at nearly the same
+  fraction of a second at which it started, just after a later backfill pass. That pass then does not see the nodes that
+  the job frees.
 - Nodes are COMPLETING for 10 to 350 ms, and longer if the host is busy. Backfill plans around them for that time.
 - The loops took 1 to 40 ms on average on these clusters, and up to 1 s when the host was busy with other work.
 """

@@ -262,7 +262,7 @@ def _workloads() -> tuple[Workload, ...]:
     ):
         found.append(Workload(name, "estimates", 1602, about, _plain(), _plain_jobs(_plain(), 1602, good)))
     for name, soft, about in (
-        ("deep-queue", False, "some hundred jobs wait, with limits far above their needs"),
+        ("deep-queue", False, "several hundred jobs wait, with limits far above their needs"),
         ("soft-limits", True, "the same, but backfill plans with --time-min"),
     ):
         jobs = _deep_jobs(_deep(soft), 1603, soft)

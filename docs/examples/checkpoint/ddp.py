@@ -27,7 +27,7 @@ def on_signal(number, frame):
 
 
 def anyone(flag):
-    """Whether any process says so; every one gets the same answer."""
+    """Whether the flag is set in any process; every process gets the same result."""
     said = torch.tensor(int(flag))
     dist.all_reduce(said, dist.ReduceOp.MAX)
     return bool(said)

@@ -11,7 +11,7 @@ trap 'save; exit 85' TERM
 n=0 sum=0
 [ -e "$file" ] && read -r n sum <"$file"
 while [ "$n" -lt "$last" ]; do
-    sleep "${PAUSE:-1}" & wait $! # a trap waits for the command that runs, but not for `wait`
+    sleep "${PAUSE:-1}" & wait $! # a trap has to wait for a running command, but not for `wait`
     n=$((n + 1)) sum=$((sum + n))
 done
 save

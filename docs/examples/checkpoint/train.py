@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A training that resumes where it was stopped, and ends with the weights of one that never was.
+"""A training run that resumes where it was stopped, and ends with the same weights as one that was never stopped.
 
     python3 train.py STEPS FOLDER
 
-It has to save the model, the optimizer, the random numbers and the step. Which examples a step takes depends only on
-its number, so no data loader has to be restored.
+It has to save the model, the optimizer, the random numbers and the step. Which examples a step uses depends only on
+the step's number, so no data loader has to be restored.
 """
 
 import os

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A training on as many GPUs as it has now: the batch of all stays the same, each process takes its share.
+"""A training run on as many GPUs as the job has now: the total batch stays the same, and each process takes its share.
 
     torchrun --standalone --nproc_per_node="$ADMINKIT_GPUS" train.py STEPS FOLDER
 
-Which examples a step takes depends only on its number, and the gradient is that of the whole batch, so the weights are
-those of a training that never changed: up to the order in which floating point numbers are added.
+Which examples a step uses depends only on the step's number, and the gradient is that of the whole batch. So the
+weights are those of a training run that always had the same GPUs, apart from the order in which floating-point numbers
+are added.
 """
 
 import os
@@ -27,7 +28,7 @@ def on_signal(number, frame):
 
 
 def anyone(flag):
-    """Whether any process says so; every one gets the same answer."""
+    """Whether the flag is set in any process; every process gets the same result."""
     said = torch.tensor(int(flag))
     dist.all_reduce(said, dist.ReduceOp.MAX)
     return bool(said)
