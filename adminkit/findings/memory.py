@@ -32,7 +32,7 @@ KIND: Final = Kind(
     {
         "runs": Number("runs whose peak memory on the fullest node is known"),
         "share": Number("that peak / the memory asked for on a node, each × run time, summed over all runs", "share"),
-        "median": Number("the median of a run's share", "share"),
+        "median": Number("the median of the runs' shares", "share"),
         "p90": Number("the share below which nine runs in ten stay", "share"),
         "unused": Number("memory that was asked for and not used", "byte-seconds"),
     },
