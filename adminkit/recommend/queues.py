@@ -83,7 +83,7 @@ def _maximum(queue: QueueJobs, menu: Sequence[int], risk: float) -> tuple[Cut | 
     if shorter and queue.few_users:
         return None, "too few users"
     found = queue.least_limit(shorter, risk)
-    return (cut(queue, *found), "") if found else (None, "its jobs need it")
+    return (cut(queue, *found), "") if found else (None, "its jobs need the current maximum")
 
 
 def cut(queue: QueueJobs, limit: int, longer: Share) -> Cut:

@@ -157,7 +157,7 @@ def _sentence(one: QueueAdvice) -> str:
 def _notes(measured: Advised) -> list[str]:
     if not measured.jobs:
         return ["no job is left to count; the lines above say why"]
-    notes = ["users who know of a shorter maximum ask differently: adminkit simulate shows what that does to waits"]
+    notes = ["users who know of a shorter maximum request other limits: adminkit simulate shows what that does to waits"]
     if reached := sum(one.at_limit for one in measured.queues):
         notes.append(f"{plural(reached, 'job')} ran for their whole limit: what they needed beyond it is not known")
     return notes

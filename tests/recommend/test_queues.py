@@ -47,7 +47,7 @@ def advised(path: Path, jobs: list[Job], risk: float = 0.1) -> dict[str | None, 
         ([50] * 19 + [300], 0.1, (1, 10), "one in twenty is longer: within the risk"),
         ([50] * 19 + [300], 0.05, (1, 10), "the risk itself, of every user alike"),
         ([50] * 19 + [300], 0.04, (6, 0), "above it"),
-        ([50] * 5 + [4000] * 5, 0.1, "its jobs need it", "half need nearly the maximum"),
+        ([50] * 5 + [4000] * 5, 0.1, "its jobs need the current maximum", "half need nearly the maximum"),
         ([50] * 9, 0.1, "fewer than 100 jobs", "ninety"),
     ],
 )
