@@ -53,7 +53,7 @@ def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: s
     kept = f"a value is kept where {JOBS} jobs of {USERS} users have it; run times are means of {TOGETHER}"
     notes = [
         f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
-        f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS}",
+        f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
         "users are active throughout, and waits do not depend on what else is running: the correlations below show what"
         " is lost",
     ]

@@ -26,7 +26,7 @@ KIND: Final = Kind(
     {
         "memory": Verdict("warn", message("most ran out of memory: ask for more memory, or find out what uses it")),
         "failing": Verdict(
-            "warn", message("look at the output of one before submitting the next; try it on a small data set first")
+            "warn", message("read the output of a failed run before submitting again; try a small data set first")
         ),
     },
     {

@@ -13,7 +13,7 @@ from adminkit.simulate.elastic_input import Workload
 from adminkit.simulate.luck import SHAKE
 from adminkit.units import show_energy, show_short
 
-TITLE: Final = "GPUs that jobs give up and take on"
+TITLE: Final = "Jobs that give up and take on GPUs"
 FIELDS: Final = (
     Field("nodes", help="nodes of the machine, and the GPUs of each"),
     Field("load", "share", "GPU-seconds asked for, as a share of those between the first submission and the last"),
@@ -97,9 +97,8 @@ def notes(found: Answer, jobs: Workload, rules: Rules, replicates: int) -> list[
         f" an idle GPU draws {rules.idle_watts:g} W{sleeps}",
         f"the policy elastic keeps within {budgets}; its efficiency was chosen on these very jobs",
         f"the columns times, change and verdict come from {replicates} paired replicates with submissions moved by up"
-        f" to {SHAKE} s"
-        " (Student's t, Holm, 5 %); all other columns are of the submissions as they were",
-        "fifo starts no job before the first in the queue: with backfill, jobs wait less than under fifo",
+        f" to {SHAKE} s (Student's t, Holm, 5 %); all other columns come from the submissions as they were",
+        "fifo starts no job before the first in the queue: jobs wait less on a site with backfill than under fifo",
         "srtf and elastic know how long a job will take; a real scheduler has to be told",
         *([f"not in the energy, and the same under every policy: {rigid / 3600:,.0f} GPU-hours of jobs without a curve"]
           if rigid else []),

@@ -48,7 +48,7 @@ LIMITS: Final = (
     Field("accuracy", "ratio", "mean of elapsed / limit"),
     Field("longest", "duration", "the run time of the longest of these runs"),
     Field("limit", "duration", "the safe limit"),
-    Field("risk", "share", "how often the limit was too short when it was tried on earlier runs"),
+    Field("risk", "share", "the share of earlier runs for which the limit was too short when it was tried on them"),
     Field("line", help="the line to paste into the batch script"),
 )
 RUNNING: Final = (

@@ -64,7 +64,7 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
     return [
         _verdict(found, shown, again),
         "## Figures\n",
-        "Each figure is computed for each run, and the columns have means over the pairs. The 95 % interval of the"
+        "Each figure is computed for each run, and the columns show the means over the pairs. The 95 % interval of the"
         f" change uses Student's t over the {len(found)} pairs. A head job was first in the queue in at least one of"
         f" the two runs: it had the highest priority of all waiting jobs for at least {HEAD} s.\n",
         _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "verdict"], map(_row, shown)),

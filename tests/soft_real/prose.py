@@ -17,10 +17,11 @@ HEAD: Final = f"""# Soft limits on a real Slurm: six pairs of runs
 
 This page measures what [soft limits](../soft-limits.md) do to waits on a real Slurm. Six days of a site like the
 study's (AAIC, 2017; see [the demo](../demo.md)) ran on private clusters with the real daemons, about a hundred times
-as fast as real time. Each cluster had 16 slurmd of 8 GPUs, with bf_interval=2 and bf_resolution=5, and jobs that only
+as fast as real time. Each cluster had 16 slurmd with 8 GPUs each, bf_interval=2 and bf_resolution=5, and jobs that only
 sleep. Each day ran twice on the same cluster, once with soft limits and once without; on every other day, the run with
-soft limits came first. Both runs of a pair have the same jobs, the same slurm.conf (with time_min_as_soft_limit), the
-same job_submit script, and the guard every {PERIOD} s. Only the policy differs: it says whether jobs get a soft limit.
+soft limits came first. Both runs of a pair had the same jobs, the same slurm.conf (with time_min_as_soft_limit), the
+same job_submit script, and the guard every {PERIOD} s. Only the policy differed: it decided whether jobs got a soft
+limit.
 
 The days are generated from the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first run.
 How busy the days are was chosen with the simulator, not from a real run. A day has 411 jobs: 95 % use one GPU, 12 jobs
@@ -28,8 +29,8 @@ use 2 to 8 GPUs of a node, 5 use 2 to 4 nodes and 4 use 8 to 12 nodes, so there 
 jobs need 5 to 120 s and ask for 5 to 60 minutes. In the large queue, 70 % of the jobs ask for its maximum, and the
 median accuracy is {ACCURACY["gq"][0]:g}; both figures are those of the study. Jobs are submitted in batches; all jobs
 of a batch have the same name. For each name except some new ones, 25 earlier runs were imported into a trace, from
-which `adminkit incentives install` made the table of needs. The quantile is {QUANTILE}. `least` and `gap` are a minute,
-because time runs a hundred times as fast. `wide` is 0, so jobs keep their soft limits while a wide job waits.
+which `adminkit incentives install` made the table of needs. The quantile is {QUANTILE}. `least` and `gap` are one
+minute, because time runs a hundred times as fast. `wide` is 0, so jobs keep their soft limits while a wide job waits.
 
 These days cannot show everything. A soft limit is always in whole minutes, while the jobs here need only seconds. So a
 soft limit is longer relative to the need than it would be on a site, and fewer jobs outlive it than the quantile would
@@ -40,9 +41,9 @@ DEFAULT: Final = """\
 ## With the default settings
 
 The same days ran with [the defaults](../soft-limits.md#config): `quantile` 90, `longest` 1 h, `outlived` 40, `wide`
-100. `least` and `gap` are a minute here too. No job of these days needs an hour or asks for all 16 nodes, so `longest`
-and `wide` change nothing. Three things differ from the runs above: the quantile, `outlived`, and the treatment of jobs
-with a new name. Jobs with a new name are now planned from their user's other jobs, which adminkit could not do at the
+100. `least` and `gap` are one minute here too. No job on these days needs an hour or asks for all 16 nodes, so
+`longest` and `wide` change nothing. Three things differ from the runs above: the quantile, `outlived`, and the
+treatment of jobs with a new name. They are now planned from their user's other jobs, which adminkit could not do at the
 time of the runs above.
 """
 
@@ -55,10 +56,10 @@ effects have the same sign; *none known* means that the real effect is not signi
 
 DISTANCES: Final = f"""\
 The second table has the mean wait of each workload. The allowed distance is that of
-[simulate-real.md](simulate-real.md): at most {WAIT:.0%} of the mean of the real runs or {WAIT_SECONDS:g} s, or the
-distance between two real runs if that is larger. "Spread" is the standard deviation of the replays, and shows the
-effect of a second more or less on such a day. "Before any run" is what the simulator predicted from the workload only,
-without the records of a run.
+[simulate-real.md](simulate-real.md): at most {WAIT * 100:g} % of the mean of the real runs or {WAIT_SECONDS:g} s, or
+the distance between two real runs if that is larger. "Spread" is the standard deviation of the replays, and shows
+the effect of a second more or less on such a day. "Before any run" is what the simulator predicted from the workload
+only, without the records of a run.
 """
 
 FRONTIER: Final = f"""\
@@ -81,7 +82,7 @@ LEARNT: Final = """\
   mean wait and little more.
 - The quantile moves waits from some job sizes to others. With a short soft limit, small jobs start ahead of the head
   job and then run for longer than planned: small jobs gain more, and wide jobs less. A longer soft limit protects the
-  head job, and small jobs pay for it. Even a perfect prediction would not shorten the mean wait of such days; it helps
+  head job, and small jobs pay for it. Even a perfect prediction would not shorten the mean wait on such days; it helps
   the widest jobs most.
 - `wide` = 50 protects the widest jobs but removes all of the gain. On such days, a wide job is nearly always
   waiting when another job waits. Jobs that lose their soft limits for that reason wait longer than they would if no
