@@ -61,7 +61,6 @@ EXCEPTIONS: Final = {
     r"differ so much in how long they take": "followed by: that",
     r"Of the %\(tasks\)s tasks? of your array": "a share of them",
     r"Of these, %\(hours\)s are": "a share of them",
-    r"Of your runs of the week": "a share of them",
     r"\{%[^%]*%\}": "a template's code",
     r"\btls is none\b": "a value of the setting",
     r"hint: look whether munged runs": "recorded by make faults",
