@@ -129,7 +129,7 @@ def test_every_number_of_a_week_is_that_of_the_trace(known: Path) -> None:
     assert f"asked for {asked / 3600:,.0f} h and used {used / 3600:,.0f} h: {100 * used / asked:.0f} %." in re.sub(
         r"\s+", " ", letter.text
     )
-    assert f"They left {unused / 3600:,.0f} GPU-hours reserved" in letter.text
+    assert f"Your runs left {unused / 3600:,.0f} GPU-hours reserved" in letter.text
     before = [
         one
         for one in JOBS
