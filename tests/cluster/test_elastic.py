@@ -145,7 +145,8 @@ def test_what_keeps_a_job_as_it_is(site: Elastic) -> None:
             options = ("run", "--apply", "--no-wait", "--job", job.id, "--gpus", 4, "--format", "json")
             done = site.adminkit(*options, code=None, ADMINKIT_ELASTIC_PATIENCE="20")
             said[name] = done.stdout + done.stderr
-        assert [name for name, text in said.items() if '"ordered"' in text] == ["is deaf", "was put back often enough"]
+        ordered = [name for name, text in said.items() if '"ordered"' in text]
+        assert ordered == ["is deaf", "was put back often enough"], said
         until("the deaf job to be tried", lambda: "ck1:" in site.comment(cases["is deaf"]), 60)
         time.sleep(6)  # a round of questions more
         for name, job in cases.items():

@@ -95,7 +95,7 @@ def test_a_job_above_the_budget_waits_until_another_ends(ruled: Ruled) -> None:
     ruled.cluster.ask("scancel", str(two))
     ruled.cluster.wait(other, "RUNNING")
     refused = ruled.sbatch("--gres=gpu:4")
-    assert not refused.accepted and "count as 1000 W; all jobs together may draw 750 W" in refused.text
+    assert not refused.accepted and "count as 1000 W, but all jobs together may draw only 750 W" in refused.text
     shown = ruled.adminkit("policy", "try", "--policy", ruled.policy, "--gpus", "2", "-p", "gq", "--time", "10").stdout
     assert "licences     watts:500" in shown, shown
     ruled.clear()
