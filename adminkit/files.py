@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -142,6 +143,18 @@ def open_folder(path: Path, links: bool = False) -> int:
                     f"{path} is a symbolic link, not a folder", f"look at it, then move {path} away"
                 ) from error
         raise AdminkitError(f"couldn't use {path}: {cause(error)}", hint) from error
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder with all that is in it, or what stands in its place; what cannot be removed stays.
+
+    Trap: shutil.rmtree opens what it is given, and waits for a writer where that is a pipe.
+    """
+    with suppress(OSError):
+        if stat.S_ISDIR(path.lstat().st_mode):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
 
 
 def written_at(path: Path, caller: int) -> tuple[Path, os.stat_result | None]:

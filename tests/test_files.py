@@ -15,7 +15,7 @@ import adminkit
 from adminkit.deploy.files import put_file
 from adminkit.feedback import last_sent, prefs
 from adminkit.feedback.transport.maildir import Maildir
-from adminkit.files import ASIDE, folder_to_write, replace_file
+from adminkit.files import ASIDE, folder_to_write, remove_folder, replace_file
 from adminkit.render.sink import write_aside
 from tests.support.crash import crash_at
 
@@ -239,3 +239,39 @@ def test_files_are_opened_and_toml_is_parsed_in_one_place() -> None:
                 parsers.add(name)
     assert found - {"__init__.py"} == set(OTHERWISE) - {"files.py"}, "use open_named or read_named, or write why not"
     assert parsers == {"toml.py"}
+
+
+def _filled(path: Path) -> None:
+    (path / "below").mkdir(parents=True)
+    os.mkfifo(path / "below/pipe")
+    (path / "link").symlink_to(path.parent / "kept")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (_filled, "a folder with a pipe and a link in it"),
+        (os.mkfifo, "a pipe, which nobody writes to"),
+        (lambda path: path.symlink_to(path.parent / "kept"), "a link to a folder"),
+        (lambda path: path.symlink_to(path.parent / "nothing"), "a link to nothing"),
+        (Path.touch, "a file"),
+        (lambda path: None, "nothing"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_folder_is_removed_or_what_stands_in_its_place(
+    tmp_path: Path, make: Callable[[Path], object], why: str
+) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/file").touch()
+    make(path := tmp_path / "folder")
+    remove_folder(path)
+    assert not os.path.lexists(path), why
+    assert (tmp_path / "kept/file").exists(), why
+
+
+def test_only_what_removes_pipes_too_removes_a_folder() -> None:
+    """Of those that others may have put something in place of: an export's folder has a name that nobody can guess."""
+    root = Path(adminkit.__file__).parent
+    users = [str(path.relative_to(root)) for path in root.rglob("*.py") if "rmtree(" in path.read_text()]
+    assert sorted(users) == ["export/folder.py", "files.py"]

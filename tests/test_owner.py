@@ -122,12 +122,16 @@ def facts(place: Path) -> list[tuple[str, int, int, int, int, bytes]]:
     return found
 
 
+class Hangs(BaseException):
+    """Trap: a TimeoutError is an OSError, which commands report as any other."""
+
+
 @contextmanager
 def within(seconds: int) -> Iterator[None]:
     """A hang is an error."""
 
     def late(number: int, frame: object) -> None:
-        raise TimeoutError("it hangs")
+        raise Hangs("it hangs")
 
     before = signal.signal(signal.SIGALRM, late)
     signal.alarm(seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -17,7 +16,7 @@ from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError, cause
 from adminkit.feedback import prefs
-from adminkit.files import folder_to_write
+from adminkit.files import folder_to_write, remove_folder
 from adminkit.owner import as_owner
 from adminkit.quote import quote
 from adminkit.render.format import plural
@@ -118,10 +117,7 @@ def _remove_leftovers(path: Path) -> None:
     for left in (*path.parent.glob(f".{path.name}.*"), path.with_name(f".{path.name}.spool")):
         pid = left.name.removesuffix(".new").rpartition(".")[2]
         if left.name.endswith(".spool") or (pid.isdigit() and not Path(f"/proc/{pid}").exists()):
-            if left.is_dir() and not left.is_symlink():
-                shutil.rmtree(left, ignore_errors=True)
-            else:
-                left.unlink(missing_ok=True)
+            remove_folder(left)
 
 
 def _remove_files(folder: Path, ending: str, whom: Whom) -> None:

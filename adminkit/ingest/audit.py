@@ -9,7 +9,6 @@ that is gone.
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,6 +18,7 @@ from typing import Final
 
 from adminkit import actions
 from adminkit.errors import AdminkitError
+from adminkit.files import remove_folder
 from adminkit.ingest import horizon
 from adminkit.ingest.audit_questions import Work, ask_steps, forget_answers, look_up
 from adminkit.ingest.audit_verdicts import judge_absent, judge_answers, judge_open
@@ -162,7 +162,7 @@ def _scratch(db: Path) -> Iterator[Path]:
     for old in beside.glob(f".{db.name}.audit.*"):
         pid = old.name.rpartition(".")[2]
         if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(old, ignore_errors=True)
+            remove_folder(old)
     folder = beside / f".{db.name}.audit.{os.getpid()}"
     try:
         folder.mkdir(mode=0o700)
@@ -173,4 +173,4 @@ def _scratch(db: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Final
 
 from adminkit import actions
 from adminkit.errors import AdminkitError, UsageError
+from adminkit.files import remove_folder
 from adminkit.ingest.gpus import note_tracked, refresh
 from adminkit.ingest.machine import store_events, store_nodes, store_queues, store_site
 from adminkit.ingest.reconcile import reconcile
@@ -228,7 +228,7 @@ def _first(db: sqlite3.Connection, options: Options, name: str, now: int) -> int
 def _spool(db: Path) -> Iterator[Path]:
     """A folder for the source's answers beside the trace, empty before and gone after."""
     folder = db.with_name(f".{db.name}.spool")
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)
     try:
         folder.mkdir(mode=0o700)
     except OSError as error:
@@ -239,4 +239,4 @@ def _spool(db: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
