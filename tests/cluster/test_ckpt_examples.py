@@ -120,7 +120,8 @@ def test_the_trace_knows_each_as_one_job_of_several_runs(ran: Ran, tmp_path: Pat
     back = sum(ran.restarts(name) for name in ran.jobs)
     assert (total["jobs"], total["restarted"], total["runs"], total["put_back"]) == (jobs, jobs, jobs + back, back)
     assert total["unheeded"] == 0
-    assert total["signals"] - total["uncaught"] == back, "a last run may be on its way out when its signal comes"
+    caught = total["signals"] - total["uncaught"]
+    assert back <= caught <= back + jobs, "each run that was put back, and a last one may be done when its signal comes"
     assert total["unsaved_hours"] == 0 and 0 < total["saving_hours"] < back * 30 / 3600
     assert "completed" in shown["meta"]["notes"][0]
     accuracy = json.loads(adminkit(cluster, db, "report", "accuracy", "--min-elapsed", "5", "-f", "json").stdout)
