@@ -9,7 +9,7 @@
 #include "common/clock.h"
 
 #ifndef SPEED
-#define SPEED 40
+#define SPEED 20
 #endif
 
 static int64_t fast_begin, fast_steady;

@@ -14,7 +14,7 @@
 #include "fake_spank.h"
 #include "fast_clock.h"
 
-#define LATE 15 /* seconds of the fast clock: a third of a real one, for a busy machine */
+#define LATE 15 /* seconds of the fast clock: three quarters of a real one, for a busy machine */
 
 static const struct {
     const char *why;
