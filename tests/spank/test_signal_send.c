@@ -31,6 +31,21 @@ static void wait_until(atomic_int *flag, int value) {
     CASE(*flag >= value, "waited in vain");
 }
 
+/* Until the process has become this program. */
+static void wait_for_name(pid_t pid, const char *name) {
+    char path[32], line[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    for (int i = 0; strcmp(line, name) != 0 && i < 5000; i++) {
+        FILE *file = fopen(path, "r");
+        if (!file || !fgets(line, sizeof line, file))
+            line[0] = 0;
+        if (file)
+            fclose(file);
+        usleep(1000);
+    }
+    CASE(strcmp(line, name) == 0, "it is %s", line);
+}
+
 static void listen_for_ever(void) {
     signal(SIGTERM, handler);
     shared->ready++;
@@ -91,6 +106,7 @@ static void check_sent(void) {
     struct ck_snapshot snapshot = take(&pid, &scope);
 
     CASE(send_one(&snapshot, &scope).outcome == CK_SENT, "the one that was looked at");
+    wait_until(&shared->heard, 1);
     CASE(shared->heard == 1, "heard %d times", shared->heard);
     stop(pid);
 }
@@ -101,7 +117,7 @@ static void check_ended(void) {
     struct ck_snapshot snapshot = take(&pid, &scope), again = take(&pid, &scope);
 
     kill(pid, SIGKILL);
-    usleep(20000);
+    waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT);
     CASE(send_one(&again, &scope).outcome == CK_GONE, "a zombie hears nothing");
     waitpid(pid, NULL, 0);
     CASE(send_one(&snapshot, &scope).outcome == CK_GONE, "it has ended");
@@ -138,7 +154,7 @@ static void check_exec(void) {
     struct ck_snapshot snapshot = take(&pid, &scope);
 
     shared->go = 1;
-    usleep(200000);
+    wait_for_name(pid, "sleep\n");
     CASE(send_one(&snapshot, &scope).outcome == CK_CHANGED, "sleep has no handler");
     CASE(kill(pid, 0) == 0 && waitpid(pid, NULL, WNOHANG) == 0, "it is dead");
     stop(pid);
@@ -153,6 +169,7 @@ static void check_fork(void) {
     shared->go = 1;
     wait_until(&shared->ready, 2);
     CASE(send_one(&snapshot, &scope).outcome == CK_SENT, "it is the same process");
+    wait_until(&shared->heard, 1);
     CASE(shared->heard == 1, "heard %d times: the child too", shared->heard);
     kill(-pid, SIGKILL);
     waitpid(pid, NULL, 0);
