@@ -34,8 +34,8 @@ _DIFFERENCES: Final = """## Differences
 
 adminkit handles these differences between releases, each in one file. The first column names the release that
 introduced the difference or, if that is not known, the oldest tested release that has it.
-tests/cluster/test_releases.py fails on a Slurm that adds, renames or removes a state, a field of sacct, a keyword of scontrol, a name in Lua or a function that
-the plugin calls.
+tests/cluster/test_releases.py fails on a Slurm that adds, renames or removes a state, a field of sacct, a keyword of
+scontrol, a name in Lua or a function that the plugin calls.
 """
 _PYSLURM: Final = """## pyslurm
 
@@ -50,7 +50,8 @@ pyslurm 25.11.0 and 25.11.2, and, for Slurm 17.11 and 18.08, pyslurm 17.11 and 1
 If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be
 imported. The parts of pyslurm 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, after
 replacing the names that 25.11 had changed, and their data was equal to scontrol's. The part that reads jobs is
-untested: adminkit reads jobs as the source of 25.11.2 defines them. A complete pyslurm with its own Slurm is untested, too.
+untested: adminkit reads jobs as the source of 25.11.2 defines them. A complete pyslurm with its own Slurm is untested,
+too.
 """
 
 
