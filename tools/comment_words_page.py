@@ -17,13 +17,12 @@ a blank or the end of the comment. The prefix is two letters and the version of 
 order of the tables below, and optional keys may be missing.
 
 A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. A
-program that writes a word replaces the previous copy and leaves everything else unchanged, to the byte: the words of
-other tools, reserved words, and words that break the grammar. If the comment would then be longer than {most} bytes, it
+program that writes a word replaces the previous copy, and leaves every other byte unchanged: the words of other tools,
+reserved words, and words that break the grammar. If the comment would then be longer than {most} bytes, it
 writes nothing, because Slurm would refuse the comment.
 
 Words and keys marked *to come* are reserved, and no program writes them yet. Every parser treats a reserved word as
-another tool's, and skips a reserved key where it stands, so that an older `adminkit` can still read the record of a
-newer script.
+another tool's, and ignores a reserved key, so that an older `adminkit` can still read the record of a newer script.
 """
 WHY = """
 ## Why nobody else's word is trusted

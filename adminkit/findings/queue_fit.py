@@ -31,10 +31,14 @@ class Measure:
 
 KIND: Final = Kind(
     "queue_fit",
-    "a queue many of whose jobs would have fitted a shorter queue",
+    "a queue many of whose jobs would have fitted into a queue with a shorter maximum",
     {
         "fits": Verdict(
-            "warn", message("tell users of the shorter queue, or route such jobs there by a rule of policy.toml")
+            "warn",
+            message(
+                "tell users about the queue with the shorter maximum, "
+                "or route such jobs there with a rule in policy.toml"
+            ),
         ),
     },
     {

@@ -29,7 +29,8 @@ KIND: Final = Kind(
     },
     {
         "jobs": Number(
-            "jobs that completed, asked for a larger bucket of limits than they needed, and have jobs to compare with"
+            "jobs that completed, whose limit fell into a larger bucket than their run time, and for which there are "
+            "enough jobs to compare"
         ),
         "wait": Number("the sum of the waits of these jobs", "seconds"),
         "avoided": Number(

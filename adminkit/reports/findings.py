@@ -42,8 +42,8 @@ FIELDS: Final = (
     Field("user", help="the user whose jobs it is about; empty: everybody's"),
     Field(
         "name",
-        help="the job name; for effect, the measure; for queue_fit, the shorter queue; for images, the "
-        "program that starts them",
+        help="the job name; for effect, the measure; for queue_fit, the queue with the shorter maximum; for "
+        "images, the program that starts them",
     ),
     Field("run", help="job@submission; for an array, its number and first submission"),
     Field("numbers", help="the numbers that were compared, in readable form", below=True),

@@ -191,7 +191,7 @@ RECORD: Final = Word(
         ),
         Reader(
             name=_ELASTIC,
-            does="gives the job another number of GPUs, within the range in `el`",
+            does="gives the job a different number of GPUs, within the range in `el`",
             since="the queue, account, QOS and size of the job, and the rules",
             so="the rules in force must accept the job as it is: before the order, before the change and after it",
             files=("adminkit/elastic/words.py",),
@@ -214,7 +214,7 @@ NOTE: Final = Word(
     keys=(
         Key(name="at", values=_NUMBER, longest=19, meaning="when the signal was sent, epoch seconds", needed=True),
         Key(name="heard", values=_NUMBER, longest=10, meaning="how many processes got the signal", needed=True),
-        Key(name="rq", values=_NUMBER, longest=10, meaning="how often adminkit has requeued the job", needed=True),
+        Key(name="rq", values=_NUMBER, longest=10, meaning="how many times adminkit has requeued the job", needed=True),
         Key(
             name="end",
             values="|".join(CKPT_ENDS),
@@ -228,7 +228,7 @@ NOTE: Final = Word(
     readers=(
         Reader(
             name=_PLUGIN,
-            does="counts how often it requeued the job",
+            does="counts how many times it has requeued the job",
             since="somebody else may have requeued the job, or Slurm may not have accepted the note",
             so="`rq` only grows; if the note is lost, slurmctld's own count of restarts ends the series",
             files=("spank/ckpt/batch_end.c",),
@@ -236,7 +236,7 @@ NOTE: Final = Word(
         ),
         Reader(
             name=_ELASTIC,
-            does="releases a job that the plugin requeued in the held state, for an order",
+            does="to carry out an order, releases a job that the plugin requeued in the held state",
             since="the run and the order; or somebody else may have requeued and held the job",
             so="the note must say that the plugin requeued the job, and must be younger than the order",
             files=("adminkit/elastic/words.py",),
@@ -279,7 +279,8 @@ PROGRESS: Final = Word(
         ),
     ),
     longest=27,
-    claim="the number comes from a file of the user's, so it is only a claim; no points, price or rule depend on it",
+    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule depend "
+    "on it",
 )
 ORDER: Final = Word(
     prefix="el1",
@@ -302,7 +303,7 @@ ORDER: Final = Word(
             name=_PLUGIN,
             does="signals the program, and requeues the job in the held state",
             since="the GPUs, restarts and age of the job",
-            so="the job must have opted in to this number of GPUs, have a different number now, and be one "
+            so="the job must have opted in to this number of GPUs, must have a different number now, and must be one "
             "that will be requeued",
             files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
             test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
@@ -310,7 +311,7 @@ ORDER: Final = Word(
         Reader(
             name=_ELASTIC,
             does="gives the held job its GPUs, and releases it",
-            since="everything that the job's owner may change while it waits; who holds the job",
+            since="everything that the job's owner may change while the job waits; who holds the job",
             so="the rules in force must accept it again, and the plugin's note must say that the plugin requeued it",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",

@@ -20,23 +20,22 @@ _HEAD: Final = """# Releases of Slurm
 `make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm below. Each
 suite runs in its own container or guest, with plugins built against that Slurm's headers. The cells count tests. The
 reasons for "not run" are given below the tables; `-` means that the suite was never tried in that environment. The
-column *minutes* says how long a suite takes in one environment, on two cores that had other work too. The last line of
-each table adds up its minutes.
+column *minutes* shows how long a suite takes in one environment, on two cores that were also busy with other work. The
+last line of each table adds up the minutes of each environment.
 """
 
 _GUESTS: Final = """The containers above use the cgroups of their host, and only the suites ckpt and ckpt_examples
-track steps with cgroups. The environments whose names end in `-v2` (columns of the
-next table) are guests. A guest runs the same Debian
-and Slurm on its own Linux (User-Mode Linux), with systemd as init and cgroup v2. In a guest,
+track steps with cgroups. The environments whose names end in `-v2` (columns of the next table) are guests. A guest runs
+the same Debian and Slurm on its own Linux (User-Mode Linux), with systemd as init and cgroup v2. In a guest,
 proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each slurmd has its own systemd scope. Guests
 run only the suites for which this matters.
 """
 _DIFFERENCES: Final = """## Differences
 
-adminkit handles these differences between releases, each in one file. The first column has the release that introduced
-the difference or, if that is not known, the oldest tested release that has it. tests/cluster/test_releases.py fails on
-a Slurm that adds, renames or removes a state, a field of sacct, a keyword of scontrol, a name in Lua or a function that
-the plugin calls.
+adminkit handles these differences between releases, each in one file. The first column names the release that
+introduced the difference or, if that is not known, the oldest tested release that has it.
+tests/cluster/test_releases.py fails on a Slurm that adds, renames or removes a state, a field of sacct, a keyword of
+scontrol, a name in Lua or a function that the plugin calls.
 """
 _PYSLURM: Final = """## pyslurm
 
@@ -50,8 +49,9 @@ pyslurm 25.11.0 and 25.11.2, and, for Slurm 17.11 and 18.08, pyslurm 17.11 and 1
 
 If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be
 imported. The parts of pyslurm 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, after
-replacing the names that 25.11 had changed, and their data equalled scontrol's. The part that reads jobs is untested:
-adminkit reads jobs as the source of 25.11.2 defines them. A complete pyslurm with its own Slurm is untested, too.
+replacing the names that 25.11 had changed, and their data was equal to scontrol's. The part that reads jobs is
+untested: adminkit reads jobs as the source of 25.11.2 defines them. A complete pyslurm with its own Slurm is untested,
+too.
 """
 
 
@@ -123,7 +123,7 @@ def _grounds(table: Table) -> str:
     order = [row.name for row in ROWS]
     grounds = sorted(table.grounds, key=lambda one: order.index(one.row))
     rows = ([one.row, one.slurm, about[one.row], one.python, one.lua, one.cgroups] for one in grounds)
-    return _drawn(["row", "Slurm", "from", "Python", "Lua", "cgroups"], rows)
+    return _drawn(["environment", "Slurm", "from", "Python", "Lua", "cgroups"], rows)
 
 
 def _drawn(head: list[str], rows: Iterable[list[str]]) -> str:
@@ -163,7 +163,7 @@ def _commits(table: Table) -> list[str]:
             if (cell := table.cell(row.name, suite)) is not None:
                 found.setdefault(cell.commit, {}).setdefault(suite, []).append(row.name)
     most, *others = sorted(found, key=lambda commit: -sum(map(len, found[commit].values()))) or [""]
-    said = [f"{most}: {'all other cells' if others else 'all cells'}"] if most else []
+    said = [f"{most}: {'all cells except those below' if others else 'all cells'}"] if most else []
     return said + [f"{commit}: {_cells(found[commit])}" for commit in others]
 
 
@@ -172,7 +172,7 @@ def _cells(suites: dict[str, list[str]]) -> str:
 
 
 def _rows(suite: str, names: list[str]) -> str:
-    return "every row" if names == [row.name for row in ROWS if row.takes(suite)] else ", ".join(names)
+    return "every environment" if names == [row.name for row in ROWS if row.takes(suite)] else ", ".join(names)
 
 
 def _listed(title: str, lines: list[str]) -> str:

@@ -63,8 +63,8 @@ def test_a_reason_of_several_rows_is_told_once_and_a_commit_of_most_cells_withou
     left = [Cell(row, "unit", "abc", "passed", 9, 0, 1, 30, ("1 skipped: no zsh",)) for row in rows]
     old = [Cell(row, "sync", "abd+", "passed", 9, 0, 1, 90, ("1 skipped: no zsh",)) for row in ("trixie", "forky")]
     said = page.markdown(Table(cells=(*left, *old)))
-    assert "- unit, every row: 1 skipped: no zsh\n- sync, trixie, forky: 1 skipped: no zsh\n\n" in said
-    assert "\n- abc: all other cells\n- abd+: sync (trixie, forky)\n\n" in said
+    assert "- unit, every environment: 1 skipped: no zsh\n- sync, trixie, forky: 1 skipped: no zsh\n\n" in said
+    assert "\n- abc: all cells except those below\n- abd+: sync (trixie, forky)\n\n" in said
     assert "| minutes | 0 | 2 | 2 | 0 | 5 |" in said
 
 
