@@ -348,6 +348,6 @@ def test_many_at_once_lose_no_line(tmp_path: Path) -> None:
 
 def test_a_generation_that_was_rolled_back_is_named(folder: Path, slurm: Programs) -> None:
     put(folder, "one")
-    with pytest.raises(AdminkitError, match="to go back to"):
+    with pytest.raises(AdminkitError, match="to roll back to"):
         roll_back(["policy"], target(folder), "policy rollback")
     assert generation_of(read_text(table_path(folder, "policy")) or "") == "one"

@@ -155,7 +155,7 @@ def test_a_parquet_whose_column_is_called_by_no_text_is_an_error(
     file.write_bytes(file.read_bytes().replace(b"job_name", b"job_\xff\xfeme"))
     (place / ABOUT).write_text(json.dumps({"format": FORMAT, "tables": {"job": {"job.parquet": 1}}}))
     assert main(["import", str(place), "--db", str(tmp_path / "t.db")]) == 1
-    assert "not Parquet that DuckDB can read" in capsys.readouterr().err
+    assert "is not a Parquet file, or DuckDB cannot read it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
