@@ -28,9 +28,8 @@ This page compares ways of choosing soft limits. Each way (a *candidate*) is sim
 a simulation in which jobs have only the limits that users asked for. Both simulations use the same seeds; each seed is
 one replicate, and moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with the
 users' own limits. Every other row shows the percentage by which a candidate changes these figures, with the 95 %
-interval of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least half a
-percent whose interval excludes 0. The intervals cover the effect of chance on one trace, not the
-differences between traces.
+interval of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least 0.5 %
+whose interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
 
 The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
 except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
@@ -38,8 +37,9 @@ except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../s
 These words appear in the names of candidates and in the columns:
 
 - *qN*: the soft limit is long enough for N % of similar jobs. *menu*: the soft limit is rounded up to 10 min, 30 min,
-  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the job's name, there is no
-  falling back on the user's other jobs. *last two*: the soft limit is the mean run time of the user's last two jobs.
+  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the job's name, the job gets no soft limit
+  (the other candidates then use the user's other jobs). *last two*: the soft limit is the mean run time of the user's
+  last two jobs.
 - *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of these settings are as
   in policy.toml.
 - *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, other jobs
@@ -47,19 +47,20 @@ These words appear in the names of candidates and in the columns:
   only to these plans. Without *beside*, *wide N* means that these other jobs are planned with their limits.
 - *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get
   points worth N hours of age.
-- *bf_window N*: the SchedulerParameter bf_window is set to N; elsewhere it is 14 days. *reserve after N h*:
+- *bf_window N*: the SchedulerParameter bf_window is set to N; without this word, it is 14 days. *reserve after N h*:
   bf_min_prio_reserve is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are
   settings of slurmctld, so only the `slurm` model has them.
 - *head*: the mean wait of jobs that waited at the head of the queue, in the simulation in question. *exact need*: a
   perfect prediction, which nobody can make.
 - *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
   their soft limit.
-- *promised*: when a job reaches the head of the queue and has to wait, the planned ends of the running jobs promise it
-  a start. This column has the number of jobs with a promise, the share of them that started later than promised, and
-  how much later they started on average (a negative number means earlier). It shows the candidate's own figures, with
-  the change in brackets. Promises that rest on limits that are too long are easy to keep: in the `easy` model, *limits
-  as asked* keeps all of them. In the table *nodes*, which uses the `slurm` model, a job's promise is the start of the
-  first reservation that backfill made for it, whatever its position in the queue. Backfill runs every minute there.
+- *promised*: when a job reaches the head of the queue and has to wait, it is promised a start, which follows from the
+  planned ends of the running jobs. This column has the number of jobs with a promise, the share of them that started
+  later than promised, and how much later they started on average (a negative number means earlier). It shows the
+  candidate's own figures, with the change in brackets. Promises that rest on limits that are too long are easy to keep:
+  in the `easy` model, *limits as asked* keeps all of them. In the table *nodes*, which uses the `slurm` model, a job's
+  promise is the start of the first reservation that backfill made for it, whatever its position in the queue. Backfill
+  runs every minute there.
 
 The effect of soft limits that are used only in short gaps (a hybrid that depends on the length of the gap) cannot be
 measured here. A job has only one --time-min, and slurmctld plans with it in every gap, so such a hybrid would need a
@@ -102,12 +103,12 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     kept = [key for key in any_row if key in ("wait", "slowdown", "p95", "head") or key.startswith("wait ")]
     tells = any("promised" in row["figures"] for row in one["candidates"].values())
     more = ["promised"] if tells else []
-    counts = ", ".join(f"{size}: {jobs}" for size, jobs in one["sizes"].items())
+    counts = ", ".join(f"{jobs:,} of size {size}" for size, jobs in one["sizes"].items())
     yield f"## {name}"
     yield ""
     commits = dict.fromkeys([one["commit"], *(row.get("commit", one["commit"]) for row in one["candidates"].values())])
     what = one["what"][:1].upper() + one["what"][1:]
-    yield f"{what}. Jobs: {one['jobs']} (by size {counts})."
+    yield f"{what}. {one['jobs']:,} jobs in all: {counts}."
     yield f"Replicates: {one['replicates']}. Commits: {', '.join(commits)}."
     yield ""
     yield from _out_of_date(name, one)

@@ -195,7 +195,7 @@ def _bursts(folder: Path) -> Trace | None:
         ]
         head = f"; Version: 2.2\n; UnixStartTime: 1767571200\n; MaxProcs: {asked.settings['procs']}\n"
         path.write_text(head + "\n".join(lines) + "\n")
-    what = "20 000 jobs of 60 users who submit up to 400 similar jobs at once, 128 processors, 75 % load"
+    what = "20,000 jobs of 60 users who submit up to 400 similar jobs at once, 128 processors, 75 % load"
     return _swf(folder, path.name, "bursts", asked.settings["procs"], what)
 
 

@@ -33,7 +33,10 @@ drop temporary table copied;
 
 
 def changed(work: Work) -> Outcome:
-    """Runs end every five minutes across four clock changes. Sync runs nine times around each, on that clock."""
+    """Runs end every five minutes across four clock changes.
+
+    Around each, sync runs nine times, its clock set to match.
+    """
     job = work.jobs(1, "sleep 1")[0]
     work.ended([job])
     work.site.settle()

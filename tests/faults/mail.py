@@ -39,7 +39,7 @@ def server_down(work: Work) -> Outcome:
 
 
 def feedback_killed(work: Work) -> Outcome:
-    """`feedback run --send` is killed three times: as the server keeps it waiting, at random, and in mid-dialogue."""
+    """`feedback run --send` is killed three times: while it waits for the server, at random, and in mid-session."""
     _switch_on(work)
     jobs = [job for _ in range(4) for job in _worth(work)]
     pick = random.Random(6)

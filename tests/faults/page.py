@@ -21,9 +21,9 @@ what was lost. The site runs in containers: MariaDB, slurmdbd, slurmctld, three 
 every column, and every letter (adminkit's email to a user) has to be in the mailbox exactly once. The site's hosts are
 in the time zone of New York; adminkit asks Slurm for times in UTC.
 
-Each cell below counts runs that are only in sacct (*lost*) or only in the trace, such as a second copy of a run
-(*duplicated*), and runs whose values differ between the two (*different*). It also counts letters that are missing,
-and letters that arrived twice without adminkit saying so (*duplicated without notice*).
+Each cell below counts runs that are only in sacct (*lost*), runs that are only in the trace, such as a second copy of a
+run (*duplicated*), and runs whose values differ between the two (*different*). It also counts letters that are missing,
+and letters that arrived twice although adminkit did not report it (*duplicated without notice*).
 """
 
 

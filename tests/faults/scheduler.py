@@ -45,7 +45,7 @@ class Sent:
 
 
 def slurmctld_restarted(work: Work) -> Outcome:
-    """slurmctld is restarted twice while users submit jobs: plain, to be changed, to be refused, with points."""
+    """slurmctld is restarted twice while users submit jobs. Rules change or refuse some, and some earn points."""
     site = work.site
     loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()

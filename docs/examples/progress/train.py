@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A training that tells Slurm's accounting how far it came: python3 train.py STEPS"""
+"""A training run that tells Slurm's accounting how far it has got: python3 train.py STEPS"""
 
 import sys
 
