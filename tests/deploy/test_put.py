@@ -49,7 +49,7 @@ def test_the_first_one_has_a_good_copy_and_nothing_to_go_back_to(tmp_path: Path)
     done = place(tmp_path, table("one"))
     assert done == files.Put("policy", "one", None, True)
     assert kept(tmp_path) == ("one", "one", None)
-    with pytest.raises(AdminkitError, match=r"no policy\.previous\.lua to go back to"):
+    with pytest.raises(AdminkitError, match=r"has no policy\.previous\.lua to roll back to"):
         put_back(tmp_path, "policy", check_table)
 
 
