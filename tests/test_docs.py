@@ -216,3 +216,17 @@ def test_the_index_has_every_page() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((docs.ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_each_row_of_a_table_has_a_cell_for_each_column(page: Path) -> None:
+    wrong, columns, code = [], 0, False
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        code ^= line.startswith("```")
+        if code or not line.startswith("|"):
+            columns = 0
+            continue
+        cells = len(re.split(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line.strip())))
+        columns = columns or cells
+        wrong += [f"{number}: {line}"] if cells != columns else []
+    assert not wrong, "\n".join(wrong)
