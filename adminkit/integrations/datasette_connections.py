@@ -9,9 +9,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-#: Connections; with those that are accepted at a time they are far fewer than the files a process may open.
+#: Connections. asyncio accepts AT_A_TIME before it turns to the others, and three such lots are open above MOST: those
+#: that are accepted, those that have a transport, and those that are aborted but closed a turn later.
 MOST: Final = 200
-AT_A_TIME: Final = 50
+AT_A_TIME: Final = 20
+#: Connections that wait in the kernel until they are accepted. Further ones are made a second later.
+WAITING: Final = 128
 
 
 def protocol() -> type[asyncio.Protocol]:

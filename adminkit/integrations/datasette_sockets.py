@@ -91,7 +91,12 @@ def run(application: Any, listening: socket.socket) -> None:
     """Answer until SIGINT or SIGTERM."""
     import uvicorn
 
-    from adminkit.integrations.datasette_connections import AT_A_TIME, protocol
+    from adminkit.integrations.datasette_connections import AT_A_TIME, WAITING, protocol
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            listening.listen(WAITING)  # asyncio takes one number for both
 
     bound_memory()
     config = uvicorn.Config(
@@ -99,7 +104,7 @@ def run(application: Any, listening: socket.socket) -> None:
         proxy_headers=False, timeout_graceful_shutdown=5, http=protocol(), backlog=AT_A_TIME,
     )  # fmt: skip
     with suppress(KeyboardInterrupt):  # uvicorn ends, then sends itself the signal once more
-        uvicorn.Server(config).run(sockets=[listening])
+        Server(config).run(sockets=[listening])
 
 
 def token_of(file: Path | None) -> str:
