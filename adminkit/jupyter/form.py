@@ -94,7 +94,7 @@ def when(said: Said | None) -> Message:
 
 
 def refusal(start: Start) -> Message:
-    """Why a request was refused at the click, and from when it could start."""
+    """Why a request was refused on the click, and from when it could start."""
     why = start.text or start.why or message("not known")
     if start.verdict == "later" and start.at:
         return message("It cannot start before {at}: {why}.", at=clock(start.at), why=why)

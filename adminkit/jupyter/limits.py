@@ -1,6 +1,6 @@
 """Limits that a hub proposes to a user: of each profile what is recommended from their own servers of its size.
 
-Asked once in ten minutes for each user, by a program beside the hub. No form waits for it.
+Asked once every ten minutes for each user, by a program beside the hub. No form waits for it.
 """
 
 from __future__ import annotations

@@ -129,12 +129,12 @@ EN: Final[Mapping[str, str]] = {
         "The number of GPUs per node of a job {whose} should be {value}; this one asks for {asked}."
     ),
     "gpu_slices.reject": template(
-        "The number of slices and shards of GPUs of a job {whose} must be {value}; this one asks for {asked}. For whole"
+        "The number of GPU slices and shards of a job {whose} must be {value}; this one asks for {asked}. For whole"
         " GPUs type:"
         " --gres=gpu:N"
     ),
     "gpu_slices.warn": template(
-        "The number of slices and shards of GPUs of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of GPU slices and shards of a job {whose} should be {value}; this one asks for {asked}."
     ),
     "nodes.reject": template(
         "The number of nodes of a job {whose} must be {value}; this one asks for {asked}. Type: --nodes=N"

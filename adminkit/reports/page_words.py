@@ -46,7 +46,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "less": template("{cluster}{measure}: {now}, less than in any of the {months} months before ({low} to {high})."),
     "as_usual": template("No number is outside the range of the {months} months before."),
     "few_months": template("Fewer than {least} months came before: what is usual is not known yet."),
-    "moments": template("Rules and limits that were introduced; their numbers are in the charts"),
+    "moments": template("Rules and limits that were introduced, numbered as in the charts"),
     "see_moments": template(
         "Numbers in the charts: rules and limits that were introduced, listed under “What changed”."
     ),

@@ -36,7 +36,7 @@ NO_CONTAINER: Final = message("(none known)")
 _LOOKS: Final = {
     "parallel": message("parallel"),
     "bundle": message("bundle"),
-    "one task a GPU": message("one task a GPU"),
+    "one task per GPU": message("one task per GPU"),
     "not known": message("not known"),
 }
 #: Bars show the most frequent values only.

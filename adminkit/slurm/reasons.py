@@ -35,7 +35,7 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "ReservationDeleted": message("its reservation was deleted: scontrol update JobId=… ReservationName="),
     "ReservationInvalid": message("it may not use its reservation: ask whoever created it, or remove --reservation"),
     "ReqNodeNotAvail": message(
-        "a node it asks for is down, drained or reserved, as before a maintenance; a shorter --time may end before it"
+        "a node it asks for is down, drained or reserved, for example ahead of maintenance; a job with a shorter --time may end before then"
     ),
     "PartitionDown": message("its queue is down: it starts no jobs at the moment"),
     "PartitionInactive": message("its queue is inactive: it neither accepts nor starts jobs at the moment"),
@@ -54,10 +54,10 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "AccountingPolicy": message("a limit of its account or QOS holds it"),
     "QOSUsageThreshold": message("the use of its account is above what its QOS allows"),
     "AssociationJobLimit": message("its account has as many jobs as it may have"),
-    "AssociationResourceLimit": message("its account uses as much as it may use"),
+    "AssociationResourceLimit": message("its account is already using all that it is allowed to"),
     "AssociationTimeLimit": message("its account has used its time"),
     "QOSJobLimit": message("its QOS has as many jobs as it may have"),
-    "QOSResourceLimit": message("its QOS uses as much as it may use"),
+    "QOSResourceLimit": message("its QOS is already using all that it is allowed to"),
     "QOSTimeLimit": message("its QOS has used its time"),
     "BurstBufferOperation": message("an operation of its burst buffer failed"),
     "BurstBufferResources": message("it waits for room in the burst buffer"),

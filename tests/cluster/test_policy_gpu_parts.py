@@ -64,7 +64,7 @@ TYPED = [
     ("-p gq -N1 --gpus-per-node=a100_3g.20gb:3", "this one asks for 1.29 (gpu_slices=3)", "by --gpus-per-node"),
     ("-p gq -n3 --gpus-per-task=a100_3g.20gb:1", "this one asks for 1.29 (gpu_slices=3)", "by --gpus-per-task"),
     ("-p gq -N2 --gres=gpu:1", "this one asks for 2.", "whole GPUs as before"),
-    ("-p gq-short --gres=gpu:1g.10gb:1", "The number of slices and shards of GPUs of a job in gq-short must be 0;"
+    ("-p gq-short --gres=gpu:1g.10gb:1", "The number of GPU slices and shards of a job in gq-short must be 0;"
                                          " ", "no slice"),
     ("-p gq-short --gres=shard:2", "this one asks for 2", "no shard"),
     ("-p gq-short --gres=gpu:1", "", "a whole GPU"),

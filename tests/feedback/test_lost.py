@@ -151,7 +151,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     (
         lost(elapsed=6 * HOUR, time_limit=6 * HOUR),
         [done(n, 9 * HOUR + n * 60, time_limit=12 * HOUR) for n in range(20, 60)], QUEUES,
-        ("#SBATCH --time=12:00:00", "The limit was worked out"), ("is not known",), "the safe limit and its risk",
+        ("#SBATCH --time=12:00:00", "Had the limit been worked out"), ("is not known",), "the safe limit and its risk",
     ),
     (
         lost(elapsed=72 * HOUR), [done(n) for n in range(20, 60)], QUEUES,

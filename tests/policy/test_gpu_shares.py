@@ -90,7 +90,7 @@ SAID: list[tuple[str, dict[str, Any], str]] = [
     (
         "gpu_slices = 0",
         {"gres": "gpu:1g.10gb:1"},
-        "The number of slices and shards of GPUs of a job in gq must be 0; this one asks for 1.",
+        "The number of GPU slices and shards of a job in gq must be 0; this one asks for 1.",
     ),
     ("gpu_slices = 0", {"gpus": 1}, ""),
     ("gpu_slices = '-2'", {"gres": "shard:2"}, ""),

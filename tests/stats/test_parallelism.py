@@ -113,7 +113,7 @@ def step(name: str, begin: int = 0, length: int = 3000, **changes: Any) -> Step:
         ({}, [step("batch", gpus=8), step("extern", gpus=8)], "not known", "these do not tell what runs in them"),
         ({"framework": "torchrun"}, [], "parallel", "a launcher on the command line"),
         ({}, [step("0", gpus=8)], "parallel", "one program with all GPUs"),
-        ({}, [step("0", gpus=8, tasks=8)], "one task a GPU", "MPI, or eight programs"),
+        ({}, [step("0", gpus=8, tasks=8)], "one task per GPU", "MPI, or eight programs"),
         ({"framework": "mpi"}, [step("0", gpus=8, tasks=8)], "parallel", "MPI"),
         ({}, [step("0", gpus=8, tasks=None)], "not known", "nobody knows its tasks"),
         ({}, [step("0", gpus=8, tasks=8), step("1", 3100, gpus=8)], "parallel", "one of its steps tells"),
