@@ -1,4 +1,4 @@
-"""Asks Slurm, each thing at most once every five seconds, and gives verdicts: what the command, the profiles and a hub import."""
+"""Asks Slurm, each thing at most once every five seconds, and gives verdicts: for fit, the profiles and a hub."""
 
 from __future__ import annotations
 

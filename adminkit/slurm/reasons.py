@@ -35,7 +35,8 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "ReservationDeleted": message("its reservation was deleted: scontrol update JobId=… ReservationName="),
     "ReservationInvalid": message("it may not use its reservation: ask whoever created it, or remove --reservation"),
     "ReqNodeNotAvail": message(
-        "a node it asks for is down, drained or reserved, for example ahead of maintenance; a job with a shorter --time may end before then"
+        "a node it asks for is down, drained or reserved, for example ahead of maintenance; a job with a shorter --time"
+        " may end before then"
     ),
     "PartitionDown": message("its queue is down: it starts no jobs at the moment"),
     "PartitionInactive": message("its queue is inactive: it neither accepts nor starts jobs at the moment"),
