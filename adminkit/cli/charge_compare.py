@@ -28,7 +28,7 @@ class Part(StrEnum):
 
 def compare(
     first: Annotated[
-        str, typer.Argument(metavar="FIRST", help="The first scheme, of charge.toml.", show_default=False)
+        str, typer.Argument(metavar="FIRST", help="The first scheme: a name in charge.toml.", show_default=False)
     ],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="The second scheme.", show_default=False)],
     db: options.Database = None,

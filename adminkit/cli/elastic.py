@@ -67,10 +67,11 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Order changes of GPUs, and see them through. First completes what an earlier run began. Exit code 1 if a change
+    """Change the number of GPUs of running jobs, and see the changes through. First completes what an earlier
+    run began. Exit code 1 if a change
     was refused.
 
-    Cron or an operator runs it on slurmctld's host, as root or as an operator of Slurm's who may read the trace and
+    Cron or an operator runs it on slurmctld's host, as root or as a Slurm operator who may read the trace and
     the rules in force.
 
     Example: adminkit elastic run --apply

@@ -34,7 +34,8 @@ Address = Annotated[
 ]
 Hints = Annotated[bool | None, typer.Option("--hints/--no-hints", help="Whether you get hints at submission.")]
 Plan = Annotated[
-    bool | None, typer.Option("--plan/--no-plan", help="Whether your jobs are planned by what similar jobs needed.")
+    bool | None,
+    typer.Option("--plan/--no-plan", help="Whether your jobs are planned according to what similar jobs needed."),
 ]
 Reset = Annotated[bool, typer.Option("--reset", help="Drop your choices: the site's defaults apply.")]
 

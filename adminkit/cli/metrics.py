@@ -23,7 +23,7 @@ DAY = 86_400
 Window = Annotated[str, typer.Option("--window", metavar="TIME", help="How far back the gauges about jobs look.")]
 To = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write there, whole or not at all; else to stdout."),
+    typer.Option("--output", "-o", metavar="FILE", help="Write to FILE, completely or not at all. Default: stdout."),
 ]
 
 

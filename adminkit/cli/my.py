@@ -45,7 +45,7 @@ Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N",
 Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="The last N jobs.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Show jobs of another cluster.")]
 Watch = Annotated[
-    bool, typer.Option("--watch", "-w", help="Keep showing it; squeue is asked every 30 seconds at most.")
+    bool, typer.Option("--watch", "-w", help="Keep showing it; squeue is asked at most once every 30 seconds.")
 ]
 Pause = Annotated[
     int,
@@ -72,8 +72,8 @@ def my(
     format: Form = Shown.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show your jobs, what limits to ask for, and what waits. What they used of what they asked for, and why others
-    wait.
+    """Show your jobs, what limits to ask for, and what waits. Shows how much they used of what they asked for,
+    and why your waiting jobs wait.
 
     Example: adminkit my --last 5
     """

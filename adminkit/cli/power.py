@@ -49,7 +49,7 @@ def import_(
         typer.Option("--batch", metavar="N", min=1, help="The batch size of all GPUs together, if no file gives it."),
     ] = None,
     iterations: Annotated[
-        float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a window of Zeus.")
+        float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a Zeus window.")
     ] = None,
     source: Annotated[
         str | None, typer.Option("--source", metavar="NAME", help="The name to store the file under. Default: its own.")
@@ -112,7 +112,7 @@ def show(
     picture: options.Picture = None,
 ) -> None:
     """Show what each configuration takes, and the best. A configuration is best if no other is faster and
-    takes less energy. Says how good a model of them is.
+    takes less energy. Also says how well a model describes them.
 
     Example: adminkit power show --model resnet50 --plot
     """

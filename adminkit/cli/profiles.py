@@ -56,7 +56,7 @@ def list_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List which profiles a user can start now. While slurmctld is away, all are unknown, with the reason.
+    """List which profiles a user can start now. While slurmctld is down, all are unknown, with the reason.
 
     Example: adminkit profiles list --user alice
     """

@@ -30,7 +30,9 @@ class Part(StrEnum):
     MOVE = "move"
 
 
-By = Annotated[Part, typer.Option("--by", help="A row for each queue, or for each queue that its jobs would fit.")]
+By = Annotated[
+    Part, typer.Option("--by", help="A row for each queue, or for each other queue that a queue's jobs would fit.")
+]
 Rules = Annotated[
     Path | None,
     typer.Option("--rules", metavar="FILE", help="Also write the advice as a policy.toml; it is not installed."),

@@ -39,7 +39,7 @@ def report_all(
     as_of: options.AsOf = None,
     exact: options.Exact = False,
 ) -> None:
-    """Write one page of every report, with charts. The findings and what changed come first. The year until now by
+    """Write all reports onto one page, with charts. The findings and what changed come first. The year until now by
     default.
 
     One HTML file without scripts that loads nothing. A report that fails says so in it; then the exit status is 1.

@@ -82,21 +82,23 @@ SiteFile = Annotated[
 ]
 ArrivalOption = Annotated[
     Arrival | None,
-    typer.Option("--arrival", help="When jobs arrive. Default: eligible for the model slurm, submit for the others."),
+    typer.Option("--arrival", help="When jobs arrive. Default: eligible for the slurm model, submit for the others."),
 ]
 Priority = Annotated[
     Priorities,
-    typer.Option("--priority", help="Which priorities jobs have. Default: the trace's, if the site has fair-share."),
+    typer.Option(
+        "--priority", help="Which priorities jobs have. auto: the trace's if the site has fair-share, else computed."
+    ),
 ]
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
 Procs = Annotated[
     int | None,
-    typer.Option("--procs", min=1, metavar="N", help="Processors, or GPUs, of the pool of the plain models."),
+    typer.Option("--procs", min=1, metavar="N", help="How many processors or GPUs the pool of the plain models has."),
 ]
 OrderOption = Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")]
 Depth = Annotated[
     int | None,
-    typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the model conservative reserves for."),
+    typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the conservative model reserves for."),
 ]
 UnitOption = Annotated[
     Unit | None,
@@ -256,11 +258,12 @@ def site(
     as_of: options.AsOf = None,
     format: Annotated[
         Form | None,
-        typer.Option("--format", "-f", help="The format. Default: by the ending of FILE of --output, else TOML."),
+        typer.Option("--format", "-f", help="The format. Default: that of the suffix of --output, else TOML."),
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the site that the trace shows, for --site. Sizes that were in use at once, limits that were seen.
+    """Write the site that the trace shows, for --site. Its sizes are the most that was in use at once, and its
+    limits are those seen in jobs.
 
     Example: adminkit simulate site --output site.toml
     """

@@ -80,7 +80,7 @@ Budget = Annotated[
         "--energy-budget",
         min=0,
         metavar="KWH",
-        help="The energy that the policy elastic may use. Default: what fifo uses.",
+        help="The energy that the elastic policy may use. Default: what fifo uses.",
     ),
 ]
 HighQos = Annotated[

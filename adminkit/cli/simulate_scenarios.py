@@ -49,7 +49,8 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The scenarios; etc/s
 Replicates = Annotated[int, typer.Option("--replicates", min=20, metavar="N", help="Replicates of each scenario.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="The seed of the first replicate.")]
 Cores = Annotated[
-    int | None, typer.Option("--cores", min=1, metavar="N", help="How many run at a time. Default: all cores.")
+    int | None,
+    typer.Option("--cores", min=1, metavar="N", help="How many replicates run at a time. Default: one per core."),
 ]
 Keep = Annotated[
     Path | None,

@@ -84,8 +84,8 @@ def trial(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Try soft limits on days that are drawn at random. Then shows the change of waits with its interval, or that
-    there is none.
+    """Try soft limits on days that are drawn at random. Then shows the change in waits with its interval, or
+    says that there is none.
 
     Example: adminkit soft-limits trial --days 28
     """

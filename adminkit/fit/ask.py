@@ -216,7 +216,7 @@ def limits_of(who: User, request: Request, queue_qos: str | None) -> Held:
 def _tested(request: Request, who: User, test: bool) -> Said:
     """What sbatch --test-only says as the user."""
     if not test:
-        return Said("unknown", None, "", message("sbatch --test-only was not asked"))
+        return Said("unknown", None, "", message("sbatch --test-only was not run"))
     if refused := why_not(who):
         return Said("unknown", None, "", message("from node vectors only: {why}", why=refused))
 

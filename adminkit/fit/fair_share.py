@@ -25,7 +25,7 @@ class Behind:
     @property
     def text(self) -> Message:
         return counted(
-            "fair share {share:.2f}: {number} job of {accounts} is ahead of it only because of its fair share",
+            "fair share {share:.2f}: {number} job of {accounts} is ahead of it only because of that job's fair share",
             "fair share {share:.2f}: {number} jobs of {accounts} are ahead of it only because of their fair share",
             self.jobs,
             share=self.factor,

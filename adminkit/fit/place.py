@@ -227,7 +227,7 @@ def _rules(request: Request, queue: RoomQueue) -> Said | None:
         )
         return Said("unknown", None, "limit", unsure)
     if request.nodes is None and (queue.min_nodes > 1 or queue.max_nodes is not None):
-        unsure = message("{of} limits the nodes of a job: give their number", of=of)
+        unsure = message("{of} limits the number of nodes per job: say how many the job needs", of=of)
         return Said("unknown", None, "limit", unsure)
     return None
 

@@ -137,7 +137,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:
 
 SPEC: Final = ReportSpec(
     "efficiency",
-    "How much of their CPUs, memory and GPUs jobs used. Includes the memory of GPUs.",
+    "How much jobs used of their CPUs, memory and GPUs. Includes the memory of GPUs.",
     "report efficiency --by user",
     _measure,
     efficiency_report,

@@ -13,7 +13,7 @@ from adminkit.simulate.elastic_input import Workload
 from adminkit.simulate.luck import SHAKE
 from adminkit.units import show_energy, show_short
 
-TITLE: Final = "Jobs that give up and take on GPUs"
+TITLE: Final = "Jobs that release and take on GPUs"
 FIELDS: Final = (
     Field("nodes", help="nodes of the machine, and the GPUs of each"),
     Field("load", "share", "GPU-seconds asked for, as a share of those between the first submission and the last"),

@@ -146,8 +146,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
 
 SPEC: Final = ReportSpec(
     "soft-limits",
-    "How soft limits compare with what jobs needed. Shows limits that jobs outlived, starts they may have made"
-    " possible, and jobs they delayed.",
+    "How soft limits compare with what jobs needed. Shows how many jobs outlived their soft limits, and which"
+    " starts and delays of other jobs that may have caused.",
     "report soft-limits --since 30d",
     _measure,
     planned_report,

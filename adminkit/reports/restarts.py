@@ -112,7 +112,7 @@ def _pictures(measured: Restarts) -> Pictures | None:
         message("{share} of these jobs' time went into waiting between their pieces and saving", share=percent(lost)),
         "",
         [
-            Bars(message("Jobs by runs"), nouns.jobs(jobs), runs),
+            Bars(message("Jobs by number of runs"), nouns.jobs(jobs), runs),
             Bars(message("How the last run ended"), nouns.jobs(jobs), ended),
         ],
     )

@@ -73,7 +73,7 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
     if measured.unclear:
         notes.append(
             message(
-                "{hours:,} node-hours are left out: a run held an unknown number there",
+                "{hours:,} node-hours are left out, because it is not known how much of these nodes a run held",
                 hours=round(measured.unclear / 3600, 1),
             )
         )
@@ -112,7 +112,8 @@ def _bars(rows: Sequence[tuple[str, float]], whole: float) -> list[Bar]:
 
 SPEC: Final = ReportSpec(
     "waste",
-    "What was reserved and not used, or free and not usable. Counted by limits, by job shape and in gaps.",
+    "What was reserved and not used, or free and not usable. Shows what was lost to long limits, to job shapes"
+    " and in gaps.",
     "report waste --since 30d",
     lambda trace, query: waste(trace, query.filter, query.now),
     waste_report,

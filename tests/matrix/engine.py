@@ -211,7 +211,7 @@ def run(row: Row, suite: Suite, commit: str) -> Cell:
     folder = copy(row)
     if row.is_guest or (suite.clean and not (folder / ".venv/.built").exists()):
         build(row)  # in a container, which compiles faster than a guest
-    if row.is_guest and suite.clean and not list(folder.glob("build/deb/slurm-spank-adminkit_*.deb")):
+    if row.is_guest and suite.clean:  # also where there are some, which may be of another commit
         _must(_command(row, list(PACKAGES.command)), f"the packages of {row.name} cannot be built")
     report = folder / "build/matrix.xml"
     report.parent.mkdir(exist_ok=True)

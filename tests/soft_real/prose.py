@@ -56,8 +56,8 @@ effects have the same sign; *none known* means that the real effect is not signi
 
 DISTANCES: Final = f"""\
 The second table has the mean wait of each workload. The allowed distance is that of
-[simulate-real.md](simulate-real.md): at most {WAIT * 100:g} % of the mean of the real runs or {WAIT_SECONDS:g} s, or
-the distance between two real runs if that is larger. "Spread" is the standard deviation of the replays, and shows
+[simulate-real.md](simulate-real.md): the largest of {WAIT * 100:g} % of the mean of the real runs, {WAIT_SECONDS:g} s,
+and the distance between two real runs. "Spread" is the standard deviation of the replays, and shows
 the effect of a second more or less on such a day. "Before any run" is what the simulator predicted from the workload
 only, without the records of a run.
 """
