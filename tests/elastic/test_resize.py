@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,7 +48,7 @@ class World:
         programs = Programs(folder / "bin", monkeypatch)
         monkeypatch.setenv("FAKE_SLURM", str(self.place))
         for name in ("squeue", "scontrol"):
-            programs.add(name, f'exec {sys.executable} {FAKE} {name} "$@"')
+            programs.add(name, f'exec {sys.executable} -IS {FAKE} {name} "$@"')
         self.jobs: dict[str, dict[str, Any]] = {}
 
     def put(self, number: int, comment: str = RECORD, state: str = "RUNNING", gpus: int = 1, **more: str) -> None:
@@ -66,10 +67,10 @@ class World:
     def write(self, fails: int | None, **faults: str) -> None:
         """`faults`: words of a call, with _ for a blank."""
         named = {part.replace("_", " "): fault for part, fault in faults.items()}
-        self.place.write_text(json.dumps({"jobs": self.jobs, "fails": fails, "calls": [], "faults": named}))
+        self.place.write_bytes(marshal.dumps({"jobs": self.jobs, "fails": fails, "calls": [], "faults": named}))
 
     def read(self) -> Any:
-        world = json.loads(self.place.read_text())
+        world = marshal.loads(self.place.read_bytes())
         self.jobs = world["jobs"]
         return world
 
