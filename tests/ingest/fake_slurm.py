@@ -10,7 +10,6 @@ slurm.marks()                              # what each question for jobs was tol
 from __future__ import annotations
 
 import time
-from calendar import timegm
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.answered import Answer, Question, answered
+from tests.support.answered import Answer, Question, answered, seal_of, seconds
 
 SHORT = {
     "COMPLETED": "CD", "TIMEOUT": "TO", "FAILED": "F", "RUNNING": "R", "PENDING": "PD", "REVOKED": "RV",
@@ -143,17 +142,6 @@ class Site:
             named = not after.get("-j") or one["JobIDRaw"] in ids
             if forged or (named and (over or going or not after.get("-s"))):
                 yield "".join(cell(one, column) + mark for column in columns)
-
-
-def seconds(text: str) -> int:
-    """Of a time in UTC."""
-    date, _, clock = text.partition("T")
-    return timegm((*map(int, date.split("-")), *map(int, clock.split(":"))))
-
-
-def seal_of(asked: Question) -> str:
-    assert asked.time_format.startswith("%s"), "without a seal"
-    return asked.time_format.removeprefix("%s")
 
 
 class FakeSlurm:

@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import threading
 import traceback
+from calendar import timegm
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +48,18 @@ def answered(folder: Path, names: Sequence[str], answer: Callable[[Question], An
     _ANSWERS[folder.resolve()] = answer
     for name in names:
         shutil.copy(_program(), folder / name)
+
+
+def seconds(text: str) -> int:
+    """Of a time that a program is given, in UTC."""
+    date, _, clock = text.partition("T")
+    return timegm((*map(int, date.split("-")), *map(int, clock.split(":"))))
+
+
+def seal_of(asked: Question) -> str:
+    """What the program is to print behind the digits of each time."""
+    assert asked.time_format.startswith("%s"), "without a seal"
+    return asked.time_format.removeprefix("%s")
 
 
 class _Handler(socketserver.StreamRequestHandler):
