@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DRAWS: Final = 2000
 #: The confidence level of the interval.
 LEVEL: Final = 0.95
+#: Blocks that are drawn at a time: some MB.
+_AT_ONCE: Final = 1 << 16
 _SEED: Final = 16
 _DAYS_SEED: Final = 18
 
@@ -36,12 +38,13 @@ def ratio_interval(over: Floats, under: Floats, draws: int = DRAWS) -> tuple[flo
     rng = np.random.default_rng(_SEED)
     sums = [np.concatenate([[0.0], np.cumsum(np.concatenate([values, values[:length]]))]) for values in (over, under)]
     found = np.empty(draws)
-    for draw in range(draws):
-        first = rng.integers(0, count, blocks)
+    at_once = max(1, _AT_ONCE // blocks)
+    for begin in range(0, draws, at_once):
+        first = rng.integers(0, count, (min(at_once, draws - begin), blocks))
         last = first + length
-        last[-1] -= blocks * length - count
-        above, below = (float((total[last] - total[first]).sum()) for total in sums)
-        found[draw] = above / below if below > 0 else math.inf
+        last[:, -1] -= blocks * length - count
+        above, below = ((total[last] - total[first]).sum(axis=1) for total in sums)
+        found[begin : begin + at_once] = np.divide(above, below, out=np.full(len(first), math.inf), where=below > 0)
     low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="nearest")
     return float(low), float(high)
 

@@ -28,6 +28,8 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select, span
 
 DAY: Final = 86_400
+#: Matches that are drawn at a time, users times neighbours: some MB.
+_AT_ONCE: Final = 1 << 18
 Measure = Literal["accuracy", "unused_hours"]
 MEASURES: Final[tuple[Measure, ...]] = ("accuracy", "unused_hours")
 
@@ -258,15 +260,20 @@ def _interval(
             who[row, column], theirs[row, column], there[row, column] = place[uid], change, 1
     own = np.array([change for change, _ in pairs])
     random = np.random.default_rng(design.seed)
-    effects = []
-    for _ in range(design.draws):
-        drawn = np.bincount(random.integers(len(pairs), size=len(pairs)), minlength=len(pairs)).astype(float)
-        weight = np.bincount(random.integers(len(people), size=len(people)), minlength=len(people))[who] * there
-        total = weight.sum(axis=1)
+    effects: list[float] = []
+    at_once = max(1, _AT_ONCE // who.size)
+    for begin in range(0, design.draws, at_once):
+        draws = min(at_once, design.draws - begin)
+        drawn, counted = np.empty((draws, len(pairs))), np.empty((draws, len(people)), dtype=np.int64)
+        for draw in range(draws):
+            drawn[draw] = np.bincount(random.integers(len(pairs), size=len(pairs)), minlength=len(pairs))
+            counted[draw] = np.bincount(random.integers(len(people), size=len(people)), minlength=len(people))
+        weight = np.take(counted, who, axis=1) * there
+        total = weight.sum(axis=2)
         drawn[total == 0] = 0  # no match of this user was drawn
-        if drawn.sum():
-            expected = (weight * theirs).sum(axis=1) / np.maximum(total, 1)
-            effects.append(float((drawn * (own - expected)).sum() / drawn.sum()))
+        expected = (weight * theirs).sum(axis=2) / np.maximum(total, 1)
+        summed, counts = (drawn * (own - expected)).sum(axis=1), drawn.sum(axis=1)
+        effects += (summed[counts > 0] / counts[counts > 0]).tolist()
     if not effects:
         return math.nan, math.nan
     low, high = np.quantile(effects, (0.025, 0.975))

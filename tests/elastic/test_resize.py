@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,12 @@ from adminkit.elastic.words import MARGIN
 from adminkit.slurm import elastic_jobs, squeue
 from adminkit.slurm.elastic_jobs import HELD, OpenJob, open_job, open_jobs
 from adminkit.slurm.process import TIMEOUT, ask
+from adminkit.slurm.show_config import forget
+from tests.elastic.fake_slurm import answer
 from tests.elastic.jobs import RECORD
 from tests.fit.rooms import HOUR, NOW
-from tests.support.fakes import Programs
+from tests.support.answered import answered
 
-FAKE = Path(__file__).with_name("fake_slurm.py")
 #: What the plugin notes where it puts a job back, 30 s after the order.
 NOTE = f"ck1:at={NOW + 30},heard=1,rq=1,end=more"
 ORDERED = f"{RECORD} {NOTE} el1:gpus=4,until={NOW + 900} mine"
@@ -43,11 +44,11 @@ class World:
     """What the fake slurmctld has; `log` are our acts."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.place, self.log = folder / "world", folder / "acts.jsonl"
-        programs = Programs(folder / "bin", monkeypatch)
-        monkeypatch.setenv("FAKE_SLURM", str(self.place))
-        for name in ("squeue", "scontrol"):
-            programs.add(name, f'exec {sys.executable} {FAKE} {name} "$@"')
+        self.log = folder / "acts.jsonl"
+        answered(folder / "bin", ("squeue", "scontrol"), lambda asked: answer(self.world, asked))
+        monkeypatch.setenv("PATH", str(folder / "bin"))
+        forget()
+        self.world: dict[str, Any] = {}
         self.jobs: dict[str, dict[str, Any]] = {}
 
     def put(self, number: int, comment: str = RECORD, state: str = "RUNNING", gpus: int = 1, **more: str) -> None:
@@ -66,10 +67,10 @@ class World:
     def write(self, fails: int | None, **faults: str) -> None:
         """`faults`: words of a call, with _ for a blank."""
         named = {part.replace("_", " "): fault for part, fault in faults.items()}
-        self.place.write_text(json.dumps({"jobs": self.jobs, "fails": fails, "calls": [], "faults": named}))
+        self.world = deepcopy({"jobs": self.jobs, "fails": fails, "calls": [], "faults": named})
 
     def read(self) -> Any:
-        world = json.loads(self.place.read_text())
+        world = deepcopy(self.world)
         self.jobs = world["jobs"]
         return world
 

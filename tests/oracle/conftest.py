@@ -19,6 +19,7 @@ from adminkit.cli import demo
 from adminkit.cli.main import main
 from adminkit.ingest.files import Import, import_file
 from adminkit.job import Job
+from tests.support.once import once
 from tests.support.swf import public
 
 #: sacct's names of the columns of the anonymised dump of pozidriv, which has no header.
@@ -42,10 +43,10 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     folder = tmp_path_factory.mktemp("oracle")
 
     def made(name: str) -> Path:
+        if name == "lookalike":
+            return once(tmp_path_factory, name, demo.make)
         path = folder / f"{name}.db"
-        if not path.exists() and name == "lookalike":
-            demo.make(path)
-        elif not path.exists():
+        if not path.exists():
             file, how = _PUBLIC[name]
             source = public(file)
             if source is None:

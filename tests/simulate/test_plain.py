@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adminkit.simulate.core import Model, Request, Schedule, simulate
@@ -80,6 +80,7 @@ DEEP = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(jobs=st.lists(DEEP, min_size=12, max_size=28), depth=st.sampled_from((NONE, NONE, 12)))
 def test_a_deep_queue_moves_as_its_jobs_would_one_by_one(jobs: list[Job], depth: int) -> None:
     twin = Twin("conservative", jobs, 8, "submit", depth).simulate()

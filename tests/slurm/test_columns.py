@@ -58,8 +58,10 @@ def asked() -> dict[tuple[str, str], list[str]]:
     programs = {program for program, _ in CALLS} | {"sshare", "sreport", "sstat", "sdiag", "strigger"}
     found = {}
     for path in sorted((ROOT / "adminkit").rglob("*.py")):
-        words = texts(ast.parse(path.read_text()))
-        for program in programs & set(words):
+        source = path.read_text()
+        named = {program for program in programs if program in source}
+        words = texts(ast.parse(source)) if named else []
+        for program in named & set(words):
             found[program, str(path.relative_to(ROOT / "adminkit"))] = words
     return found
 

@@ -71,7 +71,10 @@ QUESTIONS: Final = {
 
 def questions(path: Path) -> Iterator[tuple[str, bool]]:
     """(where and what, whether its answer is sealed) of a module."""
-    tree = ast.parse(path.read_text())
+    source = path.read_text()
+    if path.name != "process.py" and "adminkit.slurm.process" not in source and not any(map(source.count, PROGRAMS)):
+        return  # nothing in it is one, and to parse all takes seconds
+    tree = ast.parse(source)
     asks = {
         name.asname or name.name
         for one in ast.walk(tree)

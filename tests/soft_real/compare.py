@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adminkit.simulate.core import simulate
+from adminkit.simulate.core import Request, simulate
 from tests.simulate_real import runs as records
 from tests.simulate_real.request import request
 from tests.simulate_real.workloads import Workload
@@ -18,10 +19,13 @@ from tests.soft_real.runs import Run
 from tests.soft_real.workloads import SHAPE, Day, day
 
 Numbers = NDArray[np.float64]
+Column = NDArray[np.int64]
 
 #: How often each run is replayed, with submissions moved by up to a second.
 REPLAYS: Final = 8
 _RELEASE: Final = "26.05.3"
+#: The starts that the simulator found, by the digest of what it was asked.
+_STARTS: Final[dict[bytes, Column]] = {}
 
 
 def replayed(run: Run, seed: int = 0) -> Numbers:
@@ -68,7 +72,15 @@ def _waits(what: Workload, run: records.Run, seed: int, times: int = REPLAYS) ->
     asked, random, found = request(what, run), np.random.default_rng(seed), []
     for number in range(times):
         moved = asked.jobs["submit"] + random.integers(-1, 2, len(what.jobs)) * (number > 0)
-        schedule = simulate(replace(asked, jobs={**asked.jobs, "submit": moved}))
-        assert (schedule.start >= 0).all(), f"{what.name}: {int((schedule.start < 0).sum())} jobs did not run"
-        found.append((schedule.start - moved).astype(float))
+        start = _starts(replace(asked, jobs={**asked.jobs, "submit": moved}))
+        assert (start >= 0).all(), f"{what.name}: {int((start < 0).sum())} jobs did not run"
+        found.append((start - moved).astype(float))
     return np.array(found)
+
+
+def _starts(asked: Request) -> Column:
+    """Of each question once: a page asks many again."""
+    said = sha256(b"".join(asked.to_bytes())).digest()
+    if said not in _STARTS:
+        _STARTS[said] = simulate(asked).start
+    return _STARTS[said]

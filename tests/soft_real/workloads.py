@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from tests.simulate_real.shape import Nodes, Queue, Shape
@@ -112,6 +113,7 @@ def size_of(job: Job) -> str:
     return SIZES[1] if job.gpus > 1 else SIZES[0]
 
 
+@cache
 def day(seed: int) -> Day:
     draw = Draw(seed)
     single = _singles(draw)

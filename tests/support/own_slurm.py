@@ -10,91 +10,20 @@ slurm.asked("sacct")                       # the words of each question, in orde
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
-import sys
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adminkit.slurm.show_config import forget
+from tests.support.answered import Answer, Question, answered, seal_of, seconds
 
-_PROGRAM = r"""#!%(python)s -IS
-import os, sys, json, time, calendar
-
-folder = %(folder)r
-name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
-with open(folder + "/state") as file:
-    state = json.load(file)
-with open(folder + "/asked.log", "a") as file:
-    file.write(json.dumps([name, args]) + "\n")
-after = dict(zip(args, args[1:]))
-seal = os.environ.get("SLURM_TIME_FORMAT", "").removeprefix("%%s")
-if name == "sacct" and args == ["-V"]:
-    print("slurm " + state["release"])
-    sys.exit(0)
-if name in state["down"]:
-    print(f"{name}: error: " + state["says"], file=sys.stderr)
-    sys.exit(1)
-
-
-def sealed(text, is_time):
-    return str(text) + seal if is_time and str(text).isdigit() else str(text)
-
-
-if name == "scontrol" and "config" in args:
-    print("ClusterName             = alpha")
-elif name == "scontrol":
-    print("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES")
-elif name == "sacctmgr":
-    print("\n".join(state["clusters"]))
-elif name == "squeue":
-    print("CLUSTER: alpha")
-    out = []
-    for job in state["queue"]:
-        if after["-u"] != str(job["uid"]):
-            continue
-        for word in after["-O"].split(","):
-            field, _, rest = word.partition(":")
-            digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-            shown = sealed(job.get(field, "N/A"), field.endswith("Time") and field[:4] in ("Subm", "Star"))
-            out.append((shown[: int(digits)].ljust(int(digits)) if int(digits) else shown) + rest[len(digits) :])
-        out.append("\n")
-    sys.stdout.write("".join(out))
-elif name == "sacct" and args == ["--helpformat"]:
-    print(" ".join(sorted({field for job in state["jobs"] for field in job} - set(state["lacks"]))))
-elif name == "sacct":
-    mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
-    if state["most_days"] is not None:
-        day = lambda flag: int(calendar.timegm(time.strptime(after[flag], "%%Y-%%m-%%dT%%H:%%M:%%S")))
-        if day("-E") - day("-S") > state["most_days"] * 86400:
-            print("sacct: error: slurmdbd: Too wide of a date range in query", file=sys.stderr)
-            sys.exit(1)
-    fields = after["-o"].split(",")
-    if strange := [one for one in fields if one.partition("%%")[0] in state["lacks"]]:
-        print(f'sacct: fatal: Invalid field requested: "{strange[0]}"', file=sys.stderr)
-        sys.exit(1)
-    ids = after["-j"].split(",") if "-j" in after else None
-    if ids is not None and state["steps_refused"]:
-        print("sacct: error: slurmdbd: Getting response to message type: DBD_GET_JOBS_COND", file=sys.stderr)
-        sys.exit(1)
-    rows = []
-    since = calendar.timegm(time.strptime(after["-S"], "%%Y-%%m-%%dT%%H:%%M:%%S"))
-    for job in state["jobs"]:
-        if job["End"] != "Unknown" and int(job["End"]) < since:
-            continue
-        steps = [] if "-X" in args else state["steps"]
-        rows += [job] + [one for one in steps if one["JobID"].partition(".")[0] == job["JobID"]]
-    for job in rows:
-        if not state["ignores_user"] and "-u" in after and "UID" in job and after["-u"] != str(job["UID"]):
-            continue
-        if ids is not None and job["JobIDRaw"].partition(".")[0] not in ids:
-            continue
-        cells = [sealed(job.get(f.partition("%%")[0], ""), "%%" in f) for f in fields]
-        sys.stdout.buffer.write(("".join(cell + mark for cell in cells) + "\n").encode("utf-8", "surrogateescape"))
-"""
 HOUR = 3600
 ME = pwd.getpwuid(os.geteuid()).pw_name
 
@@ -128,16 +57,96 @@ def queued(number: int, state: str = "R", **cells: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@dataclass
+class Site:
+    """What slurmdbd and slurmctld know of one user, and what they were asked."""
+
+    jobs: list[dict[str, Any]]
+    steps: list[dict[str, Any]]
+    queue: list[dict[str, Any]]
+    down: list[str]
+    says: str
+    release: str
+    most_days: int | None
+    lacks: list[str]
+    ignores_user: bool
+    clusters: list[str]
+    steps_refused: bool
+    asked: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def answer(self, asked: Question) -> Answer:
+        name, args = asked.name, asked.args
+        self.asked.append((name, args))
+        if name == "sacct" and args == ["-V"]:
+            return Answer(f"slurm {self.release}\n")
+        if name in self.down:
+            return Answer(err=f"{name}: error: {self.says}\n", code=1)
+        after = dict(pairwise(args))
+        match name:
+            case "scontrol" if "config" in args:
+                return Answer("ClusterName             = alpha\n")
+            case "scontrol":
+                return Answer("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES\n")
+            case "sacctmgr":
+                return Answer("\n".join(self.clusters) + "\n")
+            case "squeue":
+                return Answer("CLUSTER: alpha\n" + "".join(self.open_jobs(after, seal_of(asked))))
+            case _ if args == ["--helpformat"]:
+                return Answer(" ".join(sorted({name for job in self.jobs for name in job} - set(self.lacks))) + "\n")
+        if refused := self.refusal(after):
+            return Answer(err=f"{refused}\n", code=1)
+        return Answer("".join(self.runs(asked, after)))
+
+    def open_jobs(self, after: Mapping[str, str], seal: str) -> Iterator[str]:
+        for job in self.queue:
+            if after["-u"] != str(job["uid"]):
+                continue
+            for word in after["-O"].split(","):
+                name, _, rest = word.partition(":")
+                digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+                is_time = name.endswith("Time") and name[:4] in ("Subm", "Star")
+                shown = sealed(job.get(name, "N/A"), seal if is_time else "")
+                yield (shown[: int(digits)].ljust(int(digits)) if int(digits) else shown) + rest[len(digits) :]
+            yield "\n"
+
+    def refusal(self, after: Mapping[str, str]) -> str:
+        """Why sacct refuses this question; empty where it answers."""
+        most = self.most_days
+        if most is not None and seconds(after["-E"]) - seconds(after["-S"]) > most * 86_400:
+            return "sacct: error: slurmdbd: Too wide of a date range in query"
+        if strange := [one for one in after["-o"].split(",") if one.partition("%")[0] in self.lacks]:
+            return f'sacct: fatal: Invalid field requested: "{strange[0]}"'
+        if "-j" in after and self.steps_refused:
+            return "sacct: error: slurmdbd: Getting response to message type: DBD_GET_JOBS_COND"
+        return ""
+
+    def runs(self, asked: Question, after: Mapping[str, str]) -> Iterator[str]:
+        mark = next(word.partition("=")[2] for word in asked.args if word.startswith("--delimiter="))
+        since, seal, ids = seconds(after["-S"]), seal_of(asked), after["-j"].split(",") if "-j" in after else None
+        for job in self.jobs:
+            if job["End"] != "Unknown" and int(job["End"]) < since:
+                continue
+            steps = [] if "-X" in asked.args else self.steps
+            for row in (job, *(one for one in steps if one["JobID"].partition(".")[0] == job["JobID"])):
+                if not self.ignores_user and "-u" in after and "UID" in row and after["-u"] != str(row["UID"]):
+                    continue
+                if ids is not None and row["JobIDRaw"].partition(".")[0] not in ids:
+                    continue
+                cells = (column.partition("%") for column in after["-o"].split(","))
+                yield "".join(sealed(row.get(name, ""), seal if width else "") + mark for name, width, _ in cells)
+                yield "\n"
+
+
+def sealed(text: object, seal: str) -> str:
+    return str(text) + seal if str(text).isdigit() else str(text)
+
+
 class OwnSlurm:
     """sacct, squeue, scontrol and sacctmgr, alone on PATH; no trace, no settings, a cache folder of its own."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
-        (folder / "bin").mkdir(parents=True)
-        for name in ("sacct", "squeue", "scontrol", "sacctmgr"):
-            program = folder / "bin" / name
-            program.write_text(_PROGRAM % {"python": sys.executable, "folder": str(folder)})
-            program.chmod(0o755)
+        answered(folder / "bin", ("sacct", "squeue", "scontrol", "sacctmgr"), lambda asked: self._state.answer(asked))
         monkeypatch.setenv("PATH", str(folder / "bin"))
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
@@ -166,10 +175,8 @@ class OwnSlurm:
         """What it answers from now on; the questions so far are forgotten."""
         words = ("jobs", "steps", "queue", "down", "says", "release", "most_days", "lacks", "ignores_user",
                  "clusters", "steps_refused")  # fmt: skip
-        (self.folder / "state").write_text(json.dumps({word: getattr(self, word) for word in words}))
-        (self.folder / "asked.log").write_text("")
+        self._state = Site(**deepcopy({word: getattr(self, word) for word in words}))
 
     def asked(self, name: str) -> list[list[str]]:
         """The words of every question to that program, but for the one for its release."""
-        said = [json.loads(line) for line in (self.folder / "asked.log").read_text().splitlines()]
-        return [words for program, words in said if program == name and words != ["-V"]]
+        return [words for program, words in self._state.asked if program == name and words != ["-V"]]
