@@ -131,11 +131,10 @@ def filled(path: Path, site: Path, at: int) -> list[list[str]]:
     return [command.format(**words).split() for command in COMMANDS]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 30))])
 def test_every_command_answers_as_on_the_cut_trace(site: Path, seed: int) -> None:
-    path = crafted(site / "t.db", seed)
-    for at in moments(seed, 2):
-        _compare(path, site, at)
+    (at,) = moments(seed, 1)
+    _compare(crafted(site / "t.db", seed), site, at)
 
 
 def _compare(path: Path, site: Path, at: int) -> None:
@@ -146,7 +145,7 @@ def _compare(path: Path, site: Path, at: int) -> None:
 
 
 def test_the_demo_answers_as_the_cut_demo(site: Path) -> None:
-    jobs = [replace(one, source="demo") for one in study()[9000:10500]]
+    jobs = [replace(one, source="demo") for one in study()[9000:9500]]
     queues = [(generate.CLUSTER, name, generate.BEGIN, *limits[:2]) for name, limits in generate.QUEUES.items()]
     path = make_trace(site / "demo.db", jobs, queues)
     middle = sorted(one.end_time or 0 for one in jobs)[len(jobs) * 2 // 3]
@@ -157,6 +156,8 @@ def test_each_command_would_say_something_else_of_the_whole_trace(site: Path) ->
     """Otherwise the comparisons above could not fail. A list of samples is of what had ended; their texts do differ."""
     alike = {command for command in COMMANDS if "--sample --policy" not in command}
     for seed, at in enumerate(moments(0, 12)):
+        if not alike:
+            break
         path = crafted(site / f"{seed}.db", seed)
         for command, words in zip(COMMANDS, filled(path, site, at), strict=True):
             if command in alike and not same(answer(words, path, TODAY, at), answer(words, path, at, None)):

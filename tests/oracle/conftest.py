@@ -6,6 +6,7 @@ Tests here are written from "How it is computed" of a report's page, with DuckDB
 from __future__ import annotations
 
 import csv
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from adminkit.cli import demo
 from adminkit.cli.main import main
 from adminkit.ingest.files import Import, import_file
 from adminkit.job import Job
+from tests.support.study import made as made_once
 from tests.support.swf import public
 
 #: sacct's names of the columns of the anonymised dump of pozidriv, which has no header.
@@ -44,7 +45,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     def made(name: str) -> Path:
         path = folder / f"{name}.db"
         if not path.exists() and name == "lookalike":
-            demo.make(path)
+            shutil.copy(made_once(tmp_path_factory), path)
         elif not path.exists():
             file, how = _PUBLIC[name]
             source = public(file)

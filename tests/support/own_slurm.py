@@ -10,7 +10,8 @@ slurm.asked("sacct")                       # the words of each question, in orde
 
 from __future__ import annotations
 
-import json
+import ast
+import marshal
 import os
 import pwd
 import sys
@@ -22,14 +23,16 @@ import pytest
 from adminkit.slurm.show_config import forget
 
 _PROGRAM = r"""#!%(python)s -IS
-import os, sys, json, time, calendar
+import marshal, os, sys, time  # nothing more is imported, which would take twice as long
 
 folder = %(folder)r
 name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
-with open(folder + "/state") as file:
-    state = json.load(file)
+with open(folder + "/state", "rb") as file:
+    state = marshal.load(file)
 with open(folder + "/asked.log", "a") as file:
-    file.write(json.dumps([name, args]) + "\n")
+    file.write(ascii([name, args]) + "\n")
+os.environ["TZ"] = "UTC0"
+time.tzset()
 after = dict(zip(args, args[1:]))
 seal = os.environ.get("SLURM_TIME_FORMAT", "").removeprefix("%%s")
 if name == "sacct" and args == ["-V"]:
@@ -38,6 +41,11 @@ if name == "sacct" and args == ["-V"]:
 if name in state["down"]:
     print(f"{name}: error: " + state["says"], file=sys.stderr)
     sys.exit(1)
+
+
+def clock(text):
+    date, _, hours = text.partition("T")
+    return int(time.mktime((*map(int, date.split("-")), *map(int, hours.split(":")), 0, 0, 0)))
 
 
 def sealed(text, is_time):
@@ -68,8 +76,7 @@ elif name == "sacct" and args == ["--helpformat"]:
 elif name == "sacct":
     mark = next(word.partition("=")[2] for word in args if word.startswith("--delimiter="))
     if state["most_days"] is not None:
-        day = lambda flag: int(calendar.timegm(time.strptime(after[flag], "%%Y-%%m-%%dT%%H:%%M:%%S")))
-        if day("-E") - day("-S") > state["most_days"] * 86400:
+        if clock(after["-E"]) - clock(after["-S"]) > state["most_days"] * 86400:
             print("sacct: error: slurmdbd: Too wide of a date range in query", file=sys.stderr)
             sys.exit(1)
     fields = after["-o"].split(",")
@@ -81,7 +88,7 @@ elif name == "sacct":
         print("sacct: error: slurmdbd: Getting response to message type: DBD_GET_JOBS_COND", file=sys.stderr)
         sys.exit(1)
     rows = []
-    since = calendar.timegm(time.strptime(after["-S"], "%%Y-%%m-%%dT%%H:%%M:%%S"))
+    since = clock(after["-S"])
     for job in state["jobs"]:
         if job["End"] != "Unknown" and int(job["End"]) < since:
             continue
@@ -166,10 +173,10 @@ class OwnSlurm:
         """What it answers from now on; the questions so far are forgotten."""
         words = ("jobs", "steps", "queue", "down", "says", "release", "most_days", "lacks", "ignores_user",
                  "clusters", "steps_refused")  # fmt: skip
-        (self.folder / "state").write_text(json.dumps({word: getattr(self, word) for word in words}))
+        (self.folder / "state").write_bytes(marshal.dumps({word: getattr(self, word) for word in words}))
         (self.folder / "asked.log").write_text("")
 
     def asked(self, name: str) -> list[list[str]]:
         """The words of every question to that program, but for the one for its release."""
-        said = [json.loads(line) for line in (self.folder / "asked.log").read_text().splitlines()]
+        said = [ast.literal_eval(line) for line in (self.folder / "asked.log").read_text().splitlines()]
         return [words for program, words in said if program == name and words != ["-V"]]
