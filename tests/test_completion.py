@@ -67,7 +67,6 @@ class Terminal:
 @pytest.mark.parametrize(
     ("typed", "word", "why"),
     [
-        ("adminkit policy rollb", "rollback", "a command of a group"),
         ("adminkit sync --time", "timeout", "an option"),
         ("adminkit policy try --site clu", "cluster-alpha.toml", "a file that describes a cluster"),
     ],
@@ -103,6 +102,7 @@ TOLD = {
     ("words", "expected", "why"),
     [
         ("adminkit tra", "trace", "a command"),
+        ("adminkit policy rollb", "rollback", "a command of a group"),
         ("adminkit report restarts --by acc", "account", "the value of an option"),
         ("adminkit import --map phi", "philly", "a map that came with adminkit"),
     ],
