@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,21 +66,41 @@ def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """golden(name, text): the text is that of tests/golden/NAME. A missing file is a failure."""
+    update = request.config.getoption("--update-golden")
 
     def check(name: str, text: str) -> None:
-        path = GOLDEN / name
-        if request.config.getoption("--update-golden"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-            return
-        if not path.exists():
-            pytest.fail(f"{path} is missing: look at the output, then run pytest --update-golden")
-        wanted = path.read_text()
-        if text != wanted:
-            lines = difflib.unified_diff(wanted.splitlines(), text.splitlines(), "golden", "now", lineterm="")
-            pytest.fail(f"{name} has changed; if rightly so, run pytest --update-golden\n" + "\n".join(lines))
+        if found := _differs(GOLDEN / name, text, update):
+            pytest.fail(found)
 
     return check
+
+
+@pytest.fixture
+def goldens(request: pytest.FixtureRequest) -> Callable[[Mapping[str, str]], None]:
+    """goldens({name: text, …}): like golden; each file that differs is named."""
+    update = request.config.getoption("--update-golden")
+
+    def check(texts: Mapping[str, str]) -> None:
+        if found := list(filter(None, (_differs(GOLDEN / name, text, update) for name, text in texts.items()))):
+            pytest.fail("\n\n".join(found))
+
+    return check
+
+
+def _differs(path: Path, text: str, update: bool) -> str:
+    """How the text differs from that of the file, or ""; with `update` the file gets the text."""
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return ""
+    if not path.exists():
+        return f"{path} is missing: look at the output, then run pytest --update-golden"
+    wanted = path.read_text()
+    if text == wanted:
+        return ""
+    lines = difflib.unified_diff(wanted.splitlines(), text.splitlines(), "golden", "now", lineterm="")
+    name = path.relative_to(GOLDEN)
+    return f"{name} has changed; if rightly so, run pytest --update-golden\n" + "\n".join(lines)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.cli.main import main
 from tools import completion
 
 #: What a shell is started with and told first, so that it uses the file of its own, in {folder}.
@@ -66,11 +67,7 @@ class Terminal:
 @pytest.mark.parametrize(
     ("typed", "word", "why"),
     [
-        ("adminkit tra", "trace", "a command"),
-        ("adminkit policy rollb", "rollback", "a command of a group"),
-        ("adminkit report restarts --by acc", "account", "the value of an option"),
         ("adminkit sync --time", "timeout", "an option"),
-        ("adminkit import --map phi", "philly", "a map that came with adminkit"),
         ("adminkit policy try --site clu", "cluster-alpha.toml", "a file that describes a cluster"),
     ],
 )
@@ -90,6 +87,38 @@ def test_a_tab_completes(folder: Path, tmp_path: Path, shell: str, typed: str, w
         assert rest in terminal.read(rest).partition(typed)[2], why
     finally:
         terminal.close()
+
+
+#: What each shell's script tells adminkit when somebody types {words}: typer's own names.
+TOLD = {
+    "bash": {"COMP_WORDS": "{words}", "COMP_CWORD": "{last}"},
+    "zsh": {"_TYPER_COMPLETE_ARGS": "{words}"},
+    "fish": {"_TYPER_COMPLETE_ARGS": "{words}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+@pytest.mark.parametrize("shell", TOLD)
+@pytest.mark.parametrize(
+    ("words", "expected", "why"),
+    [
+        ("adminkit tra", "trace", "a command"),
+        ("adminkit policy rollb", "rollback", "a command of a group"),
+        ("adminkit report restarts --by acc", "account", "the value of an option"),
+        ("adminkit import --map phi", "philly", "a map that came with adminkit"),
+    ],
+)
+def test_the_answer_to_a_shell_has_the_word(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    shell: str, words: str, expected: str, why: str,
+) -> None:  # fmt: skip
+    script = (folder / completion.FILES[shell]).read_text()
+    monkeypatch.setenv("_ADMINKIT_COMPLETE", f"complete_{shell}")
+    for name, value in TOLD[shell].items():
+        assert f"{name}=" in script, "the script says it too"
+        monkeypatch.setenv(name, value.format(words=words, last=len(words.split()) - 1))
+    with pytest.raises(SystemExit):
+        main([])
+    assert expected in capsys.readouterr().out, why
 
 
 def test_a_tab_does_not_wait_for_what_reports_need() -> None:

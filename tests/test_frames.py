@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -19,6 +20,7 @@ from adminkit.render.report import Field, Meta, Report, Style
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
+from tests.support import study
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.support.others import OUTSIDE, READER, as_user, gives_files_away
 from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs, some_planned, some_waits
@@ -265,7 +267,10 @@ def test_an_outsider_gets_their_own_jobs_and_no_report_for_operators(open_folder
     assert len(seen) == 4 and "only operators may see" in seen[3]
 
 
-def test_the_notebook_runs_and_its_outputs_are_those_of_the_demo(tmp_path: Path) -> None:
+def test_the_notebook_runs_and_its_outputs_are_those_of_the_demo(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shutil.copy(study.made(tmp_path_factory), tmp_path / "demo.db")
     stored = notebook.read()
     made = notebook.run(stored, tmp_path)
     for cell, before in zip(made["cells"], stored["cells"], strict=True):

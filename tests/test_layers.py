@@ -11,11 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from adminkit.cli.main import main
 from adminkit.trace.comment_words import WORDS
 
 PACKAGE = Path(__file__).parent.parent / "adminkit"
@@ -86,16 +88,28 @@ WRITING = re.compile(r"^\s*(INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|REPLACE)\s", 
 
 @dataclass(frozen=True)
 class Module:
-    """One source file. `stage` is its first folder, or its name."""
+    """One source file, parsed once, when a test asks for it. `stage` is its first folder, or its name."""
 
     path: Path
-    tree: ast.Module
 
-    @property
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.path.read_text("utf-8"), str(self.path))
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def calls(self) -> list[tuple[str, ast.Call]]:
+        """Each call with what is called, as it is written."""
+        return [(ast.unparse(node.func), node) for node in self.nodes if isinstance(node, ast.Call)]
+
+    @cached_property
     def name(self) -> str:
         return self.path.relative_to(PACKAGE).as_posix()
 
-    @property
+    @cached_property
     def stage(self) -> str:
         return self.name if self.name in ("__init__.py", "__main__.py") else re.split(r"[/.]", self.name)[0]
 
@@ -103,12 +117,12 @@ class Module:
         return f"adminkit/{self.name}:{getattr(node, 'lineno', 0)}"
 
 
-MODULES = [Module(path, ast.parse(path.read_text("utf-8"), str(path))) for path in sorted(PACKAGE.rglob("*.py"))]
+MODULES = [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
 def imports(module: Module) -> Iterator[tuple[str, ast.AST]]:
     """Every module named in an import, anywhere in the file."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -147,20 +161,14 @@ def strings(module: Module) -> Iterator[tuple[str, ast.AST]]:
     """Every string of the source but docstrings; of an f-string its fixed parts."""
     docs = {
         id(node.body[0].value)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
             yield node.value, node
-
-
-def calls(module: Module) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
 
 
 def test_the_source_is_found_and_every_part_of_it_has_its_stage() -> None:
@@ -233,7 +241,7 @@ def test_only_named_places_start_programs() -> None:
     breaches += [
         f"{module.at(node)}: {name}"
         for module in MODULES
-        for name, node in calls(module)
+        for name, node in module.calls
         if re.fullmatch(r"os\.(system|popen|exec\w+|spawn\w+|posix_spawn\w*|fork\w*)", name)
     ]
     assert breaches == []
@@ -246,7 +254,7 @@ def test_only_slurm_names_slurms_programs_to_run() -> None:
         module.at(node)
         for module in MODULES
         if module.stage != "slurm"
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.List)
         and node.elts
         and isinstance(node.elts[0], ast.Constant)
@@ -259,7 +267,7 @@ def test_no_program_is_started_through_a_shell() -> None:
     breaches = [
         module.at(node)
         for module in MODULES
-        for _, node in calls(module)
+        for _, node in module.calls
         if any(word.arg == "shell" for word in node.keywords)
     ]
     assert breaches == []
@@ -333,7 +341,7 @@ def test_every_reader_of_a_trace_passes_the_rule_on_whose_jobs_it_may_see() -> N
         f"{module.at(node)}: {name}"
         for module in MODULES
         if module.stage != "trace" and module.name != "sqlite.py"
-        for name, node in calls(module)
+        for name, node in module.calls
         if name.rpartition(".")[2] == "open_database" or name == "sqlite3.connect"
     ]
     breaches += [
@@ -362,7 +370,7 @@ def test_only_the_command_line_and_reports_print() -> None:
         f"{module.at(node)}: {name}"
         for module in MODULES
         if module.stage not in ("cli", "render", "journal") and module.name != "deploy/load_once.py"
-        for name, node in calls(module)
+        for name, node in module.calls
         if name in ("print", "typer.echo", "sys.stdout.write", "sys.stderr.write")
     ]
     assert breaches == []
@@ -383,7 +391,7 @@ def test_pure_stages_ask_neither_the_clock_nor_the_environment() -> None:
         f"{module.at(node)}: {name}"
         for module in MODULES
         if module.stage in ("stats", "recommend", "findings", "units", "job")
-        for name, node in calls(module)
+        for name, node in module.calls
         if re.fullmatch(r"time\.time|datetime\.now|os\.getenv|os\.environ\.get|date\.today", name)
     ]
     assert breaches == []
@@ -406,28 +414,36 @@ def test_no_file_is_longer_than_a_sitting() -> None:
     assert long == {}
 
 
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        ("from adminkit.cli.main import main; assert main(['--help']) == 0", "the help"),
-        ("from adminkit.cli.main import main; assert main(['report', 'accuracy', '--help']) == 0", "a command's help"),
-        ("import adminkit; adminkit.open", "the Python API, until a frame is made"),
-        ("import adminkit.fit.ask, adminkit.fit.waiting", "what a hub asks"),
-        ("import adminkit.ingest.sync, adminkit.cli.sync", "sync"),
-        ("import adminkit.ingest.files, adminkit.cli.import_", "import"),
-        (
-            "from adminkit.cli.main import main; assert main(['trace', 'status', '--db', '/nonexistent']) == 1",
-            "a report",
-        ),
-    ],
-)
-def test_what_runs_often_loads_nothing_heavy(code: str, why: str) -> None:
-    after = f"import sys; print(*[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", f"{code}\n{after}"], capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines()[-1:] in ([], [""]), why
+#: What runs often -> what it is.
+OFTEN = {
+    "main(['--help']) == 0": "the help",
+    "main(['report', 'accuracy', '--help']) == 0": "a command's help",
+    "main(['trace', 'status', '--db', '/nonexistent']) == 1": "a report",
+    "__import__('adminkit').open": "the Python API, until a frame is made",
+    "load('adminkit.fit.ask', 'adminkit.fit.waiting')": "what a hub asks",
+    "load('adminkit.ingest.sync', 'adminkit.cli.sync')": "sync",
+    "load('adminkit.ingest.files', 'adminkit.cli.import_')": "import",
+}
 
 
-def test_sync_itself_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_what_runs_often_loads_nothing_heavy() -> None:
+    """One process does all of it; whatever is loaded is named after the first thing that loads it."""
+    code = f"""
+import sys
+from importlib import import_module
+from adminkit.cli.main import main
+def load(*names):
+    return [import_module(name) for name in names]
+for what, why in {OFTEN!r}.items():
+    assert eval(what), why
+    print("loaded for", why, *sorted(set({HEAVY!r}) & set(sys.modules)), sep=": ", file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = [line for line in done.stderr.splitlines() if line.startswith("loaded for: ")]
+    assert loaded == [f"loaded for: {why}" for why in OFTEN.values()]
+
+
+def test_sync_itself_loads_nothing_heavy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A whole import, once the trace is there: what sync does for every window."""
     text = tmp_path / "sacct.txt"
     text.write_text(
@@ -435,14 +451,15 @@ def test_sync_itself_loads_nothing_heavy(tmp_path: Path) -> None:
         "1|1|1500000000|alpha|COMPLETED|1500000060|1500003660|gq|01:00:00\n"
     )
     trace = tmp_path / "trace.db"
+    words = ["import", str(text), "--db", str(trace)]
+    assert main(words) == 0
+    assert "new 1" in capsys.readouterr().out
     code = f"""
 import sys
 from adminkit.cli.main import main
-assert main(["import", {str(text)!r}, "--db", {str(trace)!r}]) == 0
+assert main({words!r}) == 0
 print(*[name for name in ("pandas", "sqlite_utils", "matplotlib") if name in sys.modules])
 """
-    first = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "new 1" in first.stdout
     assert "unchanged 1" in again.stdout
     assert again.stdout.splitlines()[-1] == ""

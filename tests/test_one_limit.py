@@ -46,7 +46,7 @@ WEEK: Final = 7 * DAY
 NOW: Final = MONDAY + WEEK + 8 * HOUR
 ASKED: Final = 30 * DAY
 #: Of so many histories commands, each of which reads the trace anew, are tried on one, and `my` on two.
-SOME: Final = 40
+SOME: Final = 20
 FIRST_UID: Final = 2001
 
 POLICIES: Final = {
@@ -205,7 +205,7 @@ PRINTERS: Final[Sequence[tuple[str, Callable[[Site], Iterator[tuple[int, str]]],
 )
 
 
-@pytest.fixture(scope="module", params=[160, pytest.param(1000, marks=pytest.mark.soak)])
+@pytest.fixture(scope="module", params=[40, pytest.param(1000, marks=pytest.mark.soak)])
 def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("limits") / "t.db"
     return make_trace(path, (run for number in range(request.param) for run in history(number)))

@@ -25,8 +25,7 @@ def read() -> dict[str, Any]:
 
 
 def run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The notebook with the outputs of its cells, run in `folder`, where demo.db is made."""
-    demo.make(folder / "demo.db")
+    """The notebook with the outputs of its cells, run in `folder`, which has the demo's trace as demo.db."""
     names: dict[str, Any] = {}
     count = 0
     cells = []
@@ -60,6 +59,7 @@ def _lines(text: str) -> list[str]:
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
+        demo.make(Path(folder) / "demo.db")
         NOTEBOOK.write_text(json.dumps(run(read(), Path(folder)), indent=1, ensure_ascii=False) + "\n")
     print(f"wrote {NOTEBOOK}", file=sys.stderr)
     return 0

@@ -20,7 +20,8 @@ from adminkit.messages import catalogue
 from adminkit.owner import as_caller
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
+    from jinja2.bccache import Bucket
 
 #: Every template.
 TEMPLATES: Final = (
@@ -101,10 +102,30 @@ def _environment(language: str, folders: tuple[Path, ...], tz: tzinfo | None, *,
         keep_trailing_newline=True,
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
+        bytecode_cache=_compiled(escape=escape),
     )
     environment.install_gettext_translations(catalogue(language), newstyle=True)  # type: ignore[attr-defined]
     environment.filters.update(filters(language, tz))
     return environment
+
+
+@cache
+def _compiled(*, escape: bool) -> BytecodeCache:
+    """The code of each template that was compiled, for every language, zone and folder: it is the same in all."""
+    from jinja2 import BytecodeCache
+
+    class Compiled(BytecodeCache):
+        def __init__(self) -> None:
+            self.codes: dict[str, bytes] = {}
+
+        def load_bytecode(self, bucket: Bucket) -> None:
+            if bucket.key in self.codes:
+                bucket.bytecode_from_string(self.codes[bucket.key])
+
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            self.codes[bucket.key] = bucket.bytecode_to_string()
+
+    return Compiled()
 
 
 def _location(error: BaseException, name: str) -> tuple[str, int]:

@@ -131,10 +131,13 @@ def filled(path: Path, site: Path, at: int) -> list[list[str]]:
     return [command.format(**words).split() for command in COMMANDS]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_every_command_answers_as_on_the_cut_trace(site: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "many"),
+    [(0, 1), (1, 2), (2, 1), *(pytest.param(seed, 2, marks=pytest.mark.soak) for seed in range(3, 30))],
+)
+def test_every_command_answers_as_on_the_cut_trace(site: Path, seed: int, many: int) -> None:
     path = crafted(site / "t.db", seed)
-    for at in moments(seed, 2):
+    for at in moments(seed, many):
         _compare(path, site, at)
 
 
@@ -146,7 +149,7 @@ def _compare(path: Path, site: Path, at: int) -> None:
 
 
 def test_the_demo_answers_as_the_cut_demo(site: Path) -> None:
-    jobs = [replace(one, source="demo") for one in study()[9000:10500]]
+    jobs = [replace(one, source="demo") for one in study()[9000:9500]]
     queues = [(generate.CLUSTER, name, generate.BEGIN, *limits[:2]) for name, limits in generate.QUEUES.items()]
     path = make_trace(site / "demo.db", jobs, queues)
     middle = sorted(one.end_time or 0 for one in jobs)[len(jobs) * 2 // 3]
@@ -157,6 +160,8 @@ def test_each_command_would_say_something_else_of_the_whole_trace(site: Path) ->
     """Otherwise the comparisons above could not fail. A list of samples is of what had ended; their texts do differ."""
     alike = {command for command in COMMANDS if "--sample --policy" not in command}
     for seed, at in enumerate(moments(0, 12)):
+        if not alike:
+            break
         path = crafted(site / f"{seed}.db", seed)
         for command, words in zip(COMMANDS, filled(path, site, at), strict=True):
             if command in alike and not same(answer(words, path, TODAY, at), answer(words, path, at, None)):

@@ -186,22 +186,26 @@ def below_bash(*command: str) -> list[str]:
     return ["bash", "-c", '"$@"; exit $?', "bash", *command]
 
 
+def test_completion_shows_its_script() -> None:
+    program = str(Path(sys.executable).with_name("adminkit"))
+    script = subprocess.run(below_bash(program, "--show-completion"), capture_output=True, text=True, check=True).stdout
+    assert "complete -o default -F _adminkit_completion adminkit" in script
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [("adminkit rep", ["report"]), ("adminkit report acc", ["accuracy"]), ("adminkit trace ", ["status", "upgrade"])],
 )
-def test_the_shell_completes_what_is_typed(words: str, expected: list[str]) -> None:
-    program = str(Path(sys.executable).with_name("adminkit"))
-    script = subprocess.run(below_bash(program, "--show-completion"), capture_output=True, text=True, check=True).stdout
-    assert "complete -o default -F _adminkit_completion adminkit" in script
-    env = {
-        **os.environ,
-        "_ADMINKIT_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }
-    done = subprocess.run([program], env=env, capture_output=True, text=True)
-    assert set(expected) <= set(done.stdout.split())
+def test_the_shell_completes_what_is_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, expected: list[str]
+) -> None:
+    """tests/test_completion.py types in real shells."""
+    environ = {"_ADMINKIT_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        main([])
+    assert set(expected) <= set(capsys.readouterr().out.split())
 
 
 def test_completion_installs_itself(tmp_path: Path) -> None:
@@ -227,14 +231,26 @@ def commands(group: object, argv: list[str]) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("command", ["report", "trace", "my", "sync"])
-def test_a_command_loads_no_other(command: str) -> None:
-    code = f"import sys; from adminkit.cli.main import main; main([{command!r}, '--help']); print(*sys.modules)"
+def test_a_command_loads_no_other() -> None:
+    commands = ("report", "trace", "my", "sync")
+    code = f"""
+import os, sys
+from adminkit.cli.main import main
+for command in {commands!r}:
+    if os.fork() == 0:
+        main([command, "--help"])
+        print("loaded", command, *sys.modules, flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    others = {place.split(".")[0] for word, places in contents.COMMANDS.items() for place in places if word != command}
-    shared = {"import_"}  # sync has its summary
-    loaded = done.stdout.splitlines()[-1].split()
-    assert {f"adminkit.cli.{module}" for module in others - shared} & {*loaded} == set()
+    lines = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("loaded ")]
+    assert [command for command, *_ in lines] == [*commands]
+    shared = {"adminkit.cli.import_"}  # sync has its summary
+    for command, *loaded in lines:
+        places = {place for word, places in contents.COMMANDS.items() for place in places if word != command}
+        others = {f"adminkit.cli.{place.split('.')[0]}" for place in places}
+        assert (others - shared) & {*loaded} == set(), command
 
 
 def test_every_command_says_what_it_does_and_every_listing_has_a_format(capsys: pytest.CaptureFixture[str]) -> None:

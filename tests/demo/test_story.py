@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections import Counter, defaultdict
 from itertools import accumulate
 from pathlib import Path
@@ -24,6 +25,8 @@ from adminkit.reports.findings import Scope, gather
 from adminkit.slurm.hostlist import hosts
 from adminkit.trace.connect import reader
 from tests.support.study import study as made
+from tests.support.typed import typed_for_a_page as run
+from tools.docs import DOCS
 
 HOUR = 3600
 #: sha256 of the text of the jobs without a meter, and of all until March: traces that people made stay what they are.
@@ -129,13 +132,6 @@ def test_no_node_draws_less_than_at_rest_or_more_than_all_it_has(metered: list[J
         assert 540 <= (job.energy or 0) / ((job.elapsed or 0) * (job.nodes or 0)) <= 300 + 8 * 250
 
 
-def test_earlier_jobs_are_the_same_to_the_byte(study: list[Job], later: list[Job], metered: list[Job]) -> None:
-    before = b"".join(generate.sacct_text([*study, *later]))
-    assert b"energy=" not in before
-    assert b"".join(generate.sacct_text([*study, *later, *metered])).startswith(before)
-    assert hashlib.sha256(before).hexdigest() == BEFORE
-
-
 @pytest.fixture(scope="module")
 def april(study: list[Job], later: list[Job], metered: list[Job]) -> list[Job]:
     return list(story.with_nights(study, [*later, *metered], generate.SEED))
@@ -173,12 +169,43 @@ def test_a_pipeline_starts_one_image_in_many_short_runs(april: list[Job], tmp_pa
     }  # fmt: skip
 
 
-def test_all_jobs_until_march_are_the_same_to_the_byte(
-    study: list[Job], later: list[Job], metered: list[Job], april: list[Job]
+@pytest.fixture(scope="module")
+def typed(
+    study: list[Job], later: list[Job], metered: list[Job], april: list[Job], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    """The folder of story.db and sacct.txt, and what `adminkit demo --story` says of the jobs of the fixtures."""
+    folder = tmp_path_factory.mktemp("story")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generate, "jobs", lambda seed=generate.SEED: iter(study))
+        for name, jobs in (("after", later), ("with_meter", metered), ("with_nights", april)):
+            patch.setattr(story, name, lambda *_, jobs=jobs: iter(jobs))
+        return folder, run(folder, "demo", "--story", "--db", "story.db", "--text", "sacct.txt").stderr
+
+
+def test_the_pages_show_what_the_story_says_and_it_names_what_to_try(typed: tuple[Path, str]) -> None:
+    folder, said = typed
+    words_of = [line.split() for line in re.findall(r"^  adminkit (.*)$", said, re.MULTILINE)]
+    answers = {frozenset(words): run(folder, *words).stdout.rstrip() for words in words_of}
+    assert all(len(answer.splitlines()) > 3 for answer in answers.values())
+    pages = [(DOCS / f"{name}.md").read_text() for name in ("demo", "energy", "recommend-gpus")]
+    shown = re.findall(r"^```\n\$ adminkit ([^\n]* --db story.db.*?)^```", "\n".join(pages), re.MULTILINE | re.DOTALL)
+    assert len(shown) == 6
+    for block in shown:
+        line, _, expected = block.partition("\n")
+        words = line.split()
+        answer = answers.get(frozenset(words)) or run(folder, *words).stdout.rstrip()
+        assert answer == expected.rstrip()
+
+
+def test_earlier_jobs_are_the_same_to_the_byte_whatever_comes_after_them(
+    typed: tuple[Path, str], metered: list[Job], april: list[Job]
 ) -> None:
-    text = b"".join(generate.sacct_text([*study, *later, *metered]))
-    assert hashlib.sha256(text).hexdigest() == UNTIL_MARCH
-    assert b"".join(generate.sacct_text([*study, *later, *metered, *april])).startswith(text)
+    lines = (typed[0] / "sacct.txt").read_bytes().splitlines(keepends=True)
+    rows = {line.partition(b"\x1f")[0].decode(): number for number, line in enumerate(lines)}
+    before, until_march = (b"".join(lines[: rows[jobs[0].job_id]]) for jobs in (metered, april))
+    assert b"energy=" not in before
+    assert hashlib.sha256(before).hexdigest() == BEFORE
+    assert hashlib.sha256(until_march).hexdigest() == UNTIL_MARCH
 
 
 GPUS = 8

@@ -6,16 +6,14 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from statistics import fmean, pstdev
 
 import pytest
 
-from adminkit.cli import demo
 from adminkit.demo import generate
 from adminkit.demo.used import uses
 from adminkit.job import Job, Step
-from tests.support.study import study
+from tests.support.study import made, study
 
 Used = list[tuple[Job, tuple[Step, ...]]]
 
@@ -27,9 +25,7 @@ def used() -> Used:
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
-    path: Path = tmp_path_factory.mktemp("demo") / "demo.db"
-    demo.make(path)
-    with closing(sqlite3.connect(path)) as db:
+    with closing(sqlite3.connect(made(tmp_path_factory))) as db:
         yield db
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+from adminkit.job import Job
 from adminkit.stats.ledger import lines
 from tests.support.charges import closed, fresh, schemes
 from tests.support.evasions import DAY, FORMULAS, FREE, MONTHS, WEIGHTS, Run, price, work
@@ -64,9 +66,9 @@ def as_of(db: sqlite3.Connection, runs: list[Run], now: int, luck: random.Random
     """The trace as sync has it at `now`, in whatever order."""
     rows = [row for run in runs if (row := run.row(now)) is not None]
     luck.shuffle(rows)
-    names = [*asdict(rows[0])] if rows else []
-    columns, values = ", ".join(f'"{name}"' for name in names), ", ".join(f":{name}" for name in names)
-    db.executemany(f"INSERT OR REPLACE INTO job ({columns}) VALUES ({values})", map(asdict, rows))
+    names = [field.name for field in fields(Job)]
+    columns, values = ", ".join(f'"{name}"' for name in names), ", ".join("?" for _ in names)
+    db.executemany(f"INSERT OR REPLACE INTO job ({columns}) VALUES ({values})", map(attrgetter(*names), rows))
 
 
 def problems(

@@ -59,7 +59,7 @@ def score(jobs: Sequence[Job]) -> float:
 
 
 @given(runs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_points_are_never_negative_and_never_above_the_cap(jobs: list[Job]) -> None:
     for given_settings in (OPEN, {}):
         found = everybody(jobs, **given_settings)
@@ -67,20 +67,13 @@ def test_points_are_never_negative_and_never_above_the_cap(jobs: list[Job]) -> N
             assert 0 <= found.worth.points.of(one.hours) <= found.worth.points.cap
             assert one.score is None or 0 <= one.score <= 1
             assert 0 <= one.share <= 1
-            assert one.runs + sum(one.left_out.values()) == sum(job.uid == one.uid for job in jobs) - _before(
-                jobs, one.uid
-            )
+            inside = sum(job.uid == one.uid and (job.end_time or 0) >= found.window[0] for job in jobs)
+            assert one.runs + sum(one.left_out.values()) == inside
         assert 0 <= found.largest <= found.worth.points.cap
 
 
-def _before(jobs: Sequence[Job], uid: int) -> int:
-    """Runs that ended before the window."""
-    since = everybody(jobs).window[0]
-    return sum(job.uid == uid and (job.end_time or 0) < since for job in jobs)
-
-
 @given(runs(), some.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_order_of_rows_changes_nothing(jobs: list[Job], random: Any) -> None:
     shuffled = list(jobs)
     random.shuffle(shuffled)
@@ -92,7 +85,7 @@ def test_the_order_of_rows_changes_nothing(jobs: list[Job], random: Any) -> None
 
 
 @given(runs(), some.integers(0, 11), some.sampled_from(LIMITS))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_longer_limit_never_raises_a_score(jobs: list[Job], which: int, limit: int) -> None:
     place = which % len(jobs)
     job = jobs[place]
@@ -104,7 +97,7 @@ def test_a_longer_limit_never_raises_a_score(jobs: list[Job], which: int, limit:
 
 
 @given(runs(), some.integers(1, 40), some.integers(2, 50))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_cutting_a_job_into_many_gains_no_more_than_its_name_and_day_may_weigh(
     jobs: list[Job], hours: int, parts: int
 ) -> None:

@@ -414,7 +414,7 @@ def test_a_hostile_name_is_harmless(hostile: Path, name: str) -> None:
     check_hostile(hostile, name)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.text(max_size=200).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)))
 def test_any_name_is_harmless(hostile: Path, name: str) -> None:
     check_hostile(hostile, name)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adminkit.demo import generate
 from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
 from adminkit.findings import bundle, default_limit, failing, flood, habit, idle_gpus, images, memory, month, over_asked
 from adminkit.findings.finding import Finding, Stake
@@ -24,7 +23,7 @@ from adminkit.stats.users import Change, Month
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
-from tests.support.study import study
+from tests.support.study import made
 
 SOME = Part(100, 9, 1000.0 * HOUR, 400.0 * HOUR)
 #: A hundred jobs, all at the maximum and at the default, that use 0.4 of what they reserve.
@@ -253,8 +252,7 @@ def test_users(tmp_path: Path, jobs: list[Job], expected: list[tuple[str, str, s
 
 @pytest.fixture(scope="module")
 def look_alike(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    queues = [("aaic-demo", name, 0, default, most) for name, (default, most, _) in generate.QUEUES.items()]
-    return make_trace(tmp_path_factory.mktemp("demo") / "t.db", study(), queues)
+    return made(tmp_path_factory)
 
 
 def test_the_studys_advice_is_found_on_the_look_alike(look_alike: Path) -> None:

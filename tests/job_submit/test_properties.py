@@ -142,7 +142,7 @@ def requests(draw: st.DrawFn) -> dict[str, Any]:
 HINTS = hints({"": {"": [60, 300, 1, 9]}})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(policies(), requests())
 def test_a_second_decision_changes_nothing_more(lua: Lua, table: dict[str, Any], asked: dict[str, Any]) -> None:
     first = lua.decide(asked, table, incentives(), HINTS)
@@ -162,7 +162,7 @@ def test_a_second_decision_changes_nothing_more(lua: Lua, table: dict[str, Any],
     assert second.get("points") == first.get("points")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(policies(), requests())
 def test_a_job_is_routed_only_where_it_fits(lua: Lua, table: dict[str, Any], asked: dict[str, Any]) -> None:
     asked = {**asked, "queues": []}
@@ -215,7 +215,7 @@ def _pair(release: LuaVersion) -> tuple[Lua, Lua]:
     return _STATES["lua51"], _STATES[release]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(policies(), st.lists(requests(), min_size=2, max_size=4))
 def test_nothing_of_a_decision_is_left_in_the_next(
     lua: Lua, table: dict[str, Any], asked: list[dict[str, Any]]
@@ -265,7 +265,7 @@ SUBMISSIONS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(policies(), st.lists(st.fixed_dictionaries(SUBMISSIONS), min_size=2, max_size=4))
 def test_nothing_of_a_submission_is_left_in_the_next(
     lua: Lua, table: dict[str, Any], jobs: list[dict[str, Any]]

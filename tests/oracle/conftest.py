@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from adminkit.cli import demo
 from adminkit.cli.main import main
 from adminkit.ingest.files import Import, import_file
 from adminkit.job import Job
-from tests.support.once import once
+from tests.support.study import made as look_alike
 from tests.support.swf import public
 
 #: sacct's names of the columns of the anonymised dump of pozidriv, which has no header.
@@ -44,7 +43,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def made(name: str) -> Path:
         if name == "lookalike":
-            return once(tmp_path_factory, name, demo.make)
+            return look_alike(tmp_path_factory)
         path = folder / f"{name}.db"
         if not path.exists():
             file, how = _PUBLIC[name]

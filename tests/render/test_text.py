@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC
 from pathlib import Path
 
@@ -43,19 +43,13 @@ FORMATS: list[tuple[str, Callable[[Report], str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
 @pytest.mark.parametrize("name", [spec.name for spec in SPECS])
 @pytest.mark.parametrize(("which", "ending"), [(0, ""), (1, "-empty")], ids=["all it can say", "an empty trace"])
 def test_each_format_of_every_report_is_as_reviewed(
-    tmp_path: Path,
-    golden: Callable[[str, str], None],
-    name: str,
-    which: int,
-    ending: str,
-    suffix: str,
-    shown: Callable[[Report], str],
+    tmp_path: Path, goldens: Callable[[Mapping[str, str]], None], name: str, which: int, ending: str
 ) -> None:
-    golden(f"{name}{ending}.{suffix}", shown(REVIEWED[name][which](tmp_path)))
+    report = REVIEWED[name][which](tmp_path)
+    goldens({f"{name}{ending}.{suffix}": shown(report) for suffix, shown in FORMATS})
 
 
 @pytest.mark.parametrize("name", ["restarts.txt", "restarts-1.txt"])
@@ -63,12 +57,12 @@ def test_the_page_on_restarts_shows_what_was_reviewed(name: str) -> None:
     assert f"```\n{(GOLDEN / name).read_text()}```\n" in (DOCS / "reports" / "restarts.md").read_text()
 
 
-@pytest.mark.parametrize(("suffix", "shown"), FORMATS)
 @pytest.mark.parametrize("job_id", ["1", "2"])
 def test_the_runs_of_one_job_are_as_reviewed(
-    tmp_path: Path, golden: Callable[[str, str], None], job_id: str, suffix: str, shown: Callable[[Report], str]
+    tmp_path: Path, goldens: Callable[[Mapping[str, str]], None], job_id: str
 ) -> None:
-    golden(f"restarts-{job_id}.{suffix}", shown(pieces_of(tmp_path, some_chains(), job_id)))
+    report = pieces_of(tmp_path, some_chains(), job_id)
+    goldens({f"restarts-{job_id}.{suffix}": shown(report) for suffix, shown in FORMATS})
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

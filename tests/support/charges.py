@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import astuple, fields
+from contextlib import closing
+from dataclasses import fields
 from datetime import UTC, datetime
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,9 +53,17 @@ def schemes(folder: Path, formula: str = "elapsed", **more: object) -> Path:
 def fresh(jobs: Iterable[Job] = ()) -> sqlite3.Connection:
     """A trace in memory with these jobs."""
     db = sqlite3.connect(":memory:", isolation_level=None)
-    lay_out(db)
+    db.deserialize(_empty())
     add_jobs(db, jobs)
     return db
+
+
+@cache
+def _empty() -> bytes:
+    """A trace without rows; to lay it out takes longer than what most tests do with it."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        lay_out(db)
+        return db.serialize()
 
 
 def billed(db: sqlite3.Connection, file: Path, month: str) -> Bill:
@@ -74,4 +85,4 @@ def ledger(db: sqlite3.Connection) -> list[Short]:
 def add_jobs(db: sqlite3.Connection, jobs: Iterable[Job]) -> None:
     names = [field.name for field in fields(Job)]
     columns = ", ".join(f'"{name}"' for name in names)
-    db.executemany(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(names))})", map(astuple, jobs))
+    db.executemany(f"INSERT INTO job ({columns}) VALUES ({', '.join('?' * len(names))})", map(attrgetter(*names), jobs))

@@ -36,7 +36,21 @@ STEP_FROM_END: Final = (
 
 
 def crafted(path: Path, seed: int) -> Path:
-    """Eight weeks of every kind of job, open and cancelled ones among them, with letters and changing queues."""
+    """Eight weeks of every kind of job, open and cancelled ones among them, with letters and changing queues.
+
+    Each of these traces is made once, and copied for others.
+    """
+    if seed not in _CRAFTED:
+        _CRAFTED[seed] = _craft(path, seed).read_bytes()
+    make_trace(path).write_bytes(_CRAFTED[seed])
+    return path
+
+
+#: By seed, a trace.
+_CRAFTED: Final[dict[int, bytes]] = {}
+
+
+def _craft(path: Path, seed: int) -> Path:
     luck = random.Random(seed)
     jobs: list[Job] = []
     number = 0
