@@ -67,9 +67,8 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Change the number of GPUs of running jobs, and see the changes through. First completes what an earlier
-    run began. Exit code 1 if a change
-    was refused.
+    """Change how many GPUs jobs have, and see that through. First completes what an earlier run began. Exit code
+    1 if a change was refused.
 
     Cron or an operator runs it on slurmctld's host, as root or as a Slurm operator who may read the trace and
     the rules in force.

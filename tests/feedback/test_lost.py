@@ -193,7 +193,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(ckpt_at=END - 300, ckpt_heard=0), [], QUEUES,
-        ("none catches the signal", "has to catch the signal", "72 h of run time is lost"), ("ADMINKIT_CKPT",),
+        ("none that catches the signal", "has to catch the signal", "72 h of run time is lost"), ("ADMINKIT_CKPT",),
         "warned in vain",
     ),
     (

@@ -87,7 +87,7 @@ def test_fair_share_is_why_where_it_would_start_without(
     room = make([node("n1", taken(BUSY))], BUSY, waits(1, gpus=8, **head), own)
     found = explain(room, own, lambda _: Said("now"), shares(MINE | points))
     assert found.answer.start.why == why, (explained, found)
-    text = "fair share 0.12: 1 job of 1 account is ahead of it only because of its fair share"
+    text = "fair share 0.12: 1 job of 1 account is ahead of it only because of that job's fair share"
     assert (found.share, found.answer.start.text == text) == ((text, True) if noted else (None, False)), explained
 
 

@@ -35,7 +35,7 @@ from adminkit.messages import translated
         ),
         (
             Behind(1.0, 1, 1).text,
-            "fair share 1.00: 1 job of 1 account is ahead of it only because of its fair share",
+            "fair share 1.00: 1 job of 1 account is ahead of it only because of that job's fair share",
             "フェアシェア 1.00: フェアシェアの差だけで、1 アカウントの 1 件のジョブが先になっています",
         ),
     ],
