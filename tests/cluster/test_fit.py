@@ -301,7 +301,9 @@ def test_fair_share_is_why_a_job_waits(shared: Cluster, monkeypatch: pytest.Monk
     found = json.loads(file.read_text())
     (row,) = found["rows"]
     assert (row["verdict"], row["why"]) == ("later", "fair_share"), found
-    said = f"fair share {factor_of(shared):.2f}: 1 job of 1 account is ahead of it only because of that job's fair share"
+    said = (
+        f"fair share {factor_of(shared):.2f}: 1 job of 1 account is ahead of it only because of that job's fair share"
+    )
     assert row["text"] == said and said in found["meta"]["notes"], found
     assert asyncio.run(behind_on(shared, older)) == said
     assert main(["fit", "--job", str(head), "-f", "json", "--output", str(file)]) == 0
