@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -75,7 +74,7 @@ class Ruled:
             **self.cluster.env(), "ADMINKIT_CONFIG": "", "ADMINKIT_ACTS": str(self.acts),
             "PATH": f"{ADMINKIT.parent}:{self.cluster.env()['PATH']}", **(env or {}),
         }  # fmt: skip
-        done = warm.run([os.fsdecode(word) for word in words], whole)
+        done = warm.run([str(word) for word in words], whole)
         assert code is None or done.returncode == code, f"{done.stdout}\n{done.stderr}\n{self.tail()}"
         return done
 

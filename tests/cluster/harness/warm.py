@@ -7,6 +7,7 @@ start is what the parent had: a command with other words of that kind is started
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, NoReturn
@@ -161,7 +162,25 @@ def _main(file: int) -> NoReturn:
 
     _import_all()
     serve(socket.socket(fileno=file))
-    sys.exit(main())
+    _end(main)
+
+
+def _end(main: Callable[[], int]) -> NoReturn:
+    """As sys.exit(main()), but that nothing is cleared away in memory, which is a tenth of a second's work."""
+    code = 1
+    try:
+        code = main()
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if isinstance(error.code, str):
+            sys.stderr.write(f"{error.code}\n")
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":
