@@ -39,7 +39,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """`adminkit WORDS` in the current folder, as subprocess.run(…, text=True); `user` has no group of root's."""
     command = [str(ADMINKIT), *map(str, words)]
-    if _is_cold(env):
+    if is_cold(env):
         assert user is None
         return subprocess.run(command, env=dict(env), capture_output=True, text=True, timeout=seconds, check=False)
     asked = {"command": command, "env": dict(env), "user": user, "cwd": str(Path.cwd())}
@@ -52,7 +52,7 @@ def run(
         return subprocess.CompletedProcess(command, code, out.read(), err.read())
 
 
-def _is_cold(env: Mapping[str, str]) -> bool:
+def is_cold(env: Mapping[str, str]) -> bool:
     """Whether a command in this environment has to be started as a program."""
     usual = plain_env()
     return any(env.get(name) != usual.get(name) for name in {*env, *usual} if name.startswith(_EARLY))
