@@ -83,12 +83,13 @@ static void each_row(const struct row *rows, size_t count, bool confirmed) {
     }
 }
 
-/* A whole step, all its nodes, second by second as the watch would: never more than `most` questions in any
- * second, every node signals once, within a second of `fire`. Nodes start up to two seconds apart. */
+/* A whole step, all its nodes, when each is due, as the watch would, and once a minute: never more than two
+ * questions in any second, every node signals once, within a second of `fire`. */
 static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll, unsigned dead_from) {
     enum { MOST = 1000 };
     static struct ck_terms terms[MOST];
     static struct ck_known known[MOST];
+    static int64_t due[MOST];
     static int fired[MOST];
     static unsigned asked[20000];
     int64_t began = 1000000 * CK_SECOND, end = began + limit * CK_SECOND;
@@ -97,14 +98,16 @@ static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll,
         terms[n] = (struct ck_terms){began, lead * CK_SECOND, 60 * CK_SECOND, poll * CK_SECOND, nodes, n, 99};
         known[n] = (struct ck_known){0};
         fired[n] = 0;
+        due[n] = began;
     }
     for (size_t s = 0; s < sizeof asked / sizeof *asked; s++)
         asked[s] = 0;
     for (int64_t now = began; left > 0 && now <= end; now += 100)
         for (uint32_t n = 0; n < nodes; n++) {
-            if (fired[n])
+            if (fired[n] || (now < due[n] && (now - began) % (60 * CK_SECOND)))
                 continue;
             struct ck_next next = ck_deadline_next(&terms[n], &known[n], now);
+            due[n] = next.at;
             if (next.at > now)
                 continue;
             if (next.act == CK_FIRE) {

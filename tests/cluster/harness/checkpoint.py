@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from tests.cluster.harness.cluster import Cluster, Word
 from tests.cluster.harness.config import CGROUPS
-from tests.cluster.harness.machine import has_cgroup_v2
+from tests.cluster.harness.machine import PREFIX, has_cgroup_v2
 from tests.cluster.harness.processes import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,10 +73,16 @@ sys.exit(int(options.get("ends", 0)))
 
 
 def build(into: Path) -> Path:
-    """The plugin, built as an operator would."""
-    command = ["make", "-s", "-C", str(ROOT / "spank"), f"OUT={into}"]
-    subprocess.run(command, check=True, capture_output=True, text=True)
-    return into / "adminkit_ckpt.so"
+    """The plugin, built as an operator would; once, for all who use the same headers of Slurm."""
+    header = Path(PREFIX, "include/slurm/spank.h").stat()
+    out = ROOT / f"build/spank-cluster/{header.st_size}-{header.st_mtime_ns}"
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = ["make", "-s", "-C", str(ROOT / "spank"), f"SLURM_PREFIX={PREFIX}", f"OUT={out}"]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        into.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(out / "adminkit_ckpt.so", into))
 
 
 @dataclass(frozen=True)

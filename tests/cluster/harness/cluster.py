@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.harness import config
+from tests.cluster.harness import config, database
 from tests.cluster.harness.ending import stop
 from tests.cluster.harness.machine import (
     MARK,
@@ -378,7 +378,7 @@ class Cluster:
         self.ledger.start("munged", config.munge_command(self.folder), env, folder / "out")
 
     def _start_database(self) -> None:
-        self.ask(*config.database_install(self.folder))
+        database.install(self.folder)
         env = {**plain_env(), MARK: str(self.folder)}
         self.ledger.start("mariadbd", config.database_command(self.folder), env, self.folder / "db" / "out")
         ping = ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "ping"]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from tests.cluster.harness import warm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.sacct_rows import COLUMNS, Row
 
-ADMINKIT = Path(sys.executable).with_name("adminkit")
+ADMINKIT = warm.ADMINKIT
 
 
 def adminkit(
@@ -22,7 +22,7 @@ def adminkit(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command on the trace `db`, as an operator of the cluster would; `env` is added to that environment."""
     env = {**cluster.env(), "PATH": f"{ADMINKIT.parent}:{cluster.env()['PATH']}", **(env or {})}
-    done = subprocess.run([ADMINKIT, *words, "--db", db], env=env, capture_output=True, text=True, timeout=300)
+    done = warm.run([*words, "--db", db], env, seconds=300)
     assert code is None or done.returncode == code, done.stderr + done.stdout
     return done
 

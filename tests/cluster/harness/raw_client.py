@@ -15,9 +15,11 @@ _UNITS = {"K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2}
 
 
 def built(ruled: Ruled) -> Path:
-    """The program, built for this Slurm."""
-    library = next(Path(PREFIX, "lib").rglob("libslurmfull.so")).parent
+    """The program, built for this Slurm once."""
     made, source = ruled.cluster.work / "spellings", str(Path(__file__).with_name("spellings.c"))
+    if made.exists():
+        return made
+    library = next(Path(PREFIX, "lib").rglob("libslurmfull.so")).parent
     command = ["cc", "-o", str(made), source, f"-I{PREFIX}/include", f"-L{library}", "-lslurmfull"]
     subprocess.run([*command, f"-Wl,-rpath,{library}"], check=True, capture_output=True)
     return made

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from tests.cluster.harness import warm
 from tests.cluster.harness.cluster import Cluster, Word
 from tests.cluster.harness.processes import until
 
-ADMINKIT = Path(sys.executable).with_name("adminkit")
+ADMINKIT = warm.ADMINKIT
 HEAD = 'version = 1\nlanguages = ["en"]\n'
 _JOB = re.compile(rb"(?:Submitted batch job|job|allocation|^)\s*(\d+)", re.MULTILINE)
 _WORD = re.compile(r"(\S+?)=(.*?)(?= +\S+?=|$)")
@@ -74,7 +74,7 @@ class Ruled:
             **self.cluster.env(), "ADMINKIT_CONFIG": "", "ADMINKIT_ACTS": str(self.acts),
             "PATH": f"{ADMINKIT.parent}:{self.cluster.env()['PATH']}", **(env or {}),
         }  # fmt: skip
-        done = subprocess.run([ADMINKIT, *map(str, words)], env=whole, capture_output=True, text=True, timeout=120)
+        done = warm.run([str(word) for word in words], whole)
         assert code is None or done.returncode == code, f"{done.stdout}\n{done.stderr}\n{self.tail()}"
         return done
 
