@@ -153,7 +153,7 @@ def test_how_the_last_server_ended_is_said_in_plain_words(
     [
         (
             "en",
-            ("What do you want to start?", "Start &lt;b&gt; instead", "Nothing can start now.", "This page keeps"),
+            ("What do you want to start?", "Start &lt;b&gt; instead", "Nothing can start now.", "This page will keep"),
         ),
         (
             "ja",
