@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.machine import MARK, release
-from tests.cluster.harness.processes import until
+from tests.cluster.harness.processes import ClusterError, until
 from tests.cluster.harness.requests import USER, emptied
 from tests.cluster.test_fit_nodes import fit
 
@@ -55,7 +56,15 @@ class Sleeping(Cluster):
         return self.ask("scontrol", "-o", "show", "node", node).partition("State=")[2].split()[0]
 
     def wake(self, node: str) -> None:
-        """As a host that was started: its slurmd tells slurmctld that it has just booted."""
+        """As a host that was started: its slurmd tells slurmctld that it has just booted, again if that was missed."""
+        for _ in range(4):
+            self._boot(node)
+            with suppress(ClusterError):
+                until(f"{node} to be up", lambda: "POWERING_UP" not in self.state(node), 20.0)
+                return
+        raise ClusterError(f"{node} does not wake: it is {self.state(node)}")
+
+    def _boot(self, node: str) -> None:
         name = f"{self.name}-slurmd-{node}"
         process = self.ledger.find(name)
         assert process is not None
