@@ -35,10 +35,11 @@ shift
 exec ENGINE exec -i "$host" sh -c "$*"
 """
 #: What the site's own start has put there, and what Ansible needs on a Debian host.
+#: Trap: slurmctld loads the script again only if its mtime, in whole seconds, is after the last load.
 _BARE: Final = """rm -rf /usr/local/bin/adminkit /etc/adminkit /var/lib/adminkit /var/log/adminkit /run/adminkit
 rm -rf /etc/slurm/adminkit /etc/slurm/plugstack.conf.d/adminkit.conf
 find / -xdev -name adminkit_ckpt.so -path '*slurm*' ! -path '/adminkit/*' -delete
-[ ! -e /etc/slurm/job_submit.lua ] || touch /etc/slurm/job_submit.lua  # slurmctld then looks for the modules
+[ ! -e /etc/slurm/job_submit.lua ] || { sleep 1.1; touch /etc/slurm/job_submit.lua; }
 apt-get -q update
 DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends python3-apt systemd
 """
