@@ -255,21 +255,23 @@ class Cluster:
     def settle(self, seconds: float = 120.0) -> None:
         """Wait until slurmdbd has stored what slurmctld knows.
 
-        An empty queue is not enough: what slurmdbd was sent last is seen in its tables up to a second later.
+        An empty queue is not enough: what slurmdbd was sent last is seen in its tables up to a second later, and
+        slurmctld sends a run's queue, limit and name in rounds of 5 s, often after its end.
         """
         quiet = 0
 
         def stored() -> bool:
             nonlocal quiet
-            quiet = quiet + 1 if self.backlog() == 0 and not self._open_rows() else 0
+            quiet = quiet + 1 if self.backlog() == 0 and not self._unfinished_rows() else 0
             return quiet > 4
 
         until("slurmdbd to have stored everything", stored, seconds, pause=0.4)
 
-    def _open_rows(self) -> set[str]:
-        """Jobs that ended for slurmctld and not yet in slurmdbd's table."""
+    def _unfinished_rows(self) -> set[str]:
+        """Jobs that ended for slurmctld, whose row in slurmdbd's table has no end yet or no queue."""
         ended = {line.split()[0] for line in self._every_job() if line.split()[1] in FINISHED}
-        return ended & {row[0] for row in self.sql(f"select id_job from {self.name}_job_table where time_end = 0")}
+        lacking = f"select id_job from {self.name}_job_table where time_end = 0 or `partition` = ''"
+        return ended & {row[0] for row in self.sql(lacking)}
 
     def _every_job(self) -> list[str]:
         return self.ask("squeue", "-h", "-a", "-t", "all", "-r", "-o", "%A %T").splitlines()

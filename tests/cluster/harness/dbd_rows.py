@@ -66,7 +66,7 @@ def _job(row: tuple[str, ...]) -> Row:
     over = _time(row[9]) is not None
     values = (
         int(row[0]), int(row[1]), _state(row[2]), _text(row[3]), int(row[4]), _text(row[5]), _text(row[6]),
-        _time(row[7]), _time(row[8]), _time(row[9]), limit * 60 if limit < _NO_VAL else None, _text(row[11]),
+        _time(row[7]), _time(row[8]), _time(row[9]), limit * 60 if 0 < limit < _NO_VAL else None, _text(row[11]),
         array or None, task if array and task < _NO_VAL else None, (int(row[14]) >> 8) & 0xFF,
         (int(row[15]) >> 8) & 0xFF if over else 0, int(tres["1"]) if tres else None,
         None if _text(row[17]) in (None, "None assigned") else _text(row[17]), _text(row[18]),
