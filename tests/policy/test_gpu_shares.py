@@ -67,6 +67,11 @@ def test_a_typed_request_counts_parts(typed: dict[str, Any], least: float, most:
     assert request["gpu_slices"] == parts
 
 
+def test_mps_of_gpus_that_differ_is_a_part_of_one_gpu_at_least() -> None:
+    request = typed_request(Typed("ada", queues=("gq",), gres="mps:50"), None, NOW, Shares(mps={UNTYPED: 0}))
+    assert request["gpu_slices"] == 1
+
+
 @pytest.mark.parametrize(
     "typed", [{"gres": "gpu:a:b:c"}, {"gres": "gpu:2", "gpus": 2}, {"gres": "gpu:2", "gpu_type": "a"}]
 )

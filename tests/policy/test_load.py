@@ -83,6 +83,23 @@ SLIPS = [
 ]
 
 
+#: (a line of a rule, or a section; the last value that is accepted; the first that is not)
+ENDS = [
+    (rules("a: max_limit = '{}'"), "3660d", "3661d"),
+    (rules("a: max_limit = '{}'"), "1m", "0m"),
+    ("version = 1\n[gpus_per_user]\ngq = {}", "1", "0"),
+    ("version = 1\n[gpus_per_user]\ngq = {}", "1_000_000", "1_000_001"),
+    ("version = 1\n[incentives]\nmin_cpu_use = {}", "0", "-0.01"),
+    ("version = 1\n[incentives]\nmin_cpu_use = {}", "0.99", "1"),
+]
+
+
+@pytest.mark.parametrize(("text", "last", "beyond"), ENDS)
+def test_a_range_includes_its_ends(text: str, last: str, beyond: str) -> None:
+    assert parsed(text.replace("{}", last))[1] == []
+    assert len(parsed(text.replace("{}", beyond))[1]) == 1
+
+
 @pytest.mark.parametrize(("text", "place", "said", "hint"), SLIPS)
 def test_a_slip_is_named_with_its_place(text: str, place: str, said: str, hint: str) -> None:
     _, problems = parsed(text)
