@@ -131,9 +131,9 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     if "yardsticks" in one:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
         yield f"With submissions left at their original times, the mean bounded slowdowns are: {said}."
-        yield "Gaussier et al. (SC'15) published 92.58 for EASY. They published two values for EASY++ (shortest job first,"
-        yield "with the mean run time of the last two jobs): 62.86 if a job that outlives its plan is then planned with its"
-        yield "limit, and 63.50 if the plan is then raised in steps."
+        yield "Gaussier et al. (SC'15) published 92.58 for EASY. They published two values for EASY++ (shortest job"
+        yield "first, with the mean run time of the last two jobs): 62.86 if a job that outlives its plan is planned"
+        yield "with its limit from then on, and 63.50 if the plan is raised in steps."
         yield ""
 
 

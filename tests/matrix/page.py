@@ -18,9 +18,9 @@ _HEAD: Final = """# Releases of Slurm
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
 `make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm release below.
-An environment is a container or a guest with one release of Slurm. Each suite of tests runs in its own container or
-guest, with plugins that were built against the headers of that release. The cells of the tables count tests. The list
-below the tables says why tests were skipped or not run; `-` means that nobody has run the suite in that environment.
+An environment is an operating system with one release of Slurm. In an environment, each suite of tests runs in its own
+container or guest, with plugins that were built against the headers of that release. The cells of the tables count
+tests. The list below the tables says why tests were skipped or not run; `-` means that nobody has run the suite there.
 The column *minutes* shows how long a suite takes in one environment, on two cores that were also busy with other work.
 The last line of each table has the total minutes of each environment.
 """
