@@ -47,7 +47,7 @@ AdminComments of running and waiting jobs. `adminkit doctor` says whether pyslur
 
 pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has pyslurm
 25.11.0 and 25.11.2, and also pyslurm 17.11 and 18.8 (for Slurm 17.11 and 18.08). Other releases of pyslurm (22.5,
-23.11, 24.11, 25.5, 26.5) are only tags in pyslurm's repository; build them from source on the host.
+23.11, 24.11, 25.5, 26.5) are only tags in pyslurm's repository; build them on the host.
 
 A test in the suite releases compares pyslurm's data with the data of scontrol; the test is skipped if pyslurm cannot be
 imported. To test parts of pyslurm 25.11.2 without such a cluster, we compiled the code that reads partitions and nodes
