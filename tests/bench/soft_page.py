@@ -38,10 +38,10 @@ submission. Every candidate except *exact need* uses the settings `least` and `g
 
 The names of candidates and the columns use these words:
 
-- *qN*: the soft limit is long enough for N % of similar jobs. *menu*: the soft limit is rounded up to 10 min, 30 min, 1
-  h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the same name as the job, the job gets no soft
-  limit (without these words, the user's other jobs are used then). *last two*: the soft limit is the mean run time of
-  the user's last two jobs.
+- *qN*: the soft limit is long enough for N % of similar jobs. *menu*: the soft limit is rounded up to 10 min, 30 min,
+  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the same name as the job, the job gets no soft
+  limit (in all other candidates, the user's other jobs are then used). *last two*: the soft limit is the mean run time
+  of the user's last two jobs.
 - *longest*, *outlived*, *wide N*: the setting of that name in `[soft_limits]` has the given value. *the default*: all
   these settings are as in policy.toml.
 - *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, the other
@@ -50,9 +50,9 @@ The names of candidates and the columns use these words:
   with their limits while a wide job is waiting.
 - *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get as
   many points as N hours of waiting give.
-- *bf_window N*: the SchedulerParameter bf_window is set to N; without this word, it is 14 days. *reserve after N h*:
-  bf_min_prio_reserve is set to the points that N hours of waiting give, and jobs with fewer points get no reservation.
-  Both are settings of slurmctld, so only the `slurm` model has them.
+- *bf_window N*: the SchedulerParameter bf_window is set to N; in all other candidates, bf_window is 14 days.
+  *reserve after N h*: bf_min_prio_reserve is set to the points that N hours of waiting give, and jobs with fewer points
+  get no reservation. Both are settings of slurmctld, so only the `slurm` model has them.
 - *head*: the mean wait of jobs that waited at the head of the queue; which jobs these are can differ between the two
   simulations. *exact need*: the soft limit is the job's real run time, which nobody can know in advance.
 - *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
