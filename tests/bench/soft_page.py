@@ -24,47 +24,50 @@ HEAD = """# What soft limits do to waits, by simulation
 
 <!-- Made by `python -m tests.bench.soft_limits` from tests/data/soft_limits.json; do not edit. -->
 
-This page compares ways of choosing soft limits. Each way (a *candidate*) is simulated on each trace, and compared with
-a simulation in which jobs have only the limits that users asked for. Both simulations use the same seeds; each seed is
-one replicate, and moves submissions by up to a minute. The row *limits as asked* has the waits and slowdowns with the
-users' own limits. Every other row shows the percentage by which a candidate changes these figures, with the 95 %
-interval of the paired differences (Student's t over the replicates). **Bold** marks an increase of at least 0.5 %
-whose interval excludes 0. The intervals cover the effect of chance on one trace, not the differences between traces.
+This page compares several ways of choosing soft limits. Each way (a *candidate*) is simulated on each trace, and
+compared with a simulation in which jobs have only the limits that users asked for. Each simulation is repeated with
+several seeds. A repetition (a *replicate*) moves submissions by up to a minute, and both simulations use the same
+seeds. The row *limits as asked* has the waits and slowdowns with the users' own limits. Every other row shows the
+percentage by which a candidate changes these figures, with the 95 % interval of the paired differences (Student's t
+over the replicates). **Bold** marks an increase of at least 0.5 % whose interval excludes 0. The intervals show the
+effect of chance on one trace, not the differences between traces.
 
-The expected need of a job is computed from what was known at the midnight (UTC) before its submission. Every candidate
-except *exact need* uses `least` and `gap` of policy.toml. [soft-limits.md](../soft-limits.md) says what adminkit uses.
+The time that a job is expected to need is computed from what was known at the midnight (UTC) before the job's
+submission. Every candidate except *exact need* uses the settings `least` and `gap` from policy.toml.
+[soft-limits.md](../soft-limits.md) says which candidate adminkit uses.
 
-These words appear in the names of candidates and in the columns:
+The names of candidates and the columns use these words:
 
 - *qN*: the soft limit is long enough for N % of similar jobs. *menu*: the soft limit is rounded up to 10 min, 30 min,
-  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the job's name, the job gets no soft limit
-  (the other candidates then use the user's other jobs). *last two*: the soft limit is the mean run time of the user's
-  last two jobs.
-- *longest*, *outlived*, *wide N*: these are the settings of [soft_limits]. *the default*: all of these settings are as
-  in policy.toml.
-- *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, other jobs
-  queued for the same nodes are planned with the higher quantile M. If the name also has *longest*, that setting applies
-  only to these plans. Without *beside*, *wide N* means that these other jobs are planned with their limits.
-- *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get
-  points worth N hours of age.
-- *bf_window N*: the SchedulerParameter bf_window is set to N; without this word, it is 14 days. *reserve after N h*:
-  bf_min_prio_reserve is set to the points of N hours of age, and jobs with fewer points get no reservation. Both are
-  settings of slurmctld, so only the `slurm` model has them.
-- *head*: the mean wait of jobs that waited at the head of the queue, in the simulation in question. *exact need*: a
-  perfect prediction, which nobody can make.
+  1 h, 2 h, … 14 days. *only by name*: if too few of the user's jobs have the same name as the job, the job gets no soft
+  limit (in all other candidates, the user's other jobs are then used). *last two*: the soft limit is the mean run time
+  of the user's last two jobs.
+- *longest*, *outlived*, *wide N*: the setting of that name in `[soft_limits]` has the given value. *the default*: all
+  these settings are as in policy.toml.
+- *beside wide N qM*: a job is wide if it asks for at least N % of the nodes. While a wide job is waiting, the other
+  jobs that wait for the same nodes are planned with the higher quantile M. If the candidate's name also has *longest*,
+  that setting applies only to these plans. In a name without *beside*, *wide N* means that these other jobs are planned
+  with their limits while a wide job is waiting.
+- *wide jobs +N h*, *short jobs +N h*: jobs of the largest size, or jobs that are planned with at most an hour, get as
+  many points as N hours of waiting give.
+- *bf_window N*: the SchedulerParameter bf_window is set to N; in all other candidates, bf_window is 14 days.
+  *reserve after N h*: bf_min_prio_reserve is set to the points that N hours of waiting give, and jobs with fewer points
+  get no reservation. Both are settings of slurmctld, so only the `slurm` model has them.
+- *head*: the mean wait of jobs that waited at the head of the queue; which jobs these are can differ between the two
+  simulations. *exact need*: the soft limit is the job's real run time, which nobody can know in advance.
 - *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
   their soft limit.
-- *promised*: when a job reaches the head of the queue and has to wait, it is promised a start, which follows from the
-  planned ends of the running jobs. This column has the number of jobs with a promise, the share of them that started
-  later than promised, and how much later they started on average (a negative number means earlier). It shows the
-  candidate's own figures, with the change in brackets. Promises that rest on limits that are too long are easy to keep:
-  in the `easy` model, *limits as asked* keeps all of them. In the table *nodes*, which uses the `slurm` model, a job's
-  promise is the start of the first reservation that backfill made for it, whatever its position in the queue. Backfill
-  runs every minute there.
+- *promised*: when a job reaches the head of the queue and has to wait, the scheduler promises the job a start, based on
+  the planned ends of the running jobs. The column has the number of jobs with a promise, the share of these jobs that
+  started later than promised, and the average delay of all jobs with a promise (a negative number means that they
+  started earlier than promised). The column shows the candidate's own figures, with the change in brackets. If limits
+  are too long, promises are easy to keep: in the `easy` model, *limits as asked* keeps all promises. In the table
+  *nodes*, which uses the `slurm` model, a job's promise is the start of the first reservation that backfill made for
+  the job, whatever the job's position in the queue. In that table, backfill runs every minute.
 
-The effect of soft limits that are used only in short gaps (a hybrid that depends on the length of the gap) cannot be
-measured here. A job has only one --time-min, and slurmctld plans with it in every gap, so such a hybrid would need a
-new rule in the scheduler.
+These simulations cannot show the effect of soft limits that apply only in short gaps. A job has only one --time-min,
+and slurmctld plans with that time in every gap, so slurmctld would need a new rule to use a soft limit only in short
+gaps.
 """
 
 
@@ -128,9 +131,9 @@ def _trace(name: str, one: Mapping[str, Any]) -> Iterator[str]:
     if "yardsticks" in one:
         said = "; ".join(f"{model} {value:.2f}" for model, value in one["yardsticks"].items())
         yield f"With submissions left at their original times, the mean bounded slowdowns are: {said}."
-        yield "Gaussier et al. (SC'15) published 92.58 for EASY. They published two values for EASY++ (shortest first,"
-        yield "with the last two jobs): 62.86 if a job that outlives its plan is planned with its limit, and 63.50 if"
-        yield "the plan is raised in steps."
+        yield "Gaussier et al. (SC'15) published 92.58 for EASY. They published two values for EASY++ (shortest job"
+        yield "first, with the mean run time of the last two jobs): 62.86 if a job that outlives its plan is planned"
+        yield "with its limit from then on, and 63.50 if the plan is raised in steps."
         yield ""
 
 

@@ -28,19 +28,19 @@ DIFFERENCES: Final = (
         "every error has a constant in Lua; before, only eight errors had one",
         "job_submit/adminkit/slurm_api.lua",
     ),
-    Difference("23.02", "a job's tasks have SLURM_JOB_END_TIME in their environment", "spank/common/task_env.h"),
+    Difference("23.02", "the environment of a job's tasks has SLURM_JOB_END_TIME", "spank/common/task_env.h"),
     Difference(
-        "23.11", "Lua sees --gres=gpu:2 as gres/gpu:2; before, it saw gres:gpu:2", "job_submit/adminkit/gres.lua"
+        "23.11", "Lua sees --gres=gpu:2 as gres/gpu:2; before, Lua saw gres:gpu:2", "job_submit/adminkit/gres.lua"
     ),
     Difference("23.11", "cgroup.conf accepts CgroupPlugin=disabled", "tests/cluster/harness/config.py"),
     Difference("24.11", "sbatch no longer has SLURM_OPEN_MODE in its own environment", "spank/common/slurm_compat.h"),
     Difference(
         "24.11",
-        "DBIndex is the job's SLUID, a number up to 2^64; before, it was the number of a row",
+        "DBIndex is the job's SLUID, a number up to 2^64; before, DBIndex was the number of a database row",
         "adminkit/native/common/number_fields.c",
     ),
     Difference(
-        "24.11", "slurmdbd gives a cluster a random id, and slurmctld checks it", "tests/cluster/harness/cluster.py"
+        "24.11", "slurmdbd gives a cluster a random id, and slurmctld checks the id", "tests/cluster/harness/cluster.py"
     ),
     Difference(
         "24.11",
@@ -64,7 +64,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "25.11",
-        "SchedulerParameters=requeue_delay, not AuthInfo's cred_expire, delays the start of a requeued job",
+        "requeued jobs are delayed by SchedulerParameters=requeue_delay, no longer by AuthInfo's cred_expire",
         "adminkit/slurm/requeue.py",
     ),
     Difference(
@@ -100,12 +100,12 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "a queue that gives out whole nodes has Exclusive=NODE, no longer OverSubscribe=EXCLUSIVE",
+        "a queue that gives out whole nodes has Exclusive=NODE instead of OverSubscribe=EXCLUSIVE",
         "adminkit/slurm/partitions.py",
     ),
     Difference(
         "26.05",
-        "squeue's field Exclusive says whether a job has whole nodes; before, its field OverSubscribe did",
+        "squeue's field Exclusive says whether a job has whole nodes; before, the field OverSubscribe did",
         "adminkit/slurm/room.py",
     ),
     Difference(
@@ -113,5 +113,5 @@ DIFFERENCES: Final = (
         "backfill keeps a limit that was updated while backfill yielded its locks (26.05.3; not in 25.05.8 or 25.11.7)",
         "adminkit/deploy/planning.py",
     ),
-    Difference("26.05", "sacct lists its fields and states without slurmdbd", "adminkit/slurm/cluster.py"),
+    Difference("26.05", "sacct can list its fields and states even if slurmdbd is down", "adminkit/slurm/cluster.py"),
 )

@@ -17,41 +17,44 @@ _HEAD: Final = """# Releases of Slurm
 
 <!-- Made by `make matrix` and `make docs` from tests/data/matrix.json and tests/matrix/; do not edit. -->
 
-`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm below. Each
-suite runs in its own container or guest, with plugins built against that Slurm's headers. The cells count tests. The
-reasons for "not run" are given below the tables; `-` means that the suite was never tried in that environment. The
-column *minutes* shows how long a suite takes in one environment, on two cores that were also busy with other work. The
-last line of each table adds up the minutes of each environment.
+`make matrix` ([CONTRIBUTING](../CONTRIBUTING.md)) tests adminkit against the real daemons of each Slurm release below.
+An environment is an operating system with one release of Slurm. In an environment, each suite of tests runs in its own
+container or guest, with plugins that were built against the headers of that release. The cells of the tables count
+tests. The list below the tables says why tests were skipped or not run; `-` means that nobody has run the suite there.
+The column *minutes* shows how long a suite takes in one environment, on two cores that were also busy with other work.
+The last line of each table has the total minutes of each environment.
 """
 
-_GUESTS: Final = """The containers above use the cgroups of their host, and only the suites ckpt and ckpt_examples
-track steps with cgroups. The environments whose names end in `-v2` (columns of the next table) are guests. A guest runs
-the same Debian and Slurm on its own Linux (User-Mode Linux), with systemd as init and cgroup v2. In a guest,
-proctrack/cgroup tracks every step, jobacct_gather/cgroup measures it, and each slurmd has its own systemd scope. Guests
-run only the suites for which this matters.
+_GUESTS: Final = """\
+The environments in the table above are containers. They use the cgroups of their host, and only the suites ckpt and
+ckpt_examples track steps with cgroups. The environments in the next table, whose names end in `-v2`, are guests. A
+guest runs the same Debian and Slurm as the container after which it is named, but on its own Linux kernel (User-Mode
+Linux), with systemd as init and cgroup v2. In a guest, proctrack/cgroup tracks every step, jobacct_gather/cgroup
+measures every step, and each slurmd has its own systemd scope. Only the suites for which cgroup v2 or systemd matters
+run in guests.
 """
 _DIFFERENCES: Final = """## Differences
 
-adminkit handles these differences between releases, each in one file. The first column names the release that
-introduced the difference or, if that is not known, the oldest tested release that has it.
-tests/cluster/test_releases.py fails on a Slurm that adds, renames or removes a state, a field of sacct, a keyword of
-scontrol, a name in Lua or a function that the plugin calls.
+adminkit handles each of these differences between releases in one file. The first column names the release that
+introduced the difference or, if that release is not known, the oldest tested release with the difference. If a release
+of Slurm adds, renames or removes a state, a field of sacct, a keyword of scontrol, a name in Lua or a function that the
+plugin calls, tests/cluster/test_releases.py fails.
 """
 _PYSLURM: Final = """## pyslurm
 
 adminkit does not need pyslurm, because scontrol and squeue provide the same data. If pyslurm is installed and its
-release matches Slurm's, adminkit asks it for the local cluster's queues and nodes, and for the AdminComments of open
-jobs. `adminkit doctor` says whether pyslurm is used and, if not, why.
+release matches the release of Slurm, adminkit uses pyslurm to read the local cluster's queues and nodes, and the
+AdminComments of running and waiting jobs. `adminkit doctor` says whether pyslurm is used and, if not, why.
 
-pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has
-pyslurm 25.11.0 and 25.11.2, and, for Slurm 17.11 and 18.08, pyslurm 17.11 and 18.8. Other releases of pyslurm (22.5,
-23.11, 24.11, 25.5, 26.5) are tags in its repository; build them on the host, from source.
+pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that release's library. PyPI has pyslurm
+25.11.0 and 25.11.2, and also pyslurm 17.11 and 18.8 (for Slurm 17.11 and 18.08). Other releases of pyslurm (22.5,
+23.11, 24.11, 25.5, 26.5) are only tags in pyslurm's repository; build them on the host.
 
-If pyslurm can be imported, a test compares its data with that of scontrol; "skipped" above means that it could not be
-imported. The parts of pyslurm 25.11.2 that read partitions and nodes were compiled by hand against Slurm 24.11.5, after
-replacing the names that 25.11 had changed, and their data was equal to scontrol's. The part that reads jobs is
-untested: adminkit reads jobs as the source of 25.11.2 defines them. A complete pyslurm with its own Slurm is untested,
-too.
+A test in the suite releases compares pyslurm's data with the data of scontrol; the test is skipped if pyslurm cannot be
+imported. To test parts of pyslurm 25.11.2 without such a cluster, we compiled the code that reads partitions and nodes
+by hand against Slurm 24.11.5, after replacing the names that Slurm 25.11 had changed; the data was equal to the data of
+scontrol. The code that reads jobs is untested: adminkit expects jobs in the form that the source of pyslurm 25.11.2
+defines. A complete pyslurm with the release of Slurm that it is made for is untested too.
 """
 
 
