@@ -39,8 +39,7 @@ def server_down(work: Work) -> Outcome:
 
 
 def feedback_killed(work: Work) -> Outcome:
-    """`feedback run --send` is killed three times: while it waits for the server, in the middle of a session, and once
-    at a random moment."""
+    """`feedback run --send` is killed three times: while it waits for the server, in mid-session and at random."""
     _switch_on(work)
     jobs = [job for _ in range(4) for job in _worth(work)]
     pick = random.Random(6)

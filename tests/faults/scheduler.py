@@ -45,8 +45,10 @@ class Sent:
 
 
 def slurmctld_restarted(work: Work) -> Outcome:
-    """slurmctld is restarted twice while users submit jobs. Rules change or refuse some of the jobs, and some jobs earn
-    points."""
+    """slurmctld is restarted twice while users submit jobs.
+
+    Rules change or refuse some of the jobs, and some jobs earn points.
+    """
     site = work.site
     loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()
