@@ -218,9 +218,11 @@ def config() -> str:
         out.append(f"| `{one.name}` | {default} | `{one.variable}` | {_cell(one.help)} |")
     out += [
         "",
-        "An unknown key, a value of the wrong kind and text that is not TOML are errors. The error names the file, the",
+        "adminkit rejects a settings file with an unknown key, a value of the wrong kind, or text that is not TOML.",
+        "The error names the file and the key and, for an unknown key, the nearest valid key. `adminkit doctor` says",
+        "which file is in use.",
+        "",
     ]
-    out += ["key and the nearest valid key. `adminkit doctor` says which file is in use.", ""]
     return "\n".join(out)
 
 

@@ -92,7 +92,7 @@ def cut_off(work: Work) -> Outcome:
 
 
 def sync_killed(work: Work) -> Outcome:
-    """sync and everything it started are killed with SIGKILL, at eight random moments."""
+    """sync and all programs that it started are killed with SIGKILL, at eight random moments."""
     jobs = work.jobs(6)
     work.ended(jobs)
     pick = random.Random(8)
@@ -127,7 +127,7 @@ def munge_down(work: Work) -> Outcome:
 
 
 def disk_full(work: Work) -> Outcome:
-    """The disk that holds the trace and the action log is full while sync, letters and an installation of rules run."""
+    """The disk with the trace and the action log is full while adminkit syncs, sends letters and installs rules."""
     site, small = work.site, replace(work, folder="/small/adminkit")
     site.shell(HEAD, "mkdir -p /small/adminkit && chmod 2750 /small/adminkit && chown adminkit: /small/adminkit")
     small.sync()

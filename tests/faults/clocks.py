@@ -35,7 +35,7 @@ drop temporary table copied;
 def changed(work: Work) -> Outcome:
     """Runs end every five minutes across four clock changes.
 
-    Around each, sync runs nine times, its clock set to match.
+    Around each change, sync runs nine times with a matching clock.
     """
     job = work.jobs(1, "sleep 1")[0]
     work.ended([job])

@@ -15,15 +15,16 @@ _HEAD: Final = """# Faults, and what they lose
 
 <!-- Made by `make faults` and `make docs` from tests/data/faults.json and tests/faults/; do not edit. -->
 
-`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a site while it runs jobs, repairs it, and counts
-what was lost. The site runs in containers: MariaDB, slurmdbd, slurmctld, three nodes, a mail server and a login node
-(`make cluster-up RELEASE=…`). Every run that sacct shows has to be in the trace exactly once, with the same value in
-every column, and every letter (adminkit's email to a user) has to be in the mailbox exactly once. The site's hosts are
-in the time zone of New York; adminkit asks Slurm for times in UTC.
+`make faults RELEASE=…` ([CONTRIBUTING](../CONTRIBUTING.md)) breaks a test site while jobs are running, repairs the
+site, and counts what was lost. The site consists of containers, which `make cluster-up RELEASE=…` starts: MariaDB,
+slurmdbd, slurmctld, three nodes, a mail server and a login node. Every run that sacct shows must be in the trace
+exactly once, with the same value in every column, and every letter (adminkit's email to a user) must be in the mailbox
+exactly once. The site's hosts are in New York's time zone; adminkit asks Slurm for times in UTC.
 
 Each cell below counts runs that are only in sacct (*lost*), runs that are only in the trace, such as a second copy of a
-run (*duplicated*), and runs whose values differ between the two (*different*). It also counts letters that are missing,
-and letters that arrived twice although adminkit did not report it (*duplicated without notice*).
+run (*duplicated*), and runs whose values in sacct and in the trace differ (*different*). If the fault concerns letters,
+the cell also counts letters that are missing, and letters that arrived twice without a report from adminkit
+(*duplicated without notice*).
 """
 
 
@@ -69,7 +70,8 @@ def _table(found: Sequence[Result]) -> str:
             cells.append("not run" if one is None else _cell(one))
         lines.append(f"| {fault.title} | " + " | ".join(cells) + " |")
     commits = ", ".join(sorted({one.commit for one in found}))
-    return "\n".join([*lines, "", f"These faults ran on the commits {commits}; a `+` marks uncommitted changes.\n"])
+    tested = f"These faults were tested on the commits {commits}; a `+` means that there were uncommitted changes.\n"
+    return "\n".join([*lines, "", tested])
 
 
 def _cell(one: Result) -> str:

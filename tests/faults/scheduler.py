@@ -45,7 +45,10 @@ class Sent:
 
 
 def slurmctld_restarted(work: Work) -> Outcome:
-    """slurmctld is restarted twice while users submit jobs. Rules change or refuse some, and some earn points."""
+    """slurmctld is restarted twice while users submit jobs.
+
+    Rules change or refuse some of the jobs, and some jobs earn points.
+    """
     site = work.site
     loaded = r"grep -c 'adminkit: policy ' /site/aaic/log/slurmctld.log || true"
     work.sync()
@@ -86,7 +89,7 @@ def slurmctld_restarted(work: Work) -> Outcome:
 
 
 def node_lost(work: Work) -> Outcome:
-    """A job runs on two nodes. Just before it gets its signal, one of the nodes loses network and power."""
+    """A job runs on two nodes. Just before the job gets its signal, one of the nodes loses network and power."""
     site = work.site
     site.shell("login", _PREPARE)
     words = (
