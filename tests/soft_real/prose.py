@@ -24,12 +24,13 @@ time_min_as_soft_limit), the same job_submit script, and the same guard, which r
 differed only in the policy, which decided whether jobs got a soft limit.
 
 The days are generated from the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first run.
-How busy the days are was chosen with the simulator, not from a real run. A day has 411 jobs: 95 % use one GPU, 12 jobs
+The simulator, not a real run, was used to choose
+how busy the days are. A day has 411 jobs: 95 % use one GPU, 12 jobs
 use 2 to 8 GPUs of one node, 5 jobs use 2 to 4 nodes, and 4 jobs use 8 to 12 nodes, so there is more work for wide jobs
 than in the study. The jobs need 5 to 120 s and ask for 5 to 60 minutes. In the large queue, 70 % of the jobs ask for
 the queue's maximum, and the median accuracy is {ACCURACY["gq"][0]:g}; both figures are those of the study. Jobs are
-submitted in batches; all jobs of a batch have the same name. For each name except some new ones, 25 earlier runs were
-imported into a trace, from which `adminkit incentives install` made the table of needs. The quantile is {QUANTILE}.
+submitted in batches; all jobs of a batch have the same name. For all but some new job names, 25 earlier runs were imported into a
+trace, from which `adminkit incentives install` made the table of needs. The quantile is {QUANTILE}.
 `least` and `gap` are one minute, because the days run at a hundred times real speed. `wide` is 0, so jobs keep their
 soft limits while a wide job waits.
 
@@ -43,9 +44,9 @@ DEFAULT: Final = """\
 
 The same days ran with [the defaults](../soft-limits.md#config): `quantile` 90, `longest` 1 h, `outlived` 40, `wide`
 100. `least` and `gap` are one minute here too. No job on these days needs an hour or asks for all 16 nodes, so
-     `longest` and `wide` have no effect. Three things differ from the runs above: the quantile, `outlived`, and the
-     treatment of jobs with a new name. Such jobs are now planned from their user's other jobs; at the time of the runs
-     above, adminkit could not do that.
+`longest` and `wide` have no effect. Three things differ from the runs above: the quantile, `outlived`, and the
+treatment of jobs with a new name. Such jobs are now planned from their user's other jobs; at the time of the runs
+above, adminkit could not do that.
 """
 
 SIMULATOR: Final = f"""\
@@ -78,8 +79,8 @@ LEARNT: Final = """\
   pay for this: in most pairs the jobs on 8 to 12 nodes waited longer, but the interval of the change reaches from a
   fifth less to a third more. In the simulator, over many more days, the waits of these jobs become shorter. Watch these
   waits on your own site.
-- Two runs of the same workload can differ widely, most of all without soft limits. Replays with submissions moved by a
-  second differ as much. A single pair of runs therefore proves nothing. Six pairs prove the sign of the change in the
+- Two runs of the same workload can differ widely, most of all without soft limits. Replays with submissions moved by up to a second
+  differ as much. A single pair of runs therefore proves nothing. Six pairs prove the sign of the change in the
   mean wait, but little more.
 - The quantile moves waits from some job sizes to others. With a short soft limit, small jobs start ahead of the head
   job and then run for longer than planned: small jobs gain more, and wide jobs less. A longer soft limit protects the
