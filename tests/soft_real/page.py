@@ -65,8 +65,8 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
         _verdict(found, shown, again),
         "## Figures\n",
         "Each figure is computed for each run, and the columns show the means over the pairs. The 95 % interval of the"
-        f" change uses Student's t over the {len(found)} pairs. A head job was first in the queue in at least one of"
-        f" the two runs: it had the highest priority of all waiting jobs for at least {HEAD} s.\n",
+        f" change uses Student's t over the {len(found)} pairs. A head job is a job that was first in the queue in"
+        f" at least one of the two runs: it had the highest priority of all waiting jobs for at least {HEAD} s.\n",
         _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "verdict"], map(_row, shown)),
         "## Each pair\n",
         _table(_EACH, map(_pair, found)),
@@ -121,7 +121,9 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
     jobs = sum(len(run.rows) for pair in (*found, *again) for run in (pair.off, pair.on))
     over, planned = zip(*(outlived(pair.on) for pair in found), strict=True)
     later = [one for one in shown if one.change.sign > 0]
-    reached = "**not reached**" if every.ratio.mean > -WANTED else "the mean reaches it, but its interval does not"
+    reached = "the mean reaches this goal, but its interval does not"
+    if every.ratio.mean > -WANTED:
+        reached = "**not reached**"
     if every.ratio.mean + every.ratio.half <= -WANTED:
         reached = "reached"
     change, ratio = f"{every.change.mean:+.1f} s ({_ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
@@ -186,7 +188,7 @@ def _pair(pair: Pair) -> list[str]:
 def _promises(found: Sequence[Pair]) -> str:
     """The starts that Slurm planned for heads, and when they started."""
     said = []
-    for arm, word in zip(ARMS, ("Without soft limits", "With them"), strict=True):
+    for arm, word in zip(ARMS, ("Without soft limits", "With soft limits"), strict=True):
         after = [seconds for pair in found for seconds in late(getattr(pair, arm))]
         if after:
             share = fmean(seconds > 0 for seconds in after)
@@ -195,10 +197,10 @@ def _promises(found: Sequence[Pair]) -> str:
                 f" planned, and {100 * share:.0f} % of the head jobs started later than planned."
             )
     return (
-        f"Every {LOOK} s the test asked Slurm for the planned start of each head job. It recorded the first planned"
-        " start of each."
-        f" {' '.join(said)} Plans that rest on limits that are too long are easy to keep, so these figures say less"
-        " than the waits.\n"
+        f"Every {LOOK} s the test asked Slurm for the planned start of each head job, and recorded the first"
+        " planned start of each of these jobs."
+        f" {' '.join(said)} If limits are too long, planned starts are so late that they are easy to"
+        " keep, so these figures say less than the waits.\n"
     )
 
 
@@ -208,10 +210,10 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
         return ""
     first = {pair.day.seed: pair for pair in found}
     said = []
-    for arm, word in zip(ARMS, ("without soft limits", "with them"), strict=True):
+    for arm, word in zip(ARMS, ("without soft limits", "with soft limits"), strict=True):
         runs = [(getattr(pair, arm), getattr(first[pair.day.seed], arm)) for pair in again]
         apart = [abs(float(waits(one).mean() - waits(other).mean())) for one, other in runs]
-        most = f" on average and at most {max(apart):.1f} s" if len(apart) > 1 else ""
+        most = f" on average and by at most {max(apart):.1f} s" if len(apart) > 1 else ""
         said.append(f"{fmean(apart):.1f} s{most} {word}")
     rows = [
         [one.name, f"{fmean(one.off):.1f}", f"{fmean(one.on):.1f}", f"{one.change.mean:+.1f}", _ends(one.change, 1, 1)]

@@ -15,26 +15,27 @@ HEAD: Final = f"""# Soft limits on a real Slurm: six pairs of runs
 
 <!-- Made by `python -m tests.soft_real compare` from tests/data/soft_real/; do not edit. -->
 
-This page measures what [soft limits](../soft-limits.md) do to waits on a real Slurm. Six days of a site like the
-study's (AAIC, 2017; see [the demo](../demo.md)) ran on private clusters with the real daemons, about a hundred times
-as fast as real time. Each cluster had 16 slurmd with 8 GPUs each, bf_interval=2 and bf_resolution=5, and jobs that only
-sleep. Each day ran twice on the same cluster, once with soft limits and once without; on every other day, the run with
-soft limits came first. Both runs of a pair had the same jobs, the same slurm.conf (with time_min_as_soft_limit), the
-same job_submit script, and the guard every {PERIOD} s. Only the policy differed: it decided whether jobs got a soft
-limit.
+This page measures what [soft limits](../soft-limits.md) do to waits on a real Slurm. Six days of a site like that of
+the study (AAIC, 2017; see [the demo](../demo.md)) were run on private clusters with the real daemons, at about a
+hundred times real speed. Each cluster had 16 slurmd daemons with 8 GPUs each, bf_interval=2 and bf_resolution=5. The
+jobs only sleep. Each day ran twice on the same cluster, once with soft limits and once without; on every other day, the
+run with soft limits came first. Both runs of a pair had the same jobs, the same slurm.conf (with
+time_min_as_soft_limit), the same job_submit script, and the same guard, which ran every {PERIOD} s. The two runs
+differed only in the policy, which decided whether jobs got a soft limit.
 
-The days are generated from the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first run.
-How busy the days are was chosen with the simulator, not from a real run. A day has 411 jobs: 95 % use one GPU, 12 jobs
-use 2 to 8 GPUs of a node, 5 use 2 to 4 nodes and 4 use 8 to 12 nodes, so there is more wide work than in the study. The
-jobs need 5 to 120 s and ask for 5 to 60 minutes. In the large queue, 70 % of the jobs ask for its maximum, and the
-median accuracy is {ACCURACY["gq"][0]:g}; both figures are those of the study. Jobs are submitted in batches; all jobs
-of a batch have the same name. For each name except some new ones, 25 earlier runs were imported into a trace, from
-which `adminkit incentives install` made the table of needs. The quantile is {QUANTILE}. `least` and `gap` are one
-minute, because time runs a hundred times as fast. `wide` is 0, so jobs keep their soft limits while a wide job waits.
+The days are generated from the seeds 1 to 6 (tests/soft_real/workloads.py), which were committed before the first
+run. The simulator, not a real run, was used to choose how busy the days are. A day has 411 jobs: 95 % use one GPU, 12
+jobs use 2 to 8 GPUs of one node, 5 jobs use 2 to 4 nodes, and 4 jobs use 8 to 12 nodes, so there is more work for
+wide jobs than in the study. The jobs need 5 to 120 s and ask for 5 to 60 minutes. In the large queue, 70 % of the
+jobs ask for the queue's maximum, and the median accuracy is {ACCURACY["gq"][0]:g}; both figures are those of the
+study. Jobs are submitted in batches; all jobs of a batch have the same name. For all but some new job names, 25
+earlier runs were imported into a trace, from which `adminkit incentives install` made the table of needs. The
+quantile is {QUANTILE}. `least` and `gap` are one minute, because the days run at a hundred times real speed. `wide`
+is 0, so jobs keep their soft limits while a wide job waits.
 
-These days cannot show everything. A soft limit is always in whole minutes, while the jobs here need only seconds. So a
-soft limit is longer relative to the need than it would be on a site, and fewer jobs outlive it than the quantile would
-suggest.
+These days cannot show everything. A soft limit is always in whole minutes, while the jobs here need only seconds.
+Compared with what the job needs, a soft limit is therefore longer here than on a real site, and fewer jobs outlive
+their soft limits than the quantile would suggest.
 """
 
 DEFAULT: Final = """\
@@ -42,31 +43,31 @@ DEFAULT: Final = """\
 
 The same days ran with [the defaults](../soft-limits.md#config): `quantile` 90, `longest` 1 h, `outlived` 40, `wide`
 100. `least` and `gap` are one minute here too. No job on these days needs an hour or asks for all 16 nodes, so
-`longest` and `wide` change nothing. Three things differ from the runs above: the quantile, `outlived`, and the
-treatment of jobs with a new name. They are now planned from their user's other jobs, which adminkit could not do at the
-time of the runs above.
+`longest` and `wide` have no effect. Three things differ from the runs above: the quantile, `outlived`, and the
+treatment of jobs with a new name. Such jobs are now planned from their user's other jobs; at the time of the runs
+above, adminkit could not do that.
 """
 
 SIMULATOR: Final = f"""\
-The simulator replays each run {REPLAYS} times from the run's own records (when each job arrived, how long it ran,
-which soft limit it had), with submissions moved at random by up to a second. The first table compares the effect of
-soft limits on mean waits in the first pairs with their effect in the replays. The column *sign* says whether the two
-effects have the same sign; *none known* means that the real effect is not significant.
+The simulator replays each run {REPLAYS} times from the run's own records (when each job arrived, how long the job ran,
+and which soft limit it had), with submissions moved at random by up to a second. The first table compares the effect of
+soft limits on mean waits in the first pair of each day with their effect in the replays. The column *sign* says whether
+the two effects have the same sign; *none known* means that the real effect is not significant.
 """
 
 DISTANCES: Final = f"""\
-The second table has the mean wait of each workload. The allowed distance is that of
+The second table shows the mean wait of each workload. The allowed distance is defined as in
 [simulate-real.md](simulate-real.md): the largest of {WAIT * 100:g} % of the mean of the real runs, {WAIT_SECONDS:g} s,
-and the distance between two real runs. "Spread" is the standard deviation of the replays, and shows
-the effect of a second more or less on such a day. "Before any run" is what the simulator predicted from the workload
-only, without the records of a run.
+and the distance between two real runs. "Spread" is the standard deviation of the replays: it shows how much such a day
+changes if submissions move by up to a second. "Before any run" is what the simulator predicted from the workload only,
+without the records of a run.
 """
 
 FRONTIER: Final = f"""\
 The table shows the effect of different settings on the mean waits of {len(frontier.DAYS)} further days of the same
-kind. These days ran only in the simulator. Each cell has the change in seconds, ± half of the 95 % interval over the
-days. "What each job will need" is a perfect prediction, in whole minutes. With `wide` = 50, no job has a soft limit
-while a job that needs half the nodes waits; these figures are computed as in [the
+kind. These days ran only in the simulator. Each cell shows the change in seconds, ± half the width of the 95 % interval
+over the days. "What each job will need" is a perfect prediction, in whole minutes. With `wide` = 50, no job has a soft
+limit while a job that needs half of the nodes is waiting; these figures are computed as in [the
 scenario](../simulate/soft-limits.md).
 """
 
@@ -75,15 +76,15 @@ LEARNT: Final = """\
 
 - Small jobs gain, and no job was killed early or left with a lower limit. The runs cannot say whether the widest jobs
   pay for this: in most pairs the jobs on 8 to 12 nodes waited longer, but the interval of the change reaches from a
-  fifth less to a third more. In the simulator, over many more days, the waits of these jobs become shorter. Watch them
-  on your own site.
-- Two runs of the same workload can differ widely, most of all without soft limits. Replays with submissions moved by a
-  second differ as much. So a single pair of runs proves nothing, and six pairs prove the sign of the change in the
-  mean wait and little more.
+  fifth less to a third more. In the simulator, over many more days, the waits of these jobs become shorter. Watch these
+  waits on your own site.
+- Two runs of the same workload can differ widely, most of all without soft limits. Replays with submissions moved by
+  up to a second differ as much. A single pair of runs therefore proves nothing. Six pairs prove the sign of the
+  change in the mean wait, but little more.
 - The quantile moves waits from some job sizes to others. With a short soft limit, small jobs start ahead of the head
   job and then run for longer than planned: small jobs gain more, and wide jobs less. A longer soft limit protects the
-  head job, and small jobs pay for it. Even a perfect prediction would not shorten the mean wait on such days; it helps
-  the widest jobs most.
+  head job, and small jobs pay for it. Even a perfect prediction would not shorten the mean wait on such days; it would
+  help mainly the widest jobs.
 - `wide` = 50 protects the widest jobs but removes all of the gain. On such days, a wide job is nearly always
   waiting when another job waits. Jobs that lose their soft limits for that reason wait longer than they would if no
   job had a soft limit.
