@@ -73,7 +73,7 @@ ADMIN_COMMENT: Final = Field(
     name="AdminComment",
     setting="admin_comment",
     owner_writes=False,
-    guard="Slurm accepts it only from operators, both at submission (before the script runs) and in updates",
+    guard="Slurm accepts this field only from operators, both at submission (before the script runs) and in updates",
 )
 COMMENT: Final = Field(
     name="Comment",
@@ -87,7 +87,9 @@ FIELDS: Final = (ADMIN_COMMENT, COMMENT, EXTRA)
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _ELASTIC: Final = "`adminkit elastic`"
-_NO_ACT: Final = "it is a record of the past, which is shown and counted; no job is changed because of it"
+_NO_ACT: Final = (
+    "the word is only a record of the past, which is shown and counted; adminkit changes no job because of it"
+)
 _FIRST_WHOLE: Final = "the first complete word"
 _NUMBER: Final = "[0-9]+"
 _TEXT: Final = "[A-Za-z0-9_.+-]+"
@@ -124,7 +126,7 @@ RECORD: Final = Word(
             name="keep",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the user's own `--time-min` if backfill plans with it: in seconds, at least the site's `least`",
+            meaning="the user's own `--time-min` in seconds, if backfill plans with it; at least the site's `least`",
         ),
         Key(
             name="soft",
