@@ -97,7 +97,7 @@ def _fields() -> str:
         )
         for field in FIELDS
     )
-    return _table(("field", "who can change it", "words", "what follows"), rows)
+    return _table(("field", "who can change it", "words", "consequence"), rows)
 
 
 def markdown(note: str) -> str:

@@ -81,7 +81,7 @@ COMMENT: Final = Field(
     owner_writes=True,
     guard="a limit that is read here counts as `stated`, which earns no points",
 )
-EXTRA: Final = Field(name="Extra", setting="extra", owner_writes=True, guard="the same; Slurm 23.02 and later")
+EXTRA: Final = Field(name="Extra", setting="extra", owner_writes=True, guard="as for Comment; Slurm 23.02 and later")
 FIELDS: Final = (ADMIN_COMMENT, COMMENT, EXTRA)
 
 _SCRIPT: Final = "the job_submit script"
@@ -267,7 +267,7 @@ PROGRESS: Final = Word(
             name=_PLUGIN,
             does="replaces an earlier run's number with that of its own run",
             since="the run; the earlier run's number may be larger",
-            so="it does not trust an earlier number, and always writes that of its own run",
+            so="it does not trust an earlier number, and always writes the number of its own run",
             files=("spank/ckpt/batch_end.c",),
             test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
         ),
