@@ -62,7 +62,7 @@ def _words() -> str:
         )
         for word in WORDS
     )
-    return _table(("word", "meaning", "written by", "read by", "which one is read", "maximum length, bytes"), rows)
+    return _table(("word", "meaning", "written by", "read by", "which copy is read", "maximum length, bytes"), rows)
 
 
 def _keys(word: Word) -> str:
