@@ -281,8 +281,8 @@ PROGRESS: Final = Word(
         ),
     ),
     longest=27,
-    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule depend"
-    " on it",
+    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule"
+    " depends on it",
 )
 ORDER: Final = Word(
     prefix="el1",
