@@ -12,13 +12,13 @@ HEAD = """# The words of a comment
 
 ## What
 adminkit stores a few words in a field of each job: AdminComment, unless `record` in `policy.toml` names another field.
-slurmctld keeps them when the job is requeued, and slurmdbd stores them. A word is `prefix:key=value,key=value`, up to
-a blank or the end of the comment. The prefix is two letters and the version of the word's grammar. The keys are in the
-order of the tables below, and optional keys may be missing.
+slurmctld keeps the words when the job is requeued, and slurmdbd stores them. A word has the form
+`prefix:key=value,key=value`, and ends at a blank or at the end of the comment. The prefix is two letters and the
+version of the word's grammar. The keys are in the order of the tables below, and optional keys may be missing.
 
 A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. A
 program that writes a word replaces the previous copy, and leaves every other byte unchanged: the words of other tools,
-reserved words, and words that break the grammar. If the comment would then be longer than {most} bytes, it
+reserved words, and words that break the grammar. If the comment would then be longer than {most} bytes, the program
 writes nothing, because Slurm would refuse the comment.
 
 Words and keys marked *to come* are reserved, and no program writes them yet. Every parser treats a reserved word as
@@ -31,7 +31,7 @@ fields:
 """
 BELIEVED = """
 ## How far a word is trusted
-A word was right for the job when it was written. For each program that reads a word, the table says what may have
+Each word was correct for its job when it was written. For each program that reads a word, the table says what may have
 changed since, and what the program checks before it acts:
 
 """
@@ -62,7 +62,7 @@ def _words() -> str:
         )
         for word in WORDS
     )
-    return _table(("word", "meaning", "written by", "read by", "which one is read", "maximum length, bytes"), rows)
+    return _table(("word", "meaning", "written by", "read by", "which copy is read", "maximum length, bytes"), rows)
 
 
 def _keys(word: Word) -> str:
@@ -97,7 +97,7 @@ def _fields() -> str:
         )
         for field in FIELDS
     )
-    return _table(("field", "who can change it", "words", "what follows"), rows)
+    return _table(("field", "who can change it", "words", "consequence"), rows)
 
 
 def markdown(note: str) -> str:

@@ -39,10 +39,10 @@ KIND: Final = Kind(
         "jobs": Number("jobs that had a limit and ended in the month"),
         "accuracy": Number("the mean of elapsed / limit of these jobs", "share"),
         "accuracy_before": Number("the mean of the earlier months' accuracies, each with the same weight", "share"),
-        "months": Number("how many earlier months are compared"),
+        "months": Number("how many earlier months the month is compared with"),
         "change": Number("accuracy - accuracy_before", "share"),
-        "change_low": Number("the lower end of its 95 % interval", "share"),
-        "change_high": Number("the upper end", "share"),
+        "change_low": Number("the lower end of the 95 % interval of `change`", "share"),
+        "change_high": Number("the upper end of that interval", "share"),
     },
 )
 

@@ -44,11 +44,12 @@ KIND: Final = Kind(
     {
         "jobs": Number("jobs that are counted"),
         "fit": Number(
-            "of these, jobs that ended within the other queue's maximum and are not larger than its largest job"
+            "how many of these jobs ended within the other queue's maximum and were not larger than that queue's "
+            "largest job"
         ),
         "share": Number("fit / jobs", "share"),
-        "share_low": Number("the lower end of its 95 % interval", "share"),
-        "share_high": Number("the upper end", "share"),
+        "share_low": Number("the lower end of the 95 % interval of `share`", "share"),
+        "share_high": Number("the upper end of that interval", "share"),
         "max_limit": Number("this queue's maximum", "seconds"),
         "other_limit": Number("the other queue's maximum", "seconds"),
     },

@@ -29,15 +29,15 @@ KIND: Final = Kind(
     },
     {
         "jobs": Number(
-            "jobs that completed, whose limit fell into a larger bucket than their run time, and for which there are "
-            "enough jobs to compare"
+            "completed jobs whose limits fell into a larger bucket than their run times, and that can be compared with "
+            "enough other jobs"
         ),
         "wait": Number("the sum of the waits of these jobs", "seconds"),
         "avoided": Number(
             "the part of `wait` above the mean wait of jobs of the same size that asked for what they needed", "seconds"
         ),
-        "avoided_low": Number("the lower end of its 95 % interval", "seconds"),
-        "avoided_high": Number("the upper end", "seconds"),
+        "avoided_low": Number("the lower end of the 95 % interval of `avoided`", "seconds"),
+        "avoided_high": Number("the upper end of that interval", "seconds"),
         "share": Number("avoided / wait", "share"),
     },
 )

@@ -73,7 +73,7 @@ ADMIN_COMMENT: Final = Field(
     name="AdminComment",
     setting="admin_comment",
     owner_writes=False,
-    guard="Slurm accepts it only from operators, both at submission (before the script runs) and in updates",
+    guard="Slurm accepts this field only from operators, both at submission (before the script runs) and in updates",
 )
 COMMENT: Final = Field(
     name="Comment",
@@ -81,13 +81,15 @@ COMMENT: Final = Field(
     owner_writes=True,
     guard="a limit that is read here counts as `stated`, which earns no points",
 )
-EXTRA: Final = Field(name="Extra", setting="extra", owner_writes=True, guard="the same; Slurm 23.02 and later")
+EXTRA: Final = Field(name="Extra", setting="extra", owner_writes=True, guard="as for Comment; Slurm 23.02 and later")
 FIELDS: Final = (ADMIN_COMMENT, COMMENT, EXTRA)
 
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _ELASTIC: Final = "`adminkit elastic`"
-_NO_ACT: Final = "it is a record of the past, which is shown and counted; no job is changed because of it"
+_NO_ACT: Final = (
+    "the word is only a record of the past, which is shown and counted; adminkit changes no job because of it"
+)
 _FIRST_WHOLE: Final = "the first complete word"
 _NUMBER: Final = "[0-9]+"
 _TEXT: Final = "[A-Za-z0-9_.+-]+"
@@ -124,7 +126,7 @@ RECORD: Final = Word(
             name="keep",
             values=_NUMBER,
             longest=_LIMIT_DIGITS,
-            meaning="the user's own `--time-min` if backfill plans with it: in seconds, at least the site's `least`",
+            meaning="the user's own `--time-min` in seconds, if backfill plans with it; at least the site's `least`",
         ),
         Key(
             name="soft",
@@ -152,7 +154,7 @@ RECORD: Final = Word(
         Reader(
             name=f"{_SCRIPT} (at submission)",
             does="treats a record that was submitted with the job as an earlier decision on the same job",
-            since="it may be a different job, because copying a job's options copies its record",
+            since="the record may come from a different job, because copying a job's options copies the job's record",
             so="the record's rules must exist and be able to change the limit, and include the rules that fire now",
             files=("job_submit/adminkit/recording.lua", "job_submit/adminkit/soft.lua"),
             test="job_submit/test_record.py::test_a_typed_record_counts_only_where_the_policy_could_have_made_it",
@@ -265,13 +267,13 @@ PROGRESS: Final = Word(
             name=_PLUGIN,
             does="replaces an earlier run's number with that of its own run",
             since="the run; the earlier run's number may be larger",
-            so="it does not trust an earlier number, and always writes that of its own run",
+            so="the plugin does not trust an earlier number, and always writes the number of its own run",
             files=("spank/ckpt/batch_end.c",),
             test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
         ),
         Reader(
             name="the view run",
-            does="shows it as a claim",
+            does="shows the number as a claim",
             since="the program may have gone back to an earlier checkpoint",
             so=_NO_ACT,
             files=("adminkit/trace/run_view.py",),
@@ -279,8 +281,8 @@ PROGRESS: Final = Word(
         ),
     ),
     longest=27,
-    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule depend"
-    " on it",
+    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule"
+    " depends on it",
 )
 ORDER: Final = Word(
     prefix="el1",
@@ -312,7 +314,7 @@ ORDER: Final = Word(
             name=_ELASTIC,
             does="gives the held job its GPUs, and releases it",
             since="everything that the job's owner may change while the job waits; who holds the job",
-            so="the rules in force must accept it again, and the plugin's note must say that the plugin requeued it",
+            so="the rules in force must accept the job again, and the note must say that the plugin requeued the job",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
         ),

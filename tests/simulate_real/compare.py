@@ -162,7 +162,7 @@ def signs(comparisons: Sequence[Comparison]) -> list[Sign]:
         found.append(_sign(first, second, "all jobs", [True] * len(second.workload.jobs)))
         if queue := second.workload.favours:
             named = [queue in job.queues for job in second.workload.jobs]
-            found.append(_sign(first, second, f"jobs of the queue {queue}", named))
+            found.append(_sign(first, second, f"jobs in the queue {queue}", named))
     return found
 
 

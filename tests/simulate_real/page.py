@@ -20,17 +20,17 @@ at least three times, because two runs of slurmctld on the same workload differ.
 seeds (tests/simulate_real/workloads.py) and were committed before the simulator was first compared with a run. The
 jobs only sleep. Settings that are not named here have Slurm's defaults.
 
-The simulator replays each run from the run's own records, as it does with a site's trace: when each job became
-eligible, what it asked for and how long it ran. The record of a killed job does not say how long it would have run, so
-the replay uses the time for which the job was to sleep. Each run is replayed {REPLAYS} times, with submissions moved
-at random by up to a second, because the records are in whole seconds. The table compares the mean of these replays
-with the mean of the real runs.
+The simulator replays each run from the run's own records, just as it replays a site's trace. From the records it takes
+when each job became eligible, what the job asked for and how long the job ran. The record of a killed job does not say
+how long the job would have run, so the replay uses the time for which the job was meant to sleep. Each run is replayed
+{REPLAYS} times. In each replay, submissions are moved at random by up to a second, because the records are in whole
+seconds. The table compares the mean of these replays with the mean of the real runs.
 
-A row is *within* if the distance between the two means is at most the bar, or at most the largest distance between two
-real runs. For the makespan, the bar is {MAKESPAN:.0%} of the real value. For the mean wait, it is {WAIT:.0%} of the
-real value or {WAIT_SECONDS:g} s, whichever is larger. For the order of starts, the table has Kendall's tau-b of the
-jobs' mean start times; the distance is 1 - tau-b, and the bar is {1 - TAU:.2f}. Starts within bf_interval or 3 s of
-each other count as ties.
+A row's verdict is *within* if the distance between the two means does not exceed the bar, or does not exceed the
+largest distance between two real runs. For the makespan, the bar is {MAKESPAN:.0%} of the real value. For the mean
+wait, the bar is the larger of {WAIT:.0%} of the real value and {WAIT_SECONDS:g} s. For the order of starts, the table
+has Kendall's tau-b of the jobs' mean start times; the distance is 1 - tau-b, and the bar is {1 - TAU:.2f}. Starts
+within bf_interval or 3 s of each other count as ties.
 """
 
 
@@ -39,19 +39,20 @@ _LEARNT: Final = """## What the runs showed
 These findings have since been built into the model ([simulate-slurm.md](../simulate-slurm.md)):
 
 - Without an Epilog, the end of a job requests a pass of the main loop in the same way as a submission does: at most
-  once every batch_sched_delay. slurmd says at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE).
-  MESSAGE_EPILOG_COMPLETE, after which slurmctld schedules at once, arrived for at most one job in six.
-- Since 24.05 the background loop wakes at whole seconds, so a pass of the main loop does not see jobs that end in the
-  same second.
-- With time_min_as_soft_limit on 26.05, the running jobs are visited in the order of start + time_min, even if that
-  moment is in the past. In that case, the job is planned to end after half of the time that remains until its limit.
+  once every batch_sched_delay. slurmd reports at once that the job is gone (ESLURMD_KILL_JOB_ALREADY_COMPLETE).
+  slurmctld schedules at once when MESSAGE_EPILOG_COMPLETE arrives, but that message arrived for at most one job in six.
+- Since 24.05, the background loop has woken at whole seconds, so a pass of the main loop does not see jobs that end in
+  the same second.
+- With time_min_as_soft_limit on 26.05, backfill visits the running jobs in the order of start + time_min. If that
+  moment is in the past, backfill plans the job to end after half of the time that remains until its limit.
 
 These findings are not in the model, which counts whole seconds:
 
-- If backfill starts a job whose run time is a whole number of seconds, such as a sleep, the job ends at nearly the same
-  fraction of a second at which it started, just after a later backfill pass. That pass then does not see the nodes that
+- A job that backfill starts and that runs for a whole number of seconds (a sleep, for example) ends at nearly the same
+  fraction of a second as it started: just after a later backfill pass. That pass therefore does not see the nodes that
   the job frees.
-- Nodes are COMPLETING for 10 to 350 ms, and longer if the host is busy. Backfill plans around them for that time.
+- Nodes are COMPLETING for 10 to 350 ms, and for longer if the host is busy. During that time, backfill plans around
+  these nodes.
 - The loops took 1 to 40 ms on average on these clusters, and up to 1 s when the host was busy with other work.
 """
 
