@@ -51,7 +51,9 @@ Months = Annotated[
 def preview(
     month: Annotated[
         str | None,
-        typer.Argument(metavar="[MONTH]", help="2026-01; by default the next one to close.", show_default=False),
+        typer.Argument(
+            metavar="[MONTH]", help="A month, such as 2026-01. Default: the next month to close.", show_default=False
+        ),
     ] = None,
     db: options.Database = None,
     schemes: SchemesFile = None,
@@ -59,7 +61,7 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what closing a month would write. A month that is not over yet is shown as it stands.
+    """Show what closing a month would write. A month that is not over yet is shown as it is so far.
 
     Example: adminkit charge preview 2026-01
     """
@@ -120,7 +122,7 @@ def close(
 def statement(
     db: options.Database = None,
     month: Months = None,
-    all_months: Annotated[bool, typer.Option("--all", help="Every month that is closed, not only the last.")] = False,
+    all_months: Annotated[bool, typer.Option("--all", help="Show every closed month, not only the last.")] = False,
     user: options.Users = None,
     account: options.Accounts = None,
     cluster: options.Clusters = None,
@@ -179,7 +181,7 @@ def verify(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check the ledger's chain, bills and amounts. Exit code 1 if it is not what was written.
+    """Check the ledger's chain, bills and amounts. Exit code 1 if the ledger is not as it was written.
 
     Example: adminkit charge verify
     """

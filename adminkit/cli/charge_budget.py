@@ -24,7 +24,7 @@ def budget(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what is spent and left of each account's budget. The ledger's money, and Slurm's GrpTRESMins beside it.
+    """Show how much of each account's budget is spent and left. Covers the ledger's budgets and Slurm's GrpTRESMins.
 
     Example: adminkit charge budget --account physics
     """

@@ -38,7 +38,8 @@ PerHour = Annotated[
     typer.Option(
         "--points-per-hour",
         metavar="X",
-        help="Points of one hour of ageing: PriorityWeightAge / PriorityMaxAge in hours. Default: ask Slurm.",
+        help="How many points one hour of ageing gives: PriorityWeightAge / PriorityMaxAge in"
+        " hours. Default: ask Slurm.",
     ),
 ]
 Most = Annotated[
@@ -154,7 +155,7 @@ def install(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Install points and hints on the slurmctld hosts. Shows what it would do; --apply does it.
+    """Install points and hints on the slurmctld hosts. Without --apply, only shows what would be done.
 
     Example: adminkit incentives install --apply
     """

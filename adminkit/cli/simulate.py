@@ -76,7 +76,7 @@ SiteFile = Annotated[
     typer.Option(
         "--site",
         metavar="FILE",
-        help="A file with the site, TOML or JSON, to use instead of the site that the trace knows.",
+        help="A TOML or JSON file that describes the site, to use instead of the site in the trace.",
         autocompletion=options.complete_site,
     ),
 ]
@@ -102,7 +102,7 @@ Depth = Annotated[
 ]
 UnitOption = Annotated[
     Unit | None,
-    typer.Option("--unit", help="What the pool is made of. Default: gpus if most jobs have some, else cpus."),
+    typer.Option("--unit", help="What the pool is made of. Default: gpus if most jobs have GPUs, else cpus."),
 ]
 
 #: Who may not see the jobs of others cannot simulate them.
@@ -226,8 +226,8 @@ def replay(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Check the simulator against what happened. Simulates the site's scheduler on the trace's own jobs, and says
-    what its answers are worth.
+    """Check the simulator against what happened. Simulates the site's scheduler on the trace's own jobs, and says how
+    far its results can be trusted.
 
     Example: adminkit simulate replay --site site.toml
     """

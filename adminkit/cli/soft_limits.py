@@ -58,7 +58,7 @@ def guard(
 
 @app.command()
 def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show the lease, and what the guard touched. Says what prevents soft limits here.
+    """Show the lease, and what the guard changed. Also says what prevents soft limits on this cluster.
 
     Example: adminkit soft-limits status
     """

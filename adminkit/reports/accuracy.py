@@ -276,7 +276,8 @@ SPEC: Final = ReportSpec(
         Option(
             "points",
             ("--points",),
-            "Also show the shares of jobs that ran for, and asked for, each of these times or less.",
+            "Also show, for each of these times, what share of jobs ran for at most that time, and what share asked"
+            " for at most that time.",
             "1h,70h",
         ),
     ),

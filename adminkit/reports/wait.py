@@ -284,7 +284,7 @@ def _view(measured: Wait | GivenLimit, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "wait",
-    "How long jobs waited, by queue and by limit. With --limit, how long jobs with about that limit waited.",
+    "How long jobs waited, by queue and by limit. With --limit, shows how long jobs with about that limit waited.",
     "report wait --queue gq --limit 4h",
     _measure,
     _view,
@@ -298,7 +298,7 @@ SPEC: Final = ReportSpec(
             "Show how long jobs with about this limit waited, and what to expect: 4h, 30m.",
             "TIME",
         ),
-        Option("gpus", ("--gpus",), "With --limit: jobs with about N GPUs; 0: jobs without.", "N"),
+        Option("gpus", ("--gpus",), "With --limit: only jobs with about N GPUs; 0: jobs without GPUs.", "N"),
     ),
     pictures=True,
     every_end=True,
