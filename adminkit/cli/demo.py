@@ -31,7 +31,7 @@ Story = Annotated[
     bool,
     typer.Option(
         "--story",
-        help="Add two months with a crowded machine, failures, habits and a rule, then four weeks with energy.",
+        help="Add two months with a crowded machine, failures, habits and a rule, then four weeks with energy data.",
     ),
 ]
 Fit = Annotated[

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adminkit.elastic.resize import Act, Ruled
     from adminkit.slurm.elastic_jobs import OpenJob
 
-app = group("Give running jobs that opted in more or fewer GPUs.")
+app = group("Change how many GPUs running jobs have, if they opted in.")
 
 Job = Annotated[
     int | None,

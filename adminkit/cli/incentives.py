@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
-app = group("Give users whose limits are right a priority bonus.")
+app = group("Give a priority bonus to users whose limits are accurate.")
 
 PerHour = Annotated[
     float | None,

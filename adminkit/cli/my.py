@@ -72,7 +72,8 @@ def my(
     format: Form = Shown.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show your jobs, what limits to ask for, and what waits. Shows how much your jobs used of what they asked for,
+    """Show your jobs, the limits to ask for, and which jobs
+    wait. Shows how much your jobs used of what they asked for,
     and why your waiting jobs wait.
 
     Example: adminkit my --last 5

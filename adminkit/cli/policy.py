@@ -121,7 +121,7 @@ def try_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what would happen to a job, and what its user reads. Runs slurmctld's Lua; needs no Slurm.
+    """Show what would happen to a job, and what its user reads. Runs the same Lua code as slurmctld; needs no Slurm.
 
     Example: adminkit policy try --partition gq --time 72:00:00
     """

@@ -117,7 +117,8 @@ def show(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Show the time and energy of each configuration, and the best. A configuration is best if no other is faster and
+    """Show the time and energy of each configuration, and which is
+    best. A configuration is best if no other is faster and
     takes less energy. Also says how well a fitted model describes the measurements.
 
     Example: adminkit power show --model resnet50 --plot

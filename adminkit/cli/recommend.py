@@ -56,7 +56,7 @@ Risk = Annotated[
 Backtest = Annotated[
     bool,
     typer.Option(
-        "--backtest", help="Try the recommendation on every run of the trace, or of --user, and show how good it is."
+        "--backtest", help="Test recommendations on every run in the trace, or of --user, and show how good they are."
     ),
 ]
 

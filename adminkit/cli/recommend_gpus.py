@@ -43,7 +43,10 @@ def gpus(
         str, typer.Option("--max-slower", metavar="SHARE", help="How much longer the job may take: 5%, 0.05.")
     ] = "5%",
     curve: Annotated[
-        str | None, typer.Option("--curve", metavar="NAME", help="Use this measured model instead of the user's runs.")
+        str | None,
+        typer.Option(
+            "--curve", metavar="NAME", help="Use the measured curve of this model instead of the user's runs."
+        ),
     ] = None,
     gpu: Annotated[
         str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU for which the curve was measured.")

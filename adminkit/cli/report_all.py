@@ -43,7 +43,7 @@ def report_all(
     as_of: options.AsOf = None,
     exact: options.Exact = False,
 ) -> None:
-    """Write all reports onto one page, with charts. The findings and what changed come first. Covers the year until
+    """Write all reports onto one page, with charts. The findings and the changes come first. Covers the year until
     now by default.
 
     The page is one HTML file that has no scripts and loads

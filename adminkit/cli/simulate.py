@@ -98,7 +98,9 @@ Procs = Annotated[
 OrderOption = Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")]
 Depth = Annotated[
     int | None,
-    typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the conservative model reserves for."),
+    typer.Option(
+        "--depth", min=0, metavar="N", help="How many waiting jobs the conservative model makes reservations for."
+    ),
 ]
 UnitOption = Annotated[
     Unit | None,

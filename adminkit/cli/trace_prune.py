@@ -101,7 +101,7 @@ def snapshot(
     db: Database = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Copy the trace into one read-only file. For hosts that share a network file system, or as a backup.
+    """Copy the trace into one read-only file. Use it on hosts that share a network file system, or as a backup.
 
     Example: adminkit trace snapshot /srv/adminkit/trace.db
     """

@@ -23,7 +23,7 @@ STATUS_FIELDS: Final = (
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
     Field("overdue", "count", "runs still RUNNING a day after their limit: most likely runaway jobs"),
     Field("revoked", "count", "federation siblings, counted and not stored"),
-    Field("asked_at", "time", "when sacct last answered; a run that is dated in the future does not count"),
+    Field("asked_at", "time", "when sacct last answered; a sync that is dated in the future does not count"),
 )
 
 REJECTED_FIELDS: Final = (
