@@ -105,7 +105,7 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
         ("adminkit.1", "130 Interrupted."),
         ("adminkit-sync.1", "--jobs N How many sacct calls to run at once. Default: 1."),
         ("adminkit-import.1", "adminkit import FILE|FOLDER|- [OPTIONS]"),
-        ("adminkit.toml.5", "jobs sacct calls to run at once; more than 1 puts more load on slurmdbd. Default: 1"),
+        ("adminkit.toml.5", "jobs How many sacct calls to run at once; more than 1 puts more load on slurmdbd. Default: 1"),
         (
             "adminkit-policy.toml.5",
             "max_limit A job breaks it when: it asks for a limit above the value, or for an unlimited time.",
