@@ -35,7 +35,8 @@ SchemesFile = Annotated[
     typer.Option(
         "--schemes",
         metavar="FILE",
-        help="The file of schemes. Default: the config's, /etc/adminkit/charge.toml, the one that comes with adminkit.",
+        help="The file of schemes. Default: `charge` of the settings, else /etc/adminkit/charge.toml, else the file"
+        " that comes with adminkit.",
     ),
 ]
 Refusals = Annotated[
@@ -76,7 +77,9 @@ def preview(
 
 @app.command()
 def close(
-    month: Annotated[str, typer.Argument(metavar="MONTH", help="2026-01: a month that is over.", show_default=False)],
+    month: Annotated[
+        str, typer.Argument(metavar="MONTH", help="A month that is over, such as 2026-01.", show_default=False)
+    ],
     db: options.Database = None,
     schemes: SchemesFile = None,
     apply: Annotated[
@@ -126,7 +129,7 @@ def statement(
     user: options.Users = None,
     account: options.Accounts = None,
     cluster: options.Clusters = None,
-    entries: Annotated[bool, typer.Option("--entries", help="A row for each entry of the ledger.")] = False,
+    entries: Annotated[bool, typer.Option("--entries", help="Show a row for each entry of the ledger.")] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:

@@ -20,7 +20,9 @@ def budget(
     db: options.Database = None,
     schemes: SchemesFile = None,
     account: options.Accounts = None,
-    slurm: Annotated[bool, typer.Option("--slurm/--no-slurm", help="Ask slurmctld for its own budgets, too.")] = True,
+    slurm: Annotated[
+        bool, typer.Option("--slurm/--no-slurm", help="Also ask slurmctld for Slurm's own budgets.")
+    ] = True,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:

@@ -83,7 +83,7 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show which letters are due, and why others are not. Sends and changes nothing.
+    """Show which letters are due, and why others are not. Sends no letters and changes nothing.
 
     Example: adminkit feedback preview --sample --text
     """

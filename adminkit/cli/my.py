@@ -41,7 +41,9 @@ class Shown(StrEnum):
     JSON = "json"
 
 
-Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Jobs of the last N days.")]
+Days = Annotated[
+    int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Show the jobs of the last N days.")
+]
 Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="The last N jobs.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Show jobs of another cluster.")]
 Watch = Annotated[

@@ -110,7 +110,7 @@ Clusters = Annotated[
     ),
 ]
 OneCluster = Annotated[
-    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, if the trace has several.")
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="The cluster to use, if the trace has several.")
 ]
 Since = Annotated[
     str | None,

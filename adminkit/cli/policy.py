@@ -262,7 +262,7 @@ def diff(
         typer.Option(
             "--installed",
             metavar="DIR",
-            help="The folder of the installed policy.lua. Default: the folder adminkit beside slurm.conf.",
+            help="The folder of the installed policy.lua. Default: the folder adminkit next to slurm.conf.",
         ),
     ] = None,
     site: options.SiteFile = None,

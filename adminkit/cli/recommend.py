@@ -31,9 +31,7 @@ app = group("Recommend what to ask Slurm for.")
 
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose job it is.")]
 Name = Annotated[str | None, typer.Option("--name", "-J", metavar="NAME", help="The job's name.")]
-Queue = Annotated[
-    str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME", help="The queue it goes to.")
-]
+Queue = Annotated[str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME", help="The job's queue.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster.")]
 Nodes = Annotated[int | None, typer.Option("--nodes", "-N", min=1, help="Nodes that the job asks for.")]
 Cpus = Annotated[int | None, typer.Option("--cpus", min=1, help="CPUs that the job asks for, on all nodes.")]
