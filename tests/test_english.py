@@ -64,7 +64,6 @@ EXCEPTIONS: Final = {
     r"\{%[^%]*%\}": "a template's code",
     r"\btls is none\b": "a value of the setting",
     r"hint: look whether munged runs": "recorded by make faults",
-    r"Who would pay more, who less": "a question that a command answers",
 }
 
 

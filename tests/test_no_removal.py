@@ -16,7 +16,6 @@ ALLOWED: Final = {
     "a copy of your jobs, for recommend and my: yours, remove it as you like": "it is made again from slurmdbd",
     "; root can remove it": "its owner asked to be forgotten",
     "install adminkit again; in a checkout: rm .venv/.built && make .venv/.built": "a stamp of make's",
-    "Remove them, and stop keeping them.": "rollups, which a trace computes again",
     "install the pyslurm of this Slurm's release (25.11.x for 25.11; docs/releases.md), or remove it": "a package",
 }
 

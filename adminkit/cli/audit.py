@@ -45,7 +45,8 @@ def audit(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd about the rows that are said to be its own. Sets aside those that it contradicts or never had.
+    """Check with slurmdbd the rows that are marked as its own. With --apply, sets aside rows that slurmdbd
+    contradicts or never had.
 
     Example: adminkit trace audit --cluster lab --apply
     """
@@ -91,7 +92,7 @@ def restore(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Put back rows that an audit set aside. From then on you vouch for them. Shows which; --apply does it.
+    """Put back rows that an audit set aside. You then vouch for these rows. Without --apply, only lists them.
 
     Example: adminkit trace restore 4711@1796083200 --apply
     """

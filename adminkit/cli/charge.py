@@ -35,7 +35,8 @@ SchemesFile = Annotated[
     typer.Option(
         "--schemes",
         metavar="FILE",
-        help="The file of schemes. Default: the config's, /etc/adminkit/charge.toml, the one that comes with adminkit.",
+        help="The file of schemes. Default: `charge` of the settings, else /etc/adminkit/charge.toml, else the file"
+        " that comes with adminkit.",
     ),
 ]
 Refusals = Annotated[
@@ -51,7 +52,9 @@ Months = Annotated[
 def preview(
     month: Annotated[
         str | None,
-        typer.Argument(metavar="[MONTH]", help="2026-01; by default the next one to close.", show_default=False),
+        typer.Argument(
+            metavar="[MONTH]", help="A month, such as 2026-01. Default: the next month to close.", show_default=False
+        ),
     ] = None,
     db: options.Database = None,
     schemes: SchemesFile = None,
@@ -59,7 +62,7 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what closing a month would write. A month that is not over yet is shown as it stands.
+    """Show what closing a month would write. A month that is not over yet is shown as it is so far.
 
     Example: adminkit charge preview 2026-01
     """
@@ -74,7 +77,9 @@ def preview(
 
 @app.command()
 def close(
-    month: Annotated[str, typer.Argument(metavar="MONTH", help="2026-01: a month that is over.", show_default=False)],
+    month: Annotated[
+        str, typer.Argument(metavar="MONTH", help="A month that is over, such as 2026-01.", show_default=False)
+    ],
     db: options.Database = None,
     schemes: SchemesFile = None,
     apply: Annotated[
@@ -120,11 +125,11 @@ def close(
 def statement(
     db: options.Database = None,
     month: Months = None,
-    all_months: Annotated[bool, typer.Option("--all", help="Every month that is closed, not only the last.")] = False,
+    all_months: Annotated[bool, typer.Option("--all", help="Show every closed month, not only the last.")] = False,
     user: options.Users = None,
     account: options.Accounts = None,
     cluster: options.Clusters = None,
-    entries: Annotated[bool, typer.Option("--entries", help="A row for each entry of the ledger.")] = False,
+    entries: Annotated[bool, typer.Option("--entries", help="Show a row for each entry of the ledger.")] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
@@ -179,7 +184,7 @@ def verify(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check the ledger's chain, bills and amounts. Exit code 1 if it is not what was written.
+    """Check the ledger's chain, bills and amounts. Exit code 1 if the ledger is not as it was written.
 
     Example: adminkit charge verify
     """

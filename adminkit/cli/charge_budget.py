@@ -20,11 +20,13 @@ def budget(
     db: options.Database = None,
     schemes: SchemesFile = None,
     account: options.Accounts = None,
-    slurm: Annotated[bool, typer.Option("--slurm/--no-slurm", help="Ask slurmctld for its own budgets, too.")] = True,
+    slurm: Annotated[
+        bool, typer.Option("--slurm/--no-slurm", help="Also ask slurmctld for Slurm's own budgets.")
+    ] = True,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what is spent and left of each account's budget. The ledger's money, and Slurm's GrpTRESMins beside it.
+    """Show how much of each account's budget is spent and left. Covers the ledger's budgets and Slurm's GrpTRESMins.
 
     Example: adminkit charge budget --account physics
     """

@@ -42,7 +42,8 @@ def compare(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Charge past jobs under two schemes, and compare. Who would pay more, who less, and the income.
+    """Charge past jobs under two schemes, and compare the
+    results. Shows who would pay more, who would pay less, and the income.
 
     Example: adminkit charge compare flat estimate --by user
     """

@@ -31,12 +31,14 @@ Story = Annotated[
     bool,
     typer.Option(
         "--story",
-        help="Add two months with a crowded machine, failures, habits and a rule, then four weeks with energy.",
+        help="Add two months with a crowded machine, failures, habits and a rule, then four weeks with energy data.",
     ),
 ]
 Fit = Annotated[
     Path | None,
-    typer.Option("--fit", metavar="TRACE", help="Make a look-alike of this trace instead: jobs like these, no names."),
+    typer.Option(
+        "--fit", metavar="TRACE", help="Make a look-alike of this trace instead: similar jobs, without names."
+    ),
 ]
 Many = Annotated[
     int | None, typer.Option("--jobs", min=200, help="With --fit: the number of jobs. Default: that of the trace.")
@@ -81,8 +83,8 @@ def demo(
     plot: Plot = True,
     page: Page = None,
 ) -> None:
-    """Make a synthetic trace of a GPU cluster, to try adminkit. It looks like AAIC's (55 127 jobs). Shows how
-    accurate its time limits are.
+    """Make a synthetic trace of a GPU cluster, to try adminkit. It resembles the trace of AAIC's cluster (55 127
+    jobs). Also shows how accurate its time limits are.
 
     Example: adminkit demo --db demo.db --plot
     """

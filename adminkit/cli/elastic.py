@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adminkit.elastic.resize import Act, Ruled
     from adminkit.slurm.elastic_jobs import OpenJob
 
-app = group("Give running jobs that opted in more or fewer GPUs.")
+app = group("Change how many GPUs running jobs have, if they opted in.")
 
 Job = Annotated[
     int | None,
@@ -67,11 +67,11 @@ def run(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Change how many GPUs jobs have, and see that through. First completes what an earlier run began. Exit code
+    """Change how many GPUs jobs have, and complete each change. First completes what an earlier run began. Exit code
     1 if a change was refused.
 
-    Cron or an operator runs it on slurmctld's host, as root or as a Slurm operator who may read the trace and
-    the rules in force.
+    Run it on slurmctld's host, by hand or from cron, as root or as a Slurm operator who may read the trace and the
+    rules in force.
 
     Example: adminkit elastic run --apply
     """
@@ -107,12 +107,13 @@ def run(
 
 @app.command()
 def revoke(
-    job: Annotated[int, typer.Argument(metavar="JOB", min=1, help="The job whose order to take back.")],
+    job: Annotated[int, typer.Argument(metavar="JOB", min=1, help="The job whose order to withdraw.")],
     apply: options.Apply = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Take back the order that a job has. It keeps its GPUs, and is released with them if it is already held.
+    """Withdraw the order to change a job's GPUs. The job keeps its GPUs; if it is already held, it is released with
+    them.
 
     Example: adminkit elastic revoke 4711 --apply
     """

@@ -58,19 +58,22 @@ def export(
         To | None,
         typer.Option(
             "--to",
-            help="The kind of file; csv by default, swf for FILE.swf. parquet, with a file for each month, "
-            "needs adminkit[parquet].",
+            help="The file format. Default: csv, or swf for FILE.swf. parquet writes a file for each month and needs"
+            " adminkit[parquet].",
         ),
     ] = None,
     anonymise: Annotated[
-        bool, typer.Option("--anonymise", help="Keyed hashes for users, groups, accounts, nodes and names of jobs.")
+        bool,
+        typer.Option(
+            "--anonymise", help="Replace the names of users, groups, accounts, nodes and jobs with keyed hashes."
+        ),
     ] = False,
     key: Annotated[
         Path | None,
         typer.Option(
             "--key",
             metavar="FILE",
-            help="With --anonymise: the key, made if it is missing; the same key gives the same pseudonyms. "
+            help="With --anonymise: the file of the key, created if missing; the same key gives the same pseudonyms. "
             "Default: a key that is not kept.",
         ),
     ] = None,
@@ -83,9 +86,9 @@ def export(
     as_of: options.AsOf = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Write the trace for other programs. Every column of its runs, steps, queues and nodes, or an SWF trace.
+    """Write the trace for other programs. Writes every column of its runs, steps, queues and nodes, or an SWF trace.
 
-    `adminkit import` reads both again. The files have mode 0600.
+    `adminkit import` can read both. The files have mode 0600.
 
     Example: adminkit export shared --to parquet --anonymise
     """

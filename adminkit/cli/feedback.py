@@ -48,17 +48,19 @@ Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Also write each letter into DIR, as .eml and .html.")
 ]
 Most = Annotated[
-    int | None, typer.Option("--max-letters", min=1, metavar="N", help="Send none if more than N new letters are due.")
+    int | None,
+    typer.Option("--max-letters", min=1, metavar="N", help="Send no letters if more than N new letters are due."),
 ]
-Letters = Annotated[bool, typer.Option("--letters", help="List letters one by one: those that were not sent.")]
-All = Annotated[bool, typer.Option("--all", help="With --letters: also those that were sent or expired.")]
+Letters = Annotated[bool, typer.Option("--letters", help="List the letters that were not sent, one per row.")]
+All = Annotated[bool, typer.Option("--all", help="With --letters: also list letters that were sent or expired.")]
 Run = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN]…", help="The letters, by their run as `feedback status --letters` lists it: 4711@1796083200."
+        metavar="[RUN]…",
+        help="The runs whose letters to send, as `feedback status --letters` lists them: 4711@1796083200.",
     ),
 ]
-Refused = Annotated[bool, typer.Option("--refused", help="Every letter that was refused.")]
+Refused = Annotated[bool, typer.Option("--refused", help="Send every letter that was refused.")]
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="The recipient.")]
 
 
@@ -81,7 +83,7 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show which letters are due, and why others are not. Sends and changes nothing.
+    """Show which letters are due, and why others are not. Sends no letters and changes nothing.
 
     Example: adminkit feedback preview --sample --text
     """
@@ -140,7 +142,7 @@ def status(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show the outbox, and what went wrong. How many letters are due, sent, refused or expired.
+    """Show the outbox, and what went wrong. Shows how many letters are due, sent, refused or expired.
 
     Example: adminkit feedback status --letters
     """
@@ -172,7 +174,7 @@ def resend(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send letters again. Even those that were sent or refused. Shows which; --send sends them.
+    """Send letters again. Works even for letters that were sent or refused. Without --send, only lists them.
 
     Example: adminkit feedback resend --refused --send
     """
@@ -199,7 +201,7 @@ def resend(
 
 @app.command()
 def test(address: Address, send: Send = False) -> None:
-    """Send one test letter to ADDRESS. Shows it; --send does it.
+    """Send one test letter to ADDRESS. Without --send, only shows it.
 
     Example: adminkit feedback test me@example.org --send
     """

@@ -30,14 +30,16 @@ Letters = Annotated[
 Tongue = Annotated[options.Language | None, typer.Option("--language", help="The language of letters.")]
 Address = Annotated[
     str | None,
-    typer.Option("--address", metavar="ADDRESS", help="Where letters go, instead of the site's address for you."),
+    typer.Option(
+        "--address", metavar="ADDRESS", help="Where your letters are sent, instead of the site's address for you."
+    ),
 ]
 Hints = Annotated[bool | None, typer.Option("--hints/--no-hints", help="Whether you get hints at submission.")]
 Plan = Annotated[
     bool | None,
     typer.Option("--plan/--no-plan", help="Whether your jobs are planned according to what similar jobs needed."),
 ]
-Reset = Annotated[bool, typer.Option("--reset", help="Drop your choices: the site's defaults apply.")]
+Reset = Annotated[bool, typer.Option("--reset", help="Delete your choices, so that the site's defaults apply.")]
 
 
 def prefs(
@@ -50,7 +52,7 @@ def prefs(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show or change your choices about letters and hints. How often letters are sent, their language and
+    """Show or change your choices about letters and hints. They cover how often letters are sent, their language and
     address, hints, and soft limits.
 
     Example: adminkit feedback prefs --letters week

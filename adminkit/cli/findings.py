@@ -65,7 +65,7 @@ Most = Annotated[
         "--most",
         min=0,
         metavar="N",
-        help=f"How many findings of each kind to show; 0: all. Default: {MOST}; all of them in JSON and CSV.",
+        help=f"How many findings of each kind to show; 0: all. Default: {MOST}, or all in JSON and CSV.",
     ),
 ]
 Severity = Annotated[Least, typer.Option("--severity", help="Only findings of this severity or above.")]
@@ -85,10 +85,11 @@ def findings(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List what could be better, and what to do about it. The most hours at stake come first.
+    """List what could be better, and what to do about it. Findings with the most hours at stake come first.
 
-    Sends and changes nothing. Covers the last seven days unless --since says otherwise. With --queue, shows
-    only what is about queues.
+    Sends no letters and changes nothing. Covers the
+    last seven days unless --since says otherwise. With --queue, shows only
+    findings about queues.
 
     Example: adminkit findings --queue gq --since 30d
     """

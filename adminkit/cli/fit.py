@@ -26,14 +26,18 @@ PAUSE: Final = 10
 Size = dict[str, Any]
 
 Partition = Annotated[
-    str | None, typer.Option("--partition", "-p", metavar="NAME", help="The queue. Default: Slurm's.")
+    str | None, typer.Option("--partition", "-p", metavar="NAME", help="The queue. Default: Slurm's default queue.")
 ]
 Gpus = Annotated[str | None, typer.Option("--gpus", "-G", metavar="[TYPE:]N", help="GPUs on one node, as for sbatch.")]
 Cpus = Annotated[int, typer.Option("--cpus", "-c", min=1, metavar="N", help="CPUs per task.")]
-Nodes = Annotated[str | None, typer.Option("--nodes", "-N", metavar="N", help="Nodes. Default: 1 without -n.")]
+Nodes = Annotated[
+    str | None, typer.Option("--nodes", "-N", metavar="N", help="The number of nodes. Default: 1, unless -n is given.")
+]
 Tasks = Annotated[
     int | None,
-    typer.Option("--ntasks", "-n", metavar="N", help="Tasks on all nodes together; uses as many nodes as they need."),
+    typer.Option(
+        "--ntasks", "-n", metavar="N", help="The number of tasks on all nodes; uses as many nodes as the tasks need."
+    ),
 ]
 PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks per node.")]
 NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs per node.")]
@@ -46,7 +50,10 @@ Exclusive = Annotated[bool, typer.Option("--exclusive", help="Ask for whole node
 Constraint = Annotated[
     str | None,
     typer.Option(
-        "--constraint", "-C", metavar="LIST", help="Features that each node must have: all (a&b) or one (a|b)."
+        "--constraint",
+        "-C",
+        metavar="LIST",
+        help="Features that each node must have: all of them (a&b) or one of them (a|b).",
     ),
 ]
 Licences = Annotated[
@@ -73,10 +80,12 @@ File = Annotated[
 ]
 Job = Annotated[
     int | None,
-    typer.Option("--job", "-j", min=1, metavar="ID", help="Show why this job waits, and what would start it."),
+    typer.Option("--job", "-j", min=1, metavar="ID", help="Show why this job waits, and what would let it start."),
 ]
-Watch = Annotated[bool, typer.Option("--watch", "-w", help="Keep showing it, every ten seconds.")]
-Who = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Ask for this user. Default: you.")]
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Repeat the output every ten seconds.")]
+Who = Annotated[
+    str | None, typer.Option("--user", "-u", metavar="NAME", help="Ask on behalf of this user. Default: you.")
+]
 
 
 def fit(
@@ -105,7 +114,7 @@ def fit(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say when a job can start, and what would start sooner. Now, later or never, and why.
+    """Say when a job can start, and what would start sooner. Says now, later or never, and why.
 
     Example: adminkit fit --gpus 2 --time 4:00:00
     """

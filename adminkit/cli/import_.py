@@ -62,7 +62,7 @@ def import_(
         typer.Option(
             "--columns",
             metavar="A,B,C",
-            help="The columns of text without a header, by sacct's names; `-` skips a column.",
+            help="The columns of text that has no header, by sacct's names; `-` skips a column.",
         ),
     ] = None,
     delimiter: Annotated[
@@ -73,8 +73,8 @@ def import_(
         typer.Option(
             "--map",
             metavar="MAP",
-            help="Read FILE as a job table (CSV, TSV); MAP is a TOML file that says what its columns are, or one of"
-            " adminkit's own: eagle, helios, philly, pm100.",
+            help="Read FILE as a job table (CSV, TSV); MAP is a TOML file that says what the columns are, or one of"
+            " adminkit's own maps: eagle, helios, philly, pm100.",
             autocompletion=_complete_map,
         ),
     ] = None,
@@ -83,7 +83,8 @@ def import_(
         typer.Option(
             "--site",
             metavar="FILE",
-            help="The cluster at that time, as `adminkit site` writes it: name, queues with their limits, nodes.",
+            help="A file that describes the cluster at that time, as `adminkit site` writes it: name, queues, limits,"
+            " nodes.",
             autocompletion=complete_site,
         ),
     ] = None,
@@ -104,14 +105,14 @@ def import_(
         bool,
         typer.Option(
             "--trusted",
-            help="Vouch for the rows: points, letters and hints use them like slurmdbd's own. Shows what it would do;"
-            " --apply does it.",
+            help="Vouch for the rows, so that points, letters and hints use them like rows from slurmdbd. Without"
+            " --apply, only shows what would be done.",
         ),
     ] = False,
     apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Read accounting text into the trace. sacct text of any release, SWF, or a job table. Reading the same file
+    """Read accounting text into the trace. Reads sacct text of any release, SWF, or a job table. Reading the same file
     again changes nothing.
 
     Example: adminkit import sacct.txt.gz --cluster lab

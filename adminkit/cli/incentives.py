@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from adminkit.economy.build import Computed, Table, Worth
     from adminkit.policy.model import Policy
 
-app = group("Give users whose limits are right a priority bonus.")
+app = group("Give a priority bonus to users whose limits are accurate.")
 
 PerHour = Annotated[
     float | None,
     typer.Option(
         "--points-per-hour",
         metavar="X",
-        help="Points of one hour of ageing: PriorityWeightAge / PriorityMaxAge in hours. Default: ask Slurm.",
+        help="How many points one hour of ageing gives: PriorityWeightAge / PriorityMaxAge in"
+        " hours. Default: ask Slurm.",
     ),
 ]
 Most = Annotated[
@@ -154,7 +155,7 @@ def install(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Install points and hints on the slurmctld hosts. Shows what it would do; --apply does it.
+    """Install points and hints on the slurmctld hosts. Without --apply, only shows what would be done.
 
     Example: adminkit incentives install --apply
     """

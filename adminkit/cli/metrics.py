@@ -28,7 +28,8 @@ To = Annotated[
 
 
 def metrics(db: options.Database = None, window: Window = "1d", as_of: options.AsOf = None, output: To = None) -> None:
-    """Write metrics for Prometheus. Accuracy, waits, backlog, letters and the lag of sync, in its text format 0.0.4.
+    """Write metrics for Prometheus. They cover accuracy, waits, the backlog, letters and the lag of sync, in
+    Prometheus's text format 0.0.4.
 
     Example: adminkit metrics --output /run/adminkit.prom
     """

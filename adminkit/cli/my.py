@@ -41,18 +41,20 @@ class Shown(StrEnum):
     JSON = "json"
 
 
-Days = Annotated[int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Jobs of the last N days.")]
+Days = Annotated[
+    int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Show the jobs of the last N days.")
+]
 Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="The last N jobs.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Show jobs of another cluster.")]
 Watch = Annotated[
-    bool, typer.Option("--watch", "-w", help="Keep showing it; squeue is asked at most once every 30 seconds.")
+    bool, typer.Option("--watch", "-w", help="Repeat the output; asks squeue at most once every 30 seconds.")
 ]
 Pause = Annotated[
     int,
     typer.Option("--every", metavar="SECONDS", min=LEAST_PAUSE, max=MOST_PAUSE, help="How often --watch asks squeue."),
 ]
 Everything = Annotated[
-    bool, typer.Option("--everything", help="Show all that adminkit keeps about you, as far as you may read it.")
+    bool, typer.Option("--everything", help="Show everything that adminkit keeps about you and that you may read.")
 ]
 Form = Annotated[Shown, typer.Option("--format", "-f", help="The output format.")]
 
@@ -66,13 +68,14 @@ def my(
     everything: Everything = False,
     fresh: Fresh = False,
     policy: Annotated[
-        Path | None, typer.Option("--policy", metavar="FILE", help="The rules whose limits are recommended.")
+        Path | None, typer.Option("--policy", metavar="FILE", help="The policy file with the limits to recommend.")
     ] = None,
     db: options.Database = None,
     format: Form = Shown.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show your jobs, what limits to ask for, and what waits. Shows how much they used of what they asked for,
+    """Show your jobs, the limits to ask for, and which jobs
+    wait. Shows how much your jobs used of what they asked for,
     and why your waiting jobs wait.
 
     Example: adminkit my --last 5

@@ -105,10 +105,12 @@ Accounts = Annotated[
 ]
 Clusters = Annotated[
     list[str] | None,
-    typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster, or those of an alias. Repeat for more."),
+    typer.Option(
+        "--cluster", "-M", metavar="NAME", help="Only this cluster, or the clusters of this alias. Repeat for more."
+    ),
 ]
 OneCluster = Annotated[
-    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Which cluster, if the trace has several.")
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="The cluster to use, if the trace has several.")
 ]
 Since = Annotated[
     str | None,
@@ -125,8 +127,8 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         metavar="WHEN",
-        help="The trace as it was at WHEN: without later submissions, with runs that ended later still open. Written as"
-        " for --since.",
+        help="Use the trace as it was at WHEN: later submissions are left out, and runs that ended later are still"
+        " open. WHEN is 2026-01-31, 2026-01-31T12:00, 30d, 12h or epoch seconds.",
     ),
 ]
 Classes = Annotated[
@@ -142,7 +144,7 @@ States = Annotated[
     typer.Option(
         "--states",
         metavar="STATE,…",
-        help="Only jobs that ended in one of these states; COMPLETED,TIMEOUT by default; all: any state.",
+        help="Only jobs that ended in one of these states; default: COMPLETED,TIMEOUT; all: any state.",
     ),
 ]
 MinElapsed = Annotated[

@@ -40,7 +40,7 @@ def check(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List what is wrong with the policy, and where. Exit code 1 if anything is.
+    """List what is wrong with the policy, and where. Exit code 1 if there are errors.
 
     Example: adminkit policy check --policy policy.toml
     """
@@ -109,7 +109,9 @@ def try_(
     exclusive: Annotated[bool, typer.Option("--exclusive", help="As for sbatch: whole nodes.")] = False,
     features: Annotated[str | None, typer.Option("--constraint", "-C", help="As for sbatch.")] = None,
     name: Annotated[str | None, typer.Option("--job-name", "-J", help="As for sbatch.")] = None,
-    srun: Annotated[bool, typer.Option("--srun", help="Submitted by srun or salloc, not by sbatch.")] = False,
+    srun: Annotated[
+        bool, typer.Option("--srun", help="The job is submitted with srun or salloc, not with sbatch.")
+    ] = False,
     ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can resume from a checkpoint.")] = False,
     at: Annotated[
         str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
@@ -119,7 +121,7 @@ def try_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what would happen to a job, and what its user reads. Runs slurmctld's Lua; needs no Slurm.
+    """Show what would happen to a job, and what its user reads. Runs the same Lua code as slurmctld; needs no Slurm.
 
     Example: adminkit policy try --partition gq --time 72:00:00
     """
@@ -173,7 +175,8 @@ def replay(
         typer.Option(
             "--at",
             metavar="WHEN",
-            help="Apply the rules of that day. Default: that of --as-of, else all rules, whatever their date.",
+            help="Apply the rules that are in force at WHEN. Default: the time of --as-of, or else all rules,"
+            " regardless of their dates.",
         ),
     ] = None,
     tables: Tables = None,
@@ -182,11 +185,11 @@ def replay(
         bool,
         typer.Option(
             "--simulate",
-            help="Instead of counting, simulate what the policy does to waits, as `simulate scenarios` does.",
+            help="Instead of counting jobs, simulate how the policy changes waits, as `simulate scenarios` does.",
         ),
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="With --simulate: show numbers even if calibration gives no basis.")
+        bool, typer.Option("--force", help="With --simulate: show numbers even if calibration gives no basis for them.")
     ] = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
@@ -259,7 +262,7 @@ def diff(
         typer.Option(
             "--installed",
             metavar="DIR",
-            help="The folder of the installed policy.lua. Default: the folder adminkit beside slurm.conf.",
+            help="The folder of the installed policy.lua. Default: the folder adminkit next to slurm.conf.",
         ),
     ] = None,
     site: options.SiteFile = None,

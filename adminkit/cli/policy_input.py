@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Release(StrEnum):
-    """The release of Lua to run."""
+    """The version of Lua to run."""
 
     LUA51 = "5.1"
     LUA54 = "5.4"
@@ -43,7 +43,7 @@ Tables = Annotated[
         help="Use the tables that `incentives compute --out DIR` wrote: points, hints, needs.",
     ),
 ]
-Lua = Annotated[Release, typer.Option("--lua", help="The release of Lua to run.")]
+Lua = Annotated[Release, typer.Option("--lua", help="The version of Lua to run.")]
 
 
 def tables(folder: Path | None) -> tuple[bytes | None, bytes | None, bytes | None]:

@@ -67,7 +67,8 @@ def install(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Install the rules on the slurmctld hosts. Has slurmctld load them. Shows what it would do; --apply does it.
+    """Install the rules on the slurmctld hosts. Has slurmctld load them. Without --apply, only shows what would be
+    done.
 
     Example: adminkit policy install --policy policy.toml --apply
     """
@@ -101,7 +102,7 @@ def rollback(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Bring back the rules from before the last install. Shows what it would do; --apply does it.
+    """Bring back the rules from before the last install. Without --apply, only shows what would be done.
 
     Example: adminkit policy rollback --apply
     """

@@ -17,7 +17,7 @@ def refresh(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Ask slurmdbd who is an operator. The rules then apply to everybody who no longer is one. --apply does it.
+    """Ask slurmdbd who is an operator. With --apply, the rules then apply to users who are no longer operators.
 
     Example: adminkit policy refresh --apply
     """

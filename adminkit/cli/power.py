@@ -23,9 +23,12 @@ app = group("Measure how much time and energy training runs take.")
 
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model.")]
 Gpu = Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="Only this kind of GPU.")]
-Cap = Annotated[float | None, typer.Option("--cap", metavar="WATTS", min=1, help="Only this power limit of a GPU.")]
+Cap = Annotated[
+    float | None, typer.Option("--cap", metavar="WATTS", min=1, help="Only measurements with this power limit per GPU.")
+]
 Batch = Annotated[
-    float | None, typer.Option("--batch", metavar="N", min=1, help="Only this batch size, of all GPUs together.")
+    float | None,
+    typer.Option("--batch", metavar="N", min=1, help="Only measurements with this batch size, over all GPUs."),
 ]
 
 
@@ -39,27 +42,30 @@ def import_(
         list[Path], typer.Argument(metavar="FILE...", help="Files of measurements, CSV.", autocompletion=_complete)
     ],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file gives it.")
+        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file says so.")
     ] = None,
     gpu: Annotated[
-        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file gives it.")
+        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file says so.")
     ] = None,
     batch: Annotated[
         float | None,
-        typer.Option("--batch", metavar="N", min=1, help="The batch size of all GPUs together, if no file gives it."),
+        typer.Option("--batch", metavar="N", min=1, help="The batch size of all GPUs together, if no file says so."),
     ] = None,
     iterations: Annotated[
         float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a Zeus window.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--source", metavar="NAME", help="The name to store the file under. Default: its own.")
+        str | None,
+        typer.Option(
+            "--source", metavar="NAME", help="The name to store the file under. Default: the file's own name."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what the files say, and store nothing.")] = False,
     db: options.Database = None,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Store measurements of time and energy. Files of Zeus' power summaries and windows, tables of throughput, or
+    """Store measurements of time and energy. Reads Zeus's power summaries and windows, throughput tables, and
     adminkit's own CSV.
 
     Importing the same file again replaces what was stored from it.
@@ -111,8 +117,9 @@ def show(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Show what each configuration takes, and the best. A configuration is best if no other is faster and
-    takes less energy. Also says how well a model describes them.
+    """Show the time and energy of each configuration, and which is
+    best. A configuration is best if no other is faster and
+    takes less energy. Also says how well a fitted model describes the measurements.
 
     Example: adminkit power show --model resnet50 --plot
     """

@@ -16,10 +16,13 @@ app = group("Check the interactive environments that users are offered.")
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Write JSON to FILE, whole or not at all, for forms that read it."),
+    typer.Option("--out", metavar="FILE", help="Write JSON to FILE, completely or not at all, for forms that read it."),
 ]
 Test = Annotated[
-    bool, typer.Option("--test", help="Also ask sbatch --test-only about each, as the user; each uses up a job id.")
+    bool,
+    typer.Option(
+        "--test", help="Also run sbatch --test-only for each profile, as the user; each run uses up a job id."
+    ),
 ]
 
 
@@ -29,7 +32,7 @@ def check(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Check the profiles against the nodes. Exit code 1 if one never starts.
+    """Check the profiles against the nodes. Exit code 1 if a profile can never start.
 
     Example: adminkit profiles check
     """
@@ -56,7 +59,8 @@ def list_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List which profiles a user can start now. While slurmctld is down, all are unknown, with the reason.
+    """List which profiles a user can start now. While slurmctld is down, every profile is listed as unknown, with the
+    reason.
 
     Example: adminkit profiles list --user alice
     """

@@ -31,21 +31,21 @@ app = group("Recommend what to ask Slurm for.")
 
 User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose job it is.")]
 Name = Annotated[str | None, typer.Option("--name", "-J", metavar="NAME", help="The job's name.")]
-Queue = Annotated[
-    str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME", help="The queue it goes to.")
-]
+Queue = Annotated[str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME", help="The job's queue.")]
 Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster.")]
-Nodes = Annotated[int | None, typer.Option("--nodes", "-N", min=1, help="Nodes it asks for.")]
-Cpus = Annotated[int | None, typer.Option("--cpus", min=1, help="CPUs it asks for, on all nodes.")]
-Gpus = Annotated[int | None, typer.Option("--gpus", "-G", min=0, help="GPUs it asks for, on all nodes.")]
+Nodes = Annotated[int | None, typer.Option("--nodes", "-N", min=1, help="Nodes that the job asks for.")]
+Cpus = Annotated[int | None, typer.Option("--cpus", min=1, help="CPUs that the job asks for, on all nodes.")]
+Gpus = Annotated[int | None, typer.Option("--gpus", "-G", min=0, help="GPUs that the job asks for, on all nodes.")]
 Limit = Annotated[
     str | None,
-    typer.Option("--time", "-t", metavar="TIME", help="The limit its user would type: seconds, 15m, 1h30m, 02:00:00."),
+    typer.Option(
+        "--time", "-t", metavar="TIME", help="The limit that the user would type: seconds, 15m, 1h30m, 02:00:00."
+    ),
 ]
 Risk = Annotated[
     float | None,
     typer.Option(
-        help="Share of runs that may need more than the safe limit. Default: that of policy.toml.",
+        help="The share of runs that may need more than the safe limit. Default: the risk in policy.toml.",
         min=LEAST_RISK,
         max=MOST_RISK,
         show_default=False,
@@ -54,7 +54,7 @@ Risk = Annotated[
 Backtest = Annotated[
     bool,
     typer.Option(
-        "--backtest", help="Try the recommendation on every run of the trace, or of --user, and show how good it is."
+        "--backtest", help="Test recommendations on every run in the trace, or of --user, and show how good they are."
     ),
 ]
 
@@ -78,7 +78,7 @@ def walltime(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find a time limit for a user's next job. From runs like it, with the risk that it is too short.
+    """Find a time limit for a user's next job. Uses similar runs, and shows the risk that the limit is too short.
 
     If no trace can be read, asks sacct for your own jobs.
 

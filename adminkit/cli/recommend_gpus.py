@@ -35,15 +35,22 @@ def gpus(
     name: Name = None,
     present: Annotated[
         int | None,
-        typer.Option("--gpus", "-G", min=1, help="GPUs it asks for now. Default: what most of its runs had."),
+        typer.Option(
+            "--gpus", "-G", min=1, help="GPUs that the job asks for now. Default: the number that most of its runs had."
+        ),
     ] = None,
     max_slower: Annotated[
-        str, typer.Option("--max-slower", metavar="SHARE", help="How much longer it may take: 5%, 0.05.")
+        str, typer.Option("--max-slower", metavar="SHARE", help="How much longer the job may take: 5%, 0.05.")
     ] = "5%",
     curve: Annotated[
-        str | None, typer.Option("--curve", metavar="NAME", help="Use this measured model instead of the user's runs.")
+        str | None,
+        typer.Option(
+            "--curve", metavar="NAME", help="Use the measured curve of this model instead of the user's runs."
+        ),
     ] = None,
-    gpu: Annotated[str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU of the curve.")] = None,
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU for which the curve was measured.")
+    ] = None,
     cap: Cap = None,
     batch: Batch = None,
     cluster: Cluster = None,
@@ -53,9 +60,9 @@ def gpus(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Find the number of GPUs that needs the least energy. Leaves out numbers that are much slower.
+    """Find the number of GPUs that needs the least energy. Leaves out numbers with which the job would be much slower.
 
-    Judges by what runs of that name wrote about their progress, else by a measured curve of that name.
+    Uses the progress that runs of that name recorded, or else a measured curve of that name.
 
     Example: adminkit recommend gpus --user alice --name train
     """

@@ -35,7 +35,9 @@ By = Annotated[
 ]
 Rules = Annotated[
     Path | None,
-    typer.Option("--rules", metavar="FILE", help="Also write the advice as a policy.toml; it is not installed."),
+    typer.Option(
+        "--rules", metavar="FILE", help="Also write the advice to FILE as a policy.toml; nothing is installed."
+    ),
 ]
 
 

@@ -24,8 +24,12 @@ from adminkit.units import moment
 MODE: Final = 0o640
 
 
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the page there, whole or not at all.")]
-Lang = Annotated[options.Language | None, typer.Option("--lang", help="Its language. Default: that of letters.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write the page to FILE, completely or not at all.")
+]
+Lang = Annotated[
+    options.Language | None, typer.Option("--lang", help="The language of the page. Default: the language of letters.")
+]
 
 
 def report_all(
@@ -39,10 +43,11 @@ def report_all(
     as_of: options.AsOf = None,
     exact: options.Exact = False,
 ) -> None:
-    """Write all reports onto one page, with charts. The findings and what changed come first. The year until now by
-    default.
+    """Write all reports onto one page, with charts. The findings and the changes come first. Covers the year until
+    now by default.
 
-    One HTML file without scripts that loads nothing. A report that fails says so in it; then the exit status is 1.
+    The page is one HTML file that has no scripts and loads
+    nothing. If a report fails, the page says so, and the exit code is 1.
 
     Example: adminkit report all --html report.html
     """

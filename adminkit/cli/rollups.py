@@ -21,11 +21,12 @@ from adminkit.trace.location import find_trace
 def rollups(
     db: Database = None,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make them from the runs, and keep them up to date.")
+        bool, typer.Option("--rebuild", help="Compute the rollups from the runs, and keep them up to date.")
     ] = False,
-    drop: Annotated[bool, typer.Option("--drop", help="Remove them, and stop keeping them.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Remove the rollups, and stop keeping them.")] = False,
 ) -> None:
-    """Compare the trace's rollups with its runs. They are sums per month and hour. Exit code 1 if they differ.
+    """Compare the trace's rollups with its runs. Rollups are sums per month and per hour. Exit code 1 if they differ
+    from the runs.
 
     Example: adminkit trace rollups
     """

@@ -43,7 +43,7 @@ def root(
         typer.Option(
             "--quiet",
             "-q",
-            help="Given before the command: print only rows and errors, without header, notes and progress.",
+            help="Print only rows and errors: no header, notes or progress. Must come before the command.",
         ),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")] = False,

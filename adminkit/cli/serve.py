@@ -21,7 +21,11 @@ from adminkit.units import parse_duration
 
 Socket = Annotated[
     Path | None,
-    typer.Option("--socket", metavar="PATH", help="The unix socket. Default: the unit's, in /run/adminkit-serve."),
+    typer.Option(
+        "--socket",
+        metavar="PATH",
+        help="The Unix socket. Default: that of adminkit-serve.service, in /run/adminkit-serve.",
+    ),
 ]
 Tcp = Annotated[
     int | None,
@@ -30,7 +34,7 @@ Tcp = Annotated[
         metavar="PORT",
         min=0,
         max=65535,
-        help="Serve on this port of 127.0.0.1 instead, with a token; 0: any free port.",
+        help="Instead, serve on this port of 127.0.0.1, protected by a token; 0: any free port.",
     ),
 ]
 TokenFile = Annotated[
@@ -38,12 +42,14 @@ TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="The token's file, mode 0600, made if missing. Default: print a token once.",
+        help="The file that holds the token (mode 0600); created if missing. Default: print a new token once.",
     ),
 ]
 Host = Annotated[
     list[str] | None,
-    typer.Option("--host", metavar="NAME", help="A name that a proxy passes on as Host, besides localhost."),
+    typer.Option(
+        "--host", metavar="NAME", help="A host name, besides localhost, that a proxy may send in the Host header."
+    ),
 ]
 Limit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="The time limit of each query.")]
 Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path under which a proxy serves it.")]
@@ -58,7 +64,7 @@ def serve(
     time_limit: Limit = "10s",
     base_url: Base = "/",
 ) -> None:
-    """Serve the trace read-only to browsers, with Datasette. The numbers of the reports are its saved queries. Runs
+    """Serve the trace read-only to browsers, with Datasette. Saved queries give the numbers of the reports. Runs
     until it is interrupted.
 
     Example: adminkit serve --tcp 8001

@@ -76,7 +76,7 @@ SiteFile = Annotated[
     typer.Option(
         "--site",
         metavar="FILE",
-        help="A file with the site, TOML or JSON, to use instead of the site that the trace knows.",
+        help="A TOML or JSON file that describes the site, to use instead of the site in the trace.",
         autocompletion=options.complete_site,
     ),
 ]
@@ -98,11 +98,13 @@ Procs = Annotated[
 OrderOption = Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")]
 Depth = Annotated[
     int | None,
-    typer.Option("--depth", min=0, metavar="N", help="How many waiting jobs the conservative model reserves for."),
+    typer.Option(
+        "--depth", min=0, metavar="N", help="How many waiting jobs the conservative model makes reservations for."
+    ),
 ]
 UnitOption = Annotated[
     Unit | None,
-    typer.Option("--unit", help="What the pool is made of. Default: gpus if most jobs have some, else cpus."),
+    typer.Option("--unit", help="What the pool is made of. Default: gpus if most jobs have GPUs, else cpus."),
 ]
 
 #: Who may not see the jobs of others cannot simulate them.
@@ -226,8 +228,8 @@ def replay(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Check the simulator against what happened. Simulates the site's scheduler on the trace's own jobs, and says
-    what its answers are worth.
+    """Check the simulator against what happened. Simulates the site's scheduler on the trace's own jobs, and says how
+    far its results can be trusted.
 
     Example: adminkit simulate replay --site site.toml
     """

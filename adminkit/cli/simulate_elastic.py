@@ -53,7 +53,8 @@ Curves = Annotated[
     typer.Option(
         "--curves",
         metavar="FILE",
-        help="How programs run on 1, 2, 4 … GPUs, as CSV: model, gpus, batch, iterations_per_s, watts. Default: what"
+        help="How fast programs run on 1, 2, 4 … GPUs, and their power, as"
+        " CSV: model, gpus, batch, iterations_per_s, watts. Default: what"
         " `adminkit power import` stored in the trace.",
     ),
 ]
@@ -63,14 +64,16 @@ Jobs = Annotated[
 ]
 Nodes = Annotated[
     list[str] | None,
-    typer.Option("--nodes", metavar="NxG", help="N nodes of G GPUs, a power of two; 8x8 by default. Repeat for more."),
+    typer.Option(
+        "--nodes", metavar="NxG", help="N nodes with G GPUs each, G a power of two. Default: 8x8. Repeat for more."
+    ),
 ]
 MapNames = Annotated[
     Path | None,
     typer.Option(
         "--map-names",
         metavar="FILE",
-        help="Which jobs run which model, as CSV: name, model, batch; a name may have * and ?.",
+        help="Which jobs run which model, as CSV: name, model, batch; a name may contain * and ?.",
     ),
 ]
 Policies = Annotated[list[Policy] | None, typer.Option("--policy", help="Only this policy and fifo. Repeat for more.")]
@@ -87,14 +90,16 @@ HighQos = Annotated[
     list[str] | None,
     typer.Option("--high-qos", metavar="NAME", help="Jobs of the trace in this QOS have high priority."),
 ]
-Restart = Annotated[str, typer.Option("--restart", metavar="TIME", help="What a resize costs a job.")]
+Restart = Annotated[str, typer.Option("--restart", metavar="TIME", help="How much time a resize costs a job.")]
 Hold = Annotated[str, typer.Option("--hold", metavar="TIME", help="Resize a job at most once in this time.")]
 Idle = Annotated[
-    float, typer.Option("--idle-watts", min=0, max=10_000, metavar="W", help="Power of an idle GPU, watts.")
+    float, typer.Option("--idle-watts", min=0, max=10_000, metavar="W", help="The power of an idle GPU, in watts.")
 ]
 Sleep = Annotated[
     float,
-    typer.Option("--sleep-watts", min=0, max=10_000, metavar="W", help="Power of a GPU of a sleeping node, watts."),
+    typer.Option(
+        "--sleep-watts", min=0, max=10_000, metavar="W", help="The power of a GPU in a sleeping node, in watts."
+    ),
 ]
 SleepAfter = Annotated[
     str | None,
@@ -129,7 +134,7 @@ def elastic(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Compare policies for GPUs of jobs that shrink and grow. Completion time and energy, on the same jobs.
+    """Compare policies for jobs that shrink and grow. Shows completion times and energy, on the same jobs.
 
     Example: adminkit simulate elastic --curves curves.csv
     """

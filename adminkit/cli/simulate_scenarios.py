@@ -96,7 +96,8 @@ def scenarios(
     output: options.Output = None,
     picture: options.Picture = None,
 ) -> None:
-    """Compare scenarios with today, on the same jobs. Who gains, who loses, by how much, and how sure that is.
+    """Compare scenarios with today, on the same jobs. Shows who gains, who loses, by how much, and how certain that
+    is.
 
     Example: adminkit simulate scenarios etc/scenarios.toml
     """

@@ -32,7 +32,7 @@ def site(
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the cluster as Slurm has it now, for --site. Its queues, nodes, QOS and associations.
+    """Describe the cluster as it is now, in a file for --site. Covers its queues, nodes, QOS and associations.
 
     Example: adminkit site --output site.toml
     """

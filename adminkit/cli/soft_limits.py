@@ -15,7 +15,7 @@ from adminkit.cli.policy_install import Folder
 from adminkit.cli.soft_trial import site
 from adminkit.render.sink import Way, emit
 
-app = group("Let backfill plan by what jobs need, not by their limits.")
+app = group("Let backfill plan with what jobs need, not with their limits.")
 
 Period = Annotated[
     int,
@@ -24,7 +24,7 @@ Period = Annotated[
         metavar="SECONDS",
         min=5,
         max=60,
-        help="How often the timer runs it; a lease lasts three times as long.",
+        help="How often the timer runs the guard; a lease lasts three times as long.",
     ),
 ]
 Last = Annotated[
@@ -58,7 +58,7 @@ def guard(
 
 @app.command()
 def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show the lease, and what the guard touched. Says what prevents soft limits here.
+    """Show the lease, and what the guard changed. Also says what prevents soft limits on this cluster.
 
     Example: adminkit soft-limits status
     """

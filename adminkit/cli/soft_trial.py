@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 Days = Annotated[
     int | None,
-    typer.Option("--days", metavar="N", help="How long: whole fortnights, from the next midnight. 28 is a good start."),
+    typer.Option(
+        "--days",
+        metavar="N",
+        help="How many days the trial lasts, from the next midnight: a multiple of 14. 28 is a good start.",
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -32,7 +36,8 @@ Seed = Annotated[
         "--seed",
         metavar="N",
         min=0,
-        help="The seed that decides which days are on; the same seed gives the same days. Default: from the date.",
+        help="The seed that decides which days are on; the same seed gives the same days. Default: derived from the"
+        " date.",
     ),
 ]
 CarryOver = Annotated[
@@ -84,8 +89,8 @@ def trial(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Try soft limits on days that are drawn at random. Then shows the change in waits with its interval, or
-    says that there is none.
+    """Try soft limits on days that are drawn at random. With --result, shows by how much waits changed, with an
+    interval, or that they did not change.
 
     Example: adminkit soft-limits trial --days 28
     """

@@ -28,18 +28,19 @@ def sync(
     ] = None,
     cluster: Annotated[
         list[str] | None,
-        typer.Option("--cluster", "-M", help="This cluster instead of the local one. Repeat for more."),
+        typer.Option("--cluster", "-M", help="Sync this cluster instead of the local one. Repeat for more."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, max=16, metavar="N", help="sacct calls to run at once; 1 by default.")
+        int | None,
+        typer.Option("--jobs", min=1, max=16, metavar="N", help="How many sacct calls to run at once. Default: 1."),
     ] = None,
     steps: Annotated[
         bool | None,
-        typer.Option("--steps/--no-steps", help="Read steps too: CPU time, peak memory, disk; yes by default."),
+        typer.Option("--steps/--no-steps", help="Also read steps: CPU time, peak memory, disk use. Default: yes."),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", min=1, metavar="SECONDS", help="End a sacct call after this time; 300 by default."),
+        typer.Option("--timeout", min=1, metavar="SECONDS", help="Stop a sacct call after this time. Default: 300."),
     ] = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:

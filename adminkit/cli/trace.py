@@ -22,7 +22,7 @@ Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="Show N 
 
 @app.command("status")
 def status(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show how far each cluster is synced. Windows, gaps, open runs, rejected rows.
+    """Show how far each cluster is synced. Shows windows, gaps, open runs and rejected rows.
 
     Example: adminkit trace status
     """
@@ -42,7 +42,7 @@ def status(db: Database = None, format: FormatOption = Format.TABLE, output: Out
 def rejected(
     db: Database = None, limit: Limit = 100, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """List the rows that could not be read. Where they are, and why.
+    """List the rows that could not be read. Shows where they are, and why they could not be read.
 
     Example: adminkit trace rejected --format json
     """
@@ -70,7 +70,8 @@ def history(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """List what was loaded, and what adminkit did. Newest first: sync, import and audit; rules, points and letters.
+    """List what was loaded, and what adminkit did. Covers sync, import and audit, and changes of rules, points and
+    letters. The newest come first.
 
     Example: adminkit trace history
     """

@@ -57,7 +57,8 @@ def forget(
 ) -> None:
     """Take a user's name out of the trace for good. Runs stay under a random id; letters and choices are deleted.
 
-    A keyed hash stays, so that no later sync or import brings the name back. Shows what would change; --apply does it.
+    A keyed hash stays, so that no later sync or import brings the name back. Without --apply, only shows what would
+    change.
 
     Example: adminkit trace forget alice
     """

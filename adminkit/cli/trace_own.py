@@ -41,7 +41,8 @@ def own(
     folder: Folder = None,
     apply: options.Apply = False,
 ) -> None:
-    """Write each user's own file: points, charges, letters. Only that user may read it. --apply writes them.
+    """Write each user's own file: points, charges, letters. Only that user may read it. Without --apply, writes
+    nothing.
 
     Example: adminkit trace own --apply
     """

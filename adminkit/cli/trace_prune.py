@@ -38,7 +38,7 @@ def prune(
     older_than: Annotated[
         str,
         typer.Option(
-            "--older-than", metavar="WHEN", help="Prune what had ended by WHEN: 2024-01-01, 730d, epoch seconds."
+            "--older-than", metavar="WHEN", help="Prune runs that had ended by WHEN: 2024-01-01, 730d, epoch seconds."
         ),
     ],
     db: Database = None,
@@ -48,9 +48,9 @@ def prune(
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Delete old runs, or take the names out of them. What belongs to them is deleted too.
+    """Delete old runs, or take the names out of them. What belongs to deleted runs is deleted too.
 
-    Shows what that would be; --apply does it. Queues, nodes, sync's windows, actions and charges stay.
+    Without --apply, only shows what would be deleted. Queues, nodes, sync's windows, actions and charges stay.
 
     Example: adminkit trace prune --older-than 2020-01-01
     """
@@ -101,7 +101,7 @@ def snapshot(
     db: Database = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Copy the trace into one read-only file. For hosts that share a network file system, or as a backup.
+    """Copy the trace into one read-only file. Use it on hosts that share a network file system, or as a backup.
 
     Example: adminkit trace snapshot /srv/adminkit/trace.db
     """

@@ -33,8 +33,8 @@ FIELDS: Final = (
     Field("p75", "ratio"),
     Field("p90", "ratio"),
     Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more than in the mean"),
-    Field("share_maximum", "share", "jobs that asked for the queue's maximum or more"),
-    Field("share_default", "share", "jobs with the queue's default limit"),
+    Field("share_maximum", "share", "the share of jobs that asked for the queue's maximum or more"),
+    Field("share_default", "share", "the share of jobs with the queue's default limit"),
     Field("over_limit", "count", "jobs that ran longer than their limit (elapsed / limit above 1)"),
     Field("gpu_hours_unused", "hours", "GPU-hours that the jobs reserved and did not use"),
     Field("cpu_hours_unused", "hours", "CPU-hours that the jobs reserved and did not use"),
@@ -276,7 +276,8 @@ SPEC: Final = ReportSpec(
         Option(
             "points",
             ("--points",),
-            "Also show the shares of jobs that ran for, and asked for, each of these times or less.",
+            "Also show, for each of these times, what share of jobs ran for at most that time, and what share asked"
+            " for at most that time.",
             "1h,70h",
         ),
     ),

@@ -119,7 +119,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Arrivals:
 
 SPEC: Final = ReportSpec(
     "arrivals",
-    "When jobs are submitted, and how evenly. Counted by hour of the day, weekday, month, day or queue.",
+    "When jobs are submitted, and how evenly. Counts submissions by hour of the day, weekday, month, day or queue.",
     "report arrivals --by weekday",
     _measure,
     arrivals_report,

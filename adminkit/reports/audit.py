@@ -19,7 +19,7 @@ FIELDS: Final = (
     Field("users", "count", "the users of the rows that are set aside"),
     Field("first", "time", "the first end among them"),
     Field("last", "time", "the last end among them"),
-    Field("becomes", help="what is done with them"),
+    Field("becomes", help="what happens to the rows"),
 )
 ASIDE_FIELDS: Final = (
     Field("cluster", help="the cluster"),

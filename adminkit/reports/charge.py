@@ -15,21 +15,26 @@ from adminkit.stats.ledger import CloseOf, Group, Line, Sum, sums
 from adminkit.units import show_time
 
 FIELDS: Final = (
-    Field("month", help="the month whose bill has it"),
+    Field("month", help="the month of the bill"),
     Field("cluster", help="the cluster"),
     Field("account", help="Slurm's account"),
     Field("user", help="whose jobs they were; unknown if the user was forgotten"),
     Field("jobs", "count", "jobs with an entry"),
     Field("hours", "hours", "how long they ran, in the months of these entries"),
     Field("charge", "amount", "for what ran in the month"),
-    Field("late", "amount", "for what ran in closed months, and was not known or had not ended when they closed", True),
+    Field(
+        "late",
+        "amount",
+        "for what ran in months already closed, but was not known or had not ended when they were closed",
+        True,
+    ),
     Field("correction", "amount", "for jobs whose rows changed after they were charged", True),
-    Field("amount", "amount", "the three together"),
+    Field("amount", "amount", "the sum of charge, late and correction"),
     Field("unit", help="what the amounts are in"),
 )
 ENTRY_FIELDS: Final = (
     Field("n", "count", "the entry's place in the ledger"),
-    Field("month", help="the month whose bill has it"),
+    Field("month", help="the month of the bill"),
     Field("kind", help="charge, late or correction"),
     Field("period", help="the month in which the job ran"),
     Field("cluster", help="the cluster"),
@@ -50,9 +55,9 @@ REFUSED_FIELDS: Final = (
 )
 VERIFY_FIELDS: Final = (
     Field("check", help="chain, bills, schemes, heads: as they were written; amounts: computed again from the rows"),
-    Field("seen", "count", "how many entries, bills, schemes, heads, charged runs were checked"),
+    Field("seen", "count", "how many entries, bills, schemes, heads or charged runs were checked"),
     Field("result", help="ok, wrong, or changed: a later row says otherwise, and the next close corrects it"),
-    Field("detail", help="what is wrong, or what could not be looked at"),
+    Field("detail", help="what is wrong, or what could not be checked"),
 )
 NOTHING_WRITTEN: Final = "nothing was written; adminkit charge close MONTH --apply writes it"
 

@@ -10,7 +10,7 @@ from adminkit.render.report import Field, Meta, Report
 
 CHECK_FIELDS: Final = (
     Field("check", help="what was checked"),
-    Field("status", help="ok; warn: works, but less well; missing: needed and not there"),
+    Field("status", help="ok; warn: adminkit works, but less well; missing: needed, but not there"),
     Field("found", help="what is there"),
     Field("hint", help="what to do"),
 )

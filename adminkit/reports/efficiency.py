@@ -137,7 +137,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Efficiencies:
 
 SPEC: Final = ReportSpec(
     "efficiency",
-    "How much jobs used of their CPUs, memory and GPUs. Includes the memory of GPUs.",
+    "How much jobs used of their CPUs, memory and GPUs. Also shows how much GPU memory they used.",
     "report efficiency --by user",
     _measure,
     efficiency_report,

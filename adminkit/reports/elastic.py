@@ -29,13 +29,16 @@ FIELDS: Final = (
     Field("high_wait", "duration", "the mean wait of jobs of high priority", quiet=True),
     Field("high_later", "count", "jobs of high priority that started later than under fifo", quiet=True),
     Field(
-        "efficiency", "share", "the least parallel efficiency at which the policy elastic gives more GPUs", data=True
+        "efficiency",
+        "share",
+        "the lowest parallel efficiency at which the elastic policy gives a job more GPUs",
+        data=True,
     ),
     Field("times", "ratio", "the mean of fifo / the mean of this policy, over the replicates"),
-    Field("change", "duration", "change of the mean completion time against fifo; mean over the replicates"),
+    Field("change", "duration", "change in the mean completion time compared with fifo; mean over the replicates"),
     Field("low", "duration", "lower end of the 95 % interval of the change"),
     Field("high", "duration", "upper end of the 95 % interval of the change"),
-    Field("verdict", help="shorter, longer, or no difference: they hold for all comparisons together"),
+    Field("verdict", help="shorter, longer or no difference; the verdicts hold for all comparisons together"),
 )
 
 

@@ -19,7 +19,7 @@ FIELDS: Final = (
     Field("jobs", "count", "jobs that ran, however they ended"),
     Field("measured", "count", "of these, jobs with a known and plausible energy"),
     Field("share_measured", "share", "node-hours of the measured jobs / node-hours of all jobs"),
-    Field("energy_joules", "energy", "energy that the nodes of the measured jobs used while these ran"),
+    Field("energy_joules", "energy", "energy that the nodes of the measured jobs used while those jobs ran"),
     Field("energy_share", "share", "their share of all measured energy in the report"),
     Field(
         "gpu_watts",
@@ -29,10 +29,14 @@ FIELDS: Final = (
     Field("node_watts", "watts", "energy / node-seconds"),
     Field("idle", "count", "measured jobs whose GPUs were busy for less than 1 % of the time"),
     Field("idle_joules", "energy", "energy that the nodes of these jobs used"),
-    Field("shared", "count", "measured jobs that did not hold all CPUs of their nodes: includes the energy of others"),
+    Field(
+        "shared",
+        "count",
+        "measured jobs that did not hold all CPUs of their nodes; their energy includes that of other jobs",
+    ),
     Field("capped", "count", "jobs with more energy than their nodes could have drawn; left out of sums", quiet=True),
-    Field("co2_kg", "quantity", "energy × co2 of the settings, kg", quiet=True),
-    Field("cost", "quantity", "energy × price of the settings", quiet=True),
+    Field("co2_kg", "quantity", "energy × co2 from the settings, in kg", quiet=True),
+    Field("cost", "quantity", "energy × price from the settings", quiet=True),
     Field("cluster", quiet=True),
 )
 ALL: Final = "(all)"
@@ -156,7 +160,15 @@ SPEC: Final = ReportSpec(
     FIELDS,
     ("job_class", "queue", "user", "account", "cluster", "since", "until"),
     parts=tuple(PARTS),
-    options=(Option("most", ("--most",), "How many rows to show, most energy first; 0: all.", default=_MOST, least=0),),
+    options=(
+        Option(
+            "most",
+            ("--most",),
+            "How many rows to show, those with the most energy first; 0: all.",
+            default=_MOST,
+            least=0,
+        ),
+    ),
     pictures=True,
     every_end=True,
 )

@@ -39,7 +39,7 @@ FIELDS: Final = (
     Field("at_stake_cpu", "hours", "CPU-hours at stake, of jobs without GPUs", quiet=True),
     Field("cluster", help="the cluster", quiet=True),
     Field("queue", help="the queue, if the finding is about one"),
-    Field("user", help="the user whose jobs it is about; empty: everybody's"),
+    Field("user", help="the user whose jobs the finding is about; empty: all users"),
     Field(
         "name",
         help="the job name; for effect, the measure; for queue_fit, the queue with the shorter maximum; for "

@@ -40,9 +40,13 @@ FIELDS: Final = (
     Field("text", help="the reason", below=True),
     Field("vectors", help="what node vectors say, given running jobs and reservations", data=True),
     Field("waiting", help="the same, with the jobs already waiting ahead of it", data=True),
-    Field("limits", help="what limits of QOS and associations, and licences, still allow", data=True),
-    Field("test_only", help="what sbatch --test-only says as the user; with --job what slurmctld plans", data=True),
-    Field("disagree", help="how sources differ, in a sentence", data=True),
+    Field("limits", help="what the limits of QOS and associations, and the licences, still allow", data=True),
+    Field(
+        "test_only",
+        help="what sbatch --test-only says when run as the user; with --job, what slurmctld plans",
+        data=True,
+    ),
+    Field("disagree", help="how the sources differ, in a sentence", data=True),
 )
 
 

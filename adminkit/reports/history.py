@@ -18,7 +18,7 @@ HISTORY_FIELDS: Final = (
     Field("source", help="the file, or sacct"),
     Field("rows", "count", "rows read"),
     Field("new", "count", "rows that the trace did not have"),
-    Field("changed", "count", "rows that differed from its own"),
+    Field("changed", "count", "rows that differed from those in the trace"),
     Field("rejected", "count", "rejected rows"),
     Field("skipped", "count", "rows that were skipped"),
     Field("seconds", "duration", "how long the load took"),

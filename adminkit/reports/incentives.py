@@ -25,7 +25,7 @@ EVERYBODY: Final = (
     Field("missed", "count", "of these, runs that ran into their limit"),
     Field("days", "count", "days on which they ended"),
     Field("weight_hours", "hours", "their weight in GPU-hours, after the caps and the half-life"),
-    Field("share", "share", "share of all the user's GPU-hours that runs that weigh have"),
+    Field("share", "share", "the share of the user's GPU-hours that these runs have"),
     Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
     Field(
         "bundles",

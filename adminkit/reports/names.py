@@ -81,7 +81,13 @@ SPEC: Final = ReportSpec(
     FIELDS,
     ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
     options=(
-        Option("most", ("--most",), "How many names to show, most GPU-hours first; 0: all.", default=_MOST, least=0),
+        Option(
+            "most",
+            ("--most",),
+            "How many names to show, those with the most GPU-hours first; 0: all.",
+            default=_MOST,
+            least=0,
+        ),
     ),
     pictures=True,
 )

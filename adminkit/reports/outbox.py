@@ -38,7 +38,7 @@ PREFS_FIELDS: Final = (
     Field("language", help="en or ja; empty: the site's default"),
     Field("address", help="where your letters are sent; empty: the site's address for you"),
     Field("hints", help="yes or no: hints at submission"),
-    Field("plan", help="yes or no: backfill may plan your jobs by what similar jobs needed"),
+    Field("plan", help="yes or no: backfill may plan your jobs according to what similar jobs needed"),
 )
 LETTER_FIELDS: Final = (
     Field("cluster", help="the cluster"),

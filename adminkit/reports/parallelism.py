@@ -26,7 +26,7 @@ FIELDS: Final = (
         "the steps show, or the container",
     ),
     Field("jobs", "count", "jobs that count"),
-    Field("share", "share", "their share of the part's jobs"),
+    Field("share", "share", "the share of the part's jobs"),
 )
 TITLE: Final = "Parallelism of jobs"
 UNKNOWN: Final = "unknown"

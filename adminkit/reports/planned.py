@@ -21,14 +21,14 @@ FIELDS: Final = (
     Field("jobs", "count", "jobs that had a soft limit, ran and ended"),
     Field("outlived", "count", "of these, jobs that ran longer than their soft limit"),
     Field("outlived_share", "share", "outlived, as a share of jobs"),
-    Field("over_median", "duration", "by how much these jobs exceeded it (median)"),
-    Field("over_p95", "duration", "by how much these jobs exceeded it (95th percentile)"),
+    Field("over_median", "duration", "median of the time by which those jobs exceeded their soft limit"),
+    Field("over_p95", "duration", "95th percentile of the time by which those jobs exceeded their soft limit"),
     Field("plan_accuracy", "ratio", "the mean of need / soft limit, or of soft limit / need if the job needed more"),
     Field("limit_accuracy", "ratio", "the mean of need / limit over the same jobs"),
     Field("backfilled", "count", "jobs that backfill started; empty if the trace does not say how jobs started"),
     Field("ahead", "count", "of these, jobs that could start only because of their soft limit (an upper bound)"),
     Field("delayed", "count", "other jobs that waited for a job that had outlived its soft limit (an upper bound)"),
-    Field("delay_hours", "hours", "how long these waited for it in total (an upper bound)"),
+    Field("delay_hours", "hours", "how long the delayed jobs waited for such jobs in total (an upper bound)"),
     Field("cluster", quiet=True),
 )
 #: Panels of needs: upper ends of need / soft limit, and their names.
@@ -146,8 +146,8 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
 
 SPEC: Final = ReportSpec(
     "soft-limits",
-    "How soft limits compare with what jobs needed. Shows how many jobs outlived their soft limits, and which"
-    " starts and delays of other jobs that may have caused.",
+    "How soft limits compare with what jobs needed. Shows how many jobs outlived their soft limits, how many could"
+    " start only because of a soft limit, and how many other jobs were delayed.",
     "report soft-limits --since 30d",
     _measure,
     planned_report,

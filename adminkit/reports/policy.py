@@ -20,7 +20,7 @@ from adminkit.units import show_duration, show_time
 HARDEST: Final = 10
 
 CHECK_FIELDS: Final = (
-    Field("kind", help="error, or note for something that stops nothing"),
+    Field("kind", help="error, or note: a note does not prevent an install"),
     Field("places", help="where it is in the file; for a conflict, both places"),
     Field("message", help="what is wrong"),
     Field("hint", help="what to do"),
@@ -35,9 +35,9 @@ TRY_FIELDS: Final = (
     Field("points", "count", "points of priority, if it earns any"),
     Field("licences", help="all licences that it gets, if they are changed"),
     Field("rules", help="rules that fired, and what each did"),
-    Field("cannot_tell", help="rules that look at something that is not given"),
+    Field("cannot_tell", help="rules that depend on something that is not given"),
     Field("record", help="what would be kept with the job"),
-    Field("messages", help="what the user reads, a line each"),
+    Field("messages", help="what the user reads, one message per line"),
 )
 DIFF_FIELDS: Final = (
     Field("place", help="the rule or setting"),
@@ -52,9 +52,9 @@ REPLAY_FIELDS: Final = (
     Field("accepted", "count", "accepted as they are"),
     Field("amended", "count", "accepted with another limit or queue"),
     Field("rejected", "count", "refused"),
-    Field("warned", "count", "accepted, and their owners told something"),
-    Field("cannot_tell", "count", "the trace lacks what a rule looks at"),
-    Field("freed_hours", "hours", "hours of time limit taken off"),
+    Field("warned", "count", "accepted, with a message to their users"),
+    Field("cannot_tell", "count", "not known, because the trace lacks something that a rule depends on"),
+    Field("freed_hours", "hours", "hours by which time limits were lowered"),
     Field("cut_short", "count", "jobs that ran longer than the limit they would have had"),
 )
 

@@ -20,7 +20,7 @@ LIST_FIELDS: Final = (
     Field("title_en", help="what people read"),
     Field("title_ja", help="the same in Japanese", data=True),
     Field("verdict", help="now, wakes, room, later, never, unknown, as in adminkit fit"),
-    Field("offered", help="yes if it can start now, as far as was asked"),
+    Field("offered", help="yes if it can start now, according to the sources that were asked"),
     Field("at", "time", "when it can start, if that is known"),
     Field("why", help="the reason in one word"),
     Field("text", help="the reason", below=True),

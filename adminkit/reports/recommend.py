@@ -32,13 +32,13 @@ BACKTEST_FIELDS: Final = (
         "limit",
         help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe limit",
     ),
-    Field("given", "share", "runs for which there was one; the others keep their own"),
+    Field("given", "share", "runs for which there was such a limit; other runs keep their own limit"),
     Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
     Field("over", "share", "runs that needed more than the limit"),
-    Field("worst_tenth", "share", "the same in the worst tenth of the trace after the first"),
+    Field("worst_tenth", "share", "the same in the worst tenth of the trace, leaving out the first tenth"),
     Field("over_p90", "share", f"90th percentile of the same among users with {MANY} runs or more"),
     Field("hours_asked", "hours", "all limits together"),
-    Field("hours_saved", "share", "share of the hours that users asked for"),
+    Field("hours_saved", "share", "hours saved, as a share of the hours that users asked for"),
 )
 
 

@@ -14,21 +14,21 @@ from adminkit.stats.wait_given_limit import Expected
 FIELDS: Final = (
     Field("gpus", "count", "GPUs"),
     Field("how", help="measured, by the model, or not known"),
-    Field("runs", "count", "the user's own runs that it is computed from", quiet=True),
+    Field("runs", "count", "the user's own runs from which the row is computed", quiet=True),
     Field("seconds", "quantity", "seconds per iteration or piece of work"),
     Field("joules", "quantity", "joules of all GPUs and their nodes, per iteration or piece of work"),
-    Field("time", "ratio", "time / the time with the present number"),
+    Field("time", "ratio", "time / the time with the present number of GPUs"),
     Field("time_low", "ratio", "lower end of the 95 % interval of time", quiet=True),
     Field("time_high", "ratio", "upper end", quiet=True),
-    Field("energy", "ratio", "energy / the energy with the present number"),
+    Field("energy", "ratio", "energy / the energy with the present number of GPUs"),
     Field("energy_low", "ratio", "lower end of the 95 % interval of energy", quiet=True),
     Field("energy_high", "ratio", "upper end", quiet=True),
     Field("cost", "ratio", "GPU-hours, or what the site's scheme charges / the same with the present number"),
-    Field("wait", "duration", "the median wait of such a request, if the past tells"),
-    Field("wait_low", "duration", "lower end of the 95 % interval of the median to expect", quiet=True),
+    Field("wait", "duration", "the median wait of similar requests, if any are known"),
+    Field("wait_low", "duration", "lower end of the 95 % interval of the expected median wait", quiet=True),
     Field("wait_high", "duration", "upper end", quiet=True),
-    Field("off", "share", "the model's median error, if the value is the model's", quiet=True),
-    Field("line", help="to paste into the batch script, if it is the advice", below=True),
+    Field("off", "share", "the model's median error, if the values come from the model", quiet=True),
+    Field("line", help="the line to paste into the batch script, if this number is recommended", below=True),
 )
 
 

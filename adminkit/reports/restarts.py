@@ -24,11 +24,12 @@ FIELDS: Final = (
     Field("ran_hours", "hours", "run time of all pieces"),
     Field("wait_hours", "hours", "time between the end of a piece and the start of the next"),
     Field("saving_hours", "hours", "time from a caught signal to the end of a piece that was then requeued"),
-    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal; at most this was repeated"),
-    Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
+    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal; an upper bound on the"
+    " repeated work"),
+    Field("lost_share", "share", "(wait_hours + saving_hours) / (wait_hours + ran_hours)"),
     Field("put_back", "count", "requeues by adminkit; the others were preemptions, failed nodes or scontrol requeue"),
     Field("signals", "count", "runs in which the plugin looked for processes to signal"),
-    Field("unheeded", "count", "of these, runs in which a process caught the signal but which reached their limit"),
+    Field("unheeded", "count", "of these, runs that reached their limit although a process caught the signal"),
     Field("uncaught", "count", "of these, runs in which nothing caught the signal"),
     Field("cluster", quiet=True),
 )  # fmt: skip

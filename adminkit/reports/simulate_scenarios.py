@@ -26,7 +26,7 @@ FIELDS: Final = (
     Field("value", help="which of them, by name"),
     Field("measure", help="what is compared"),
     Field("unit", help="the unit of the measure: seconds, ratio, share, count"),
-    Field("jobs", "count", "jobs that ran on both sides; mean over the replicates"),
+    Field("jobs", "count", "jobs that ran both today and under the scenario; mean over the replicates"),
     Field("today", "measured", "mean over the replicates"),
     Field("then", "measured", "the same under the scenario"),
     Field("change", "measured", "mean of the paired differences"),

@@ -22,7 +22,7 @@ ROUND_FIELDS: Final = (
     ),
     Field("why", help="the reason"),
     Field("was", "duration", "the soft limit, or the lowered limit"),
-    Field("becomes", "duration", "the limit it has again"),
+    Field("becomes", "duration", "the limit that it has again"),
     Field("held", help="no: the change had not held when it was read back; the next round repeats it"),
 )
 STATUS_FIELDS: Final = (
@@ -31,7 +31,7 @@ STATUS_FIELDS: Final = (
     Field("job", help="the job concerned"),
     Field("why", help="the reason"),
     Field("was", "duration", "the soft limit, or the lowered limit"),
-    Field("becomes", "duration", "the limit it has again"),
+    Field("becomes", "duration", "the limit that it has again"),
 )
 
 

@@ -30,7 +30,12 @@ FIELDS: Final = (
     Field("deadline", "count", "DEADLINE: could not have ended by the deadline", quiet=True),
     Field("other", "count", "any other state, or no state", quiet=True),
     Field("success_share", "share", "success, as a share of jobs"),
-    Field("never_started", "count", "ended without a start: they were cancelled while they waited", quiet=True),
+    Field(
+        "never_started",
+        "count",
+        "runs that ended without a start, because they were cancelled while they waited",
+        quiet=True,
+    ),
     Field("normal", "count", "the study counts it: COMPLETED, longer than 60 s"),
     Field("out_of_time", "count", "the study counts it: TIMEOUT, longer than 60 s"),
     Field("short", "count", "left out by the study: COMPLETED or TIMEOUT, at most 60 s", quiet=True),
@@ -170,7 +175,7 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> States | None:
 
 SPEC: Final = ReportSpec(
     "states",
-    "How jobs ended: success, cancelled, timeout, failures. Shows which of them the study counts.",
+    "How jobs ended: success, cancelled, timeout, failures. Shows which jobs the study counts.",
     "report states --by month",
     _measure,
     states_report,

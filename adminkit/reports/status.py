@@ -12,18 +12,18 @@ from adminkit.units import show_time
 
 STATUS_FIELDS: Final = (
     Field("cluster", help="the cluster"),
-    Field("pass", help="job: runs, by their end; step: their steps"),
+    Field("pass", help="job: runs, by their end; step: the steps of runs"),
     Field("since", "time", "where the trace begins"),
-    Field("until", "time", "how far it reaches, by the runs of sync that have been"),
+    Field("until", "time", "how far the trace reaches, according to the past runs of sync"),
     Field("windows", "count", "windows on record"),
     Field("provisional", "count", "windows that the next run asks for again"),
     Field("gaps", "count", "periods between since and until for which sacct never answered"),
     Field("gap_hours", "hours", "their total length"),
-    Field("rows", "count", "rows read, those read twice included"),
+    Field("rows", "count", "rows read, including rows read twice"),
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
-    Field("overdue", "count", "RUNNING a day past their own limit: most likely runaway jobs"),
+    Field("overdue", "count", "runs still RUNNING a day after their limit: most likely runaway jobs"),
     Field("revoked", "count", "federation siblings, counted and not stored"),
-    Field("asked_at", "time", "when sacct last answered; a run that is dated in the future does not count"),
+    Field("asked_at", "time", "when sacct last answered; a sync that is dated in the future does not count"),
 )
 
 REJECTED_FIELDS: Final = (

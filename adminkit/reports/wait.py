@@ -39,7 +39,7 @@ FIELDS: Final = (
     Field(
         "apart",
         "count",
-        "other jobs, which also waited for something else; their waits are in the rows below (all)",
+        "other jobs, which also waited for something else; their waits are in the rows below the row (all)",
         quiet=True,
     ),
     Field("median", "duration", "from Eligible to the start; half of the jobs waited for this time or less"),
@@ -284,7 +284,7 @@ def _view(measured: Wait | GivenLimit, query: Query) -> Report:
 
 SPEC: Final = ReportSpec(
     "wait",
-    "How long jobs waited, by queue and by limit. With --limit, how long jobs with about that limit waited.",
+    "How long jobs waited, by queue and by limit. With --limit, shows how long jobs with about that limit waited.",
     "report wait --queue gq --limit 4h",
     _measure,
     _view,
@@ -298,7 +298,7 @@ SPEC: Final = ReportSpec(
             "Show how long jobs with about this limit waited, and what to expect: 4h, 30m.",
             "TIME",
         ),
-        Option("gpus", ("--gpus",), "With --limit: jobs with about N GPUs; 0: jobs without.", "N"),
+        Option("gpus", ("--gpus",), "With --limit: only jobs with about N GPUs; 0: jobs without GPUs.", "N"),
     ),
     pictures=True,
     every_end=True,

@@ -20,7 +20,7 @@ FIELDS: Final = (
     Field(
         "jobs",
         "count",
-        "for limits, runs shorter than their limit; for gaps, jobs that would have fitted; otherwise unknown",
+        "for limits, runs shorter than their limit; for gaps, jobs that would have fitted; unknown for other kinds",
     ),
     Field("gpu_hours", "hours", "GPU-hours of this kind; unknown if the kind has none"),
     Field("cpu_hours", "hours", "CPU-hours of this kind; unknown if the kind has none"),
@@ -112,8 +112,8 @@ def _bars(rows: Sequence[tuple[str, float]], whole: float) -> list[Bar]:
 
 SPEC: Final = ReportSpec(
     "waste",
-    "What was reserved and not used, or free and not usable. Shows what was lost to long limits, to job shapes"
-    " and in gaps.",
+    "What was reserved and not used, or free and not usable. Shows the hours lost to long limits, to job shapes and to"
+    " gaps.",
     "report waste --since 30d",
     lambda trace, query: waste(trace, query.filter, query.now),
     waste_report,

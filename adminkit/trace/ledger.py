@@ -17,7 +17,7 @@ from adminkit.sqlite import sqlite3
 
 #: What an entry is: of a month in its own bill, of a closed month, of what was charged before, or the end of a bill.
 KINDS: Final = ("charge", "late", "correction", "close")
-#: `billed` is the month whose bill has it, `period` the one in which the job ran: 2026-01. Seconds and amount of
+#: `billed` is the month of the bill, `period` the one in which the job ran: 2026-01. Seconds and amount of
 #: a correction are what is new; an amount is a decimal number. `runs` of a close are the entries of its bill.
 _LEDGER: Final = """
 CREATE TABLE ledger (
