@@ -38,15 +38,15 @@ FIELDS: Final = (
         " wakes, drained, down",
     ),
     Field("text", help="the reason", below=True),
-    Field("vectors", help="what node vectors say, given running jobs and reservations", data=True),
-    Field("waiting", help="the same, with the jobs already waiting ahead of it", data=True),
-    Field("limits", help="what the limits of QOS and associations, and the licences, still allow", data=True),
+    Field("vectors", help="what the node vectors say, given running jobs and reservations", data=True),
+    Field("waiting", help="the same, after the jobs that are already waiting have been placed", data=True),
+    Field("limits", help="what the limits of QOS and associations, and the free licences, still allow", data=True),
     Field(
         "test_only",
         help="what sbatch --test-only says when run as the user; with --job, what slurmctld plans",
         data=True,
     ),
-    Field("disagree", help="how the sources differ, in a sentence", data=True),
+    Field("disagree", help="how Slurm's test and the node vectors differ, in a sentence", data=True),
 )
 
 
