@@ -129,10 +129,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 def test_what_is_unknown_is_listed_and_never_nothing(
     tmp_path: Path, formula: str, changes: dict[str, Any], reason: str
 ) -> None:
-    trace = fresh([ran(1, "2026-01-05T00:00", HOUR, **changes)])
+    trace = fresh([ran(number, "2026-01-05T00:00", HOUR, **changes) for number in (1, 2, 3)])
     found = billed(trace, schemes(tmp_path, formula), "2026-01")
     assert found.dues == []
-    assert {why: one.jobs for why, one in found.refused.items()} == {reason: 1}
+    assert {why: one.jobs for why, one in found.refused.items()} == {reason: 3}
 
 
 def test_a_job_that_never_ran_costs_nothing_whatever_the_formula(tmp_path: Path) -> None:

@@ -34,6 +34,19 @@ VALUES = [
 ]
 
 
+#: operator -> what it says of 1, 2 and 3 beside two nodes
+COMPARED = {
+    "<": (True, False, False), "<=": (True, True, False), ">": (False, False, True), ">=": (False, True, True),
+    "==": (False, True, False), "!=": (True, False, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", COMPARED)
+def test_a_comparison_knows_less_equal_and_more(operator: str) -> None:
+    said = tuple(parse(f"1 if {number} {operator} nodes else 0").value(JOB) == 1 for number in (1, 2, 3))
+    assert said == COMPARED[operator]
+
+
 @pytest.mark.parametrize(("text", "value", "why"), VALUES)
 def test_a_formula_comes_to_the_exact_number(text: str, value: Fraction | None, why: str) -> None:
     if value is None:

@@ -123,6 +123,11 @@ def test_hints_that_adminkit_would_not_write_are_refused(text: str, why: str) ->
     assert why in refused("hints", text)
 
 
+def test_hints_may_have_their_least_numbers() -> None:
+    table = points_file.parsed("hints", hints(ratio=1, floor=0).encode(), "here")
+    assert (table["ratio"], table["floor"]) == (1, 0)
+
+
 KEYS = st.sampled_from(["format", "cap", "users", "made_at", "1", "points", "x"])
 PLAIN = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text())
 
