@@ -54,8 +54,7 @@ def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: s
     notes = [
         f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
         f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
-        "users are active throughout, and waits do not depend on what else is running: the correlations below show what"
-        " is lost",
+        "users are active all the time, and waits do not depend on what else is running: the correlations below show how much is lost",
     ]
     meta = Meta("How alike the look-alike is", database, (None, None), [CLUSTER], {}, None, {}, notes)
     return Report(meta, FIELDS, [*_rows(past, made)])
@@ -140,7 +139,7 @@ _SHARES: Final[Sequence[tuple[str, Callable[[One], Hashable]]]] = (
     ("hour of the week", lambda one: (one.submit_time - 345_600) % 604_800 // 3600),
 )
 _FIGURES: Final[Sequence[tuple[str, Callable[[Sequence[One]], float | None]]]] = (
-    ("burstiness: variance / mean of jobs an hour", _dispersion),
+    ("burstiness: variance / mean of jobs per hour", _dispersion),
     ("limit and run time: correlation of logs", lambda jobs: correlation(_logs(jobs))),
     ("a user's next run time: correlation of logs", lambda jobs: lag_one(_by_user(jobs))),
     ("limits: share of variance between users", _explained),

@@ -44,7 +44,7 @@ NAMES: Final[Mapping[str, str]] = {
 }
 #: Names that are true or false: they stand where a condition does.
 SWITCHES: Final[Mapping[str, str]] = {
-    "bundle": "its steps are single-GPU work side by side",
+    "bundle": "its steps run single-GPU work side by side",
     "parallel": "it ran on several nodes, and is not a bundle",
     "has_slices": "it had slices of MIG",
     "has_shards": "it had shards",

@@ -1,4 +1,4 @@
-"""Users whose jobs of several GPUs are single-GPU work side by side."""
+"""Users whose jobs of several GPUs run single-GPU work side by side."""
 
 from __future__ import annotations
 

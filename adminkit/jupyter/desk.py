@@ -40,7 +40,7 @@ LONG: Final = 5.0
 #: Programs of Slurm's that run at a time. The hub's own threads serve its logins.
 _WORKERS: Final = 8
 #: The answer for a profile with a container image: a job without it is not what its user chose.
-_IMAGE: Final = Said("never", None, "image", message("it has an image, which this hub does not start"))
+_IMAGE: Final = Said("never", None, "image", message("it asks for a container image, and this hub starts none"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ def _must(rule: Rule) -> str:
         "require_limit": lambda: "must give a time limit",
         "default_limit": lambda: f"without a time limit get {limit}",
         "min_limit": lambda: f"ask for {limit} or more",
-        "max_limit": lambda: f"ask for {limit} at most",
+        "max_limit": lambda: f"ask for at most {limit}",
         "batch_only": lambda: "must be submitted by sbatch",
         "require_account": lambda: "must name an account",
         "exclusive": lambda: "must take whole nodes",

@@ -70,8 +70,8 @@ LACKING: Final = {
 #: What happens to a job's points at submission and later.
 AT_SUBMISSION: Final = (
     ("cap", "a job gets its user's points and its class's together, at most {cap} points"),
-    ("recomputed", "a pending job that raises its limit, shrinks or moves gets what its new shape earns"),
-    ("refused", "the same change to a whole array is refused with a text: cancel it and submit it again"),
+    ("recomputed", "if a pending job's limit is raised, or the job shrinks or moves, it gets the points that its new shape earns"),
+    ("refused", "the same change to a whole array is refused, with the hint to cancel the array and submit it again"),
 )
 
 

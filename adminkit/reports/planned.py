@@ -73,10 +73,10 @@ def _quantiles(values: list[int]) -> tuple[int | None, int | None]:
 def _notes(measured: Planned) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return [message("no job with a soft limit has ended; adminkit soft-limits status says whether any is given")]
+        return [message("no job with a soft limit has ended; adminkit soft-limits status says whether any job has one")]
     notes: list[str] = [
         message(
-            "needs: the run times of {jobs} that came to their own end (COMPLETED, TIMEOUT)",
+            "needs: the run times of {jobs} that completed or reached their limit (COMPLETED, TIMEOUT)",
             jobs=nouns.jobs(len(overall.needs)),
         ),
         message(
@@ -123,7 +123,7 @@ def _pictures(measured: Planned) -> Pictures | None:
     ]
     share = percent(len(overall.over) / overall.jobs)
     caption = message(
-        "Cumulative histogram: the share of jobs that needed, and that were planned with, each time or less."
+        "Cumulative histogram: the share of jobs whose need, and of jobs whose soft limit, is at most each time."
     )
     return Pictures(message("{share} of the jobs outlived their soft limit", share=share), caption, panels)
 

@@ -50,7 +50,7 @@ PIECES: Final = (
 #: How the last run ended -> its meaning, where the word needs one.
 ENDS: Final[Mapping[str, Message]] = {
     "open": message("continues"),
-    "max": message("was requeued as often as it asked for"),
+    "max": message("was requeued as many times as it asked for"),
     "short": message("ran less than twice the lead: no progress"),
     "refused": message("Slurm refused to requeue it"),
 }
@@ -156,7 +156,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "limit": "reached its limit after the signal, and was requeued",
     "done": "everything that was watched exited with 0",
     "failed": "exited with another code",
-    "max": "was requeued as often as it asked for",
+    "max": "was requeued as many times as it asked for",
     "short": "ran less than twice the lead, so it made no progress",
     "refused": "Slurm refused to requeue it",
 }

@@ -123,8 +123,8 @@ def _notes(measured: States) -> list[str]:
     if hidden := measured.failed_steps:
         notes.append(
             counted(
-                "a step of {number:,} successful job ended with another code than 0",
-                "a step of {number:,} successful jobs ended with another code than 0",
+                "a step of {number:,} successful job ended with an exit code other than 0",
+                "a step of {number:,} successful jobs ended with an exit code other than 0",
                 hidden,
             )
         )

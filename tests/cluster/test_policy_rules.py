@@ -195,7 +195,7 @@ def test_srun_and_salloc_are_held_to_the_same_rules(ruled: Ruled) -> None:
         refused = ruled.run(program, "-p", "gq", "-t", "60:00:00", "true")
         assert refused.code != 0
         assert refused.lines[0] == (
-            "Jobs in gq may ask for 2-00:00:00 at most; this one asks for 2-12:00:00. Type: --time=2-00:00:00"
+            "Jobs in gq may ask for at most 2-00:00:00; this one asks for 2-12:00:00. Type: --time=2-00:00:00"
         )
     amended = ruled.run("salloc", "--no-shell", "-p", "gq-short", "-t", "03:00:00")
     assert "got 02:00:00" in amended.text
@@ -256,7 +256,7 @@ def test_two_languages_are_read_in_their_order(ruled: Ruled) -> None:
     ruled.rules('version = 1\nlanguages = ["ja", "en"]\n' + RULES)
     said = ruled.sbatch("-p", "gq-short", "-t", "03:00:00")
     assert said.lines[0].startswith("gq-short の実行時間は最長 02:00:00 のため、指定値 03:00:00 を")
-    assert said.lines[1].startswith("Jobs in gq-short may ask for 02:00:00 at most")
+    assert said.lines[1].startswith("Jobs in gq-short may ask for at most 02:00:00")
 
 
 UPDATES = {

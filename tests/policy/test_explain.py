@@ -23,7 +23,7 @@ from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, r
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("max_limit = '3-00:00:00'", "Jobs ask for 3-00:00:00 at most; others are refused."),
+        ("max_limit = '3-00:00:00'", "Jobs ask for at most 3-00:00:00; others are refused."),
         (
             "min_limit = '1h'; action = 'amend'",
             "Jobs ask for 01:00:00 or more; the limit of others is raised to 01:00:00.",
@@ -44,7 +44,7 @@ from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, r
         ),
         (
             "max_limit = '1h'; from = 2027-04-01",
-            "Jobs ask for 01:00:00 at most; others are refused."
+            "Jobs ask for at most 01:00:00; others are refused."
             " It holds from 2027-04-01T00:00:00; until then their owners are only told.",
         ),
         (

@@ -53,31 +53,31 @@ BINDING: list[tuple[tuple[str, ...], str, list[str], str]] = [
     (
         (HIGH, LOW),
         "20:00:00",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asks for 20:00:00. Type: --time=01:00:00"],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asks for 20:00:00. Type: --time=01:00:00"],
         "a job that keeps the lower maximum keeps both",
     ),
     (
         (LOW, HIGH),
         "20:00:00",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asks for 20:00:00. Type: --time=01:00:00"],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asks for 20:00:00. Type: --time=01:00:00"],
         "in whatever order they stand",
     ),
     (
         (HIGH + AMEND, LOW + AMEND),
         "20:00:00",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asked for 20:00:00 and got 01:00:00."],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asked for 20:00:00 and got 01:00:00."],
         "lowered twice it was asked for once",
     ),
     (
         (HIGH + AMEND, LOW),
         "unlimited",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asks for UNLIMITED. Type: --time=01:00:00"],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asks for UNLIMITED. Type: --time=01:00:00"],
         "a refusal says what was typed, and not what a rule made of it",
     ),
     (
         (HIGH + WARN, LOW + WARN),
         "20:00:00",
-        ["Jobs of the QOS low should ask for 01:00:00 at most; this one asks for 20:00:00. Type: --time=01:00:00"],
+        ["Jobs of the QOS low should ask for at most 01:00:00; this one asks for 20:00:00. Type: --time=01:00:00"],
         "the same of warnings",
     ),
     (
@@ -104,17 +104,17 @@ BINDING: list[tuple[tuple[str, ...], str, list[str], str]] = [
     (
         ("queues = ['gq']; max_limit = '2h'", "restartable_above = '3h'"),
         "4:00:00",
-        ["Jobs in gq may ask for 02:00:00 at most; this one asks for 04:00:00. Type: --time=02:00:00"],
+        ["Jobs in gq may ask for at most 02:00:00; this one asks for 04:00:00. Type: --time=02:00:00"],
         "a limit that no checkpoint lifts makes another one idle",
     ),
     (
         ("max_limit = '3h'", "restartable_above = '2h'"),
         "4:00:00",
         [
-            "Jobs on this cluster may ask for 03:00:00 at most; this one asks for 04:00:00. Type: --time=03:00:00",
+            "Jobs on this cluster may ask for at most 03:00:00; this one asks for 04:00:00. Type: --time=03:00:00",
             "Jobs on this cluster that ask for more than 02:00:00 must be able to resume from a checkpoint; this one"
             " asks for"
-            " 04:00:00. Type: --ckpt, if it can, else --time=02:00:00",
+            " 04:00:00. Type: --ckpt if it can, otherwise --time=02:00:00",
         ],
         "both hold: three hours with a checkpoint, two without",
     ),
@@ -141,7 +141,7 @@ def test_a_job_in_two_queues_reads_the_lower_of_their_maxima() -> None:
     text = rules("a: queues = ['gq']; max_limit = '12h'", "b: queues = ['short']; max_limit = '1h'")
     typed = Typed("ada", queues=("gq", "short"), limit="20:00:00")
     (message,) = decider(text).decide(typed_request(typed, None, NOW)).messages
-    assert message.startswith("Jobs in short may ask for 01:00:00 at most; this one asks for 20:00:00.")
+    assert message.startswith("Jobs in short may ask for at most 01:00:00; this one asks for 20:00:00.")
 
 
 #: a rule, fields of the request, what the user reads; nodes have 8 GPUs
