@@ -16,7 +16,7 @@ app = group("Check the interactive environments that users are offered.")
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FILE", help="Write JSON to FILE, whole or not at all, for forms that read it."),
+    typer.Option("--out", metavar="FILE", help="Write JSON to FILE, completely or not at all, for forms that read it."),
 ]
 Test = Annotated[
     bool, typer.Option("--test", help="Also ask sbatch --test-only about each, as the user; each uses up a job id.")

@@ -24,7 +24,9 @@ from adminkit.units import moment
 MODE: Final = 0o640
 
 
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the page there, whole or not at all.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Write the page there, completely or not at all.")
+]
 Lang = Annotated[options.Language | None, typer.Option("--lang", help="Its language. Default: that of letters.")]
 
 

@@ -15,7 +15,7 @@ from adminkit.cli.policy_install import Folder
 from adminkit.cli.soft_trial import site
 from adminkit.render.sink import Way, emit
 
-app = group("Let backfill plan by what jobs need, not by their limits.")
+app = group("Let backfill plan according to what jobs need, not according to their limits.")
 
 Period = Annotated[
     int,

@@ -54,7 +54,8 @@ def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: s
     notes = [
         f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
         f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
-        "users are active all the time, and waits do not depend on what else is running: the correlations below show how much is lost",
+        "users are active all the time, and waits do not depend on what else is running: the correlations below show"
+        " how much is lost",
     ]
     meta = Meta("How alike the look-alike is", database, (None, None), [CLUSTER], {}, None, {}, notes)
     return Report(meta, FIELDS, [*_rows(past, made)])

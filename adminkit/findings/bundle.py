@@ -24,12 +24,13 @@ KIND: Final = Kind(
     "a user whose jobs on several GPUs only look parallel",
     {
         "bundle": Verdict(
-            "warn", message("submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")
+            "warn",
+            message("submit the tasks as an array of single-GPU jobs: each job starts as soon as one GPU is free"),
         )
     },
     {
         "runs": Number("runs on several GPUs or nodes"),
-        "bundles": Number("of these, runs of independent single-GPU tasks"),
+        "bundles": Number("how many of these runs were bundles of independent single-GPU tasks"),
         "gpu_seconds": Number("held by the bundles", "GPU-seconds"),
     },
 )

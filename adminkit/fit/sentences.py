@@ -74,7 +74,12 @@ def sentence(why: Mapping[str, int], fit: int) -> Message:
     said = parts[-1]
     for part in reversed(parts[:-1]):
         said = message("{first}, {others}", first=part, others=said)
-    return counted("of the {number} node that is large enough: {parts}", "of the {number} nodes that are large enough: {parts}", fit, parts=said)
+    return counted(
+        "of the {number} node that is large enough: {parts}",
+        "of the {number} nodes that are large enough: {parts}",
+        fit,
+        parts=said,
+    )
 
 
 def _many(word: str, nodes: int) -> Message:

@@ -13,7 +13,7 @@ from adminkit.slurm.server_job import Seen
 
 
 def said(job_id: str, seen: Seen | None, place: Place | None, behind: Behind | None) -> Message:
-    """Whether it waits or runs, why, and what is expected. `seen` None: slurmctld does not answer."""
+    """Whether it waits or runs, why, and what is expected. `seen` None: slurmctld is not responding."""
     if seen is None:
         return message("Slurm is not responding; waiting.")
     if seen.runs:

@@ -118,32 +118,33 @@ EN: Final[Mapping[str, str]] = {
         " {asked}."
     ),
     "gpus.reject": template(
-        "The number of GPUs of a job {whose} must be {value}; this one asks for {asked}. Type: --gpus=N"
+        "The number of GPUs must be {value} for a job {whose}; this one asks for {asked}. Type: --gpus=N"
     ),
-    "gpus.warn": template("The number of GPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "gpus.warn": template("The number of GPUs should be {value} for a job {whose}; this one asks for {asked}."),
     "gpus_per_node.reject": template(
-        "The number of GPUs per node of a job {whose} must be {value}; this one asks for {asked}. Type:"
+        "The number of GPUs per node must be {value} for a job {whose}; this one asks for {asked}. Type:"
         " --gpus-per-node=N"
     ),
     "gpus_per_node.warn": template(
-        "The number of GPUs per node of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of GPUs per node should be {value} for a job {whose}; this one asks for {asked}."
     ),
     "gpu_slices.reject": template(
-        "The number of GPU slices and shards of a job {whose} must be {value}; this one asks for {asked}. For whole GPUs, type:"
+        "The number of GPU slices and shards must be {value} for a job {whose}; this one asks for {asked}. For whole"
+        " GPUs, type:"
         " --gres=gpu:N"
     ),
     "gpu_slices.warn": template(
-        "The number of GPU slices and shards of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of GPU slices and shards should be {value} for a job {whose}; this one asks for {asked}."
     ),
     "nodes.reject": template(
-        "The number of nodes of a job {whose} must be {value}; this one asks for {asked}. Type: --nodes=N"
+        "The number of nodes must be {value} for a job {whose}; this one asks for {asked}. Type: --nodes=N"
     ),
-    "nodes.warn": template("The number of nodes of a job {whose} should be {value}; this one asks for {asked}."),
+    "nodes.warn": template("The number of nodes should be {value} for a job {whose}; this one asks for {asked}."),
     "cpus.reject": template(
-        "The number of CPUs of a job {whose} must be {value}; this one asks for {asked}. Ask for another number of"
+        "The number of CPUs must be {value} for a job {whose}; this one asks for {asked}. Ask for another number of"
         " CPUs."
     ),
-    "cpus.warn": template("The number of CPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "cpus.warn": template("The number of CPUs should be {value} for a job {whose}; this one asks for {asked}."),
     "batch_only.reject": template(
         "Jobs {whose} must be batch jobs; they cannot be started with srun or salloc. Write a script with srun"
         " in it, and type: sbatch -p {queue} SCRIPT"
@@ -194,7 +195,8 @@ EN: Final[Mapping[str, str]] = {
         " Shorter jobs start sooner: --time={safe} (risk of running out: {risk} %)"
     ),
     "points": template(
-        "This change would take away part of the job's priority, and an update cannot do that. Cancel it and submit it again."
+        "This change would take away part of the job's priority, and an update cannot do that. Cancel it and submit"
+        " it again."
     ),
     "part": template("Slurm may apply only part of this change, which would break a rule. Change one thing at a time."),
     "gpu_type": template("Slurm would give this job the GPUs of both types. Cancel it and submit it again."),

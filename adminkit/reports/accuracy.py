@@ -89,7 +89,7 @@ def _points(query: Query) -> list[int]:
     words = [] if typed is None else str(typed).split(",")
     seconds = list(dict.fromkeys(parse_duration(word) for word in words))
     if len(seconds) > MOST_POINTS:
-        raise UsageError(f"--points has {len(seconds)} points", f"name {MOST_POINTS} at most")
+        raise UsageError(f"--points has {len(seconds)} points", f"name at most {MOST_POINTS}")
     return seconds
 
 
@@ -195,14 +195,17 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     panels.append(_boxes(named))
     left_out = len(measured.queues) - len(shown)
     caption = message(
-        "Cumulative histograms: the share of jobs whose run time, and of jobs whose limit, is at most each time. Box plots: the"
+        "Cumulative histograms: for each time, the share of jobs that ran for that time or less, and the share that"
+        " asked for that time or less. Box plots: the"
         " box"
         " holds the middle half of the jobs, the whiskers reach from the 10th to the 90th percentile, the line is the"
         " median, the diamond the mean."
     )
     if left_out > 0:
         rest = message(
-            "The chart shows the {shown} queues with the most jobs, and leaves out {left_out}.", shown=MOST_PANELS, left_out=left_out
+            "The chart shows the {shown} queues with the most jobs, and leaves out {left_out}.",
+            shown=MOST_PANELS,
+            left_out=left_out,
         )
         caption = joined(" ", (caption, rest))
     title = message("Half of the jobs use {share} of their time limit or less", share=percent(median))

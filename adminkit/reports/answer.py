@@ -24,7 +24,8 @@ from adminkit.units import parse_duration, parse_edge, show_time
 
 #: The note of a report that was made from the rollups.
 ROLLED_UP: Final = message(
-    "from the trace's rollups: a quantile is shown as the bin that holds it, and a figure that the rollups lack as a dash; --exact reads every job"
+    "from the trace's rollups: a quantile is shown as the bin that holds it, and a figure that the rollups lack as a"
+    " dash; --exact reads every job"
 )
 
 
@@ -37,7 +38,10 @@ _OF_GPUS: Final = (
 def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
     """Why GPUs, GPU-hours and classes of some runs are unknown."""
     for runs, why in (
-        (found.untracked, message("that name no GPUs, but are in queues with GPUs and from before accounting tracked GPUs")),
+        (
+            found.untracked,
+            message("that name no GPUs, but are in queues with GPUs and from before accounting tracked GPUs"),
+        ),
         (found.parts, message("with parts of a GPU whose size is not known ([gpus] shares in adminkit.toml sets it)")),
         (found.untyped, message("in queues with MIG slices, from before accounting tracked GPU types")),
         (found.unreadable, message("whose accounting has a GPU entry that cannot be read")),

@@ -202,7 +202,7 @@ def verify_report(checks: Sequence[Check], bill: Bill | None, runs: int, databas
         notes.append("no amount was computed again: the rest is wrong" if wrong else "no month is closed yet")
     else:
         new = len({(due.cluster, due.job_id_raw, due.last_submit) for due in bill.dues}) - bill.changed
-        said = [f"{number(bill.changed)} with another result now"] if bill.changed else []
+        said = [f"{number(bill.changed)} with a different result now"] if bill.changed else []
         said += [f"{number(new)} that were not in the ledger"] if new > 0 else []
         gone = runs - bill.charged
         said += (

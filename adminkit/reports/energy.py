@@ -29,7 +29,9 @@ FIELDS: Final = (
     Field("node_watts", "watts", "energy / node-seconds"),
     Field("idle", "count", "measured jobs whose GPUs were busy for less than 1 % of the time"),
     Field("idle_joules", "energy", "energy that the nodes of these jobs used"),
-    Field("shared", "count", "measured jobs that did not hold all CPUs of their nodes: includes the energy of others"),
+    Field(
+        "shared", "count", "measured jobs that did not hold all CPUs of their nodes: includes the energy of other jobs"
+    ),
     Field("capped", "count", "jobs with more energy than their nodes could have drawn; left out of sums", quiet=True),
     Field("co2_kg", "quantity", "energy × co2 of the settings, kg", quiet=True),
     Field("cost", "quantity", "energy × price of the settings", quiet=True),
@@ -40,7 +42,8 @@ ALL: Final = "(all)"
 _MOST: Final = 30
 _MOST_BARS: Final = 12
 _NOTHING: Final = message(
-    "no energy is recorded for any job: Slurm measures it only where slurm.conf has AcctGatherEnergyType, AcctGatherNodeFreq and"
+    "no energy is recorded for any job: Slurm measures it only where slurm.conf has AcctGatherEnergyType,"
+    " AcctGatherNodeFreq and"
     " energy= in JobAcctGatherFrequency; docs/energy.md says how"
 )
 
@@ -103,8 +106,8 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
         share = percent(overall.shared_joules / overall.joules)
         notes.append(
             message(
-                "nodes of {jobs} with {share} of the energy were shared: Slurm attributes all of a"
-                " node's energy to each job on it, so sums count it more than once",
+                "nodes of {jobs} with {share} of the energy were shared: Slurm attributes all of a node's energy to"
+                " each job on the node, so sums count that energy more than once",
                 jobs=nouns.jobs(overall.shared),
                 share=share,
             )

@@ -26,7 +26,7 @@ FIELDS: Final = (
     Field("compared", "count", "of these, users for whom there were similar users without a letter"),
     Field("others", "count", "the users without a letter with whom they were compared"),
     Field("change", "ratio", "the mean change of the users who were compared"),
-    Field("expected", "ratio", "the mean change of those others: what happens without letters"),
+    Field("expected", "ratio", "the mean change of these other users: what happens without letters"),
     Field("effect", "ratio", "change - expected: the effect of letters"),
     Field("low", "ratio", "the lower end of the effect's 95 % interval"),
     Field("high", "ratio", "the upper end of that interval"),

@@ -18,7 +18,8 @@ FIELDS: Final = (
     Field(
         "at",
         "time",
-        "when the job can start (on a sleeping node, the latest time); unknown if the start depends on how much of a limit other jobs use",
+        "when the job can start (on a sleeping node, the latest time); unknown if the start depends on how much of a"
+        " limit other jobs use",
     ),
     Field(
         "method",
@@ -28,7 +29,8 @@ FIELDS: Final = (
     Field(
         "error",
         "duration",
-        "the difference from the other method's time, if both methods give a time; for history, half of the waits differ from the median by at most this much",
+        "the difference from the other method's time, if both methods give a time; for history, half of the waits"
+        " differ from the median by at most this much",
     ),
     Field(
         "why",

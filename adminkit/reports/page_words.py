@@ -22,7 +22,9 @@ _WORDS: Final[Mapping[str, str]] = {
     "contents": template("Contents"),
     "full_stop": template("."),
     "findings": template("What to do"),
-    "findings_question": template("What could be better, what it costs, and the command that shows more or makes the change."),
+    "findings_question": template(
+        "What could be better, what it costs, and the command that shows more or makes the change."
+    ),
     "no_findings": template("Nothing was found that could be better."),
     "too_little": template("Too little to judge yet: no queue has {least} jobs that count in this window."),
     "elsewhere": template("There are {number} findings about single jobs and weeks in the last seven days: {command}"),

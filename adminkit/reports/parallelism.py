@@ -78,7 +78,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
     if unsaid := measured.looks.get("not known"):
         notes.append(
             message(
-                "it is not known for {jobs} whether they only look parallel",
+                "for {jobs}, it is not known whether the jobs are parallel or only look parallel",
                 jobs=counted(
                     "{number:,} multi-GPU or multi-node job", "{number:,} multi-GPU or multi-node jobs", unsaid
                 ),

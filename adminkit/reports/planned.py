@@ -123,7 +123,8 @@ def _pictures(measured: Planned) -> Pictures | None:
     ]
     share = percent(len(overall.over) / overall.jobs)
     caption = message(
-        "Cumulative histogram: the share of jobs whose need, and of jobs whose soft limit, is at most each time."
+        "Cumulative histogram: for each time, the share of jobs that needed that time or less, and the share that"
+        " were planned with that time or less."
     )
     return Pictures(message("{share} of the jobs outlived their soft limit", share=share), caption, panels)
 
@@ -147,7 +148,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Planned:
 SPEC: Final = ReportSpec(
     "soft-limits",
     "How soft limits compare with what jobs needed. Shows how many jobs outlived their soft limits, and which"
-    " starts and delays of other jobs that may have caused.",
+    " starts and delays of other jobs this may have caused.",
     "report soft-limits --since 30d",
     _measure,
     planned_report,

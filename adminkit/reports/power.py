@@ -165,7 +165,11 @@ def _pictures(curves: Sequence[Curve], edges: set[int]) -> Pictures | None:
         )  # fmt: skip
     if not panels:
         return None
-    return Pictures("What a joule buys", "Each point is a configuration; the line joins those nothing beats.", panels)
+    return Pictures(
+        "What a joule buys",
+        "Each point is a configuration; the line joins the configurations that no other beats.",
+        panels,
+    )
 
 
 def _dot(curve: Curve, place: Place) -> str:

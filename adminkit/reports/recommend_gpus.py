@@ -24,7 +24,7 @@ FIELDS: Final = (
     Field("energy_low", "ratio", "lower end of the 95 % interval of energy", quiet=True),
     Field("energy_high", "ratio", "upper end", quiet=True),
     Field("cost", "ratio", "GPU-hours, or what the site's scheme charges / the same with the present number"),
-    Field("wait", "duration", "the median wait of such a request, if the past tells"),
+    Field("wait", "duration", "the median wait of such a request, if it is known from the past"),
     Field("wait_low", "duration", "lower end of the 95 % interval of the median to expect", quiet=True),
     Field("wait_high", "duration", "upper end", quiet=True),
     Field("off", "share", "the model's median error, if the value is the model's", quiet=True),

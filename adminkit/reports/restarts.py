@@ -24,7 +24,8 @@ FIELDS: Final = (
     Field("ran_hours", "hours", "run time of all pieces"),
     Field("wait_hours", "hours", "time between the end of a piece and the start of the next"),
     Field("saving_hours", "hours", "time from a caught signal to the end of a piece that was then requeued"),
-    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal; at most this was repeated"),
+    Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal; at most this much was"
+        " repeated"),
     Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
     Field("put_back", "count", "requeues by adminkit; the others were preemptions, failed nodes or scontrol requeue"),
     Field("signals", "count", "runs in which the plugin looked for processes to signal"),
@@ -35,7 +36,7 @@ FIELDS: Final = (
 PIECES: Final = (
     Field("job_id"),
     Field("run", "count", "its number among the job's runs in the trace"),
-    Field("wait", "duration", "since the piece before ended"),
+    Field("wait", "duration", "since the previous piece ended"),
     Field("start_time", "time"),
     Field("elapsed", "duration", "run time without suspension"),
     Field("limit", "duration"),
@@ -91,7 +92,10 @@ def _notes(measured: Restarts) -> list[str]:
     notes: list[str] = [message("how the last run ended: {ends}", ends=ends)]
     if measured.overall.unsaved:
         notes.append(
-            message("how much of unsaved_hours was redone is not known: Slurm does not see a job's own checkpoints")
+            message(
+                "it is not known how much of unsaved_hours was computed again, because Slurm does not see a job's"
+                " own checkpoints"
+            )
         )
     return notes
 
@@ -166,9 +170,11 @@ def _meanings(pieces: Sequence[Piece]) -> list[str]:
     shown = [end for end in MEANINGS if any(one.ckpt_end == end for one in pieces)]
     notes: list[str] = [f"{end}: {MEANINGS[end]}" for end in shown]
     if any(one.unheeded for one in pieces):
-        notes.append("a run that caught the signal still reached its limit: whether it had saved is unknown")
+        notes.append(
+            "a run caught the signal but still reached its limit: it is not known whether the run had saved its work"
+        )
     if any(one.ckpt_heard == 0 for one in pieces):
-        notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md has what to do")
+        notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md says what to do")
     return notes
 
 

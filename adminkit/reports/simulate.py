@@ -22,7 +22,7 @@ from adminkit.stats.select import Filter
 FIELDS: Final = (
     Field("scenario", help="what was changed; today: nothing"),
     Field("model", help="the model of the scheduler"),
-    Field("seed", "count", "the seed by which submissions are shifted; 0: they are not"),
+    Field("seed", "count", "the seed with which submissions are shifted; 0: they are not shifted"),
     Field("jobs", "count", "jobs that ran"),
     Field("not_run", "count", "jobs that could not run: the header says why"),
     Field("killed", "count", "jobs that were ended at their limit"),

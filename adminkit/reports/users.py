@@ -26,7 +26,7 @@ FIELDS: Final = (
     Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),
     Field("jobs_now", "count", "jobs that had a limit and ended in the last month of the window"),
     Field("accuracy_now", "ratio", "the accuracy of these jobs"),
-    Field("accuracy_before", "ratio", "the mean of the accuracies of the months before"),
+    Field("accuracy_before", "ratio", "the mean of the accuracies of the earlier months"),
     Field("change", "ratio", "accuracy_now - accuracy_before"),
     Field("low", "ratio", "the lower end of the change's 95 % interval"),
     Field("high", "ratio", "the upper end of that interval"),

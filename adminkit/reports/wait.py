@@ -179,13 +179,15 @@ def _pictures(measured: Wait) -> Pictures | None:
     if not panels or overall.median is None or overall.p90 is None:
         return None
     caption = message(
-        "Each cell shows the median wait of its jobs and, below that, the number of jobs; the darker the cell, the longer the"
+        "Each cell shows the median wait of its jobs and, below that, the number of jobs; the darker the cell, the"
+        " longer the"
         " wait. No colour: fewer than {few} jobs. A dot: no jobs.",
         few=FEW,
     )
     if overall.error:
         caption = message(
-            "Each cell shows the median wait of its jobs (the middle of its bin) and, below that, the number of jobs; the darker"
+            "Each cell shows the median wait of its jobs (the middle of its bin) and, below that, the number of jobs;"
+            " the darker"
             " the cell, the longer the wait. No colour: fewer than {few} jobs. A dot: no jobs.",
             few=FEW,
         )

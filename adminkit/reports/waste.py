@@ -65,7 +65,8 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
     if measured.homeless:
         notes.append(
             message(
-                "the nodes of {runs} are not known: what they held counts as free, so every figure except limits is too high",
+                "the nodes of {runs} are not known: what they held counts as free, so every figure except limits is"
+                " too high",
                 runs=nouns.runs(measured.homeless),
             )
         )
@@ -80,7 +81,8 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
         *notes,
         message("runs on several nodes are assumed to hold the same on each"),
         message(
-            "gaps are a bound, not a simulation: only single-node jobs are tried, in {looks} gaps each; `adminkit simulate` shows what shorter limits would do",
+            "gaps are a bound, not a simulation: only single-node jobs are considered, and {looks} gaps are tried for"
+            " each job; `adminkit simulate` shows what shorter limits would do",
             looks=LOOKS,
         ),
     ]

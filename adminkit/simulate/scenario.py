@@ -180,7 +180,7 @@ def _ordered(where: _Where, changes: Sequence[Change]) -> list[Scenario]:
             raise where.wrong(
                 (*place, "name"),
                 "two scenarios have the same name",
-                "give each its own: the answer refers to them by name",
+                "give each its own name: the results refer to scenarios by name",
             )
         before: tuple[Step, ...] = ()
         if keys.on is not None:

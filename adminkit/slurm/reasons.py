@@ -16,11 +16,13 @@ from adminkit.messages import Message, joined, message
 SENTENCES: Final[Mapping[str, Message]] = {
     "None": message("the scheduler has not looked at it yet: look again in a minute"),
     "Priority": message(
-        "jobs of higher priority are ahead of it in this queue; with a shorter --time it may start in a gap"
+        "jobs with higher priority are ahead of this job in the queue; with a shorter --time it may start in a gap"
     ),
     "Resources": message("it is next, and waits for nodes, CPUs, memory or GPUs to become free"),
     "Dependency": message("it waits for other jobs (--dependency)"),
-    "DependencyNeverSatisfied": message("the job it depends on did not end as --dependency requires: cancel it with scancel"),
+    "DependencyNeverSatisfied": message(
+        "the job it depends on did not end as --dependency requires: cancel it with scancel"
+    ),
     "BeginTime": message("its begin time (--begin) has not come yet, or the pause after a requeue is not over"),
     "Prolog": message("the prolog runs on its nodes: it starts in a moment"),
     "Cleaning": message("its previous run is still being cleaned up"),
@@ -41,7 +43,9 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "PartitionDown": message("its queue is down: it starts no jobs at the moment"),
     "PartitionInactive": message("its queue is inactive: it neither accepts nor starts jobs at the moment"),
     "PartitionNodeLimit": message("it asks for more nodes than its queue allows, or for nodes that are not up"),
-    "PartitionTimeLimit": message("it asks for more time than its queue allows: set a lower limit or use another queue"),
+    "PartitionTimeLimit": message(
+        "it asks for more time than its queue allows: set a lower limit or use another queue"
+    ),
     "PartitionConfig": message("it asks for something that its queue does not allow (nodes, account, QOS …)"),
     "NodeDown": message("a node it asks for is down"),
     "FrontEndDown": message("no front end is up"),
@@ -155,11 +159,16 @@ def _limit(code: str) -> Message | None:
         )
     if per:
         return message(
-            "{whom} of {of} may have no more {what}: the job waits until other jobs have ended{shorter}", **values, whom=_PER[per]
+            "{whom} of {of} may have no more {what}: the job waits until other jobs have ended{shorter}",
+            **values,
+            whom=_PER[per],
         )
     if kind == "Grp":
         return message(
-            "{of} allows the jobs of all its users together no more {what}: the job waits until some of theirs have ended{shorter}",
+            "{of} allows the jobs of all its users together no more {what}: the job waits until some of theirs have"
+            " ended{shorter}",
             **values,
         )
-    return message("{of} allows your jobs in it no more {what}: the job waits until some of them have ended{shorter}", **values)
+    return message(
+        "{of} allows your jobs in it no more {what}: the job waits until some of them have ended{shorter}", **values
+    )

@@ -107,7 +107,7 @@ def test_the_plugin_is_installed_where_slurm_looks_for_its_plugins(reached: Clus
 def test_pyslurm_says_what_scontrol_and_squeue_say(reached: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     module, why = bindings.usable()
     if module is None:
-        pytest.skip(f"no pyslurm that goes with this Slurm{why and ': '}{why}")
+        pytest.skip(f"no pyslurm for this release of Slurm{why and ': '}{why}")
     job = reached.submit("true", "--hold", "--time=5", user="games")
     reached.ask("scontrol", "update", f"JobId={job}", "AdminComment=a word")
     theirs = (partitions.queues(), gather.gather().site.queues, open_jobs.admin_comments("alpha"))

@@ -25,7 +25,8 @@ from adminkit.messages import translated
         (sentence({"busy": 1}, 1), "of the 1 node that is large enough: 1 busy", "十分な大きさの 1 ノード: 使用中 1"),
         (
             sentence({"priority": 2, "drained": 7}, 9),
-            "of the 9 nodes that are large enough: 2 kept for waiting jobs of higher priority (age, fair share, size), 7 drained",
+            "of the 9 nodes that are large enough: 2 kept for waiting jobs of higher priority (age, fair share,"
+            " size), 7 drained",
             "十分な大きさの 9 ノード: 優先度の高い待ちジョブのために確保 2、ドレイン中 7",
         ),
         (

@@ -89,15 +89,15 @@ BINDING: list[tuple[tuple[str, ...], str, list[str], str]] = [
     (
         ("gpus = '-4'", "queues = ['gq']; gpus = '-2'"),
         "60",
-        ["The number of GPUs of a job in gq must be 0-2; this one asks for 8. Type: --gpus=N"],
+        ["The number of GPUs must be 0-2 for a job in gq; this one asks for 8. Type: --gpus=N"],
         "of two maxima of a number",
     ),
     (
         ("gpus = '-4'", "nodes = 2"),
         "60",
         [
-            "The number of GPUs of a job on this cluster must be 0-4; this one asks for 8. Type: --gpus=N",
-            "The number of nodes of a job on this cluster must be 2; this one asks for 1. Type: --nodes=N",
+            "The number of GPUs must be 0-4 for a job on this cluster; this one asks for 8. Type: --gpus=N",
+            "The number of nodes must be 2 for a job on this cluster; this one asks for 1. Type: --nodes=N",
         ],
         "two numbers do not bind each other",
     ),
@@ -173,13 +173,13 @@ ASKED: list[tuple[str, dict[str, object], str, str]] = [
     (
         "gpus = '-4'",
         {"nodes": 1, "gpus": 20},
-        "The number of GPUs of a job in gq must be 0-4; this one asks for 20.",
+        "The number of GPUs must be 0-4 for a job in gq; this one asks for 20.",
         "--gpus=20 itself",
     ),
     (
         "gpus_per_node = '-4'",
         {"nodes": 2, "gpus": 16, "gpus_per_node": 8},
-        "The number of GPUs per node of a job in gq must be 0-4; this one asks for 8.",
+        "The number of GPUs per node must be 0-4 for a job in gq; this one asks for 8.",
         "--gpus-per-node=8",
     ),
 ]

@@ -11,13 +11,22 @@ from adminkit.slurm.reasons import SENTENCES, meaning
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("Priority", "jobs of higher priority are ahead of it in this queue; with a shorter --time it may start in a gap"),
+        (
+            "Priority",
+            "jobs with higher priority are ahead of this job in the queue; with a shorter --time it may start in a gap",
+        ),
         ("DependencyNeverSatisfied", "cancel it with scancel"),
         ("ReqNodeNotAvail, UnavailableNodes:n[1-2]", "(UnavailableNodes:n[1-2])"),
-        ("QOSMaxGRESPerUser", "a user of its QOS may have no more GPUs and other GRES: the job waits until other jobs have ended"),
+        (
+            "QOSMaxGRESPerUser",
+            "a user of its QOS may have no more GPUs and other GRES: the job waits until other jobs have ended",
+        ),
         ("QOSMaxJobsPerUserLimit", "a user of its QOS may have no more running jobs"),
         ("QOSMaxSubmitJobPerUserLimit", "a user of its QOS may have no more jobs in the queue"),
-        ("MaxCpuRunMinsPerUser", "no more CPUs times the time that is left: the job waits until other jobs have ended; a shorter"),
+        (
+            "MaxCpuRunMinsPerUser",
+            "no more CPUs times the time that is left: the job waits until other jobs have ended; a shorter",
+        ),
         ("AssocGrpGRES", "its account allows the jobs of all its users together no more GPUs and other GRES"),
         ("AssocGrpCPURunMinutesLimit", "a shorter --time counts less"),
         ("AssocGrpCPUMinutesLimit", "its account has used all its CPUs times minutes"),

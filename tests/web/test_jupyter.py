@@ -289,7 +289,7 @@ def test_no_answer_of_slurmctld_is_no_end_of_a_server(clean: Hub, browser: Brows
     try:
         told = clean.spawn("news", "one")
         assert told.status == 503, told
-        assert "Slurm does not answer" in told.message
+        assert "Slurm is not responding" in told.message
         login(browser, clean, "news")
         shown = "return !document.getElementById('adminkit-problem').hidden"
         clean.until("the form to say so", lambda: browser.driver.execute_script(shown), 30)
