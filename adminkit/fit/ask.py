@@ -218,7 +218,7 @@ def _tested(request: Request, who: User, test: bool) -> Said:
     if not test:
         return Said("unknown", None, "", message("sbatch --test-only was not run"))
     if refused := why_not(who):
-        return Said("unknown", None, "", message("from node vectors only: {why}", why=refused))
+        return Said("unknown", None, "", message("this is based on node vectors only: {why}", why=refused))
 
     def ask() -> Said:
         try:

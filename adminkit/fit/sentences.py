@@ -58,7 +58,7 @@ def largest(nodes: Sequence[RoomNode]) -> Message:
     typed = kinds.keys() - {UNTYPED}
     listed = [message("{many} of {kind}", many=kinds[kind], kind=kind) if typed else kind for kind in sorted(kinds)[:8]]
     return message(
-        "no node has that much: the most is {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
+        "no node has that much: the most that any node has is {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
         cpus=cpus,
         mem=mem,
         gpus=gpus,

@@ -187,8 +187,8 @@ EN: Final[Mapping[str, str]] = {
         "Your job named no queue and went to {queue}, the shortest that fits. To choose another: -p QUEUE"
     ),
     "routed.warn": template("Your job names no queue. The shortest that fits it is {queue}. Type: -p {queue}"),
-    "misfit.reject": template("{queue} cannot take this job; {fit} can. Type: -p {fit}"),
-    "misfit.warn": template("{queue} may not be able to take this job; {fit} can. Type: -p {fit}"),
+    "misfit.reject": template("{queue} cannot run this job; {fit} can. Type: -p {fit}"),
+    "misfit.warn": template("{queue} may not be able to run this job; {fit} can. Type: -p {fit}"),
     "fit": template("A queue that accepts this job as it is: {fit}. Type: -p {fit}"),
     "hint": template(
         "Your last {runs} jobs like this one needed about {expected}; this one asks for {asked}."

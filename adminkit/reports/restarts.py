@@ -52,7 +52,7 @@ PIECES: Final = (
 ENDS: Final[Mapping[str, Message]] = {
     "open": message("continues"),
     "max": message("was requeued as many times as it asked for"),
-    "short": message("ran less than twice the lead: no progress"),
+    "short": message("ran for less than twice the lead: no progress"),
     "refused": message("Slurm refused to requeue it"),
 }
 #: The same as bars have it; other words are the plugin's and Slurm's.
@@ -113,7 +113,7 @@ def _pictures(measured: Restarts) -> Pictures | None:
     overall = measured.overall
     lost = (overall.waited + overall.saving) / max(overall.waited + overall.ran, 1)
     return Pictures(
-        message("{share} of these jobs' time went into waiting between their pieces and saving", share=percent(lost)),
+        message("{share} of these jobs' time was spent waiting between their pieces and saving", share=percent(lost)),
         "",
         [
             Bars(message("Jobs by number of runs"), nouns.jobs(jobs), runs),
@@ -161,7 +161,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "done": "everything that was watched exited with 0",
     "failed": "exited with another code",
     "max": "was requeued as many times as it asked for",
-    "short": "ran less than twice the lead, so it made no progress",
+    "short": "ran for less than twice the lead, so it made no progress",
     "refused": "Slurm refused to requeue it",
 }
 

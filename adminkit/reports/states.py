@@ -60,7 +60,7 @@ _BY_WHOM: Final = ("cancelled_by_user", "cancelled_by_others")
 _WORDS: Final[Mapping[str, Message]] = {
     "success": message("success"),
     "cancelled_by_user": message("cancelled by the user"),
-    "cancelled_by_others": message("cancelled by others"),
+    "cancelled_by_others": message("cancelled by somebody else"),
     "cancelled": message("cancelled by ?"),
     "timeout": message("timeout"),
     "failed": message("failed"),

@@ -179,7 +179,7 @@ def _pictures(measured: Utilization) -> Pictures | None:
             for n in known
             if (share := overall.hours[n].share) is not None
         ]
-        title = message("The nodes are known for a part of the window")
+        title = message("The nodes are known for only part of the window")
         if said:
             title = message("In use: {shares}", shares=joined(", ", said))
         panel = Trend(message("In use"), message("share of the capacity"), edges, lines, "share", shown)

@@ -61,7 +61,7 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
         if runs
     ]
     if not measured.nodes or measured.homeless == measured.ran:
-        return [*notes, message("the trace does not know which nodes runs had, so only limits are known")]
+        return [*notes, message("the trace does not record which nodes runs had, so only limits are known")]
     if measured.homeless:
         notes.append(
             message(

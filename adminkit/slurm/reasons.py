@@ -50,7 +50,7 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "NodeDown": message("a node it asks for is down"),
     "FrontEndDown": message("no front end is up"),
     "BadConstraints": message("no node has what it asks for (--constraint, --gres, --mem …): correct it, or cancel it"),
-    "Constraints": message("no node has the features it asks for now (--constraint)"),
+    "Constraints": message("no node currently has the features it asks for (--constraint)"),
     "MaxMemPerLimit": message("it asks for more memory per CPU or node than is allowed"),
     "AccountNotAllowed": message("its account may not use this queue: use another -A or -p"),
     "QOSNotAllowed": message("its QOS may not be used in this queue: use another -q or -p"),
@@ -64,7 +64,7 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "QOSJobLimit": message("its QOS already has as many jobs as it is allowed"),
     "QOSResourceLimit": message("its QOS is already using all that it is allowed to"),
     "QOSTimeLimit": message("its QOS has used up its time"),
-    "BurstBufferOperation": message("an operation of its burst buffer failed"),
+    "BurstBufferOperation": message("an operation on its burst buffer failed"),
     "BurstBufferResources": message("it waits for room in the burst buffer"),
     "BurstBufferStageIn": message("its data is being copied into the burst buffer"),
     "DeadLine": message("it can no longer end before its --deadline"),
@@ -83,10 +83,8 @@ _WORDS: Final = {
         "every node it could use is down, drained or kept for jobs of higher priority"
     ),
     "job requeued in held state": message("it was requeued and is held: release it with scontrol release"),
-    "launch failed requeued held": message(
-        "its start failed and it is held: look at its output, then scontrol release"
-    ),
-    "user env retrieval failed": message("its environment could not be read (--export, --get-user-env) and it is held"),
+    "launch failed requeued held": message("it failed to start and is held: look at its output, then scontrol release"),
+    "user env retrieval failed": message("its environment could not be read (--export, --get-user-env), so it is held"),
 }
 #: Part of a limit's name -> what it is of.
 _WHAT: Final = {

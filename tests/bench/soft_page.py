@@ -57,10 +57,10 @@ These words appear in the names of candidates and in the columns:
 - *promised*: when a job reaches the head of the queue and has to wait, it is promised a start, which follows from the
   planned ends of the running jobs. This column has the number of jobs with a promise, the share of them that started
   later than promised, and how much later they started on average (a negative number means earlier). It shows the
-  candidate's own figures, with the change in brackets. Promises that rest on limits that are too long are easy to keep:
-  in the `easy` model, *limits as asked* keeps all of them. In the table *nodes*, which uses the `slurm` model, a job's
-  promise is the start of the first reservation that backfill made for it, whatever its position in the queue. Backfill
-  runs every minute there.
+  candidate's own figures, with the change in brackets. If limits are too long, promised starts are so late that they
+  are easy to keep: in the `easy` model, *limits as asked* keeps all of them. In the table *nodes*, which uses the
+  `slurm` model, a job's promise is the start of the first reservation that backfill made for it, whatever its position
+  in the queue. Backfill runs every minute there.
 
 The effect of soft limits that are used only in short gaps (a hybrid that depends on the length of the gap) cannot be
 measured here. A job has only one --time-min, and slurmctld plans with it in every gap, so such a hybrid would need a

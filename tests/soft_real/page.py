@@ -197,8 +197,9 @@ def _promises(found: Sequence[Pair]) -> str:
     return (
         f"Every {LOOK} s the test asked Slurm for the planned start of each head job. It recorded the first planned"
         " start of each."
-        f" {' '.join(said)} Plans that rest on limits that are too long are easy to keep, so these figures say less"
-        " than the waits.\n"
+        f" {' '.join(said)} If limits are too long, planned starts are so late that they are easy to keep; these"
+        f" figures"
+        " therefore say less than the waits.\n"
     )
 
 

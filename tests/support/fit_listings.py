@@ -28,7 +28,7 @@ def fit(_: Path) -> Report:
         "vectors": now,
         "waiting": now,
         "limits": now,
-        "test_only": Said("unknown", None, "", "from node vectors only"),
+        "test_only": Said("unknown", None, "", "this is based on node vectors only"),
     }
     return fit_report(
         [
