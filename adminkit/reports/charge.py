@@ -100,7 +100,7 @@ def bill_notes(bill: Bill) -> list[str]:
     """What a reader of a bill must know about the jobs that are not in it."""
     notes = []
     if not bill.head.n:
-        notes.append(f"the ledger is empty: charging begins with {bill.month}, and months close one after the other")
+        notes.append(f"the ledger is empty: charging begins with {bill.month}; close the months in order")
     if bill.last_end is not None and bill.last_end < bill.until:
         notes.append(
             f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill will have what is"

@@ -90,11 +90,11 @@ def _notes(measured: Planned) -> list[str]:
     ]
     if untold := overall.jobs - overall.told:
         notes.append(
-            message("how {jobs} started is not known: backfilled and ahead leave them out", jobs=nouns.jobs(untold))
+            message("backfilled and ahead leave out {jobs} whose kind of start is not known", jobs=nouns.jobs(untold))
         )
     if measured.unplaced:
         unplaced = nouns.jobs(measured.unplaced)
-        notes.append(message("where {jobs} ran is not known: ahead and delayed leave them out", jobs=unplaced))
+        notes.append(message("ahead and delayed leave out {jobs} whose nodes are not known", jobs=unplaced))
     return notes
 
 
