@@ -157,31 +157,32 @@ EN: Final[Mapping[str, str]] = {
     "exclusive.reject": template("Jobs {whose} must take whole nodes. Type: --exclusive"),
     "exclusive.warn": template("Jobs {whose} should take whole nodes. Type: --exclusive"),
     "cpus_per_gpu.reject": template(
-        "Jobs {whose} may take at most {value} CPUs per GPU; this one may take {asked}. Type: --cpus-per-gpu={value}"
+        "Jobs {whose} may take at most {value} CPUs per GPU; this one could get {asked}. Type: --cpus-per-gpu={value}"
     ),
-    "cpus_per_gpu.warn": template("Jobs {whose} should take at most {value} CPUs per GPU; this one may take {asked}."),
+    "cpus_per_gpu.warn": template("Jobs {whose} should take at most {value} CPUs per GPU; this one could get {asked}."),
     "mem_per_gpu.reject": template(
-        "Jobs {whose} may take at most {value} of memory per GPU; this one may take {asked}. Type:"
+        "Jobs {whose} may take at most {value} of memory per GPU; this one could get {asked}. Type:"
         " --mem-per-gpu={value}"
     ),
     "mem_per_gpu.warn": template(
-        "Jobs {whose} should take at most {value} of memory per GPU; this one may take {asked}."
+        "Jobs {whose} should take at most {value} of memory per GPU; this one could get {asked}."
     ),
     "unsure.reject": template(
-        "It is unclear how many {check} this job may take; jobs {whose} may take {value}. Type plain numbers,"
+        "It is unclear how many {check} this job could get; jobs {whose} may take {value}. Type plain numbers,"
         " each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
     "unsure.warn": template(
-        "It is unclear how many {check} this job may take; jobs {whose} should take {value}. Type plain numbers,"
+        "It is unclear how many {check} this job could get; jobs {whose} should take {value}. Type plain numbers,"
         " each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
     "most.reject": template(
-        "This job asks for {asked} and may get {most} {check}; jobs {whose} may take {value}. Type plain numbers, each"
+        "This job asks for {asked} but could get {most} {check}; jobs {whose} may take {value}. Type plain numbers,"
+        " each"
         " option once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
-    "most.warn": template("This job asks for {asked} and may get {most} {check}; jobs {whose} should take {value}."),
+    "most.warn": template("This job asks for {asked} but could get {most} {check}; jobs {whose} should take {value}."),
     "later": template("Not yet a rule, but from {from}: {message}"),
     "routed.amend": template(
         "Your job named no queue and went to {queue}, the shortest that fits. To choose another: -p QUEUE"

@@ -40,7 +40,7 @@ def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
     for runs, why in (
         (
             found.untracked,
-            message("that name no GPUs, but are in queues with GPUs and from before accounting tracked GPUs"),
+            message("that name no GPUs, in queues with GPUs, from before accounting tracked GPUs"),
         ),
         (found.parts, message("with parts of a GPU whose size is not known ([gpus] shares in adminkit.toml sets it)")),
         (found.untyped, message("in queues with MIG slices, from before accounting tracked GPU types")),

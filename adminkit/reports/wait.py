@@ -135,8 +135,8 @@ def _notes(measured: Wait) -> list[str]:
     if overall.apart:
         notes.append(
             message(
-                "counted separately: {jobs} that also waited for something other than the queue; Slurm keeps the last"
-                " such reason, not how long it applied",
+                "counted separately: {jobs} that also waited for something other than the queue; Slurm keeps only the"
+                " last such reason, not how long that reason applied",
                 jobs=nouns.jobs(overall.apart),
             )
         )

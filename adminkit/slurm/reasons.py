@@ -138,11 +138,15 @@ def _limit(code: str) -> Message | None:
     kind, per, what = parts["kind"], parts["per"], _WHAT[parts["what"]]
     later = parts["minutes"].startswith("Run")
     if later:
-        what = message("{what} times the time that is left", what=what)
+        what = message("run minutes of {what}", what=what)
     elif parts["minutes"]:
-        what = message("{what} times minutes", what=what)
+        what = message("minutes of {what}", what=what)
     of = message("its account") if parts["whose"] == "Assoc" else message("its QOS")
-    values = {"what": what, "of": of, "shorter": message("; a shorter --time counts less") if later else ""}
+    values = {
+        "what": what,
+        "of": of,
+        "shorter": message("; with a shorter --time, the job counts less") if later else "",
+    }
     if kind == "Min":
         return message("it asks for less {what} than {of} requires: ask for more, or another QOS", **values)
     if per in ("PerJob", "PerNode"):
@@ -163,10 +167,10 @@ def _limit(code: str) -> Message | None:
         )
     if kind == "Grp":
         return message(
-            "{of} allows the jobs of all its users together no more {what}: the job waits until some of theirs have"
+            "all users of {of} together may have no more {what}: this job waits until some of their jobs have"
             " ended{shorter}",
             **values,
         )
     return message(
-        "{of} allows your jobs in it no more {what}: the job waits until some of them have ended{shorter}", **values
+        "within {of}, you may have no more {what}: this job waits until some of your jobs have ended{shorter}", **values
     )

@@ -85,7 +85,7 @@ SAID: list[tuple[str, dict[str, Any], str]] = [
     (
         "gpus = '-1'",
         {"gres": "gpu:2g.48gb:1"},
-        "It is unclear how many gpus this job may take; jobs in gq may take 0-1.",
+        "It is unclear how many gpus this job could get; jobs in gq may take 0-1.",
     ),
     (
         "gpu_slices = 0",

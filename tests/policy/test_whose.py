@@ -149,25 +149,25 @@ ASKED: list[tuple[str, dict[str, object], str, str]] = [
     (
         "gpus_per_node = '-4'",
         {"nodes": 1, "gpus": 20, "gpus_per_node": None, "gpus_fixed": 20, "most_nodes": 20},
-        "This job asks for gpus=20 and may get 8 gpus_per_node; jobs in gq may take 0-4.",
+        "This job asks for gpus=20 but could get 8 gpus_per_node; jobs in gq may take 0-4.",
         "--gpus=20: a node may get eight of them",
     ),
     (
         "gpus = '-4'",
         {"nodes": 1, "gpus": 1, "gpus_per_node": 1, "gpus_fixed": 0, "gpus_each": 1, "whole": True, "exclusive": True},
-        "This job asks for gpus=1 exclusive and may get 8 gpus; jobs in gq may take 0-4.",
+        "This job asks for gpus=1 exclusive but could get 8 gpus; jobs in gq may take 0-4.",
         "--exclusive --gpus-per-node=1 takes all GPUs of the node",
     ),
     (
         "nodes = '-2'",
         {"nodes": 1, "gpus": 20, "gpus_per_node": None, "gpus_fixed": 20, "most_nodes": 20},
-        "This job asks for gpus=20 and may get 3 nodes; jobs in gq may take 0-2.",
+        "This job asks for gpus=20 but could get 3 nodes; jobs in gq may take 0-2.",
         "twenty GPUs need three nodes",
     ),
     (
         "nodes = '-2'",
         {"nodes": 1, "max_nodes": 8, "gpus": 0},
-        "This job asks for nodes=1-8 and may get 8 nodes; jobs in gq may take 0-2.",
+        "This job asks for nodes=1-8 but could get 8 nodes; jobs in gq may take 0-2.",
         "-N1-8",
     ),
     (

@@ -84,7 +84,7 @@ def test_a_report_says_that_accounting_did_not_track_gpus(tmp_path: Path, capsys
     nodes = (SiteNode("g1", 64, 1 << 36, {"a100": 2}, queues=frozenset({"gq"})),)
     db = made(tmp_path, Site("oak", (SiteQueue("gq"),), nodes=nodes), [""] * 3)
     text = told(db, capsys, "users")
-    why = "that name no GPUs, but are in queues with GPUs and from before accounting tracked GPUs"
+    why = "that name no GPUs, in queues with GPUs, from before accounting tracked GPUs"
     assert f"unknown for 3 runs {why}" in text
 
 
