@@ -167,7 +167,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(), [], (*QUEUES, LONG),
-        ("--partition=gq-long", "ask your site if you may use it", "#SBATCH --time=5-00:00:00"), ("Your program then",),
+        ("--partition=gq-long", "ask your administrators whether you may use it", "#SBATCH --time=5-00:00:00"), ("Your program then",),
         "a queue that the user never had",
     ),
     (

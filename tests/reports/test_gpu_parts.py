@@ -76,7 +76,7 @@ def test_parallelism_keeps_kinds_apart_and_says_what_is_unknown(db: Path, capsys
     found = dict(zip(classes["value"], classes["jobs"], strict=True))
     assert found == {"cpu": 1, "single-gpu": 3, "multi-gpu": 1, "multi-node": 0, "unknown": 2}
     text = told(db, capsys, "parallelism")
-    assert "unknown for 1 run with parts of a GPU of unknown size" in text
+    assert "unknown for 1 run with parts of a GPU whose size is not known" in text
     assert "unknown for 1 run whose accounting has a GPU entry that cannot be read" in text
 
 
