@@ -63,7 +63,6 @@ EXCEPTIONS: Final = {
     r"Of these, %\(hours\)s are": "a share of them",
     r"\{%[^%]*%\}": "a template's code",
     r"\btls is none\b": "a value of the setting",
-    r"hint: look whether munged runs": "recorded by make faults",
     r"Who would pay more, who less": "a question that a command answers",
 }
 

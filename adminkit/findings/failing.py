@@ -26,7 +26,7 @@ KIND: Final = Kind(
     {
         "memory": Verdict(
             "warn",
-            message("most of the failed runs ran out of memory: ask for more memory, or find out what uses so much"),
+            message("most of the failed runs ran out of memory: ask for more memory, or find out what uses the memory"),
         ),
         "failing": Verdict(
             "warn", message("read the output of a failed run before submitting again; try a small data set first")

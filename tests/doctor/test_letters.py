@@ -36,7 +36,7 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
     ("changes", "name", "status", "says"),
     [
         ({}, "letters", "ok", "aaic by localhost:25"),
-        ({}, "outbox", "ok", "none was sent yet"),
+        ({}, "outbox", "ok", "no letter has been sent yet"),
         ({"operators": ()}, "letters", "warn", "aaic by localhost:25"),
         ({"domains": ("lab.example",)}, "letters", "warn", "no letter may go to example.org"),
         ({"sender": "no address"}, "letters", "warn", "sender is not an email address"),

@@ -172,7 +172,7 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(), [done(9, queue="gq-long")], (*QUEUES, LONG),
-        ("--partition=gq-long",), ("ask your site",), "one that the user had",
+        ("--partition=gq-long",), ("ask your administrators whether",), "one that the user had",
     ),
     (
         lost(), [], (*QUEUES, ("aaic", "$(reboot)", 0, None, 14 * DAY)),
