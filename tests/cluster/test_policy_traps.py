@@ -179,7 +179,7 @@ def test_1_6_a_damaged_policy_keeps_the_good_one_deciding(ruled: Ruled) -> None:
             begin = ruled.log_size()
             reload(ruled)
             assert not ruled.sbatch("-p", "gq", "-t", "11:00:00").accepted, damage
-            assert "policy.good.lua counts instead of policy.lua" in ruled.log(begin), damage
+            assert "policy.good.lua is used instead of policy.lua" in ruled.log(begin), damage
         assert "damaged" in ruled.adminkit("policy", "status", code=1).stdout
         doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=None).stdout
         assert re.search(r"warn +rules .*policy.lua damaged, the good copy is in use", doctor), doctor
