@@ -132,7 +132,7 @@ _SPREADS: Final[Sequence[tuple[str, Callable[[Sequence[One]], list[float]]]]] = 
     ("CPUs", _sizes("cpus")),
     ("GPUs", _sizes("gpus")),
     ("time between submissions (s)", _between),
-    ("jobs of a user", lambda jobs: list(Counter(one.user for one in jobs).values())),
+    ("jobs per user", lambda jobs: list(Counter(one.user for one in jobs).values())),
 )
 _SHARES: Final[Sequence[tuple[str, Callable[[One], Hashable]]]] = (
     ("queues", lambda one: one.shape.queue),
