@@ -82,7 +82,9 @@ def test_letters_that_are_stuck_or_refused(trace: Path) -> None:
     )
     status, found, hint = lines(trace, settings())["outbox"]
     assert (status, hint) == ("warn", "adminkit feedback status --letters says why")
-    assert found.startswith("2 waiting, 1 of them for more than 6 h, 1 refused this week; a letter was last sent or tried")
+    assert found.startswith(
+        "2 waiting, 1 of them for more than 6 h, 1 refused this week; a letter was last sent or tried"
+    )
 
 
 def test_a_trace_that_is_not_there_is_a_line(tmp_path: Path) -> None:
