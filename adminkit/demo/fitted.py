@@ -50,10 +50,10 @@ def _cells(number: int, one: One, width: int) -> tuple[Cell, ...]:
 
 def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: str) -> Report:
     """How alike the look-alike is, figure by figure."""
-    kept = f"a value is kept where {JOBS} jobs of {USERS} users have it; run times are means of {TOGETHER}"
+    kept = f"a value is kept if {JOBS} jobs of {USERS} users have it; each run time is a mean of {TOGETHER}"
     notes = [
-        f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
-        f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
+        f"{kept}; merged: the limits of {plural(merged.limits, 'job')}, the sizes of {plural(merged.sizes, 'job')},"
+        f" the queues of {plural(merged.queues, 'job')}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
         "users are active all the time, and waits do not depend on what else is running: the correlations below show"
         " how much is lost",
     ]
