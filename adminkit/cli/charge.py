@@ -35,7 +35,8 @@ SchemesFile = Annotated[
     typer.Option(
         "--schemes",
         metavar="FILE",
-        help="The file of schemes. Default: the config's, /etc/adminkit/charge.toml, the one that comes with adminkit.",
+        help="The file of schemes. Default: the config's, /etc/adminkit/charge.toml, or the file that comes with"
+        " adminkit.",
     ),
 ]
 Refusals = Annotated[

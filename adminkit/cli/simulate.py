@@ -82,7 +82,9 @@ SiteFile = Annotated[
 ]
 ArrivalOption = Annotated[
     Arrival | None,
-    typer.Option("--arrival", help="When jobs arrive. Default: eligible for the slurm model, submit for the others."),
+    typer.Option(
+        "--arrival", help="When jobs arrive. Default: eligible for the slurm model, submit for all other models."
+    ),
 ]
 Priority = Annotated[
     Priorities,

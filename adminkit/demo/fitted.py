@@ -53,7 +53,8 @@ def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: s
     kept = f"a value is kept if {JOBS} jobs of {USERS} users have it; each run time is a mean of {TOGETHER}"
     notes = [
         f"{kept}; merged: the limits of {plural(merged.limits, 'job')}, the sizes of {plural(merged.sizes, 'job')},"
-        f" the queues of {plural(merged.queues, 'job')}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
+        f" the queues of {plural(merged.queues, 'job')}; {plural(merged.users, 'job')} of users with fewer than"
+        f" {JOBS} jobs",
         "users are active all the time, and waits do not depend on what else is running: the correlations below show"
         " how much is lost",
     ]

@@ -172,7 +172,7 @@ class _Reader:
         written = self._shown(node)
         if not _LITERAL.fullmatch(written):
             raise FormulaError(
-                f"{written} is not a number", "write 12, 0.7 or .5: 15 digits at most, 12 after the point"
+                f"{written} is not a number", "write 12, 0.7 or .5: at most 15 digits, 12 of them after the point"
             )
         exact = _plain(Fraction(Decimal(written)))
         return lambda of: exact

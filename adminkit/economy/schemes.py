@@ -167,7 +167,7 @@ def _weights(table: Any, where: str) -> dict[str, dict[str, Fraction]]:
     for kind, of in table.items():
         if not isinstance(of, dict):
             raise AdminkitError(
-                f"{where}.{kind} is not a table", 'write a weight for each name, and "*" for the others'
+                f"{where}.{kind} is not a table", 'write a weight for each name, and "*" for all other names'
             )
         found[kind] = {key: _weight(value, f"{where}.{kind}.{quote(key)}") for key, value in of.items()}
     return found

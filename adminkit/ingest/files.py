@@ -307,5 +307,5 @@ def refuse_many_rejected(counts: Counts, share: float) -> None:
     if counts.rows and counts.rejected > share * counts.rows:
         raise TooManyRejected(
             f"{counts.rejected} of {counts.rows} rows were rejected, more than --max-rejected {share:g}",
-            "the good rows are kept; `adminkit trace rejected` shows the others with their reasons",
+            "the good rows are kept; `adminkit trace rejected` shows the rejected rows with their reasons",
         )

@@ -46,7 +46,7 @@ def budget_report(
 def _of_ledger(one: Spent, unit: str) -> list[Cell]:
     note = one.budget.months
     if one.others:
-        note += f"; charged in {', '.join(one.others)} too, which is not counted"
+        note += f"; charges in {', '.join(one.others)} are not counted"
     if one.last is None:
         return [LEDGER, one.budget.account, unit, money(one.budget.amount), None, None, None, None,
                 f"{note}; none of its months is closed"]  # fmt: skip

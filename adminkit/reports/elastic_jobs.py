@@ -14,7 +14,7 @@ from adminkit.render.report import Cell, Field, Meta, Report
 PREVIEW_FIELDS: Final = (
     Field("job", help="an open job that opted in (ADMINKIT_ELASTIC)"),
     Field("user", help="whose job it is"),
-    Field("name", help="its name, by which its speed is known"),
+    Field("name", help="its name, from which its speed is known"),
     Field("node", help="where it runs"),
     Field("range", help="the GPUs that it opted in to"),
     Field("gpus", "count", "the GPUs that it has"),
@@ -30,7 +30,11 @@ _MOST: Final = 5
 RUN_FIELDS: Final = (
     Field("job", help="an open job that opted in"),
     Field("user", help="whose job it is"),
-    Field("did", help="ordered, changed, released, void, revoked, refused; held: by somebody, and left so"),
+    Field(
+        "did",
+        help="ordered, changed, released, void, revoked, refused; held: somebody else holds the job, and"
+        " adminkit leaves it so",
+    ),
     Field("gpus", "count", "the GPUs that it has, or is to have, afterwards"),
     Field("why", help="the reason, or what went wrong"),
 )

@@ -32,7 +32,7 @@ BACKTEST_FIELDS: Final = (
         "limit",
         help="which limit: the user's own, the mean of the user's last two runs, the expected time, the safe limit",
     ),
-    Field("given", "share", "runs for which there was one; the others keep their own"),
+    Field("given", "share", "runs for which there was such a limit; all other runs keep their own"),
     Field("prediction_accuracy", "ratio", "mean of min(limit / need, need / limit)"),
     Field("over", "share", "runs that needed more than the limit"),
     Field("worst_tenth", "share", "the same in the worst tenth of the trace after the first"),

@@ -27,7 +27,8 @@ FIELDS: Final = (
     Field("unsaved_hours", "hours", "run time of pieces cut short without such a signal; at most this much was"
         " repeated"),
     Field("lost_share", "share", "wait_hours and saving_hours, as a share of wait_hours and ran_hours"),
-    Field("put_back", "count", "requeues by adminkit; the others were preemptions, failed nodes or scontrol requeue"),
+    Field("put_back", "count", "requeues by adminkit; all other requeues were preemptions, failed nodes or scontrol"
+        " requeue"),
     Field("signals", "count", "runs in which the plugin looked for processes to signal"),
     Field("unheeded", "count", "of these, runs in which a process caught the signal but which reached their limit"),
     Field("uncaught", "count", "of these, runs in which nothing caught the signal"),

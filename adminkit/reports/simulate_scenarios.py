@@ -21,7 +21,8 @@ FIELDS: Final = (
     Field("scenario", help="its name in the file; with its value if it has several"),
     Field(
         "part",
-        help="all, queue, class, size, length, account or user; users: those who follow the scenario, and the others",
+        help="all, queue, class, size, length, account or user; users: those who follow the scenario, and those who"
+        " do not",
     ),
     Field("value", help="which of them, by name"),
     Field("measure", help="what is compared"),
