@@ -28,7 +28,7 @@ FIELDS: Final = (
     Field("backfilled", "count", "jobs that backfill started; empty if the trace does not say how jobs started"),
     Field("ahead", "count", "of these, jobs that could start only because of their soft limit (an upper bound)"),
     Field("delayed", "count", "other jobs that waited for a job that had outlived its soft limit (an upper bound)"),
-    Field("delay_hours", "hours", "how long these jobs waited in total (an upper bound)"),
+    Field("delay_hours", "hours", "how long these jobs waited for such a job in total (an upper bound)"),
     Field("cluster", quiet=True),
 )
 #: Panels of needs: upper ends of need / soft limit, and their names.
