@@ -172,8 +172,8 @@ class Energy:
     """What a kilowatt-hour is worth, and what a node cannot exceed."""
 
     node_watts: Annotated[float, Gt(0)] = 20_000.0
-    co2: Annotated[float, Ge(0)] | None = None  # grams a kWh
-    price: Annotated[float, Ge(0)] | None = None  # of a kWh, in whatever currency
+    co2: Annotated[float, Ge(0)] | None = None  # grams per kWh
+    price: Annotated[float, Ge(0)] | None = None  # per kWh, in whatever currency
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def open_named(path: Path, most: int | None = None, *, links: bool = True) -> IO
     try:
         facts = os.fstat(handle)
         if (words := kind(facts.st_mode)) and not (stat.S_ISCHR(facts.st_mode) and facts.st_rdev == _NULL):
-            raise NotPlain(f"{path} is {words}, not a plain file", "copy what it has into a file, and name that")
+            raise NotPlain(f"{path} is {words}, not a plain file", "copy its contents into a file, and name that file")
         if most is not None and facts.st_size > most:
             raise AdminkitError(f"{path} is larger than {_size(most)}", "name another file, or split it")
         return os.fdopen(handle, "rb")

@@ -56,7 +56,7 @@ def old_key(path: Path) -> bytes:
         raise AdminkitError(f"{path} cannot be read as a key", "name another file with --key") from error
     if facts.st_uid != os.geteuid():
         raise AdminkitError(
-            f"the key {path} belongs to uid {facts.st_uid}, who can read it", "name a file that is not there"
+            f"the key {path} belongs to uid {facts.st_uid}, who can read it", "name a file that does not exist"
         )
     if facts.st_mode & 0o077:
         raise AdminkitError(
@@ -69,6 +69,6 @@ def old_key(path: Path) -> bytes:
     if len(key) != KEY_BYTES:
         raise AdminkitError(
             f"{path} is not a key of {2 * KEY_BYTES} hexadecimal digits",
-            "name a file that is not there, to get a new key",
+            "name a file that does not exist, to get a new key",
         )
     return key

@@ -27,7 +27,7 @@ class NamesAway(AdminkitError):
 
     def __init__(self, who: str) -> None:
         super().__init__(
-            f"couldn't look up {who}: a source of users in /etc/nsswitch.conf does not answer",
+            f"couldn't look up {who}: a source of users in /etc/nsswitch.conf is not responding",
             "check that the directory (LDAP, sssd) is running: getent passwd",
         )
 

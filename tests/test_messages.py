@@ -108,7 +108,7 @@ def test_a_message_is_its_english_text() -> None:
             "a value that is a message",
         ),
         (
-            message("{what} times minutes", what=message("running jobs")),
+            message("minutes of {what}", what=message("running jobs")),
             "実行中のジョブ数 × 分",
             "no space is lost beside a sign",
         ),

@@ -94,7 +94,7 @@ def test_who_is_not_known_is_no_nobody(
     done = run(away, sources, ASK, json.dumps(who))
     assert done.returncode == 0, done.stderr
     whole = [
-        f"couldn't look up {one}: a source of users in /etc/nsswitch.conf does not answer"
+        f"couldn't look up {one}: a source of users in /etc/nsswitch.conf is not responding"
         if isinstance(one, str) and " " in one
         else one
         for one in expected

@@ -123,5 +123,5 @@ def restore(
     if apply and which:
         with only_one(path, "adminkit trace restore"), connect.writer(path) as trace:
             back = asides.restore(trace, wanted)
-        notes = [f"{back} put back as trusted; slurmdbd's own rows are in the place of the others"]
+        notes = [f"{back} put back as trusted; slurmdbd's own rows have replaced the other rows"]
     emit(aside_report(wanted, notes, str(path)), Way(format, output))

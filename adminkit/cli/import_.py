@@ -120,7 +120,9 @@ def import_(
     if apply and not trusted:
         raise UsageError("--apply needs --trusted", "leave --apply out: an import without --trusted triggers no action")
     if map is not None and columns is not None:
-        raise UsageError("--columns names sacct's columns, and a map those of a table", "leave one of the two out")
+        raise UsageError(
+            "--columns names sacct's columns, and a map names those of a table", "leave one of the two out"
+        )
     path = None if file == "-" else Path(file)
     if path is None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "pipe sacct text into it, or name a file")

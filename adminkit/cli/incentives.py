@@ -43,7 +43,7 @@ PerHour = Annotated[
     ),
 ]
 Most = Annotated[
-    int, typer.Option("--runs", metavar="N", min=0, help="Show N runs at most, those with the most weight first.")
+    int, typer.Option("--runs", metavar="N", min=0, help="Show at most N runs, those with the most weight first.")
 ]
 Out = Annotated[
     Path | None,

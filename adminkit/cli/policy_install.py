@@ -151,7 +151,7 @@ def _compiled(policy: Path | None, controller: Controller) -> Bundle:
 
     if controller.away:
         raise AdminkitError(
-            f"slurmctld does not answer: {controller.away}",
+            f"slurmctld is not responding: {controller.away}",
             "start it, as the rules are made for its queues, or install files made earlier: --from DIR",
         )
     path, example = find_policy(policy)

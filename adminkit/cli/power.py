@@ -77,7 +77,7 @@ def import_(
     from adminkit.trace.power_curve import set_aside, store
 
     if source is not None and len(files) > 1:
-        raise UsageError("--source works with a single file only", "import the others one by one")
+        raise UsageError("--source works with a single file only", "import the other files one by one")
     found: list[tuple[str, Read]] = []
     for path in files:
         try:

@@ -82,7 +82,9 @@ SiteFile = Annotated[
 ]
 ArrivalOption = Annotated[
     Arrival | None,
-    typer.Option("--arrival", help="When jobs arrive. Default: eligible for the slurm model, submit for the others."),
+    typer.Option(
+        "--arrival", help="When jobs arrive. Default: eligible for the slurm model, submit for all other models."
+    ),
 ]
 Priority = Annotated[
     Priorities,
@@ -181,14 +183,14 @@ def refuse_odd(
     plain = {"--procs": procs, "--unit": unit, "--order": None if order is Order.SUBMIT else order}
     if model is Model.SLURM and (given := [name for name, value in plain.items() if value is not None]):
         raise UsageError(
-            f"the model slurm does not accept {given[0]}", "its machine is the one of the site: --site FILE"
+            f"the slurm model does not accept {given[0]}", "its machine is the one of the site: --site FILE"
         )
     if model is not Model.SLURM and priority is not Priorities.AUTO:
         raise UsageError(
-            f"the model {model.value} does not accept --priority", "--order priority uses the trace's own priorities"
+            f"the {model.value} model does not accept --priority", "--order priority uses the trace's own priorities"
         )
     if depth is not None and model is not Model.CONSERVATIVE:
-        raise UsageError(f"the model {model.value} does not accept --depth", "only --model conservative does")
+        raise UsageError(f"the {model.value} model does not accept --depth", "only --model conservative does")
 
 
 def own_priority(priority: Priorities, order: Order = Order.SUBMIT) -> bool | None:

@@ -50,12 +50,13 @@ def _cells(number: int, one: One, width: int) -> tuple[Cell, ...]:
 
 def report(past: Sequence[One], made: Sequence[One], merged: Merged, database: str) -> Report:
     """How alike the look-alike is, figure by figure."""
-    kept = f"a value is kept where {JOBS} jobs of {USERS} users have it; run times are means of {TOGETHER}"
+    kept = f"a value is kept if {JOBS} jobs of {USERS} users have it; each run time is a mean of {TOGETHER}"
     notes = [
-        f"{kept}; merged values: the limits of {plural(merged.limits, 'job')}, the sizes of {merged.sizes:,}, the"
-        f" queues of {merged.queues:,}; {plural(merged.users, 'job')} of users with fewer than {JOBS} jobs",
-        "users are active throughout, and waits do not depend on what else is running: the correlations below show what"
-        " is lost",
+        f"{kept}; merged: the limits of {plural(merged.limits, 'job')}, the sizes of {plural(merged.sizes, 'job')},"
+        f" the queues of {plural(merged.queues, 'job')}; {plural(merged.users, 'job')} of users with fewer than"
+        f" {JOBS} jobs",
+        "users are active all the time, and waits do not depend on what else is running: the correlations below show"
+        " how much is lost",
     ]
     meta = Meta("How alike the look-alike is", database, (None, None), [CLUSTER], {}, None, {}, notes)
     return Report(meta, FIELDS, [*_rows(past, made)])
@@ -132,7 +133,7 @@ _SPREADS: Final[Sequence[tuple[str, Callable[[Sequence[One]], list[float]]]]] = 
     ("CPUs", _sizes("cpus")),
     ("GPUs", _sizes("gpus")),
     ("time between submissions (s)", _between),
-    ("jobs of a user", lambda jobs: list(Counter(one.user for one in jobs).values())),
+    ("jobs per user", lambda jobs: list(Counter(one.user for one in jobs).values())),
 )
 _SHARES: Final[Sequence[tuple[str, Callable[[One], Hashable]]]] = (
     ("queues", lambda one: one.shape.queue),
@@ -140,7 +141,7 @@ _SHARES: Final[Sequence[tuple[str, Callable[[One], Hashable]]]] = (
     ("hour of the week", lambda one: (one.submit_time - 345_600) % 604_800 // 3600),
 )
 _FIGURES: Final[Sequence[tuple[str, Callable[[Sequence[One]], float | None]]]] = (
-    ("burstiness: variance / mean of jobs an hour", _dispersion),
+    ("burstiness: variance / mean of jobs per hour", _dispersion),
     ("limit and run time: correlation of logs", lambda jobs: correlation(_logs(jobs))),
     ("a user's next run time: correlation of logs", lambda jobs: lag_one(_by_user(jobs))),
     ("limits: share of variance between users", _explained),

@@ -82,7 +82,7 @@ def _by_slurm(policy: Policy) -> list[str]:
     try:
         return user_limits.notes(policy.gpus_per_user, held_gpus())
     except AdminkitError as error:
-        return [f"gpus_per_user: what Slurm holds users to is not known: {error.message}"]
+        return [f"gpus_per_user: it is not known what limit Slurm enforces: {error.message}"]
 
 
 def read_bundle(folder: Path) -> Bundle:

@@ -11,7 +11,7 @@ def lacking(wanted: Power, there: Licences) -> list[str]:
     lines = []
     if wanted.licence not in there.total:
         lines.append(
-            f"write Licenses={wanted.licence}:{wanted.budget_w} into slurm.conf: slurmctld has no such licence"
+            f"slurmctld has no licence {wanted.licence}: add Licenses={wanted.licence}:{wanted.budget_w} to slurm.conf"
         )
         if there.layered:
             lines.append(
@@ -37,7 +37,10 @@ def notes(wanted: Power, there: Licences) -> list[str]:
     if wanted.budget_w is None:
         return []
     if lines := lacking(wanted, there):
-        last = "then scontrol reconfigure (or restart slurmctld) and install again; until then there is no power budget"
+        last = (
+            "then run scontrol reconfigure (or restart slurmctld) and install the policy again; until then there is no"
+            " power budget"
+        )
         return [f"power: {line}" for line in (*lines, last)]
     total, mode, lines = there.total[wanted.licence], there.mode.get(wanted.licence), []
     if mode is not None:

@@ -123,7 +123,8 @@ def _nodes() -> Check:
             "ckpt nodes",
             "ok",
             f"{here}; not checked, with the same release: {plural(len(others), 'node')} ({unseen})",
-            "run `adminkit doctor` there, or compare the file: a node without it runs jobs and does not warn them",
+            "run `adminkit doctor` there, or compare the file: a node without the plugin runs jobs but does not warn"
+            " them",
         )
     return Check("ckpt nodes", "ok", here)
 
@@ -166,8 +167,8 @@ def _kill(setup: plugstack.Setup) -> Check:
             "ckpt steps",
             "warn",
             f"{found}, with job folders whose names the plugin does not know: {some(seen.unknown)}",
-            "there, processes are found by their parents, and one whose parents have ended gets no signal: a newer"
-            " adminkit may know the names; CgroupJobIdPaths=yes in cgroup.conf (26.05) brings back the old ones",
+            "there, processes are found by their parents, and a process whose parents have ended gets no signal: a"
+            " newer adminkit may know the names; CgroupJobIdPaths=yes in cgroup.conf (26.05) brings back the old names",
         )
     if not seen.jobs:
         return Check("ckpt steps", "ok", f"{found}; no job runs here, so the names of its folders were not seen")

@@ -149,7 +149,7 @@ def _disk(db: Path) -> Check:
 
 
 def _slurm(db: Path) -> Iterator[Check]:
-    """Slurm's checks. Where sacct or slurmdbd does not answer, those that need it are left out."""
+    """Slurm's checks. Where sacct or slurmdbd is not responding, those that need it are left out."""
     sacct = guarded("sacct", _sacct)
     yield sacct
     if sacct.status == "missing":

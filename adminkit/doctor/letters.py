@@ -116,5 +116,5 @@ def _outbox(db: Path) -> Check:
     numbers = finding.evidence
     found = f"{numbers['waiting']} waiting, {numbers['stuck']} of them for more than {limits.stuck // 3600} h"
     found += f", {numbers['refused']} refused this week"
-    found += f"; one was last sent or tried {show_time(last)}" if last else "; none was sent yet"
+    found += f"; a letter was last sent or tried {show_time(last)}" if last else "; no letter has been sent yet"
     return Check("outbox", "warn" if finding.severity == "warn" else "ok", found, finding.advice)

@@ -14,7 +14,7 @@ from adminkit.slurm.licences import EACH_NODE, PARAMETER, licences
 
 
 def power(settings: config.Policy) -> Iterator[Check]:
-    """Nothing where the rules have no budget. AdminkitError where slurmctld does not answer.
+    """Nothing where the rules have no budget. AdminkitError where slurmctld is not responding.
 
     Trap: Slurm refuses every job that names a licence which it no longer has.
     """

@@ -66,8 +66,7 @@ def foreign_comments(db: Path) -> Iterator[Check]:
         yield Check(
             "comments",
             "warn",
-            f"{theirs} of {plural(whole, 'run')} have JS1: in AdminComment, which Jobstats wrote over adminkit's"
-            " record",
+            f"{theirs} of {plural(whole, 'run')} have JS1: in AdminComment, where Jobstats overwrote adminkit's record",
             "sync while jobs run, so that the trace has it first, or set another `record`: docs/policy/record.md",
         )
 
@@ -132,7 +131,7 @@ def _of_file(site: _Site) -> Check:
             "put the source of the installed rules there",
         )
     if site.controller.away:
-        return Check("policy", "ok", f"{path}, not compared: slurmctld does not answer")
+        return Check("policy", "ok", f"{path}, not compared: slurmctld is not responding")
     made = compile_bundle(path, site.controller, 0, config.load().gpus).generations["policy"]
     there = generation_of(read_text(table_path(site.folder, "policy")) or "")
     if made == there:

@@ -14,7 +14,7 @@ from adminkit.units import show_time
 
 
 def soft_limits(settings: config.Policy) -> Iterator[Check]:
-    """Nothing where they are off and nothing is left of them. AdminkitError where slurmctld does not answer."""
+    """Nothing where they are off and nothing is left of them. AdminkitError where slurmctld is not responding."""
     from adminkit.deploy.files import read_text, table_path
     from adminkit.deploy.planning import BEST, turns_on, undone
     from adminkit.deploy.soft_guard import LEASE, look

@@ -110,7 +110,7 @@ def _budget(table: Mapping[str, Any], where: str) -> Budget:
     if not isinstance(amount, int | float) or isinstance(amount, bool) or not 0 < amount <= _MOST:
         raise AdminkitError(
             f"{where}.amount is not a number from above 0 to {_MOST:g}",
-            "write amount = 1000: how much of the unit of the scheme",
+            "write amount = 1000, in the unit of the scheme",
         )
     since, until = (_month(table.get(key), f"{where}.{key}") for key in ("from", "until"))
     if since is None:

@@ -30,13 +30,13 @@ NAMES: Final[Mapping[str, str]] = {
     "nodes": "its nodes",
     "cpus": "its CPUs",
     "gpus": "its GPU equivalents: a slice or a shard is a part of one",
-    "slices": "its slices of MIG, whatever their size",
+    "slices": "its MIG slices, whatever their size",
     "shards": "its shards",
     "node_hours": "nodes × hours",
     "cpu_hours": "CPUs × hours",
     "gpu_hours": "GPU equivalents × hours",
     "mem_gib": "its memory, GiB",
-    "energy_kwh": "energy that slurmdbd has of it, kWh",
+    "energy_kwh": "energy that slurmdbd recorded for it, kWh",
     "weight": "the product of gpu_weight, qos_weight and queue_weight",
     "gpu_weight": "the scheme's weight of its type of GPU; 1 without such a table, and for a run without GPUs",
     "qos_weight": "the scheme's weight of its QOS; 1 without such a table",
@@ -44,9 +44,9 @@ NAMES: Final[Mapping[str, str]] = {
 }
 #: Names that are true or false: they stand where a condition does.
 SWITCHES: Final[Mapping[str, str]] = {
-    "bundle": "its steps are single-GPU work side by side",
+    "bundle": "its steps run single-GPU work side by side",
     "parallel": "it ran on several nodes, and is not a bundle",
-    "has_slices": "it had slices of MIG",
+    "has_slices": "it had MIG slices",
     "has_shards": "it had shards",
     "has_mps": "it had MPS",
 }
@@ -164,7 +164,7 @@ class _Reader:
         self.nodes += 1
         if depth > DEEPEST or self.nodes > MOST_NODES:
             raise FormulaError(
-                "the formula has too many parts", f"write {MOST_NODES} at most, nested {DEEPEST} deep at most"
+                "the formula has too many parts", f"write at most {MOST_NODES}, nested at most {DEEPEST} deep"
             )
 
     def _literal(self, node: ast.Constant) -> _Computed:
@@ -172,7 +172,7 @@ class _Reader:
         written = self._shown(node)
         if not _LITERAL.fullmatch(written):
             raise FormulaError(
-                f"{written} is not a number", "write 12, 0.7 or .5: 15 digits at most, 12 after the point"
+                f"{written} is not a number", "write 12, 0.7 or .5: at most 15 digits, 12 of them after the point"
             )
         exact = _plain(Fraction(Decimal(written)))
         return lambda of: exact

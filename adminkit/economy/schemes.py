@@ -135,7 +135,7 @@ def _scheme(name: str, table: Any, tz: Any, where: str) -> Scheme:
         raise AdminkitError(f"{where}: {error}", 'write timezone = "UTC", or another zone of tzdata') from None
     unit, digits = table.get("unit"), table.get("digits", 2)
     if not isinstance(unit, str) or not 0 < len(unit) <= 20 or clean(unit) != unit:
-        raise AdminkitError(f"{where}.unit: no unit", 'write what a charge is in: unit = "points"')
+        raise AdminkitError(f"{where}.unit: no unit", 'name the unit of charges: unit = "points"')
     if type(digits) is not int or not 0 <= digits <= MOST_DIGITS:
         raise AdminkitError(
             f"{where}.digits is not 0 to {MOST_DIGITS}", "write how many digits an amount has after the point"
@@ -167,7 +167,7 @@ def _weights(table: Any, where: str) -> dict[str, dict[str, Fraction]]:
     for kind, of in table.items():
         if not isinstance(of, dict):
             raise AdminkitError(
-                f"{where}.{kind} is not a table", 'write a weight for each name, and "*" for the others'
+                f"{where}.{kind} is not a table", 'write a weight for each name, and "*" for all other names'
             )
         found[kind] = {key: _weight(value, f"{where}.{kind}.{quote(key)}") for key, value in of.items()}
     return found

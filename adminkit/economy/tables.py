@@ -95,7 +95,7 @@ def points(settings: Incentives, per_hour: float) -> Points:
     cap = int(settings.cap_hours * per_hour + 0.5)
     if not 1 <= cap <= MOST_POINTS:
         raise AdminkitError(
-            f"cap_hours = {settings.cap_hours:g} at {per_hour:g} points an hour is {settings.cap_hours * per_hour:g}"
+            f"cap_hours = {settings.cap_hours:g} at {per_hour:g} points per hour is {settings.cap_hours * per_hour:g}"
             " points",
             f"a cap is from 1 to {MOST_POINTS} points: change incentives.cap_hours or PriorityWeightAge",
         )

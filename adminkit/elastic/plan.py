@@ -87,15 +87,15 @@ def keeps(job: OpenJob, settings: Elastic, now: int) -> str:
     if order is None and job.held_for_gpus:
         return f"it is held and has no order: to let it run, type scontrol release {job.job_id}"
     if not job.alone:
-        return "it is a part of an array or of a heterogeneous job, or has GPUs by --gpus"
+        return "it is a part of an array or of a heterogeneous job, or asks for GPUs with --gpus"
     if job.gpus is None:
-        return "its GPUs are not by --gres=gpu:N or --gpus-per-node=N on one node"
+        return "it does not ask for its GPUs with --gres=gpu:N or --gpus-per-node=N on one node"
     if job.state != "RUNNING" or job.starts is None or len(job.nodes) != 1:
         return "it is not running"
     if order is not None and now < order.until + MARGIN:
         return f"it already has an order to continue with {plural(order.gpus, 'GPU')}"
     if order is not None and now < order.until + settings.between:
-        return "it did not answer the last order"
+        return "it did not respond to the last order"
     if now - job.starts < settings.between:
         return f"it started less than {show_duration(settings.between)} ago"
     if job.ends is not None and job.ends - now < 2 * settings.restart:

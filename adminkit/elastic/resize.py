@@ -99,7 +99,7 @@ def _settle(job: OpenJob, found: Order, now: int, settings: Elastic, log: Path, 
     elif job.state == "RUNNING" and job.gpus == found.gpus:  # it was released, and its word stayed
         _take_off(job, Act("changed", job, job.gpus, "it runs"), log, acts)
     elif now >= found.until + MARGIN + settings.between:
-        _take_off(job, Act("void", job, job.gpus, "it did not answer"), log, acts)
+        _take_off(job, Act("void", job, job.gpus, "it did not respond"), log, acts)
 
 
 def _finish(job: OpenJob, found: Order, log: Path, ruled: Ruled, acts: list[Act]) -> None:
@@ -117,7 +117,7 @@ def _finish(job: OpenJob, found: Order, log: Path, ruled: Ruled, acts: list[Act]
 def _give(job: OpenJob, gpus: int, ruled: Ruled) -> None:
     """Its new GPUs. Its owner may move it to another queue at any time, so the rules are asked before and after it."""
     if job.gpus is None:
-        raise AdminkitError("its GPUs are no longer requested by --gres=gpu:N or --gpus-per-node=N on one node")
+        raise AdminkitError("its GPUs are no longer requested with --gres=gpu:N or --gpus-per-node=N on one node")
     if why := outside(job, gpus) or ruled(job, gpus):
         raise AdminkitError(why)
     after = set_gpus(job, gpus)

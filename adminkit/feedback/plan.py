@@ -208,8 +208,8 @@ def _since(planner: _Planner, cluster: str, preview: bool) -> int:
     on = switched_on(planner.db, cluster)
     if on is None and preview:
         planner.notes.append(
-            f"letters are not switched on for {cluster}: the first `feedback run --send` does it, for jobs that end"
-            " after it"
+            f"letters are not switched on for {cluster}: the first `feedback run --send` switches them on, for jobs"
+            f" that end afterwards"
         )
         return 0
     return planner.now if on is None else on

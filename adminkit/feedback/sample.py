@@ -26,7 +26,7 @@ from adminkit.stats.weeks import weeks
 
 #: The domain of addresses where [feedback] domain is unset; reserved by RFC 2606.
 DOMAIN: Final = "example.org"
-_ABOUT: Final = "one letter of each kind, as it would read, whoever gets letters and whatever was sent before"
+_ABOUT: Final = "one letter of each kind, regardless of who gets letters and of what has been sent"
 
 
 def sample(

@@ -228,7 +228,7 @@ def _unwanted(entry: Entry, settings: Config, tools: Tools) -> str | None:
             return "its uid now belongs to somebody else"
     frequency = read(tools.folder, entry.uid).prefs.letters
     if frequency == "never" or (frequency == "week" and entry.kind == "end"):
-        return "its user wants none"
+        return "its user wants no letters"
     return None
 
 

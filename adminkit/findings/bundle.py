@@ -1,4 +1,4 @@
-"""Users whose jobs of several GPUs are single-GPU work side by side."""
+"""Users whose jobs of several GPUs run single-GPU work side by side."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ KIND: Final = Kind(
     "a user whose jobs on several GPUs only look parallel",
     {
         "bundle": Verdict(
-            "warn", message("submit them as an array of single-GPU jobs: each starts as soon as one GPU is free")
+            "warn",
+            message("submit the tasks as an array of single-GPU jobs: each job starts as soon as one GPU is free"),
         )
     },
     {
         "runs": Number("runs on several GPUs or nodes"),
-        "bundles": Number("of these, runs of independent single-GPU tasks"),
+        "bundles": Number("how many of these runs were bundles of independent single-GPU tasks"),
         "gpu_seconds": Number("held by the bundles", "GPU-seconds"),
     },
 )

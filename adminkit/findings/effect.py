@@ -38,7 +38,9 @@ KIND: Final = Kind(
         "worse": Verdict(
             "warn", message("look at what the letters say, and at who is left out: docs/reports/feedback.md")
         ),
-        "no significant change": Verdict("info", message("wait: a smaller change needs more users to show")),
+        "no significant change": Verdict(
+            "info", message("wait: a smaller change can be detected only with more users")
+        ),
         "too few users": Verdict("info", message("wait until more users have had a letter")),
         "nobody to compare with": Verdict(
             "info", message("set [feedback] holdout: without a hold-out, there is nobody to compare with")

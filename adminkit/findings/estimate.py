@@ -41,8 +41,8 @@ KIND: Final = Kind(
     "estimate",
     "how well a run's limit matched what it needed",
     {
-        "hit_limit": Verdict("warn", message("ask for more, or write checkpoints: it ran into its limit")),
-        "overestimated": Verdict("info", message("ask for less: most of the limit was not used")),
+        "hit_limit": Verdict("warn", message("ask for more time, or write checkpoints: the job reached its limit")),
+        "overestimated": Verdict("info", message("ask for less time: most of the limit was not used")),
         "unlimited": Verdict("info", message("set a limit: without one, backfill cannot place the job")),
         "accurate": Verdict("good"),
     },

@@ -24,7 +24,10 @@ KIND: Final = Kind(
     "failing",
     "a user's job name that fails again and again",
     {
-        "memory": Verdict("warn", message("most ran out of memory: ask for more memory, or find out what uses it")),
+        "memory": Verdict(
+            "warn",
+            message("most of the failed runs ran out of memory: ask for more memory, or find out what uses the memory"),
+        ),
         "failing": Verdict(
             "warn", message("read the output of a failed run before submitting again; try a small data set first")
         ),

@@ -37,7 +37,7 @@ KIND: Final = Kind(
             "the nodes of these runs, added up: each node reads the image for each run, unless it keeps a copy"
         ),
         "users": Number("users of these runs"),
-        "short": Number("those of these runs that lasted at most ten minutes"),
+        "short": Number("how many of these runs lasted at most ten minutes"),
         "share": Number("short / runs", "share"),
         "elapsed": Number("the mean run time of these runs", "seconds"),
     },

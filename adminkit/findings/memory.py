@@ -26,7 +26,8 @@ KIND: Final = Kind(
     "a user whose jobs ask for much more memory than they use",
     {
         "over_asked": Verdict(
-            "warn", message("ask for less memory: what one job reserves keeps other jobs off its node")
+            "warn",
+            message("ask for less memory: memory that a job reserves but does not use keeps other jobs off its node"),
         )
     },
     {

@@ -31,8 +31,8 @@ KIND: Final = Kind(
     "month",
     "a user whose accuracy this month differs from the months before by more than those differ from each other",
     {
-        "better": Verdict("good", message("say so: praise costs nothing")),
-        "worse": Verdict("warn", message("ask what changed: new programs need other limits")),
+        "better": Verdict("good", message("tell the user: praise costs nothing")),
+        "worse": Verdict("warn", message("ask the user what changed: new programs need different limits")),
     },
     {
         "month": Number("in UTC", "year × 100 + month"),

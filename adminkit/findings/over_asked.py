@@ -26,7 +26,7 @@ KIND: Final = Kind(
     {
         "unused": Verdict(
             "warn",
-            message("show users what their jobs need when they ask for it: with hints at submission, and with letters"),
+            message("show users what their jobs need: with hints at submission, and with letters"),
         ),
         "fair": Verdict("info"),
         "used": Verdict("good"),

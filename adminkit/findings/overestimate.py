@@ -39,7 +39,7 @@ KIND: Final = Kind(
         )
     },
     {
-        "tasks": Number("runs of the array; 1 for a single run"),
+        "tasks": Number("the number of runs in the array; 1 for a single run"),
         "elapsed": Number("the run time of the longest task", "seconds"),
         "req_limit": Number("the longest limit that was asked for", "seconds"),
         "used": Number("used by the run", "GPU-seconds"),

@@ -218,7 +218,7 @@ def _tested(request: Request, who: User, test: bool) -> Said:
     if not test:
         return Said("unknown", None, "", message("sbatch --test-only was not run"))
     if refused := why_not(who):
-        return Said("unknown", None, "", message("from node vectors only: {why}", why=refused))
+        return Said("unknown", None, "", message("this is based on node vectors only: {why}", why=refused))
 
     def ask() -> Said:
         try:
@@ -229,7 +229,7 @@ def _tested(request: Request, who: User, test: bool) -> Said:
             return Said("never", None, "rule", said.refusal)
         if said.start <= time.time() + 1:
             return Said("now", said.start, "", "", tuple(said.nodes.split()))
-        later = message("sbatch --test-only expects it later")
+        later = message("sbatch --test-only expects the job to start later")
         return Said("later", said.start, "busy", later, tuple(said.nodes.split()))
 
     return _once(("test", who.uid, request), ask)

@@ -91,7 +91,7 @@ def _hit(
         return None
     why, amount, of = holder.kind, amounts.get(what), holder.name
     if what and amount is None:
-        billed = message("{of} limits what is billed, which is not known", of=of)
+        billed = message("{of} limits billing units, and how many this job uses is not known", of=of)
         return Said("unknown", None, why, billed) if what == "billing" else None
     many = amount or 0
     limit = f"{what} {most}" if what else str(most)
@@ -109,18 +109,18 @@ def _hit(
         held = message("{of} allows {limit}; {used} are in use", of=of, limit=_per(name, limit), used=bound.used)
         return Said("later", None, why, held)
     if name in _JOBS and bound.used >= most:
-        return Said("later", None, why, message("{of} allows {most} running jobs; {used} are", **counts))
+        return Said("later", None, why, message("{of} allows {most} running jobs; {used} are running", **counts))
     if name in _SUBMIT and bound.used >= most:
-        return Said("later", None, why, message("{of} allows {most} jobs in the queue; {used} are", **counts))
+        return Said("later", None, why, message("{of} allows {most} jobs in the queue; {used} are there", **counts))
     if (
         name in ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA")
         and many
         and bound.used + many * minutes > most
     ):
-        used = message("{of} allows {most} {what} minutes; {used} are used", **times, used=bound.used)
+        used = message("{of} allows {most} {what} minutes; {used} have been used", **times, used=bound.used)
         return Said("later", None, why, used)
     if name == "GrpWall" and bound.used + minutes > most:
-        return Said("later", None, why, message("{of} allows {most} minutes in all; {used} are used", **counts))
+        return Said("later", None, why, message("{of} allows {most} minutes in all; {used} have been used", **counts))
     if what.partition(":")[0] in need.least and (name in _ALONE or name in _TOGETHER or "TRES" in name):
         unsure = message("{of} limits {what}, and how much this job gets is not known", of=of, what=what)
         return Said("unknown", None, why, unsure)

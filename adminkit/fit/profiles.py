@@ -129,7 +129,7 @@ def _problems(profile: Profile, board: Board) -> Iterator[Problem]:
         yield Problem(
             profile.key,
             "warning",
-            "it has an image: JupyterHub refuses it unless c.Spawner.container says how to start one",
+            "it has an image: JupyterHub refuses the profile unless c.Spawner.container says how to start images",
         )
 
 

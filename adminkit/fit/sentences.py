@@ -38,8 +38,8 @@ def too_few(parts: Parts, fit: int) -> Message:
     if parts.per_node is None:
         return message("even when empty, the nodes have no room for {tasks} tasks", tasks=parts.tasks)
     return counted(
-        "{number} of the queue's nodes is large enough, and it asks for {nodes}",
-        "{number} of the queue's nodes are large enough, and it asks for {nodes}",
+        "{number} of the queue's nodes is large enough, but the job asks for {nodes}",
+        "{number} of the queue's nodes are large enough, but the job asks for {nodes}",
         fit,
         nodes=parts.nodes,
     )
@@ -58,7 +58,7 @@ def largest(nodes: Sequence[RoomNode]) -> Message:
     typed = kinds.keys() - {UNTYPED}
     listed = [message("{many} of {kind}", many=kinds[kind], kind=kind) if typed else kind for kind in sorted(kinds)[:8]]
     return message(
-        "no node has that much: the most is {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
+        "no node has that much: the most that any node has is {cpus} CPUs, {mem} MiB, {gpus} GPUs ({kinds})",
         cpus=cpus,
         mem=mem,
         gpus=gpus,
@@ -74,14 +74,19 @@ def sentence(why: Mapping[str, int], fit: int) -> Message:
     said = parts[-1]
     for part in reversed(parts[:-1]):
         said = message("{first}, {others}", first=part, others=said)
-    return counted("of {number} node large enough: {parts}", "of {number} nodes large enough: {parts}", fit, parts=said)
+    return counted(
+        "of the {number} node that is large enough: {parts}",
+        "of the {number} nodes that are large enough: {parts}",
+        fit,
+        parts=said,
+    )
 
 
 def _many(word: str, nodes: int) -> Message:
     """How many nodes are kept from it by one of REASONS."""
     match word:
         case "wakes":
-            return message("{nodes} powering down, to be woken then", nodes=nodes)
+            return message("{nodes} powering down, to be woken afterwards", nodes=nodes)
         case "priority":
             return message("{nodes} kept for waiting jobs of higher priority (age, fair share, size)", nodes=nodes)
         case "reserved":

@@ -177,7 +177,7 @@ def _limits(room: Room, job: RoomJob, request: Request) -> Said:
     queue = room.queue(request.queue)
     who = _owner(job)
     if queue is None or who is None:
-        return Said("unknown", None, "limits", message("the limits of its owner are not known"))
+        return Said("unknown", None, "limits", message("its owner's limits are not known"))
     return ask.limits_say(room, queue, request, who, waits=True)
 
 

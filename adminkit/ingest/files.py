@@ -137,7 +137,9 @@ def _import_json(
 ) -> tuple[Counts, Layout]:
     """`sacct --json`, by way of the text that it stands for."""
     if wanted.columns is not None or wanted.delimiter is not None:
-        raise UsageError("JSON names what it has, so neither --columns nor --delimiter goes with it", "leave both out")
+        raise UsageError(
+            "JSON names its own columns, so it cannot be combined with --columns or --delimiter", "leave both out"
+        )
     layout, text = sacct_json.layout(), sacct_json.JsonText(stream, head)
     reading = replace(_reading(layout, wanted, now), fields="", first_line=1)
 
@@ -305,5 +307,5 @@ def refuse_many_rejected(counts: Counts, share: float) -> None:
     if counts.rows and counts.rejected > share * counts.rows:
         raise TooManyRejected(
             f"{counts.rejected} of {counts.rows} rows were rejected, more than --max-rejected {share:g}",
-            "the good rows are kept; `adminkit trace rejected` shows the others with their reasons",
+            "the good rows are kept; `adminkit trace rejected` shows the rejected rows with their reasons",
         )

@@ -105,7 +105,7 @@ def import_export(wanted: Import, now: int, progress: Progress | None = None) ->
     """
     assert wanted.path
     if wanted.cluster or wanted.columns is not None or wanted.timezone or wanted.delimiter or wanted.map or wanted.site:
-        raise UsageError("an export says by itself what it holds", "leave the options about its form out")
+        raise UsageError("an export describes its own contents", "leave out the options that describe its format")
     with as_caller():
         found = look(wanted.path)
 
@@ -140,7 +140,7 @@ def _store_all(found: Exported, storing: _Storing) -> None:
                 if records != rows:
                     raise AdminkitError(
                         f"{found.path / name} has {records} rows, but its export says {rows}: it is incomplete",
-                        "copy the whole folder again; nothing of it was read into the trace",
+                        "copy the whole folder again; none of it was read into the trace",
                     )
     finally:
         os.close(folder)
@@ -163,7 +163,9 @@ def import_sidecar(wanted: Import, beside: Path, now: int) -> Counts:
             owners = {os.geteuid(), (wanted.path or beside).stat().st_uid}
             if os.fstat(source.fileno()).st_uid not in owners:
                 source.close()
-                raise AdminkitError(f"{beside} belongs to another user than the trace beside it", _MOVE.format(beside))
+                raise AdminkitError(
+                    f"{beside} does not belong to the owner of the trace beside it", _MOVE.format(beside)
+                )
             file = read_csv("job", beside.name, source)
     except OSError as error:
         raise AdminkitError(f"couldn't read {beside}: {cause(error)}", _MOVE.format(beside)) from error

@@ -29,7 +29,7 @@ MOST_RUNS: Final = 20_000
 MOST_STEPS: Final = 200
 #: Seconds for a question.
 TIMEOUT: Final = 60.0
-#: Days to ask for where slurmdbd does not answer for as many as are wanted.
+#: Days to ask for where slurmdbd is not responding for as many as are wanted.
 FEWER_DAYS: Final = (30, 7, 1)
 #: Seconds by which slurmdbd may learn late of an end.
 _LATE: Final = 2 * HOUR

@@ -52,7 +52,7 @@ class Own:
 def own_runs(wanted: Wanted, folder: Path, now: int, talk: Callable[[str], None]) -> Own:
     """The caller's runs: from the copy in `folder` where it is good enough, else from their accounting, and kept there.
 
-    Where slurmdbd does not answer, an older copy is taken. AdminkitError where there is none.
+    Where slurmdbd is not responding, an older copy is taken. AdminkitError where there is none.
     """
     held = None
     try:
@@ -80,7 +80,7 @@ def own_runs(wanted: Wanted, folder: Path, now: int, talk: Callable[[str], None]
     try:
         private_copy.keep(folder, data)
     except AdminkitError as error:
-        talk(f"{error.message}: what sacct answered is not kept ({error.hint})")
+        talk(f"{error.message}: the output of sacct is not kept ({error.hint})")
     return Own(data, cluster, *_span(data, cluster))
 
 

@@ -43,7 +43,7 @@ def open_packed(path: Path | None) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     suffix = path.suffix if path else ""
     if suffix in _WITH_OTHERS:
         raise UsageError(
-            f"{path} has a compression that adminkit does not read",
+            f"{path} is compressed in a way that adminkit cannot read",
             f"{_WITH_OTHERS[suffix]} {path} | adminkit import -",
         )
     try:
@@ -60,11 +60,11 @@ def open_packed(path: Path | None) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
             with unpack(plain, "rb") as packed:
                 yield packed, plain
     except (gzip.BadGzipFile, lzma.LZMAError) as error:
-        hint = f"get the file once more; rename it without {suffix} if it is plain text"
+        hint = f"fetch the file again; rename it without {suffix} if it is plain text"
         raise AdminkitError(f"{path} is damaged, or not packed: {error}", hint) from error
     except (EOFError, zlib.error) as error:
         raise AdminkitError(f"{path} is damaged: {error}", "nothing was written; fetch the file again") from error
     except OSError as error:  # bz2 has no error of its own
         if error.errno is not None:
             raise
-        raise AdminkitError(f"{path} is damaged, or not packed: {error}", "get the file once more") from error
+        raise AdminkitError(f"{path} is damaged, or not packed: {error}", "fetch the file again") from error

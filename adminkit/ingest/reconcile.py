@@ -65,7 +65,7 @@ def _theirs(run: SyncRun, window: Window) -> runs.Digest | None:
         if error.unreachable:
             raise
         if window.width <= HOUR:
-            run.talk(f"{error.message}; an hour is left uncompared")
+            run.talk(f"{error.message}; one hour was not compared")
             return None
         run.sleep(max(1.0, error.seconds))
     middle = window.since + window.width // 2

@@ -47,9 +47,9 @@ class Keys:
         several = numpy.isin(keys, keys[other])
         first = other[numpy.argmin(lines[other])]
         raise AdminkitError(
-            f"lines {lines[first]} and {lines[first + 1]} are different rows with the same job_id_raw and submit_time,"
-            f" a run's key, as are {int(numpy.count_nonzero(several)):,} of {len(keys):,} rows: they would overwrite"
-            " each other, so nothing was stored",
-            'make the key of more columns, job_id_raw = { join = ["job", "task"] }, or number the rows:'
+            f"lines {lines[first]} and {lines[first + 1]} are different rows with the same job_id_raw and submit_time"
+            f" (the key of a run); {int(numpy.count_nonzero(several)):,} of {len(keys):,} rows share a key in this"
+            f" way and would overwrite each other, so nothing was stored",
+            'build the key from more columns, job_id_raw = { join = ["job", "task"] }, or number the rows:'
             " job_id_raw = { row = 1 }",
         )

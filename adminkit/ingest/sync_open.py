@@ -40,7 +40,7 @@ def _keep_records(run: SyncRun) -> None:
     try:
         records = admin_comments(run.cluster)
     except AdminkitError as error:
-        run.talk(f"{error.message}: what the policy recorded in open jobs is read by the next run")
+        run.talk(f"{error.message}: the next run reads what the policy recorded in open jobs")
         return
     runs.keep_records(run.db, run.cluster, records)
 
@@ -55,7 +55,7 @@ def _look_up(run: SyncRun, gone: Sequence[tuple[int, int]], now: int) -> None:
         if error.unreachable:
             raise
         if len(gone) == 1:
-            run.talk(f"{error.message}; job {ids[0]} is looked up by the next run again")
+            run.talk(f"{error.message}; the next run looks up job {ids[0]} again")
             return
         half = len(gone) // 2
         _look_up(run, gone[:half], now)

@@ -86,7 +86,7 @@ class Gate:
             leave = scope["path"] == f"/{LOGOUT}"
             await (self._logout(_cookie_of(scope), send) if leave else self._login(_cookie_of(scope), receive, send))
         elif scope["method"] not in ("GET", "HEAD"):
-            await _answer(send, 405, "The trace is only read.\n", b"text/plain", [(b"allow", b"GET, HEAD")])
+            await _answer(send, 405, "The trace is read-only.\n", b"text/plain", [(b"allow", b"GET, HEAD")])
         elif self._token is None:
             await self._app(scope, receive, send)
         elif self._is_bearer(headers.get(b"authorization", b"")):

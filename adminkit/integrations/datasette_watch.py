@@ -21,7 +21,7 @@ GRACE: Final = 20.0
 
 
 def _end() -> None:
-    complain("a query did not end at its time limit, as one function takes too long: the server ends")
+    complain("a query did not end at its time limit, because one function takes too long: the server is shutting down")
     os._exit(1)  # the thread cannot be joined
 
 

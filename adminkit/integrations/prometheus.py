@@ -46,7 +46,7 @@ def exposition(db: sqlite3.Connection, settings: Config, now: int, window: int) 
 
 
 def _metrics(db: sqlite3.Connection, settings: Config, now: int, window: int) -> Iterator[Metric]:
-    yield _gauge("window_seconds", "How far back gauges about jobs look.", (), [((), window)])
+    yield _gauge("window_seconds", "How far back the gauges about jobs look.", (), [((), window)])
     yield from _jobs(db, settings, now, window)
     yield from _queues(db, now, window)
     yield from _keeping(db, now)
@@ -75,17 +75,18 @@ def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
     waits = recent_waits(db, now - window, now, [one / 100 for one in PERCENTILES])
     yield _gauge("wait_runs", "Runs that started in the window.", labels,
         [((one.cluster, one.queue), one.jobs) for one in waits])  # fmt: skip
-    yield _gauge("wait_seconds", "How long they had waited since they were eligible.", (*labels, "percentile"), [
+    yield _gauge("wait_seconds", "How long these runs had waited since they became"
+        " eligible.", (*labels, "percentile"), [
         ((one.cluster, one.queue, str(percentile)), value)
         for one in waits for percentile, value in zip(PERCENTILES, one.quantiles, strict=True)
     ])  # fmt: skip
     waiting = backlog(db, now)
-    yield _gauge("backlog_jobs", "Jobs that are eligible and wait, each task of an array.", labels,
+    yield _gauge("backlog_jobs", "Jobs that are eligible and waiting; each array task counts as one.", labels,
         [((one.cluster, one.queue), one.jobs) for one in waiting])  # fmt: skip
-    yield _gauge("backlog_cut_arrays", "Arrays among them whose list of tasks Slurm cut short: each counts as one job,"
-                                       " at least.",
+    yield _gauge("backlog_cut_arrays", "Waiting arrays whose list of tasks Slurm cut short: each counts as at least"
+        " one job.",
         labels, [((one.cluster, one.queue), one.cut) for one in waiting])  # fmt: skip
-    yield _gauge("backlog_oldest_seconds", "How long the one that waits longest has waited.", labels,
+    yield _gauge("backlog_oldest_seconds", "The longest that any waiting job has waited so far.", labels,
         [((one.cluster, one.queue), one.oldest) for one in waiting])  # fmt: skip
     yield _counter("runs", "Runs that ended.", (*labels, "state"),
         [((one.cluster, one.queue, one.state), one.runs) for one in ended(db)])  # fmt: skip
@@ -98,12 +99,12 @@ def _keeping(db: sqlite3.Connection, now: int) -> Iterator[Metric]:
         labels, [((one.cluster, one.which), now - one.until) for one in every if one.until is not None])  # fmt: skip
     yield _gauge("sync_ahead_seconds", "How far windows reach into the future, because a clock was fast; else 0.",
         labels, [((one.cluster, one.which), (one.to_come or now) - now) for one in every])  # fmt: skip
-    yield _gauge("sync_gap_seconds", "Time before that which was never answered.", labels,
+    yield _gauge("sync_gap_seconds", "Time before the end of the trace for which sacct never answered.", labels,
         [((one.cluster, one.which), one.gap_seconds) for one in every])  # fmt: skip
     yield _gauge("rejected_rows", "Rows that could not be read and are kept aside.", ("source",),
         [((source,), rows) for source, rows, _ in rejected_sources(db)])  # fmt: skip
     letters = outbox_states(db)
-    yield _gauge("letters_waiting", "Letters that are due and not sent.", ("cluster", "kind"),
+    yield _gauge("letters_waiting", "Letters that are due but not yet sent.", ("cluster", "kind"),
         [((cluster, kind), many) for cluster, kind, state, many in letters if state == "waiting"])  # fmt: skip
     yield _counter("letters", "Letters, by what became of them: sent, refused, expired.", ("cluster", "kind", "state"),
         [((cluster, kind, state), many) for cluster, kind, state, many in letters if state != "waiting"])  # fmt: skip

@@ -40,7 +40,7 @@ LONG: Final = 5.0
 #: Programs of Slurm's that run at a time. The hub's own threads serve its logins.
 _WORKERS: Final = 8
 #: The answer for a profile with a container image: a job without it is not what its user chose.
-_IMAGE: Final = Said("never", None, "image", message("it has an image, which this hub does not start"))
+_IMAGE: Final = Said("never", None, "image", message("it asks for a container image, and this hub starts none"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Desk:
     async def offers(self, limits: Mapping[str, int] = MappingProxyType({})) -> list[Offered]:
         """What a form shows: each profile with what the nodes say, from a snapshot of ten seconds ago at most.
 
-        `limits`: by profile, what is proposed in place of its time. Where slurmctld does not answer soon, it is not
+        `limits`: by profile, what is proposed in place of its time. Where slurmctld is not responding soon, it is not
         known what can start, and `problem` says why.
         """
         shot = await self._lately()
@@ -153,7 +153,7 @@ class Desk:
         self._shares = {} if asked.cancelled() or asked.exception() else asked.result()
 
     async def _lately(self) -> _Shot | None:
-        """The snapshot that all forms share; None where slurmctld does not answer soon."""
+        """The snapshot that all forms share; None where slurmctld is not responding soon."""
         shot = self._shot
         if shot is None or time.monotonic() - shot.asked > FORM:
             task = self._question()
@@ -171,7 +171,7 @@ class Desk:
         return found
 
     async def admit(self, who: Hashable, user: str, profile: Profile) -> No | None:
-        """None: it can start, and is booked for `who` until `done`. AdminkitError where slurmctld does not answer."""
+        """None: it can start, and is booked for `who` until `done`. AdminkitError where slurmctld is not responding."""
         if self._cannot(profile):
             return No(Answer(profile.request, Start("never", why=_IMAGE.why, text=_IMAGE.text)), None)
         shot = await self._fresh()

@@ -46,5 +46,5 @@ def ended_early(state: str, lines: Sequence[str]) -> Message:
     """Say why a job ended before its server answered."""
     how = in_words(state)
     if lines:
-        return message("The job ended before the server answered: {how}. The last lines of its log:", how=how)
-    return message("The job ended before the server answered: {how}. It left no log that could be read.", how=how)
+        return message("The job ended before the server responded: {how}. The last lines of its log:", how=how)
+    return message("The job ended before the server responded: {how}. It left no log that could be read.", how=how)

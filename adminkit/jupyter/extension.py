@@ -84,7 +84,7 @@ class Keeper:
             )
             ended = message(
                 "This server has ended, as no kernel or terminal ran anything for {idle}. What kernels had in memory "
-                "is lost. What this page could not save is still in it: copy it before you close it.",
+                "is lost. What this page could not save is still open here: copy it before you close the page.",
                 idle=show_short(self.watch.idle),
             )
             told["text"] = translated(warned if self.phase == "warn" else saving, language)

@@ -19,7 +19,7 @@ from adminkit.messages import Message, catalogue, joined, message, translated
 from adminkit.units import show_duration, show_short
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
-NO_ANSWER: Final = message("Slurm does not answer, so nothing was started. Try again in a minute.")
+NO_ANSWER: Final = message("Slurm is not responding, so nothing was started. Try again in a minute.")
 #: The answer to a submission whose outcome is not known.
 NO_WORD: Final = message(
     "Slurm did not say whether it accepted the job. If it did, the job is cancelled. Try again in a minute."

@@ -32,7 +32,7 @@ class Jobs:
         self.questions = 0
 
     async def look(self, job_id: str) -> Seen:
-        """The job, as of a second ago at most. AdminkitError where slurmctld does not answer."""
+        """The job, as of a second ago at most. AdminkitError where slurmctld is not responding."""
         self._watched.add(job_id)
         async with self._one:
             if job_id not in self._answer or time.monotonic() - self._at >= self._fresh:

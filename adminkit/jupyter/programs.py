@@ -68,7 +68,8 @@ async def run(
         return await asyncio.wait_for(_talk(process, given.encode()), timeout)
     except TimeoutError:
         raise SlurmTimeout(
-            f"couldn't run {argv[0]}: no answer within {timeout:g} s", "check that slurmctld is running: scontrol ping"
+            f"couldn't run {argv[0]}: no response within {timeout:g} s",
+            "check that slurmctld is running: scontrol ping",
         ) from None
     finally:
         if process.returncode is None:

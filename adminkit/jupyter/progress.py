@@ -13,9 +13,9 @@ from adminkit.slurm.server_job import Seen
 
 
 def said(job_id: str, seen: Seen | None, place: Place | None, behind: Behind | None) -> Message:
-    """Whether it waits or runs, why, and what is expected. `seen` None: slurmctld does not answer."""
+    """Whether it waits or runs, why, and what is expected. `seen` None: slurmctld is not responding."""
     if seen is None:
-        return message("Slurm does not answer; waiting.")
+        return message("Slurm is not responding; waiting.")
     if seen.runs:
         return message("Job {job} runs on {host}; the server is starting.", job=job_id, host=seen.host)
     parts = [message("Job {job} waits: {why}", job=job_id, why=why(seen))]

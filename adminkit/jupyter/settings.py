@@ -13,20 +13,23 @@ class Settings(SlurmSpawner):
     as_user = List(
         Unicode(),
         ["runuser", "-u", "{username}", "--"],
-        help="Words before a command that is run as the user; {username} is theirs. There is no shell.",
+        help="Words before a command that is run as the user; {username} is the user's name. There is no shell.",
     ).tag(config=True)
     patience = Float(300.0, help="Seconds after which a job that still waits is withdrawn, with Slurm's reason.").tag(
         config=True
     )
     hide = Bool(
-        False, help="Leave out what cannot start now; else it is shown with the time, and cannot be chosen."
+        False,
+        help="Leave out profiles that cannot start now; otherwise they are shown with the time, and cannot be chosen.",
     ).tag(config=True)
-    address = Unicode("", help="Where servers are reached, for a cluster on one host; empty: by the node's name.").tag(
-        config=True
-    )
+    address = Unicode(
+        "", help="The address at which servers are reached, for a cluster on one host. Empty: the node's name."
+    ).tag(config=True)
 
     folder = Unicode(
-        "", help="Where a server begins and its log lies, {username} is the user's name; empty: their home."
+        "",
+        help="The folder in which a server starts and keeps its log; {username} is the user's name. Empty: the"
+        " user's home.",
     ).tag(config=True)
 
     container = List(

@@ -286,7 +286,7 @@ class Spawner(Settings):
     # --- while it runs
 
     async def poll(self) -> int | None:
-        """None while the job waits or runs, or slurmctld does not answer; 1 when it has ended."""
+        """None while the job waits or runs, or slurmctld is not responding; 1 when it has ended."""
         if not self.job_id:
             return 1
         try:

@@ -16,11 +16,11 @@ from adminkit.units import show_duration, show_time
 _NOUNS: Final = {
     "gpus": "GPU",
     "gpus_per_node": "GPU",
-    "gpu_slices": "slice, shard or part of MPS of a GPU",
+    "gpu_slices": "GPU slice, shard or MPS part",
     "nodes": "node",
     "cpus": "CPU",
 }
-_NOUNS_OF_MANY: Final = {"gpu_slices": "slices, shards or parts of MPS of GPUs"}
+_NOUNS_OF_MANY: Final = {"gpu_slices": "GPU slices, shards or MPS parts"}
 _FAIL: Final = {
     "open": "If adminkit itself fails, a job passes, and slurmctld's log says so.",
     "closed": "If adminkit itself fails, a job is refused; root, SlurmUser and operators pass.",
@@ -54,7 +54,7 @@ def power_sentence(power: Power) -> str:
     """What all GPUs may draw, and what each counts for."""
     each = ", ".join(f"{watts} W{f' ({kind})' if kind else ''}" for kind, watts in power.kinds.items())
     return (
-        f"All GPUs in use together count as {power.budget_w} W at most, each as {each}; Slurm enforces it, through"
+        f"All GPUs in use together count as at most {power.budget_w} W, each as {each}; Slurm enforces it, through"
         f" the licence {power.licence}."
     )
 
@@ -66,7 +66,7 @@ def soft_sentence(policy: Policy) -> str:
     return (
         f"Backfill plans jobs {where} with the time that {soft.quantile} % of their owner's similar jobs needed, at"
         f" least {show_duration(soft.least)}, where that is {show_duration(soft.gap)} or more below their limit and"
-        f" 90 % of them needed {show_duration(soft.longest)} at most{_beside(soft.wide)}; the limit stays. A typed"
+        f" 90 % of them needed at most {show_duration(soft.longest)}{_beside(soft.wide)}; the limit stays. A typed"
         f" --time-min {_typed(soft)}. {VARIABLE}=off in a job's environment switches it off."
     )
 
@@ -86,7 +86,7 @@ def rule_sentence(rule: Rule, tz: tzinfo | None = None) -> str:
     """One rule: whose jobs, what they must do, what happens to others, since when."""
     sentence = f"{_whose(rule)} {_must(rule)}"
     if rule.does == "warn":
-        sentence += "; others are accepted, and their owners are told"
+        sentence += "; other jobs are accepted, and their owners are told"
     elif rule.check != "default_limit":
         sentence += f"; {_others(rule)}"
     if rule.from_ is not None and rule.does != "warn":
@@ -138,12 +138,12 @@ def _must(rule: Rule) -> str:
         "require_limit": lambda: "must give a time limit",
         "default_limit": lambda: f"without a time limit get {limit}",
         "min_limit": lambda: f"ask for {limit} or more",
-        "max_limit": lambda: f"ask for {limit} at most",
+        "max_limit": lambda: f"ask for at most {limit}",
         "batch_only": lambda: "must be submitted by sbatch",
         "require_account": lambda: "must name an account",
         "exclusive": lambda: "must take whole nodes",
-        "cpus_per_gpu": lambda: f"take {value} CPU{'' if value == 1 else 's'} per GPU at most",
-        "mem_per_gpu": lambda: f"take {show_mem(value << 20)} of memory per GPU at most",
+        "cpus_per_gpu": lambda: f"take at most {value} CPU{'' if value == 1 else 's'} per GPU",
+        "mem_per_gpu": lambda: f"take at most {show_mem(value << 20)} of memory per GPU",
         "restartable_above": lambda: f"that ask for more than {limit} must be able to resume from a checkpoint",
     }
     return phrases[rule.check]()
@@ -151,11 +151,11 @@ def _must(rule: Rule) -> str:
 
 def _others(rule: Rule) -> str:
     if rule.does == "reject":
-        return "others are refused"
+        return "other jobs are refused"
     assert rule.check in LIMITS
     raised = "raised" if rule.check == "min_limit" else "lowered"
     limit = show_duration(rule.value) if isinstance(rule.value, int) else ""
-    return f"the limit of others is {raised} to {limit}"
+    return f"the limit of other jobs is {raised} to {limit}"
 
 
 def _range(value: Range, noun: str, many: str) -> str:
@@ -164,7 +164,7 @@ def _range(value: Range, noun: str, many: str) -> str:
         return f"no {many}" if low == 0 else f"exactly {low} {noun if low == 1 else many}"
     if high is None:
         return f"{low} {many} or more"
-    return f"{low} to {high} {many}" if low is not None else f"{high} {noun if high == 1 else many} at most"
+    return f"{low} to {high} {many}" if low is not None else f"at most {high} {noun if high == 1 else many}"
 
 
 def _names(names: Sequence[str], conjunction: str) -> str:

@@ -91,7 +91,7 @@ def _memory(value: Any) -> int:
     except UsageError as error:
         raise ValueError(error.hint) from error
     if not 0 < size < 1 << 50:
-        raise ValueError('write memory as sbatch takes it: "64G"')
+        raise ValueError('write memory as sbatch accepts it: "64G"')
     return size >> 20
 
 

@@ -95,18 +95,18 @@ EN: Final[Mapping[str, str]] = {
     ),
     "min_limit.warn": template("Jobs {whose} should ask for {value} or more; this one asks for {asked}."),
     "max_limit.reject": template(
-        "Jobs {whose} may ask for {value} at most; this one asks for {asked}. Type: --time={value}"
+        "Jobs {whose} may ask for at most {value}; this one asks for {asked}. Type: --time={value}"
     ),
     "max_limit.amend": template(
-        "Jobs {whose} may ask for {value} at most; this one asked for {asked} and got {value}."
+        "Jobs {whose} may ask for at most {value}; this one asked for {asked} and got {value}."
     ),
     "max_limit.warn": template(
-        "Jobs {whose} should ask for {value} at most; this one asks for {asked}. Type: --time={value}"
+        "Jobs {whose} should ask for at most {value}; this one asks for {asked}. Type: --time={value}"
     ),
     "restartable_above.reject": template(
         "Jobs {whose} that ask for more than {value} must be able to resume from a checkpoint; this one asks for"
         " {asked}."
-        " Type: --ckpt, if it can, else --time={value}"
+        " Type: --ckpt if it can, otherwise --time={value}"
     ),
     "restartable_above.amend": template(
         "Jobs {whose} that ask for more than {value} must be able to resume from a checkpoint; this one asked for"
@@ -118,109 +118,111 @@ EN: Final[Mapping[str, str]] = {
         " {asked}."
     ),
     "gpus.reject": template(
-        "The number of GPUs of a job {whose} must be {value}; this one asks for {asked}. Type: --gpus=N"
+        "The number of GPUs must be {value} for a job {whose}; this one asks for {asked}. Type: --gpus=N"
     ),
-    "gpus.warn": template("The number of GPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "gpus.warn": template("The number of GPUs should be {value} for a job {whose}; this one asks for {asked}."),
     "gpus_per_node.reject": template(
-        "The number of GPUs per node of a job {whose} must be {value}; this one asks for {asked}. Type:"
+        "The number of GPUs per node must be {value} for a job {whose}; this one asks for {asked}. Type:"
         " --gpus-per-node=N"
     ),
     "gpus_per_node.warn": template(
-        "The number of GPUs per node of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of GPUs per node should be {value} for a job {whose}; this one asks for {asked}."
     ),
     "gpu_slices.reject": template(
-        "The number of GPU slices and shards of a job {whose} must be {value}; this one asks for {asked}. For whole"
-        " GPUs type:"
+        "The number of GPU slices and shards must be {value} for a job {whose}; this one asks for {asked}. For whole"
+        " GPUs, type:"
         " --gres=gpu:N"
     ),
     "gpu_slices.warn": template(
-        "The number of GPU slices and shards of a job {whose} should be {value}; this one asks for {asked}."
+        "The number of GPU slices and shards should be {value} for a job {whose}; this one asks for {asked}."
     ),
     "nodes.reject": template(
-        "The number of nodes of a job {whose} must be {value}; this one asks for {asked}. Type: --nodes=N"
+        "The number of nodes must be {value} for a job {whose}; this one asks for {asked}. Type: --nodes=N"
     ),
-    "nodes.warn": template("The number of nodes of a job {whose} should be {value}; this one asks for {asked}."),
+    "nodes.warn": template("The number of nodes should be {value} for a job {whose}; this one asks for {asked}."),
     "cpus.reject": template(
-        "The number of CPUs of a job {whose} must be {value}; this one asks for {asked}. Ask for another number of"
+        "The number of CPUs must be {value} for a job {whose}; this one asks for {asked}. Ask for another number of"
         " CPUs."
     ),
-    "cpus.warn": template("The number of CPUs of a job {whose} should be {value}; this one asks for {asked}."),
+    "cpus.warn": template("The number of CPUs should be {value} for a job {whose}; this one asks for {asked}."),
     "batch_only.reject": template(
-        "Jobs {whose} must be batch jobs: srun and salloc cannot start them. Write a script with srun"
+        "Jobs {whose} must be batch jobs; they cannot be started with srun or salloc. Write a script with srun"
         " in it, and type: sbatch -p {queue} SCRIPT"
     ),
     "batch_only.warn": template(
-        "Jobs {whose} should be batch jobs, not started by srun or salloc. Type: sbatch -p {queue} SCRIPT"
+        "Jobs {whose} should be batch jobs, not jobs started with srun or salloc. Type: sbatch -p {queue} SCRIPT"
     ),
     "require_account.reject": template("Jobs {whose} must name the account that is charged. Type: --account=NAME"),
     "require_account.warn": template("Jobs {whose} should name the account that is charged. Type: --account=NAME"),
     "exclusive.reject": template("Jobs {whose} must take whole nodes. Type: --exclusive"),
     "exclusive.warn": template("Jobs {whose} should take whole nodes. Type: --exclusive"),
     "cpus_per_gpu.reject": template(
-        "Jobs {whose} may take at most {value} CPUs per GPU; this one may take {asked}. Type: --cpus-per-gpu={value}"
+        "Jobs {whose} may take at most {value} CPUs per GPU; this one could get {asked}. Type: --cpus-per-gpu={value}"
     ),
-    "cpus_per_gpu.warn": template("Jobs {whose} should take at most {value} CPUs per GPU; this one may take {asked}."),
+    "cpus_per_gpu.warn": template("Jobs {whose} should take at most {value} CPUs per GPU; this one could get {asked}."),
     "mem_per_gpu.reject": template(
-        "Jobs {whose} may take at most {value} of memory per GPU; this one may take {asked}. Type:"
+        "Jobs {whose} may take at most {value} of memory per GPU; this one could get {asked}. Type:"
         " --mem-per-gpu={value}"
     ),
     "mem_per_gpu.warn": template(
-        "Jobs {whose} should take at most {value} of memory per GPU; this one may take {asked}."
+        "Jobs {whose} should take at most {value} of memory per GPU; this one could get {asked}."
     ),
     "unsure.reject": template(
-        "It is unclear how many {check} this job may take; jobs {whose} may take {value}. Type plain numbers,"
+        "It is unclear how many {check} this job could get; jobs {whose} may take {value}. Type plain numbers,"
         " each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
     "unsure.warn": template(
-        "It is unclear how many {check} this job may take; jobs {whose} should take {value}. Type plain numbers,"
+        "It is unclear how many {check} this job could get; jobs {whose} should take {value}. Type plain numbers,"
         " each option"
         " once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
     "most.reject": template(
-        "This job asks for {asked} and may get {most} {check}; jobs {whose} may take {value}. Type plain numbers, each"
+        "This job asks for {asked} but could get {most} {check}; jobs {whose} may take {value}. Type plain numbers,"
+        " each"
         " option once: --nodes=N --ntasks=N --gpus-per-node=N"
     ),
-    "most.warn": template("This job asks for {asked} and may get {most} {check}; jobs {whose} should take {value}."),
+    "most.warn": template("This job asks for {asked} but could get {most} {check}; jobs {whose} should take {value}."),
     "later": template("Not yet a rule, but from {from}: {message}"),
     "routed.amend": template(
         "Your job named no queue and went to {queue}, the shortest that fits. To choose another: -p QUEUE"
     ),
     "routed.warn": template("Your job names no queue. The shortest that fits it is {queue}. Type: -p {queue}"),
-    "misfit.reject": template("{queue} cannot take this job; {fit} can. Type: -p {fit}"),
-    "misfit.warn": template("{queue} may not be able to take this job; {fit} can. Type: -p {fit}"),
+    "misfit.reject": template("{queue} cannot run this job; {fit} can. Type: -p {fit}"),
+    "misfit.warn": template("{queue} may not be able to run this job; {fit} can. Type: -p {fit}"),
     "fit": template("A queue that accepts this job as it is: {fit}. Type: -p {fit}"),
     "hint": template(
-        "Your last {runs} jobs like this one needed about {expected}, and it asks for {asked}."
+        "Your last {runs} jobs like this one needed about {expected}; this one asks for {asked}."
         " Shorter jobs start sooner: --time={safe} (risk of running out: {risk} %)"
     ),
     "points": template(
-        "This change would take away part of the job's priority, which no update can do. Cancel it and submit it again."
+        "This change would take away part of the job's priority, and an update cannot do that. Cancel it and submit"
+        " it again."
     ),
-    "part": template("Slurm may apply only half of this change, which would break a rule. Change one thing at a time."),
+    "part": template("Slurm may apply only part of this change, which would break a rule. Change one thing at a time."),
     "gpu_type": template("Slurm would give this job the GPUs of both types. Cancel it and submit it again."),
     "whole": template("A job that ran on whole nodes keeps them in any queue. Cancel it and submit it again."),
     "ending": template(
         "The last run of this job is still ending, so the job cannot be changed now. Try again in a few seconds."
     ),
     "time_min": template(
-        "--time-min was left out: this site plans jobs by how long similar jobs took. Your limit stays."
+        "--time-min was left out: this site plans jobs according to how long similar jobs took. Your limit stays."
     ),
     "time_min_off": template(
-        "--time-min was left out: it cannot be used for this job now. The job is planned by its limit."
+        "--time-min was left out: it cannot be used for this job now. The job is planned according to its limit."
     ),
     "power": template(
         "This job could get up to {gpus} GPUs, which count as {watts} W, but all jobs together may draw only"
         " {budget} W. Ask for fewer GPUs."
     ),
     "power_unknown": template(
-        "It is unclear how many GPUs this job takes, which the power budget needs to know. Type: --nodes=N"
+        "It is unclear how many GPUs this job takes, so the power budget cannot be checked. Type: --nodes=N"
         " --gpus-per-node=N"
     ),
     "power_licences": template(
         "--licenses with | cannot be combined with the power budget. Separate licences with commas."
     ),
-    "power_more": template("No update can give a job more watts than it has. Cancel it and submit it again."),
+    "power_more": template("An update cannot give a job more watts than it has. Cancel it and submit it again."),
     "help": template("More about limits and waiting: {url}"),
 }
 

@@ -62,7 +62,9 @@ def _names(policy: Policy) -> Iterator[Problem]:
     for one, other in combinations(policy.rules, 2):
         if one.name == other.name:
             places = (place(policy, one, "name"), place(policy, other, "name"))
-            yield Problem(places, "two rules have the same name", "give each its own: records name rules by it")
+            yield Problem(
+                places, "two rules have the same name", "give each its own name: records refer to rules by name"
+            )
 
 
 def _actions(policy: Policy) -> Iterator[Problem]:
@@ -155,7 +157,7 @@ def _meet(one: Rule, other: Rule) -> bool:
 def _routing(policy: Policy) -> Iterator[Problem]:
     for queue in policy.routing.order:
         if queue in policy.routing.avoid:
-            yield Problem(("routing.order", "routing.avoid"), f"{queue} is in both", "take it out of one")
+            yield Problem(("routing.order", "routing.avoid"), f"{queue} is in both", "remove it from one of them")
 
 
 def _soft(policy: Policy) -> Iterator[Problem]:

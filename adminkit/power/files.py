@@ -198,7 +198,9 @@ def _throughput(words: Sequence[str]) -> Callable[[Row, Given, Read], Iterator[M
 
 def _checked(one: Measurement) -> Measurement:
     if one.joules is not None and one.joules > MOST_WATTS * one.gpus * one.seconds:
-        raise _Bad(f"more than {MOST_WATTS:,.0f} W a GPU: joules are not kilojoules, seconds not milliseconds")
+        raise _Bad(
+            f"more than {MOST_WATTS:,.0f} W per GPU: check that joules are not kilojoules, and seconds not milliseconds"
+        )
     return one
 
 

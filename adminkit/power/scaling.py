@@ -84,7 +84,7 @@ def refusal(points: Sequence[Point]) -> str | None:
     if len(points) < LEAST_POINTS:
         return f"{len(points)} points: a model needs {LEAST_POINTS}"
     if len({point.gpus for point in points}) < LEAST_COUNTS:
-        return "all points have one number of GPUs"
+        return "all points have the same number of GPUs"
     return None
 
 

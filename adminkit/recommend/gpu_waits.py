@@ -29,7 +29,7 @@ def gpu_waits(
 ) -> GpuWaits:
     """The waits of everybody's jobs that this connection shows."""
     if habit is None:
-        return GpuWaits(note="wait: not known: no run of it says which queue and limit it asks for")
+        return GpuWaits(note="wait: not known, because no run of this job shows which queue and limit it asks for")
     chosen = Filter([habit.cluster], now - DAYS * 86_400, queues=[habit.queue], checkpoint_code=checkpoint_code)
     found: dict[int, Expected] = {}
     for gpus in numbers:

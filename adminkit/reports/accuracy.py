@@ -89,7 +89,7 @@ def _points(query: Query) -> list[int]:
     words = [] if typed is None else str(typed).split(",")
     seconds = list(dict.fromkeys(parse_duration(word) for word in words))
     if len(seconds) > MOST_POINTS:
-        raise UsageError(f"--points has {len(seconds)} points", f"name {MOST_POINTS} at most")
+        raise UsageError(f"--points has {len(seconds)} points", f"name at most {MOST_POINTS}")
     return seconds
 
 
@@ -153,7 +153,7 @@ def _notes(measured: Accuracy) -> list[str]:
     if over := measured.overall.over_limit:
         notes.append(
             message(
-                "elapsed / limit is above 1 for {jobs} that ran longer than asked; it is not capped",
+                "elapsed / limit is above 1 for {jobs} that ran longer than asked; these values are not capped",
                 jobs=nouns.jobs(over),
             )
         )
@@ -165,7 +165,7 @@ def _notes(measured: Accuracy) -> list[str]:
     if measured.source_unknown and measured.overall.share_default is not None:
         notes.append(
             message(
-                "for {jobs}, it is not known who chose the limit; share_default counts those of them whose limit is"
+                "for {jobs}, it is not known who chose the limit; share_default counts those whose limit is"
                 " their queue's default",
                 jobs=nouns.jobs(measured.source_unknown),
             )
@@ -195,14 +195,17 @@ def _pictures(measured: Accuracy) -> Pictures | None:
     panels.append(_boxes(named))
     left_out = len(measured.queues) - len(shown)
     caption = message(
-        "Cumulative histograms: the share of jobs that ran for, and that asked for, each time or less. Box plots: the"
+        "Cumulative histograms: for each time, the share of jobs that ran for that time or less, and the share that"
+        " asked for that time or less. Box plots: the"
         " box"
         " holds the middle half of the jobs, the whiskers reach from the 10th to the 90th percentile, the line is the"
         " median, the diamond the mean."
     )
     if left_out > 0:
         rest = message(
-            "The {shown} queues with the most jobs are shown, {left_out} are not.", shown=MOST_PANELS, left_out=left_out
+            "The chart shows the {shown} queues with the most jobs, and leaves out {left_out}.",
+            shown=MOST_PANELS,
+            left_out=left_out,
         )
         caption = joined(" ", (caption, rest))
     title = message("Half of the jobs use {share} of their time limit or less", share=percent(median))

@@ -24,8 +24,8 @@ from adminkit.units import parse_duration, parse_edge, show_time
 
 #: The note of a report that was made from the rollups.
 ROLLED_UP: Final = message(
-    "from the trace's rollups: a quantile is shown as the bin that holds it, and what they do not"
-    " hold as a dash; --exact reads every job"
+    "from the trace's rollups: a quantile is shown as the bin that holds it, and a figure that the rollups lack as a"
+    " dash; --exact reads every job"
 )
 
 
@@ -38,9 +38,12 @@ _OF_GPUS: Final = (
 def unknown_gpu_notes(found: UnknownGpus) -> Iterator[str]:
     """Why GPUs, GPU-hours and classes of some runs are unknown."""
     for runs, why in (
-        (found.untracked, message("that name none, in queues with GPUs, as accounting did not track GPUs then")),
-        (found.parts, message("with parts of a GPU of unknown size ([gpus] shares in adminkit.toml says it)")),
-        (found.untyped, message("in queues with MIG slices, as accounting did not track GPU types then")),
+        (
+            found.untracked,
+            message("that name no GPUs, in queues with GPUs, from before accounting tracked GPUs"),
+        ),
+        (found.parts, message("with parts of a GPU whose size is not known ([gpus] shares in adminkit.toml sets it)")),
+        (found.untyped, message("in queues with MIG slices, from before accounting tracked GPU types")),
         (found.unreadable, message("whose accounting has a GPU entry that cannot be read")),
     ):
         if runs:

@@ -34,7 +34,7 @@ ASIDE_FIELDS: Final = (
 #: verdict -> what becomes of such rows.
 BECOMES: Final = {
     "confirmed": "stay as they are",
-    "contradicted": "are set aside; slurmdbd's own row takes the place",
+    "contradicted": "are set aside; slurmdbd's own row takes its place",
     "unknown": "are set aside",
     "beyond": "stay; nothing new follows from them",
     "open": "stay; have no end yet, and are asked about again",
@@ -55,7 +55,7 @@ def audit_report(audits: Sequence[Audited], applied: bool, database: str) -> Rep
     if not applied and any(one.counts["contradicted"] + one.counts["unknown"] for one in audits):
         notes.append("nothing was written; --apply sets aside what slurmdbd contradicts or never had")
     elif not applied:
-        notes.append("nothing was written; --apply writes down what is confirmed, so that it is not asked for again")
+        notes.append("nothing was written; --apply records what is confirmed, so that it is not asked for again")
     meta = Meta("Audit", database, (None, None), [one.cluster for one in audits], {}, None, {}, notes)
     return Report(meta, FIELDS, rows)
 

@@ -40,9 +40,9 @@ FIELDS: Final = (
     Field("now", "measured", "the last month"),
     Field("before", "measured", "the month before"),
     Field("year_ago", "measured", "the same month a year ago"),
-    Field("mean", "measured", "the mean of the months before, each once"),
-    Field("lowest", "measured", "the least of the months before"),
-    Field("highest", "measured", "the greatest of the months before"),
+    Field("mean", "measured", "the mean of the earlier months, each counted once"),
+    Field("lowest", "measured", "the lowest value of the earlier months"),
+    Field("highest", "measured", "the highest value of the earlier months"),
     Field("cluster", quiet=True),
 )
 #: Clusters that get pictures, and marks that are listed.

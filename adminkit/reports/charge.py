@@ -105,7 +105,7 @@ def bill_notes(bill: Bill) -> list[str]:
     """What a reader of a bill must know about the jobs that are not in it."""
     notes = []
     if not bill.head.n:
-        notes.append(f"the ledger is empty: charging begins with {bill.month}, and months close one after the other")
+        notes.append(f"the ledger is empty: charging begins with {bill.month}; close the months in order")
     if bill.last_end is not None and bill.last_end < bill.until:
         notes.append(
             f"the trace ends at {show_time(bill.last_end)}, before the month does: a later bill will have what is"
@@ -207,7 +207,7 @@ def verify_report(checks: Sequence[Check], bill: Bill | None, runs: int, databas
         notes.append("no amount was computed again: the rest is wrong" if wrong else "no month is closed yet")
     else:
         new = len({(due.cluster, due.job_id_raw, due.last_submit) for due in bill.dues}) - bill.changed
-        said = [f"{number(bill.changed)} with another result now"] if bill.changed else []
+        said = [f"{number(bill.changed)} with a different result now"] if bill.changed else []
         said += [f"{number(new)} that were not in the ledger"] if new > 0 else []
         gone = runs - bill.charged
         said += (

@@ -37,7 +37,8 @@ def budget_report(
         said.append("Slurm counts by its own weights and may forget: its minutes are in none of the bills")
     over = sum(one.left < 0 for one in ledger)
     near = sum(one.left >= 0 and one.share >= NEAR for one in ledger)
-    answer = f"overspent: {over} of {plural(len(ledger), 'budget')}; {NEAR:.0%} spent or more: {near}"
+    of = plural(len(ledger), "budget")
+    answer = f"overspent: {over} of {of}; at least {NEAR:.0%} spent, but not overspent: {near}"
     answers = [answer.replace("%", " %")] if ledger else []
     return Report(Meta("Budgets", database, (None, None), (), {}, None, {}, said, answers=answers), FIELDS, rows)
 
@@ -45,7 +46,7 @@ def budget_report(
 def _of_ledger(one: Spent, unit: str) -> list[Cell]:
     note = one.budget.months
     if one.others:
-        note += f"; charged in {', '.join(one.others)} too, which is not counted"
+        note += f"; charges in {', '.join(one.others)} are not counted"
     if one.last is None:
         return [LEDGER, one.budget.account, unit, money(one.budget.amount), None, None, None, None,
                 f"{note}; none of its months is closed"]  # fmt: skip

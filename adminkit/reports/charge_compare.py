@@ -18,9 +18,9 @@ FIELDS: Final = (
     Field("cluster", help="the cluster"),
     Field("jobs", "count", "jobs that ended in the window and that both schemes can charge"),
     Field("first", "amount", "what they cost under the first scheme"),
-    Field("first_unit", help="the unit of that"),
+    Field("first_unit", help="the unit of this amount"),
     Field("second", "amount", "what they cost under the second scheme"),
-    Field("second_unit", help="the unit of that"),
+    Field("second_unit", help="the unit of this amount"),
     Field("first_share", "share", "share of all that the first scheme charges"),
     Field("second_share", "share", "share of all that the second scheme charges"),
     Field(

@@ -39,7 +39,7 @@ _WORDS: Final = {
     "cpu": message("CPU time"),
     "mem": message("Memory"),
     "gpu": message("GPU time"),
-    "gpu_mem": message("Memory of GPUs"),
+    "gpu_mem": message("GPU memory"),
 }
 #: Groups that a picture shows.
 MOST_BOXES: Final = 10
@@ -88,7 +88,7 @@ def _notes(measured: Efficiencies) -> list[str]:
     if told := overall.jobstats:
         notes.append(
             message(
-                "the GPU use of {jobs} is as measured by Jobstats, that of the others as measured by Slurm's plugin",
+                "the GPU use of {jobs} was measured by Jobstats, and that of the other jobs by Slurm's plugin",
                 jobs=nouns.jobs(told),
             )
         )
@@ -109,7 +109,7 @@ def _pictures(measured: Efficiencies, part: str) -> Pictures | None:
         ]
         if boxes:
             title = message("{what} by {part}", what=_WORDS[resource], part=nouns.part(part))
-            panels.append(Boxes(title, message("used / reserved, of each job"), boxes[:MOST_BOXES]))
+            panels.append(Boxes(title, message("used / reserved, per job"), boxes[:MOST_BOXES]))
     if not panels:
         return None
     best = "gpu" if measured.overall.uses["gpu"].jobs else "cpu"

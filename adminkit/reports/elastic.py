@@ -63,7 +63,8 @@ def sentences(found: Answer, jobs: Workload, machine: Machine) -> list[str]:
     if machine in found.kept and not found.kept[machine]:
         least = show_energy(row.whole.energy)
         said.append(
-            f"{machine.name}: no efficiency keeps within {show_energy(found.budget[machine])}: the least is {least}"
+            f"{machine.name}: no bound on efficiency stays within {show_energy(found.budget[machine])}: the least"
+            f" energy is {least}"
         )
     return said
 
@@ -98,12 +99,15 @@ def notes(found: Answer, jobs: Workload, rules: Rules, replicates: int) -> list[
     return [
         f"a resize costs {show_short(rules.restart)}; a job is resized at most once in {show_short(rules.hold)};"
         f" an idle GPU draws {rules.idle_watts:g} W{sleeps}",
-        f"the policy elastic keeps within {budgets}; its efficiency was chosen on these very jobs",
+        f"the elastic policy stays within its energy budget ({budgets}); its bound on efficiency was chosen with the"
+        f" same jobs",
         f"the columns times, change and verdict come from {replicates} paired replicates with submissions moved by up"
         f" to {SHAKE} s (Student's t, Holm, 5 %); all other columns come from the submissions as they were",
-        "fifo starts no job before the first in the queue: jobs wait less on a site with backfill than under fifo",
+        "fifo lets no job overtake the first job in the queue, so jobs wait longer under fifo than at a site with"
+        " backfill",
         "srtf and elastic know how long a job will take; a real scheduler has to be told",
-        *([f"not in the energy, and the same under every policy: {rigid / 3600:,.0f} GPU-hours of jobs without a curve"]
+        *([f"energy leaves out {rigid / 3600:,.0f} GPU-hours of jobs without a curve, which are the same under every"
+            f" policy"]
           if rigid else []),
         *(f"left out: {plural(count, 'job')}: {reason}" for reason, count in jobs.left_out.items()),
         *(f"{machine.name}: {plural(lost, 'job')} can never start"
@@ -148,7 +152,7 @@ def _pictures(found: Answer, jobs: Workload) -> Pictures:
     return Pictures(
         "Completion time and energy",
         "Each dot is a schedule of the same jobs. Filled dots are joined by a line: no other dot takes less time and"
-        " less energy. Percentages are the least parallel efficiency for which the policy elastic gives more GPUs.",
+        " less energy. Percentages are the least parallel efficiency for which the elastic policy gives more GPUs.",
         [_panel(found, jobs, machine) for machine in found.budget],
     )
 

@@ -44,7 +44,8 @@ ALL: Final = "(all)"
 _MOST: Final = 30
 _MOST_BARS: Final = 12
 _NOTHING: Final = message(
-    "no job has any energy: Slurm measures it only where slurm.conf has AcctGatherEnergyType, AcctGatherNodeFreq and"
+    "no energy is recorded for any job: Slurm measures it only where slurm.conf has AcctGatherEnergyType,"
+    " AcctGatherNodeFreq and"
     " energy= in JobAcctGatherFrequency; docs/energy.md says how"
 )
 
@@ -92,7 +93,7 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
         most = f"{settings.node_watts:,.0f} W"
         notes.append(
             message(
-                "{jobs} used more than {power} a node ([energy] node_watts): they are in no sum",
+                "{jobs} used more than {power} per node ([energy] node_watts): this energy is left out of the sums",
                 jobs=nouns.jobs(overall.capped),
                 power=most,
             )
@@ -101,14 +102,14 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
         return [*notes, _NOTHING]
     if missing := overall.jobs - overall.measured - overall.capped:
         notes.append(
-            message("the energy of {jobs} is not known; no value is made up for them", jobs=nouns.jobs(missing))
+            message("the energy of {jobs} is not known; no value is estimated for them", jobs=nouns.jobs(missing))
         )
     if overall.shared:
         share = percent(overall.shared_joules / overall.joules)
         notes.append(
             message(
-                "nodes of {jobs} with {share} of the energy were shared: Slurm attributes all of a"
-                " node's energy to each job on it, so sums count it more than once",
+                "nodes of {jobs} with {share} of the energy were shared: Slurm attributes all of a node's energy to"
+                " each job on the node, so sums count that energy more than once",
                 jobs=nouns.jobs(overall.shared),
                 share=share,
             )
@@ -121,7 +122,7 @@ def _notes(measured: Energy, settings: Settings) -> list[str]:
         notes.append(idle_note())
     if settings.price is not None:
         notes.append(
-            message("cost at {price:g} a kWh, in whatever currency energy.price is given in", price=settings.price)
+            message("cost at {price:g} per kWh, in whatever currency energy.price is given in", price=settings.price)
         )
     return notes
 

@@ -110,8 +110,8 @@ def _notes(measured: Effect, design: Design) -> list[str]:
         )
     notes.append(
         message(
-            "the interval is a bootstrap over users, {draws:,} draws, seed {seed}; with fewer than {users} users"
-            " compared or {others} others there is no verdict",
+            "the interval is a bootstrap over users, {draws:,} draws, seed {seed}; no verdict is given with fewer"
+            " than {users} compared users or {others} other users",
             draws=design.draws,
             seed=design.seed,
             users=REPORT.users,

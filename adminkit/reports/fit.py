@@ -18,8 +18,8 @@ FIELDS: Final = (
     Field(
         "at",
         "time",
-        "when it can start; on a node that sleeps, at the latest; unknown if it depends on how much of a "
-        "limit others use",
+        "when the job can start (on a sleeping node, the latest time); unknown if the start depends on how much of a"
+        " limit other jobs use",
     ),
     Field(
         "method",
@@ -29,8 +29,8 @@ FIELDS: Final = (
     Field(
         "error",
         "duration",
-        "how far the other method's time is from this one, if both give a time; for history, half of the "
-        "waits are at most this far from it",
+        "the difference from the other method's time, if both methods give a time; for history, half of the waits"
+        " differ from the median by at most this much",
     ),
     Field(
         "why",

@@ -86,10 +86,10 @@ def pictures(measured: Programs, part: str) -> Pictures | None:
     bars = [Bar(name, round(amount / unit), amount / whole) for name, amount in amounts]
     share, most, by = percent(amounts[0][1] / whole), amounts[0][0], nouns.part(part)
     if by_hours:
-        title = message("{share} of the {what} are of {most}", share=share, what=nouns.GPU_HOURS, most=most)
+        title = message("{share} of the {what} belong to {most}", share=share, what=nouns.GPU_HOURS, most=most)
         heading, sum_of = message("{what} by {part}", what=nouns.GPU_HOURS, part=by), round(whole / unit)
         return Pictures(title, "", [Bars(heading, nouns.in_hours(sum_of, nouns.GPU_HOURS), bars)])
-    title = message("{share} of the jobs are of {most}", share=share, most=most)
+    title = message("{share} of the jobs belong to {most}", share=share, most=most)
     return Pictures(title, "", [Bars(message("Jobs by {part}", part=by), nouns.jobs(round(whole)), bars)])
 
 

@@ -56,9 +56,9 @@ REASONS: Final = {
     "limit": "it has no finite limit that the user is known to have chosen",
     "unrecorded": "its original limit was not recorded, which incentives.recorded_only requires",
     "size": "its GPUs and CPUs are unknown",
-    "class": "it got points at submission for a class that it was not of when it ran",
+    "class": "it got points at submission for a class that it did not have when it ran",
     "bundle": "parallel by its size, but its steps were single ones side by side",
-    "use_unknown": "the trace has no CPU time of it, so it may have been idle",
+    "use_unknown": "the trace has no CPU time for it, so it may have been idle",
     "idle": "it used less than incentives.min_cpu_use of its CPU time",
 }
 LACKING: Final = {
@@ -70,8 +70,11 @@ LACKING: Final = {
 #: What happens to a job's points at submission and later.
 AT_SUBMISSION: Final = (
     ("cap", "a job gets its user's points and its class's together, at most {cap} points"),
-    ("recomputed", "a pending job that raises its limit, shrinks or moves gets what its new shape earns"),
-    ("refused", "the same change to a whole array is refused with a text: cancel it and submit it again"),
+    (
+        "recomputed",
+        "if a pending job's limit is raised, or the job shrinks or moves, it gets the points that its new shape earns",
+    ),
+    ("refused", "the same change to a whole array is refused, with the hint to cancel the array and submit it again"),
 )
 
 
@@ -133,7 +136,8 @@ def user_report(explained: Explained, settings: Incentives, database: str) -> Re
         meaning = "" if run.reason == COUNTED else "ran into its limit: a miss"
         if heavy.capped < 1:
             capped = (
-                f"{percent(heavy.capped)} of it counts: its name reached {settings.name_day_hours:g} GPU-hours that day"
+                f"{percent(heavy.capped)} of the run counts: this job name reached {settings.name_day_hours:g}"
+                f" GPU-hours that day"
             )
             meaning = f"{meaning}; {capped}" if meaning else capped
         full_at = run.need if run.reason == COUNTED else None

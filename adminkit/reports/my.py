@@ -254,7 +254,7 @@ def _waiting(asked: Asked, queue: Sequence[Queued], away: str | None) -> Report:
     many = sum(one.tasks or 1 for one in queue)
     if many > len(rows):
         some = "at least " if any(one.tasks is None for one in queue) else ""
-        notes.append(f"{some}{plural(many, 'job')} wait: each task of an array is one")
+        notes.append(f"{some}{plural(many, 'job')} wait: each array task counts as one")
     return _report(asked, "Waiting jobs", WAITING, rows, notes)
 
 

@@ -68,17 +68,17 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
         )
     if measured.no_nodes:
         classed = message(
-            "{jobs} with an unknown number of nodes are classed as on one node", jobs=nouns.jobs(measured.no_nodes)
+            "{jobs} with an unknown number of nodes are classed as single-node jobs", jobs=nouns.jobs(measured.no_nodes)
         )
         if measured.no_nodes != measured.jobs:
-            classed = message("{classed}: multi-node is at least what is shown", classed=classed)
+            classed = message("{classed}: there may be more multi-node jobs than are shown", classed=classed)
         notes.append(classed)
     if unknown := measured.classes.get(None):
         notes.append(message("{jobs} with an unknown number of GPUs are in no class", jobs=nouns.jobs(unknown)))
     if unsaid := measured.looks.get("not known"):
         notes.append(
             message(
-                "it is not known for {jobs} whether they only look parallel",
+                "for {jobs}, it is not known whether the jobs are parallel or only look parallel",
                 jobs=counted(
                     "{number:,} multi-GPU or multi-node job", "{number:,} multi-GPU or multi-node jobs", unsaid
                 ),
@@ -86,7 +86,7 @@ def parallelism_report(measured: Parallelism | Containers, query: Query) -> Repo
         )
     if single := sum(measured.classes.get(kind, 0) for kind in CORE_CLASSES):
         notes.append(
-            message("classed by cores, as no job of their cluster says its GPUs: {jobs}", jobs=nouns.jobs(single))
+            message("classed by cores, because no job of their cluster records GPUs: {jobs}", jobs=nouns.jobs(single))
         )
     total: list[Cell] = ["class", "(all)", measured.jobs, 1.0 if measured.jobs else None]
     rows = [row for part, counts in parts for row in _rows(part, counts)]

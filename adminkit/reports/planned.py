@@ -73,10 +73,10 @@ def _quantiles(values: list[int]) -> tuple[int | None, int | None]:
 def _notes(measured: Planned) -> list[str]:
     overall = measured.overall
     if not overall.jobs:
-        return [message("no job with a soft limit has ended; adminkit soft-limits status says whether any is given")]
+        return [message("no job with a soft limit has ended; adminkit soft-limits status says whether any job has one")]
     notes: list[str] = [
         message(
-            "needs: the run times of {jobs} that came to their own end (COMPLETED, TIMEOUT)",
+            "needs: the run times of {jobs} that completed or reached their limit (COMPLETED, TIMEOUT)",
             jobs=nouns.jobs(len(overall.needs)),
         ),
         message(
@@ -90,11 +90,11 @@ def _notes(measured: Planned) -> list[str]:
     ]
     if untold := overall.jobs - overall.told:
         notes.append(
-            message("how {jobs} started is not known: backfilled and ahead leave them out", jobs=nouns.jobs(untold))
+            message("backfilled and ahead leave out {jobs} whose kind of start is not known", jobs=nouns.jobs(untold))
         )
     if measured.unplaced:
         unplaced = nouns.jobs(measured.unplaced)
-        notes.append(message("where {jobs} ran is not known: ahead and delayed leave them out", jobs=unplaced))
+        notes.append(message("ahead and delayed leave out {jobs} whose nodes are not known", jobs=unplaced))
     return notes
 
 
@@ -123,7 +123,8 @@ def _pictures(measured: Planned) -> Pictures | None:
     ]
     share = percent(len(overall.over) / overall.jobs)
     caption = message(
-        "Cumulative histogram: the share of jobs that needed, and that were planned with, each time or less."
+        "Cumulative histogram: for each time, the share of jobs that needed that time or less, and the share that"
+        " were planned with that time or less."
     )
     return Pictures(message("{share} of the jobs outlived their soft limit", share=share), caption, panels)
 
@@ -156,5 +157,5 @@ SPEC: Final = ReportSpec(
     parts=tuple(PARTS),
     pictures=True,
     every_end=True,
-    operators=("only operators may see what soft limits did to others", "adminkit my shows your own jobs"),
+    operators=("only operators may see how soft limits affected other users", "adminkit my shows your own jobs"),
 )

@@ -119,11 +119,11 @@ def _notes(fitted: Sequence[tuple[Curve, Model | None]]) -> list[str]:
             continue
         median, worst = percent(found.error.median), percent(found.error.worst)
         said = (
-            f"{_name(curve)}: the median error of a model is {median}, the largest {worst}, for points that it was not"
-            f" shown ({found.error.points}, each left out once)"
+            f"{_name(curve)}: the model's median error is {median}, its largest error {worst}, over"
+            f" {found.error.points} points that were each left out of the fit once"
         )
         if found.power_error:
-            said += f"; its watts by {percent(found.power_error.median)}"
+            said += f"; the median error of its watts is {percent(found.power_error.median)}"
         notes.append(said)
     if refused := sum(found is None for _, found in fitted):
         notes.append(
@@ -165,7 +165,11 @@ def _pictures(curves: Sequence[Curve], edges: set[int]) -> Pictures | None:
         )  # fmt: skip
     if not panels:
         return None
-    return Pictures("What a joule buys", "Each point is a configuration; the line joins those nothing beats.", panels)
+    return Pictures(
+        "What a joule buys",
+        "Each point is a configuration; the line joins the configurations that no other beats.",
+        panels,
+    )
 
 
 def _dot(curve: Curve, place: Place) -> str:

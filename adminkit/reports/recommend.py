@@ -169,10 +169,12 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
     parameters = ", ".join(f"{name} {value:g}" for name, value in asdict(rule).items())
     return [
         f"rule: {parameters}",
-        "only runs that had ended before a submission are known to it; nobody is given more than they asked for",
+        "each limit is computed only from runs that had ended before the submission; nobody is given more than they"
+        " asked for",
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
-        "the risk that limits aim at is adjusted, for the site and each user, by how many were too short: it is"
-        f" promised for all runs together; in a tenth of them, up to {percent(min(rule.risk + TENTH, 1.0), 0)} may be",
-        f"{SAFE} is before rounding, as published figures are; people are given the rounded one",
+        "the risk that limits aim at is adjusted, for the site and each user, according to how many were too short."
+        " It holds for all runs together; in a tenth of them, the share may be up to {percent(min(rule.risk + TENTH,"
+        " 1.0), 0)}",
+        f"{SAFE} is before rounding, as published figures are; users are given the rounded limit",
     ]

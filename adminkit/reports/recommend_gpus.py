@@ -50,8 +50,8 @@ def gpus_report(
     if advice.fitted is not None and advice.fitted.error is not None:
         error = advice.fitted.error
         said.append(
-            f"the model's median error is {percent(error.median)}, the largest {percent(error.worst)}, for points"
-            f" that it was not shown ({error.points})"
+            f"the model's median error is {percent(error.median)}, its largest error {percent(error.worst)}, over"
+            f" {error.points} points that were each left out of the fit once"
         )
     if not advice.by_energy:
         said.append("the energy of what could be compared is not known: the fewest GPU-hours decide")

@@ -138,15 +138,16 @@ def _move(one: QueueAdvice, move: Move) -> list[Cell]:
 
 
 def _sentence(one: QueueAdvice) -> str:
-    """gq-short: a maximum of 1 h in place of 3 h would have killed 12 of 3,000 jobs (0.4 %) …"""
+    """gq-short: a maximum of 1 h instead of 3 h would have killed 12 of 3,000 jobs (0.4 %) …"""
     said, most, jobs = [], one.maximum, len(one.jobs.elapsed)
     if most and one.jobs.max_limit:
         text = (
-            f"a maximum of {show_short(most.limit)} in place of {show_short(one.jobs.max_limit)} would have killed"
+            f"a maximum of {show_short(most.limit)} instead of {show_short(one.jobs.max_limit)} would have killed"
             f" {number(most.longer.jobs)} of {plural(jobs, 'job')} ({percent(most.longer.share)})"
         )
         if most.longer.jobs:
-            text += f", of which {most.restartable} can resume from a checkpoint"
+            which = f"of which {most.restartable}" if most.restartable else "none of which"
+            text += f", {which} can resume from a checkpoint"
         said.append(text)
     if one.moves:
         move = max(one.moves, key=lambda move: (move.share.jobs, -move.max_limit))
@@ -158,10 +159,11 @@ def _notes(measured: Advised) -> list[str]:
     if not measured.jobs:
         return ["no job is left to count; the lines above say why"]
     notes = [
-        "users who know of a shorter maximum request other limits: adminkit simulate shows what that does to waits"
+        "users who know about a shorter maximum will request other limits; adminkit simulate shows how waits would"
+        " change"
     ]
     if reached := sum(one.at_limit for one in measured.queues):
-        notes.append(f"{plural(reached, 'job')} ran for their whole limit: what they needed beyond it is not known")
+        notes.append(f"{plural(reached, 'job')} ran for their whole limit; how much longer they needed is not known")
     return notes
 
 
@@ -173,7 +175,8 @@ def _pictures(measured: Advised) -> Pictures | None:
     left = len(measured.queues) - len(shown)
     return Pictures(
         "How many jobs end within a limit",
-        "The share of a queue's jobs that ran for, and that asked for, this time or less. Beyond the knee a longer"
+        "The share of a queue's jobs that ran for this time or less, and the share that asked for this time or less."
+        " Beyond the knee a longer"
         " limit lets few more jobs end." + (f" {plural(left, 'queue')} not shown." if left else ""),
         [_curve(one, label(one.jobs.queue or NO_QUEUE, one.jobs.cluster, many)) for one in shown],
     )

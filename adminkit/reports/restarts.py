@@ -36,7 +36,7 @@ FIELDS: Final = (
 PIECES: Final = (
     Field("job_id"),
     Field("run", "count", "its number among the job's runs in the trace"),
-    Field("wait", "duration", "since the piece before ended"),
+    Field("wait", "duration", "since the previous piece ended"),
     Field("start_time", "time"),
     Field("elapsed", "duration", "run time without suspension"),
     Field("limit", "duration"),
@@ -51,8 +51,8 @@ PIECES: Final = (
 #: How the last run ended -> its meaning, where the word needs one.
 ENDS: Final[Mapping[str, Message]] = {
     "open": message("continues"),
-    "max": message("was requeued as often as it asked for"),
-    "short": message("ran less than twice the lead: no progress"),
+    "max": message("was requeued as many times as it asked for"),
+    "short": message("ran for less than twice the lead: no progress"),
     "refused": message("Slurm refused to requeue it"),
 }
 #: The same as bars have it; other words are the plugin's and Slurm's.
@@ -92,7 +92,10 @@ def _notes(measured: Restarts) -> list[str]:
     notes: list[str] = [message("how the last run ended: {ends}", ends=ends)]
     if measured.overall.unsaved:
         notes.append(
-            message("how much of unsaved_hours was redone is not known: Slurm does not see a job's own checkpoints")
+            message(
+                "it is not known how much of unsaved_hours was computed again, because Slurm does not see a job's"
+                " own checkpoints"
+            )
         )
     return notes
 
@@ -110,7 +113,7 @@ def _pictures(measured: Restarts) -> Pictures | None:
     overall = measured.overall
     lost = (overall.waited + overall.saving) / max(overall.waited + overall.ran, 1)
     return Pictures(
-        message("{share} of these jobs' time went into waiting between their pieces and saving", share=percent(lost)),
+        message("{share} of these jobs' time was spent waiting between their pieces and saving", share=percent(lost)),
         "",
         [
             Bars(message("Jobs by number of runs"), nouns.jobs(jobs), runs),
@@ -157,8 +160,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "limit": "reached its limit after the signal, and was requeued",
     "done": "everything that was watched exited with 0",
     "failed": "exited with another code",
-    "max": "was requeued as often as it asked for",
-    "short": "ran less than twice the lead, so it made no progress",
+    "max": "was requeued as many times as it asked for",
+    "short": "ran for less than twice the lead, so it made no progress",
     "refused": "Slurm refused to requeue it",
 }
 
@@ -167,9 +170,11 @@ def _meanings(pieces: Sequence[Piece]) -> list[str]:
     shown = [end for end in MEANINGS if any(one.ckpt_end == end for one in pieces)]
     notes: list[str] = [f"{end}: {MEANINGS[end]}" for end in shown]
     if any(one.unheeded for one in pieces):
-        notes.append("a run that caught the signal still reached its limit: whether it had saved is unknown")
+        notes.append(
+            "a run caught the signal but still reached its limit: it is not known whether the run had saved its work"
+        )
     if any(one.ckpt_heard == 0 for one in pieces):
-        notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md has what to do")
+        notes.append("heard 0: nothing in the run caught the signal; docs/checkpoint.md says what to do")
     return notes
 
 

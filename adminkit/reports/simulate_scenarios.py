@@ -21,7 +21,8 @@ FIELDS: Final = (
     Field("scenario", help="its name in the file; with its value if it has several"),
     Field(
         "part",
-        help="all, queue, class, size, length, account or user; users: those who follow the scenario, and the others",
+        help="all, queue, class, size, length, account or user; users: those who follow the scenario, and those who"
+        " do not",
     ),
     Field("value", help="which of them, by name"),
     Field("measure", help="what is compared"),
@@ -89,7 +90,7 @@ def sentences_of(name: str, rows: Sequence[Row]) -> list[str]:
     waits = [row for row in own if row.measure == "mean_wait" and row.part in _PARTS and row.change is not None]
     shorter = sorted((row for row in waits if row.verdict == LESS), key=lambda row: row.change or 0)
     longer = sorted((row for row in waits if row.verdict == MORE), key=lambda row: -(row.change or 0))
-    sides = [f"{verb} {_groups(few)}" for verb, few in (("gain:", shorter), ("lose:", longer)) if few]
+    sides = [f"{word} waits for: {_groups(few)}" for word, few in (("shorter", shorter), ("longer", longer)) if few]
     if sides:
         sentences.append(f"{name}: " + "; ".join(sides))
     others = [_other(whole[key]) for key in ("utilization", "killed", "not_run") if key in whole]
@@ -128,11 +129,11 @@ def _other(row: Row) -> str:
     if row.verdict not in (LESS, MORE) or row.change is None or row.then is None:
         return ""
     if row.measure == "utilization":
-        then, today, what = percent(row.then), percent(row.today or 0), "of the machine in use"
+        then, today, what = percent(row.then), percent(row.today or 0), "of the machine is in use"
     else:
         then, today = (number(round(value or 0)) for value in (row.then, row.today))
         what = "jobs are ended at their limit" if row.measure == "killed" else "jobs cannot run"
-    return f"{then} {what} instead of {today}" if then != today else ""
+    return f"{then} {what}, compared with {today} today" if then != today else ""
 
 
 def _company(name: str, several: Sequence[Summary]) -> list[str]:

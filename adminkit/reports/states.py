@@ -65,7 +65,7 @@ _BY_WHOM: Final = ("cancelled_by_user", "cancelled_by_others")
 _WORDS: Final[Mapping[str, Message]] = {
     "success": message("success"),
     "cancelled_by_user": message("cancelled by the user"),
-    "cancelled_by_others": message("cancelled by others"),
+    "cancelled_by_others": message("cancelled by somebody else"),
     "cancelled": message("cancelled by ?"),
     "timeout": message("timeout"),
     "failed": message("failed"),
@@ -128,8 +128,8 @@ def _notes(measured: States) -> list[str]:
     if hidden := measured.failed_steps:
         notes.append(
             counted(
-                "a step of {number:,} successful job ended with another code than 0",
-                "a step of {number:,} successful jobs ended with another code than 0",
+                "a step of {number:,} successful job ended with an exit code other than 0",
+                "a step of {number:,} successful jobs ended with an exit code other than 0",
                 hidden,
             )
         )

@@ -96,8 +96,8 @@ def _because(carry_over: int, p95: int | None) -> str:
     if p95 <= carry_over:
         return ": what the day before left behind"
     return (
-        f"; one run in twenty takes {show_short(p95)} or longer, so that a day also waits for what the day before"
-        " started, which makes the change look smaller"
+        f"; one run in twenty takes {show_short(p95)} or longer, so that jobs also wait for runs that began the day"
+        f" before, which makes the change look smaller"
     )
 
 
@@ -169,6 +169,6 @@ def _result_notes(trial: Trial, waits: Sequence[DayWaits], on: Sequence[bool], n
         notes.append(f"left out: {plural(gone, 'job')} that never started")
     if waiting:
         notes.append(
-            f"{plural(waiting, 'job')} that did not start yet count with their wait until now: ask again later"
+            f"{plural(waiting, 'job')} that have not started yet count with their wait until now: ask again later"
         )
     return notes

@@ -26,7 +26,7 @@ FIELDS: Final = (
     Field("used_fraction", "ratio", "the sum of elapsed / the sum of limits: long jobs weigh more"),
     Field("jobs_now", "count", "jobs that had a limit and ended in the last month of the window"),
     Field("accuracy_now", "ratio", "the accuracy of these jobs"),
-    Field("accuracy_before", "ratio", "the mean of the accuracies of the months before"),
+    Field("accuracy_before", "ratio", "the mean of the accuracies of the earlier months"),
     Field("change", "ratio", "accuracy_now - accuracy_before"),
     Field("low", "ratio", "the lower end of the change's 95 % interval"),
     Field("high", "ratio", "the upper end of that interval"),
@@ -100,7 +100,7 @@ def _notes(measured: Users) -> list[str]:
             months=measured.months,
         ),
         message(
-            "now is {month} (UTC); before: the months before it with at least {least} jobs, each once",
+            "now is {month} (UTC); before: the earlier months with at least {least} jobs, each counted once",
             month=measured.month,
             least=LEAST_JOBS,
         ),
@@ -109,14 +109,14 @@ def _notes(measured: Users) -> list[str]:
     if judged := sum(one.interval is not None for one in changes):
         notes.append(
             message(
-                "{users} with an interval, 95 % each: about one in twenty is outside it by chance",
+                "{users} with a 95 % interval: about one in twenty is outside the interval by chance",
                 users=nouns.users(judged),
             )
         )
     if few := sum(one.change is not None and one.interval is None for one in changes):
         notes.append(
             message(
-                "{users} with fewer than {least} such months before: no interval",
+                "{users} with fewer than {least} such earlier months: no interval",
                 users=nouns.users(few),
                 least=LEAST_MONTHS,
             )
@@ -151,7 +151,7 @@ def _pictures(measured: Users) -> Pictures | None:
             panels.append(_bars(measured, title, nouns.in_hours(round(of(overall)), name), of))
             break
     most = measured.users[0]
-    title = message("{share} of the jobs are those of one user", share=percent(most.jobs / overall.jobs))
+    title = message("{share} of the jobs belong to one user", share=percent(most.jobs / overall.jobs))
     return Pictures(title, "", panels)
 
 

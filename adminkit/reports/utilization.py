@@ -81,7 +81,7 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
     if sum(part.jobs for part in measured.parts) > measured.jobs:
         notes.append(
             message(
-                "a run counts in each {part} in which it ran, so these jobs add up to more than all",
+                "a run counts in each {part} in which it ran, so the counts add up to more than the total",
                 part=nouns.part(query.by),
             )
         )
@@ -96,7 +96,7 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
         if runs:
             notes.append(
                 message(
-                    "{column} leave out {runs} of an unknown number of {what}",
+                    "{column} leave out {runs} with an unknown number of {what}",
                     column=f"{resource}_hours",
                     runs=nouns.runs(runs),
                     what=f"{_NAMES[resource]}s",
@@ -121,7 +121,7 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
     if known.stated is not None:
         return [
             message(
-                "the capacity is {cpus} CPUs all the time, as the trace's header states; no node is known",
+                "the capacity is {cpus} CPUs throughout, as the trace's header states; no node is known",
                 cpus=number(known.stated),
             )
         ]
@@ -136,7 +136,7 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
     if known.since > begin:
         notes.append(
             message(
-                "the nodes are known since {time}; a part that began before has no capacity",
+                "the nodes are known since {time}; no capacity is known for a part that began earlier",
                 time=show_time(known.since),
             )
         )
@@ -150,7 +150,7 @@ def _machine(measured: Utilization, query: Query) -> list[str]:
             )
         )
     if query.filter.users or query.filter.accounts or query.filter.classes:
-        notes.append(message("the capacity is still that of all nodes: the selected jobs share it with all others"))
+        notes.append(message("the capacity is still that of all nodes: the selected jobs share it with all other jobs"))
     return notes
 
 
@@ -179,7 +179,7 @@ def _pictures(measured: Utilization) -> Pictures | None:
             for n in known
             if (share := overall.hours[n].share) is not None
         ]
-        title = message("The nodes are known for a part of the window")
+        title = message("The nodes are known for only part of the window")
         if said:
             title = message("In use: {shares}", shares=joined(", ", said))
         panel = Trend(message("In use"), message("share of the capacity"), edges, lines, "share", shown)

@@ -135,8 +135,8 @@ def _notes(measured: Wait) -> list[str]:
     if overall.apart:
         notes.append(
             message(
-                "counted separately: {jobs} that also waited for something other than the queue; Slurm keeps the last"
-                " such reason, not how long it applied",
+                "counted separately: {jobs} that also waited for something other than the queue; Slurm keeps only the"
+                " last such reason, not how long that reason applied",
                 jobs=nouns.jobs(overall.apart),
             )
         )
@@ -160,7 +160,7 @@ def _notes(measured: Wait) -> list[str]:
             jobs = message("at least {jobs}", jobs=jobs)
         notes.append(
             message(
-                "still waiting, and in no figure: {jobs}, the first for {time}",
+                "still waiting, and not included in any figure: {jobs}, the first for {time}",
                 jobs=jobs,
                 time=show_short(measured.longest),
             )
@@ -179,13 +179,15 @@ def _pictures(measured: Wait) -> Pictures | None:
     if not panels or overall.median is None or overall.p90 is None:
         return None
     caption = message(
-        "Each cell has the median wait of its jobs and, below it, their number; the darker the cell, the longer the"
+        "Each cell shows the median wait of its jobs and, below that, the number of jobs; the darker the cell, the"
+        " longer the"
         " wait. No colour: fewer than {few} jobs. A dot: no jobs.",
         few=FEW,
     )
     if overall.error:
         caption = message(
-            "Each cell has the middle of the bin of the median wait of its jobs and, below it, their number; the darker"
+            "Each cell shows the median wait of its jobs (the middle of its bin) and, below that, the number of jobs;"
+            " the darker"
             " the cell, the longer the wait. No colour: fewer than {few} jobs. A dot: no jobs.",
             few=FEW,
         )

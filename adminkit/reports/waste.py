@@ -56,17 +56,17 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
     if not measured.ran and not measured.jobs:
         return [nouns.NOTHING_RAN]
     notes = ends_early(measured.until, query) + [
-        message("limits leave out {runs} of an unknown number of {what}", runs=nouns.runs(runs), what=name)
+        message("limits leave out {runs} with an unknown number of {what}", runs=nouns.runs(runs), what=name)
         for name, runs in (("GPUs", measured.unknown["gpu"]), ("CPUs", measured.unknown["cpu"]))
         if runs
     ]
     if not measured.nodes or measured.homeless == measured.ran:
-        return [*notes, message("the trace does not know which nodes runs had, so only limits are known")]
+        return [*notes, message("the trace does not record which nodes runs had, so only limits are known")]
     if measured.homeless:
         notes.append(
             message(
-                "the nodes of {runs} are not known: what they held counts as free, so everything but limits"
-                " is too high",
+                "the nodes of {runs} are not known: what they held counts as free, so every figure except limits is"
+                " too high",
                 runs=nouns.runs(measured.homeless),
             )
         )
@@ -81,8 +81,8 @@ def _notes(measured: Wasted, query: Query) -> list[str]:
         *notes,
         message("runs on several nodes are assumed to hold the same on each"),
         message(
-            "gaps are a bound, not a simulation: single-node jobs, {looks} gaps looked at for each; `adminkit simulate`"
-            " tells what shorter limits would do",
+            "gaps are a bound, not a simulation: only single-node jobs are considered, and {looks} gaps are tried for"
+            " each job; `adminkit simulate` shows what shorter limits would do",
             looks=LOOKS,
         ),
     ]

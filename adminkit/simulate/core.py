@@ -146,7 +146,7 @@ class _Listener(threading.Thread):
 
 def _failure(text: str, code: int) -> tuple[str, str]:
     said = text.strip().removeprefix("error:").strip() or f"ended with status {code}"
-    hint = "a fault of adminkit's: please report it, with the command"
+    hint = "this is a bug in adminkit: please report it, with the command"
     if "out of memory" in said:
         hint = "simulate fewer jobs: a shorter window, or one cluster"
     return f"adminkit-simulate: {said}", hint
@@ -163,8 +163,8 @@ def _schedule(answer: bytes) -> Schedule:
     known = columns in tuple((*_OUTPUTS, *more) for more in _MORE)
     if lines[0] != _MAGIC or not known or len(numbers) != 8 * count * len(columns) or not data_word:
         raise AdminkitError(
-            "adminkit-simulate's answer has another form than expected",
-            "install adminkit again: its parts are of two versions",
+            "adminkit-simulate's output does not have the expected form",
+            "install adminkit again: its parts are from two versions",
         )
     values: Any = np.frombuffer(numbers, "<i8").reshape(len(columns), count)
     if sys.byteorder == "big":

@@ -92,7 +92,7 @@ def read_curves(path: Path) -> dict[Key, Curve]:
             raise AdminkitError(why, "leave out what was not measured, or was not possible")
         if int(gpus) in known:
             raise AdminkitError(
-                f"{path}, line {line}: {quote(row['model'])} on {int(gpus)} GPUs is there a second time",
+                f"{path}, line {line}: {quote(row['model'])} on {int(gpus)} GPUs appears a second time",
                 "give its batch",
             )
         known[int(gpus)] = rate, watts

@@ -209,7 +209,8 @@ def usual_limits(jobs: Jobs, defaults: Mapping[str, int]) -> Jobs:
     longest = max([int(limit.max()), *defaults.values()])
     by_queue = np.array([*(defaults.get(name, longest) for name in jobs.names["queue"]), longest])
     note = (
-        f"{int(without.sum())} jobs have no limit of their own: they are planned with their queue's, else the longest"
+        f"{int(without.sum())} jobs have no limit of their own: they are planned with their queue's limit, otherwise"
+        f" with the longest"
     )
     filled = jobs.with_columns(limit=np.where(without, by_queue[jobs.codes["queue"]], limit))
     return replace(filled, notes=(*jobs.notes, note))

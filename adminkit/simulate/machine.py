@@ -79,7 +79,10 @@ def machine_of(site: Site, outages: Iterable[Outage] = ()) -> Machine:
         classes[tuple(_node(node, names, types, features).items())].append(node.name)
     members = list(classes.values())
     if mixed := [node.name for node in nodes if len(node.gpus) > 1]:
-        notes.append(f"{len(mixed)} nodes have several types of GPU, and count with the most frequent: {mixed[0]}, …")
+        notes.append(
+            f"{len(mixed)} nodes have several types of GPU, and are counted with their most frequent type:"
+            f" {mixed[0]}, …"
+        )
     scheduler = site.scheduler
     return Machine(
         site,
@@ -116,7 +119,7 @@ def _with_sizes(site: Site) -> tuple[list[SiteNode], list[str]]:
             "the nodes of the site are not known",
             "adminkit simulate site --output site.toml writes what the trace shows; correct it, then: --site site.toml",
         )
-    return made, ["the nodes are made of the sizes of the queues: no two queues share one"]
+    return made, ["the nodes are made up from the sizes of the queues: no two queues share a node"]
 
 
 def _queue(queue: SiteQueue, whole: bool) -> dict[str, int]:

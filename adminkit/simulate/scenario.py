@@ -180,7 +180,7 @@ def _ordered(where: _Where, changes: Sequence[Change]) -> list[Scenario]:
             raise where.wrong(
                 (*place, "name"),
                 "two scenarios have the same name",
-                "give each its own: the answer refers to them by name",
+                "give each its own name: the results refer to scenarios by name",
             )
         before: tuple[Step, ...] = ()
         if keys.on is not None:
@@ -195,7 +195,9 @@ def _ordered(where: _Where, changes: Sequence[Change]) -> list[Scenario]:
         made[keys.name] = list(_values(keys, before))
     scenarios = [one for several in made.values() for one in several]
     if len(scenarios) > MOST:
-        raise where.wrong(("scenarios",), f"{len(scenarios)} scenarios, counted with every value; {MOST} at most")
+        raise where.wrong(
+            ("scenarios",), f"{len(scenarios)} scenarios, counted with every value; at most {MOST} are allowed"
+        )
     return scenarios
 
 

@@ -1,7 +1,7 @@
 """The Site that a trace shows, to be corrected by hand: no larger than what was ever in use at once.
 
 Nodes of like names (n1, n2, …) that share queues count as alike, and have what the busiest of them had. Where a trace
-does not say on which nodes jobs ran, each queue is one node of all that was in use in it at once.
+does not say on which nodes jobs ran, each queue is one node, as large as all that was in use in it at once.
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def shown_site(cluster: str, uses: Iterable[Use]) -> tuple[Site, list[str]]:
     if placeless and nodes:
         notes.append(f"{placeless} runs do not say on which nodes they ran, and do not count for sizes")
     elif placeless:
-        notes.append("no run says on which nodes it ran: each queue is one node of all that was in use in it at once")
+        notes.append(
+            "no run says on which nodes it ran: each queue is one node, as large as all that was in use in it at once"
+        )
     return Site(cluster, described_queues, nodes=tuple(described)), notes
 
 

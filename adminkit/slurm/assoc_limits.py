@@ -2,7 +2,7 @@
 
 A QOS overrides an association where both have the same limit, and the queue's QOS comes before the job's. Memory is in
 MiB, time in minutes. Traps: a user of a QOS is a uid or, since 24.11, name(uid). What a user may have of a QOS is
-listed only once they have had some, so that the limit of others is asked of slurmdbd.
+listed only once they have had some, so that the limit of other jobs is asked of slurmdbd.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def parse_accounting(text: str) -> Accounting:
     ours, there, theirs = text.partition("SlurmDBD configuration")
     if not there:
         raise AdminkitError(
-            "slurmdbd does not answer", "check that slurmdbd is running and answers: sacctmgr show cluster"
+            "slurmdbd is not responding", "check that slurmdbd is running and responds: sacctmgr show cluster"
         )
     words, here = settings(theirs), settings(ours)
     boot = words.get("BOOT_TIME")

@@ -93,12 +93,12 @@ def privileged(slurmctld: Controller) -> tuple[set[int], list[str]]:
     listed = admin_levels()
     if not any(map(any, listed)):
         raise AdminkitError(
-            "couldn't find the operators: slurmdbd listed no users", "check its answer: sacctmgr show user"
+            "couldn't find the operators: slurmdbd listed no users", "check its output: sacctmgr show user"
         )
     if not any(level in OPERATORS for _, level in listed):
         raise AdminkitError(
             "couldn't find the operators: slurmdbd listed none, although it always has one",
-            "check its answer: sacctmgr show user",
+            "check its output: sacctmgr show user",
         )
     known, unknown = _uids(name for name, level in listed if level in OPERATORS)
     operators = {uid for name, uid in known.items() if admin_level(name) in OPERATORS}

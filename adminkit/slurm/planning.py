@@ -133,7 +133,7 @@ def planning(now: int) -> Planning:
 
 def _is_federated(text: str) -> bool:
     if text.strip() and "ederation" not in text:  # where there is none, releases say so or say nothing
-        raise AdminkitError("couldn't read the answer of scontrol show federation", "run it by hand")
+        raise AdminkitError("couldn't read the output of scontrol show federation", "run it by hand")
     return "Federation:" in text
 
 
@@ -190,7 +190,7 @@ def parse_bounds(text: str) -> Bounds:
     parents: dict[str, str] = {}
     found = list(assoc_limits.records(text))
     if not found:
-        raise AdminkitError("couldn't read the answer of scontrol show assoc_mgr: no QOS is in it", "run it by hand")
+        raise AdminkitError("couldn't read the output of scontrol show assoc_mgr: no QOS is in it", "run it by hand")
     for one in found:
         bounded = any(_is_set(one.words.get(name, "")) for name in _MINUTES)
         if one.head.startswith("QOS="):

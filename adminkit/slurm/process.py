@@ -56,7 +56,7 @@ _HINTS: Final = (
     ("contact slurm controller", "check that slurmctld is running: scontrol ping"),
     (
         "slurm_persist_conn|PersistInit|talking to the database|slurmdbd",
-        "check that slurmdbd is running and answers: sacctmgr show cluster",
+        "check that slurmdbd is running and responds: sacctmgr show cluster",
     ),
     (
         "MaxQueryTimeRange|too (?:large|wide)|RESULT_TOO_LARGE",
@@ -133,12 +133,12 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal
             code = _copy(process, target, timeout)
         except OSError as error:
             raise NoRoom(
-                f"couldn't keep the answer of {program}: {cause(error)}", "free some space beside the trace and in /tmp"
+                f"couldn't keep the output of {program}: {cause(error)}", "free some space beside the trace and in /tmp"
             ) from error
         except subprocess.TimeoutExpired:
             raise SlurmTimeout(
-                f"couldn't run {program}: no answer within {timeout:g} s",
-                "ask for less, or give it longer ([sync] timeout); check that slurmdbd and slurmctld answer",
+                f"couldn't run {program}: no response within {timeout:g} s",
+                "ask for less, or give it longer ([sync] timeout); check that slurmdbd and slurmctld respond",
             ) from None
         finally:
             if process is not None:
@@ -189,7 +189,7 @@ def told(argv: Sequence[str], who: User, timeout: float, seal: str, most: int = 
             return code, target.read(most).decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
         raise SlurmTimeout(
-            f"couldn't run {argv[0]}: no answer within {timeout:g} s", "check that slurmctld answers: scontrol ping"
+            f"couldn't run {argv[0]}: no response within {timeout:g} s", "check that slurmctld responds: scontrol ping"
         ) from None
     finally:
         _end(process)

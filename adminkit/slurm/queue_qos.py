@@ -28,7 +28,7 @@ class HeldGpus:
 
 
 def held_gpus() -> HeldGpus:
-    """What Slurm holds users to in every queue. AdminkitError where slurmctld or slurmdbd does not answer."""
+    """What Slurm holds users to in every queue. AdminkitError where slurmctld or slurmdbd is not responding."""
     caps = {one.name: one.max_user_tres.get("gres/gpu") for one in every_qos()}
     queues = {one.name: QueueQos(one.qos, caps.get(one.qos) if one.qos else None) for one in partitions()}
     return HeldGpus(queues, _problems(settings(show_config())))

@@ -16,21 +16,23 @@ from adminkit.messages import Message, joined, message
 SENTENCES: Final[Mapping[str, Message]] = {
     "None": message("the scheduler has not looked at it yet: look again in a minute"),
     "Priority": message(
-        "jobs of higher priority are ahead of it in this queue; a shorter --time may start it in a gap"
+        "jobs with higher priority are ahead of this job in the queue; with a shorter --time it may start in a gap"
     ),
     "Resources": message("it is next, and waits for nodes, CPUs, memory or GPUs to become free"),
     "Dependency": message("it waits for other jobs (--dependency)"),
-    "DependencyNeverSatisfied": message("the job it depends on did not end as it asks for: cancel it with scancel"),
-    "BeginTime": message("its begin time (--begin), or the pause after a requeue, has not come yet"),
+    "DependencyNeverSatisfied": message(
+        "the job it depends on did not end as --dependency requires: cancel it with scancel"
+    ),
+    "BeginTime": message("its begin time (--begin) has not come yet, or the pause after a requeue is not over"),
     "Prolog": message("the prolog runs on its nodes: it starts in a moment"),
-    "Cleaning": message("an earlier run of it is still being cleaned up"),
+    "Cleaning": message("its previous run is still being cleaned up"),
     "JobHeldUser": message("its owner held it: release it with scontrol release"),
-    "JobHeldAdmin": message("an administrator held it: ask them"),
+    "JobHeldAdmin": message("an administrator held it: ask your administrators"),
     "JobHoldMaxRequeue": message(
         "it failed to start too often and was held: look at its output, then scontrol release"
     ),
-    "JobArrayTaskLimit": message("as many tasks of the array run as it allows (the % in --array)"),
-    "Licenses": message("it waits for licences (--licenses) that others use"),
+    "JobArrayTaskLimit": message("the array is already running as many tasks as it allows (the % in --array)"),
+    "Licenses": message("it waits for licences (--licenses) that other jobs are using"),
     "Reservation": message("its reservation has not begun or has no room (--reservation)"),
     "ReservationDeleted": message("its reservation was deleted: scontrol update JobId=… ReservationName="),
     "ReservationInvalid": message("it may not use its reservation: ask whoever created it, or remove --reservation"),
@@ -41,48 +43,48 @@ SENTENCES: Final[Mapping[str, Message]] = {
     "PartitionDown": message("its queue is down: it starts no jobs at the moment"),
     "PartitionInactive": message("its queue is inactive: it neither accepts nor starts jobs at the moment"),
     "PartitionNodeLimit": message("it asks for more nodes than its queue allows, or for nodes that are not up"),
-    "PartitionTimeLimit": message("it asks for more time than its queue allows: a lower limit, or another queue"),
-    "PartitionConfig": message("it asks for what its queue does not allow (nodes, account, QOS …)"),
+    "PartitionTimeLimit": message(
+        "it asks for more time than its queue allows: set a lower limit or use another queue"
+    ),
+    "PartitionConfig": message("it asks for something that its queue does not allow (nodes, account, QOS …)"),
     "NodeDown": message("a node it asks for is down"),
     "FrontEndDown": message("no front end is up"),
     "BadConstraints": message("no node has what it asks for (--constraint, --gres, --mem …): correct it, or cancel it"),
-    "Constraints": message("no node has the features it asks for now (--constraint)"),
+    "Constraints": message("no node currently has the features it asks for (--constraint)"),
     "MaxMemPerLimit": message("it asks for more memory per CPU or node than is allowed"),
-    "AccountNotAllowed": message("its account may not use this queue: another -A or -p"),
-    "QOSNotAllowed": message("its QOS may not be used in this queue: another -q or -p"),
-    "InvalidAccount": message("its account is not valid: another -A, or ask an administrator"),
-    "InvalidQOS": message("its QOS is not valid: another -q, or ask an administrator"),
+    "AccountNotAllowed": message("its account may not use this queue: use another -A or -p"),
+    "QOSNotAllowed": message("its QOS may not be used in this queue: use another -q or -p"),
+    "InvalidAccount": message("its account is not valid: use another -A, or ask an administrator"),
+    "InvalidQOS": message("its QOS is not valid: use another -q, or ask an administrator"),
     "AccountingPolicy": message("a limit of its account or QOS holds it"),
-    "QOSUsageThreshold": message("the use of its account is above what its QOS allows"),
-    "AssociationJobLimit": message("its account has as many jobs as it may have"),
+    "QOSUsageThreshold": message("its account is using more than its QOS allows"),
+    "AssociationJobLimit": message("its account already has as many jobs as it is allowed"),
     "AssociationResourceLimit": message("its account is already using all that it is allowed to"),
-    "AssociationTimeLimit": message("its account has used its time"),
-    "QOSJobLimit": message("its QOS has as many jobs as it may have"),
+    "AssociationTimeLimit": message("its account has used up its time"),
+    "QOSJobLimit": message("its QOS already has as many jobs as it is allowed"),
     "QOSResourceLimit": message("its QOS is already using all that it is allowed to"),
-    "QOSTimeLimit": message("its QOS has used its time"),
-    "BurstBufferOperation": message("an operation of its burst buffer failed"),
+    "QOSTimeLimit": message("its QOS has used up its time"),
+    "BurstBufferOperation": message("an operation on its burst buffer failed"),
     "BurstBufferResources": message("it waits for room in the burst buffer"),
-    "BurstBufferStageIn": message("its data is on the way into the burst buffer"),
-    "DeadLine": message("it cannot end before its --deadline any more"),
+    "BurstBufferStageIn": message("its data is being copied into the burst buffer"),
+    "DeadLine": message("it can no longer end before its --deadline"),
     "FedJobLock": message("another cluster in the federation is looking at it"),
     "MaxPoweredUpNodes": message("the limit on powered-up nodes has been reached"),
-    "MpiPortsBusy": message("it waits for ports of MPI to become free"),
+    "MpiPortsBusy": message("it waits for MPI ports to become free"),
     "SchedDefer": message("Slurm has deferred scheduling it: look again later"),
     "SystemFailure": message("Slurm failed to start it: ask an administrator"),
     "JobLaunchFailure": message("its launch failed: look at its output; a path or a node may be bad"),
     "PowerNotAvail": message("there is no electrical power for it now"),
-    "PowerReserved": message("electrical power is reserved for others"),
+    "PowerReserved": message("electrical power is reserved for other jobs"),
 }
 #: How slurmctld's own words begin where it has some in place of a code -> sentence. Some releases write _ for blanks.
 _WORDS: Final = {
     "Nodes required for job are DOWN": message(
-        "no node for it is up: down, drained or kept for jobs of higher priority"
+        "every node it could use is down, drained or kept for jobs of higher priority"
     ),
     "job requeued in held state": message("it was requeued and is held: release it with scontrol release"),
-    "launch failed requeued held": message(
-        "its start failed and it is held: look at its output, then scontrol release"
-    ),
-    "user env retrieval failed": message("its environment could not be read (--export, --get-user-env) and it is held"),
+    "launch failed requeued held": message("it failed to start and is held: look at its output, then scontrol release"),
+    "user env retrieval failed": message("its environment could not be read (--export, --get-user-env), so it is held"),
 }
 #: Part of a limit's name -> what it is of.
 _WHAT: Final = {
@@ -136,11 +138,15 @@ def _limit(code: str) -> Message | None:
     kind, per, what = parts["kind"], parts["per"], _WHAT[parts["what"]]
     later = parts["minutes"].startswith("Run")
     if later:
-        what = message("{what} times the time that is left", what=what)
+        what = message("run minutes of {what}", what=what)
     elif parts["minutes"]:
-        what = message("{what} times minutes", what=what)
+        what = message("minutes of {what}", what=what)
     of = message("its account") if parts["whose"] == "Assoc" else message("its QOS")
-    values = {"what": what, "of": of, "shorter": message("; a shorter --time counts less") if later else ""}
+    values = {
+        "what": what,
+        "of": of,
+        "shorter": message("; with a shorter --time, the job counts less") if later else "",
+    }
     if kind == "Min":
         return message("it asks for less {what} than {of} requires: ask for more, or another QOS", **values)
     if per in ("PerJob", "PerNode"):
@@ -151,15 +157,20 @@ def _limit(code: str) -> Message | None:
         )
     if kind == "Grp" and (parts["minutes"] == "Minutes" or parts["what"] == "Wall"):
         return message(
-            "{of} has used all its {what}: it waits until that use has faded, or ask an administrator", **values
+            "{of} has used all its {what}: the job waits until that use has decayed; or ask an administrator", **values
         )
     if per:
         return message(
-            "{whom} of {of} may have no more {what}: it waits until jobs have ended{shorter}", **values, whom=_PER[per]
+            "{whom} of {of} may have no more {what}: the job waits until other jobs have ended{shorter}",
+            **values,
+            whom=_PER[per],
         )
     if kind == "Grp":
         return message(
-            "{of} allows the jobs of all its users together no more {what}: it waits until some have ended{shorter}",
+            "all users of {of} together may have no more {what}: this job waits until some of their jobs have"
+            " ended{shorter}",
             **values,
         )
-    return message("{of} allows your jobs in it no more {what}: it waits until some have ended{shorter}", **values)
+    return message(
+        "within {of}, you may have no more {what}: this job waits until some of your jobs have ended{shorter}", **values
+    )

@@ -167,7 +167,7 @@ def jobs(fields: Sequence[str], *which: str, patience: float = TIMEOUT, most: in
     found = list(parse(answer, fields, marks, most))
     if not found and answer.strip() and not answer.startswith("CLUSTER:"):
         raise AdminkitError(
-            "couldn't read the answer of squeue: there is a text, and no job in it", "run squeue by hand"
+            "couldn't read the output of squeue: there is a text, and no job in it", "run squeue by hand"
         )
     return found
 

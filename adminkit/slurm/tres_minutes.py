@@ -34,7 +34,7 @@ class TresMinutes:
 
 
 def tres_minutes() -> list[TresMinutes]:
-    """Every GrpTRESMins that is set, accounts first. AdminkitError where slurmctld or slurmdbd does not answer."""
+    """Every GrpTRESMins that is set, accounts first. AdminkitError where slurmctld or slurmdbd is not responding."""
     words = settings(show_config())
     keep = {one.name for one in every_qos() if any(flag.lower() == "nodecay" for flag in one.flags)}
     return parse_tres_minutes(assoc_mgr(), words, keep)

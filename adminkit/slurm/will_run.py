@@ -69,7 +69,9 @@ def parse(code: int, text: str, seal: str) -> WillRun:
         return WillRun(int(match[1]), "", match[2])
     sentences = list(dict.fromkeys(line.strip() for line in _REFUSAL.findall(text)))
     if any("contact slurm controller" in line or "timed out" in line.lower() for line in sentences):
-        raise AdminkitError("couldn't run sbatch: slurmctld does not answer", "check that it is running: scontrol ping")
+        raise AdminkitError(
+            "couldn't run sbatch: slurmctld is not responding", "check that it is running: scontrol ping"
+        )
     if code == 0 or not sentences:
         raise AdminkitError("couldn't read what sbatch --test-only said", "run it by hand: sbatch says more")
     return WillRun(None, quote("; ".join(sentences[:3]), 300))

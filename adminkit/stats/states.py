@@ -125,7 +125,7 @@ class States:
     groups: Sequence[Group]
     overall: Group
     others: Mapping[str | None, int]  # states that are none of ENDS -> jobs, most first
-    failed_steps: int  # successes of which a step ended with another code than 0
+    failed_steps: int  # successes of which a step ended with an exit code other than 0
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]

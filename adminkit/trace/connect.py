@@ -103,7 +103,7 @@ def prepare(path: Path) -> None:
     """Make the trace if it is missing, migrate it if it is older; refuse it, untouched, if it is newer or no trace."""
     if is_snapshot(path):
         raise AdminkitError(
-            f"{path} is a snapshot, which can only be read", "name the trace that it was made of with --db"
+            f"{path} is a snapshot, which can only be read", "use --db to name the trace that it was made from"
         )
     refuse_network_mount(path)
     with _permitted(path, "write"):

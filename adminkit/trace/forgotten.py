@@ -121,7 +121,7 @@ def marks_of(db: sqlite3.Connection) -> Marks | None:
     if not is_there(path):
         raise AdminkitError(
             f"the key of the forgotten users is missing: {path}",
-            "put it back from a backup; rows of forgotten users cannot be told from others without it",
+            "put it back from a backup; without the key, rows of forgotten users cannot be told from other rows",
         )
     marks = Marks(old_key(path), people)
     marks.register(db)

@@ -60,7 +60,7 @@ def check_folder(folder: Path) -> None:
         raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "give it to the trace's owner, who writes here")
     if mode & 0o066:
         raise AdminkitError(
-            f"{folder} has mode {mode:04o}: others could write in it, or list it", f"chmod 0711 {folder}"
+            f"{folder} has mode {mode:04o}: other users could write in it, or list it", f"chmod 0711 {folder}"
         )
 
 

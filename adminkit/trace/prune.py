@@ -129,6 +129,6 @@ def give_space_back(db: sqlite3.Connection) -> bool:
 def still_in_file(path: Path) -> AdminkitError:
     """What to say where it is not gone."""
     return AdminkitError(
-        f"what was taken out is still in the file {path}: another program is reading it",
-        "end what reads it (adminkit serve, a report, sqlite3), then run the same command again",
+        f"what was removed is still in the file {path}: another program is reading it",
+        "end the programs that read it (adminkit serve, a report, sqlite3), then run the same command again",
     )

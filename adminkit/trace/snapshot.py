@@ -45,7 +45,7 @@ def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:
         written_at(target, os.geteuid())
     with as_caller(), as_owner(target):
         if os.path.lexists(target) and (target.is_symlink() or not is_snapshot(target)):
-            raise AdminkitError(f"{target} is there and no snapshot", "choose another path, or move it away")
+            raise AdminkitError(f"{target} exists and is not a snapshot", "choose another path, or move it away")
     mode = trace.stat().st_mode & 0o777
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:

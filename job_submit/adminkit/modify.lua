@@ -16,11 +16,11 @@ local modify = {}
 
 local POINTS = decision.alone("incentives", "reject")
 
-local LAST_POINTS = "adminkit: this change lowers the priority bonus, which no update can do; cancel it and submit it again."
+local LAST_POINTS = "adminkit: this change lowers the priority bonus, which an update cannot do; cancel it and submit it again."
 
 local PART = decision.alone("part", "reject")
 
-local LAST_PART = "adminkit: Slurm may apply only half of this change, which the rules forbid; change one thing at a time."
+local LAST_PART = "adminkit: Slurm may apply only part of this change, which would break a rule; change one thing at a time."
 
 -- What a job keeps of before, whatever an update says.
 local KEEPS = {

@@ -15,7 +15,7 @@ local gmatch, huge, max, min = string.gmatch, math.huge, math.max, math.min
 
 local LAST_ABOVE = "adminkit: this job may get {gpus} GPUs, which count as {watts} W; all jobs together may draw {budget} W."
 local LAST_UNKNOWN = "adminkit: the GPUs of this job cannot be counted for the power budget; ask for them with --gpus=N."
-local LAST_MORE = "adminkit: no update can give a job more watts than it has; cancel it and submit it again."
+local LAST_MORE = "adminkit: an update cannot give a job more watts than it has; cancel it and submit it again."
 local LAST_OR = "adminkit: --licenses with | cannot be combined with the power budget; use commas."
 
 -- The settings of a policy, nil where there is no budget.

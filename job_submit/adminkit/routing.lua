@@ -11,7 +11,7 @@ local text = need("text")
 
 local routing = {}
 
-local LAST_MISFIT = "adminkit: {queue} cannot take this job; {fit} can (-p {fit})."
+local LAST_MISFIT = "adminkit: {queue} cannot run this job; {fit} can (-p {fit})."
 
 -- The placeholders of a text about a job that names `queue`, which cannot take it, while `fit` can.
 local function misfit_words(job, request, queue, fit)

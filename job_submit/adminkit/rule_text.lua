@@ -19,8 +19,8 @@ local LAST = {
     fit = "adminkit: queue {fit} accepts this job: -p {fit}",
     routed = "adminkit: no queue was named, so the job went to {queue}.",
     advised = "adminkit: no queue was named; {queue} would accept this job (-p {queue}).",
-    unsure = "adminkit: refused by rule {rule} ({check}): it is unclear how many it may take, allowed {value}.",
-    most = "adminkit: refused by rule {rule} ({check}): asked {asked}, may get {most}, allowed {value}.",
+    unsure = "adminkit: refused by rule {rule} ({check}): it is unclear how many the job could get, allowed {value}.",
+    most = "adminkit: refused by rule {rule} ({check}): asked {asked}, could get {most}, allowed {value}.",
     help = "adminkit: more about this: {url}",
 }
 

@@ -15,7 +15,7 @@ local ceil = math.ceil
 local NONE = text.NONE
 
 local PROBE = "adminkit:generation?"
-local LAST_FAILED = "adminkit: the site's policy could not be applied, so this was refused. Please tell the operators."
+local LAST_FAILED = "adminkit: the site's policy could not be applied, so this request was refused. Please tell the operators."
 
 local NO_VAL = 4294967294
 

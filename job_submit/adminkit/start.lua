@@ -60,7 +60,7 @@ local function load_table(name)
     end
     value, wrong = table_in(folder .. name .. ".good.lua", validate[name])
     if value then
-        local line = "adminkit: " .. name .. ".good.lua counts instead of " .. name .. ".lua, generation " .. value.generation
+        local line = "adminkit: " .. name .. ".good.lua is used instead of " .. name .. ".lua, generation " .. value.generation
         slurm.log_error("%s", line)
         return value
     end

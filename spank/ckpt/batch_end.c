@@ -17,7 +17,7 @@
 #define RECORDS_WAIT 700 /* ms, for the records of the steps */
 #define LATE_WAIT 4000   /* ms, when slurmstepd ends */
 #define NOTE_WAIT 60000  /* ms, and again */
-#define RETRY 500        /* ms, where slurmctld does not answer */
+#define RETRY 500        /* ms, where slurmctld is not responding */
 
 /* What a call works on, in its thread. */
 struct work {

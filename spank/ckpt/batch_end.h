@@ -31,7 +31,7 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
                                          struct ak_async_call *previous);
 
 /* Requeues the job if that is due, and logs it, or leaves its progress; the run has ended. previous: as
- * above. Returns within `span` ms. Where slurmctld does not answer by then, the call continues while
+ * above. Returns within `span` ms. Where slurmctld has not responded by then, the call continues while
  * slurmstepd lives, which waits some seconds for it. */
 void ck_batch_end(const struct ck_batch *batch, struct ak_async_call *previous, int64_t span);
 

@@ -42,8 +42,8 @@ enum ck_note_end {
     CK_NOTE_LIMIT,   /* limit: reached its limit after the signal, requeued */
     CK_NOTE_DONE,    /* done: every watched step ended with 0 */
     CK_NOTE_FAILED,  /* failed: ended with another code */
-    CK_NOTE_MAX,     /* max: was requeued as often as it asked for */
-    CK_NOTE_SHORT,   /* short: ran less than twice the lead: no progress */
+    CK_NOTE_MAX,     /* max: was requeued as many times as it asked for */
+    CK_NOTE_SHORT,   /* short: ran for less than twice the lead: no progress */
     CK_NOTE_REFUSED, /* refused: slurmctld would not requeue it */
     CK_NOTE_ENDS
 };

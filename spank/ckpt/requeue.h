@@ -39,7 +39,7 @@ enum ck_verdict {
     CK_ALREADY,     /* it is pending already, and not held for its exit code */
     CK_FORBIDDEN,   /* --no-requeue, or JobRequeue=0 */
     CK_MAX,         /* the plugin requeued it as often as it may */
-    CK_SHORT,       /* it ran less than twice the lead: no progress */
+    CK_SHORT,       /* it ran for less than twice the lead: no progress */
     CK_VERDICTS
 };
 

@@ -1,6 +1,6 @@
 /* slurmctld.h - every RPC to slurmctld, and what it answers in types that need none of Slurm's headers.
  *
- * Each RPC blocks, for MessageTimeout and longer where slurmctld does not answer: call it through
+ * Each RPC blocks, for MessageTimeout and longer where slurmctld is not responding: call it through
  * async_call.h. */
 #ifndef ADMINKIT_SLURMCTLD_H
 #define ADMINKIT_SLURMCTLD_H
@@ -49,7 +49,7 @@ int ak_job_release(uint32_t job);
 /* Makes `comment` the job's AdminComment, which root and SlurmUser may. 0 or Slurm's errno. */
 int ak_job_set_comment(uint32_t job, char *comment);
 
-/* Whether a job that runs again appends to its output (JobFileAppend); true where slurmctld does not answer.
+/* Whether a job that runs again appends to its output (JobFileAppend); true where slurmctld is not responding.
  */
 bool ak_appends_output(void);
 

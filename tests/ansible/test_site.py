@@ -78,7 +78,7 @@ def test_only_the_timers_that_are_wanted_are_on(ground: Ground) -> None:
 
 
 def test_a_submission_is_judged_by_the_rules(ground: Ground) -> None:
-    assert "may ask for 03:00:00 at most" in answer(ground)
+    assert "may ask for at most 03:00:00" in answer(ground)
 
 
 def test_a_job_hears_the_signal_of_the_plugin(ground: Ground) -> None:
@@ -116,12 +116,12 @@ def test_changed_rules_are_previewed_until_they_are_wanted(ground: Ground) -> No
     policy.write_text(text.replace('max_limit = "03:00:00"', 'max_limit = "02:00:00"'))
     play = ground.play("--limit", "slurmctld", adminkit_rules="preview")
     assert play.code == 0 and "max_limit 02:00:00" in play.text, play.text[-3000:]
-    assert "may ask for 03:00:00 at most" in answer(ground)
+    assert "may ask for at most 03:00:00" in answer(ground)
     play = ground.play("--limit", "slurmctld")
     assert play.code == 0 and play.changed["slurmctld"] == 1, play.text[-3000:]
-    assert "may ask for 02:00:00 at most" in answer(ground)
+    assert "may ask for at most 02:00:00" in answer(ground)
     ground.site.shell("slurmctld", "adminkit policy rollback --apply")
-    assert "may ask for 03:00:00 at most" in answer(ground), "the way back"
+    assert "may ask for at most 03:00:00" in answer(ground), "the way back"
 
 
 def test_an_upgrade_keeps_settings_and_trace(ground: Ground) -> None:

@@ -153,7 +153,7 @@ def test_what_runs_and_what_waits(slurm: OwnSlurm, capsys: pytest.CaptureFixture
     warnings = {row["job_id"]: row["warning"] for row in found["running"]["rows"]}
     assert warnings == {"70": "may be cut off: runs of this name need up to 01:06:14", "71": None}
     said = {row["job_id"]: (row["reason"], row["meaning"]) for row in found["waiting"]["rows"]}
-    assert said["72"][1].startswith("jobs of higher priority are ahead of it")
+    assert said["72"][1].startswith("jobs with higher priority are ahead of this job")
     assert said["73"][1].startswith("a user of its QOS may have no more GPUs")
     assert said["74"] == ("SomethingNew", "SomethingNew")
 

@@ -131,7 +131,7 @@ def test_what_others_put_in_the_way_is_refused_and_leads_nowhere(here: Path, tmp
         return as_user(OWNER, GROUP, lambda: (own_file.check_folder(folder), own_file.write(folder, ADA, {}))[0])
 
     (here / "own").chmod(0o733)
-    assert isinstance(found := writes(here / "own"), Refused) and "others could write in it" in found.message
+    assert isinstance(found := writes(here / "own"), Refused) and "other users could write in it" in found.message
     (here / "own").chmod(0o711)
     (here / "link").symlink_to(here / "own")
     assert isinstance(found := writes(here / "link"), Refused) and "is not a folder" in found.message

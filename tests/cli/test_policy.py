@@ -92,7 +92,7 @@ def test_try_needs_no_slurm(strict: str, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["policy", *words]) == 0
     caught = capsys.readouterr()
     assert caught.out.splitlines()[0] == "verdict      reject"
-    assert "sbatch: error: Jobs in gq may ask for 3-00:00:00 at most" in caught.out
+    assert "sbatch: error: Jobs in gq may ask for at most 3-00:00:00" in caught.out
     assert "the queues are those that the policy names: scontrol is not on PATH" in caught.err
 
 

@@ -52,7 +52,12 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "wait", "--by", "user"), 0, f"user {ME}", True),
     (("report", "wait", "--limit", "4h", "--user", "bob"), 2, "may see the jobs of bob", True),
     (("report", "feedback"), 2, "only operators may see", False),
-    (("report", "soft-limits", "--by", "user"), 2, "only operators may see what soft limits did to others", False),
+    (
+        ("report", "soft-limits", "--by", "user"),
+        2,
+        "only operators may see how soft limits affected other users",
+        False,
+    ),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "may see the jobs of bob", True),
     (("recommend", "queues"), 2, "only operators may see what queues need", False),
     (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),

@@ -53,9 +53,9 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
     ("runs", "words", "error", "hint"),
     [
         ([{}], ["--model", "eazy"], "'eazy' is not one of", "did you mean easy?"),
-        ([{}], ["--model", "fcfs", "--depth", "3"], "the model fcfs does not accept"
+        ([{}], ["--model", "fcfs", "--depth", "3"], "the fcfs model does not accept"
                                                     " --depth", "only --model conservative does"),
-        ([{}], ["--model", "slurm", "--procs", "3"], "the model slurm does not accept"
+        ([{}], ["--model", "slurm", "--procs", "3"], "the slurm model does not accept"
                                                      " --procs", "its machine is the one of the site"),
         ([{"AllocCPUS": 9}], ["--model", "fcfs", "--procs", "3"], "every job is larger than 3 processors", "--procs"),
         ([{"Start": "Unknown", "State": "PENDING"}], ["--model", "fcfs"], "none of 1 jobs can be simulated: 1 still"
@@ -64,7 +64,7 @@ def test_a_schedule_has_one_row_and_a_line_for_each_job(tmp_path: Path) -> None:
         ([{}], ["--model", "slurm"], "the trace does not know the site's queues", "adminkit simulate site"),
         ([{"Priority": ""}], ["--model", "fcfs", "--order", "priority"], "no job of the trace has a priority",
          "leave out --order: jobs go by submission then"),
-        ([{}], ["--model", "easy", "--priority", "trace"], "the model easy does not accept"
+        ([{}], ["--model", "easy", "--priority", "trace"], "the easy model does not accept"
                                                            " --priority", "--order priority"),
         ([{}], ["--model", "fcfs", "--cluster", "beta"], "no such cluster: beta", "known: alpha"),
         ([{}], ["--model", "fcfs", "--site", "nosuch.toml"], "couldn't read nosuch.toml", "--site"),

@@ -91,7 +91,7 @@ def test_the_budget_bounds_the_policy_elastic(
     said = asked(tmp_path, "--jobs", jobs(tmp_path), "--energy-budget", budget, "--policy", "elastic", capsys=capsys)
     (row,) = (row for row in said["rows"] if row["policy"] == "elastic")
     assert (row["energy"] <= float(budget) * 3.6e6) is kept, why
-    assert any("no efficiency keeps within" in text for text in said["meta"]["answers"]) is not kept
+    assert any("no bound on efficiency stays within" in text for text in said["meta"]["answers"]) is not kept
     tried = {one["efficiency"]: one for one in said["efficiencies"]}
     assert tried[row["efficiency"]]["mean_completion"] == row["mean_completion"]
     least, most = min(one["energy"] for one in tried.values()), min(one["mean_completion"] for one in tried.values())
@@ -146,7 +146,7 @@ def test_what_cannot_be_is_refused(
         (CURVES + "resnet,8,64,nan,2000\n", "line 8: iterations_per_s is not a number: nan"),
         (CURVES + "resnet,8,64,-1,2000\n", "line 8: GPUs are"),
         (CURVES + "resnet,8,64,30,1e99\n", "line 8: GPUs are"),
-        (CURVES + "resnet,4,64,30,2000\n", "on 4 GPUs is there a second time"),
+        (CURVES + "resnet,4,64,30,2000\n", "on 4 GPUs appears a second time"),
         (CURVES + "\x1b[31m,1,64,x,0\n", "iterations_per_s is not a number"),
         ("model,gpus,batch,iterations_per_s,watts\n", "has no curve"),
         ('model,gpus,batch,iterations_per_s,watts\n"resnet,1,64,1,1\n', "line"),

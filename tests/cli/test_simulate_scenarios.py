@@ -110,7 +110,7 @@ def test_an_uptake_of_none_is_today(trace: Path, capsys: pytest.CaptureFixture[s
             "scenario p: couldn't read",
             "policy = ",
         ),
-        (NODES + 'queue = "gq"\n', "the model easy has one pool of processors", "--model slurm"),
+        (NODES + 'queue = "gq"\n', "the easy model has one pool of processors", "--model slurm"),
     ],
 )
 def test_a_scenario_that_cannot_be_is_one_error_and_one_hint(

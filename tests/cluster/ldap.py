@@ -42,7 +42,7 @@ GROUPS: Final = {
 }
 TOO_LONG: Final = ("-p", "gq", "-t", "71:00:00")
 RULES: Final = at_most(20) + f'[exempt]\nusers = ["{EXEMPT}"]\n'
-AWAY: Final = "a source of users in /etc/nsswitch.conf does not answer"
+AWAY: Final = "a source of users in /etc/nsswitch.conf is not responding"
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def fit(ruled: Ruled, *words: str) -> dict[str, Any]:
 ASKED = [
     (("-p", "gq-short", "--gpus", "1", "-t", "30"), "now", None),
     (("-p", "gq-short", "--gpus", "1", "-c", "8", "-t", "30"), "never", "--cpus-per-gpu=2"),
-    (("-p", "gq-long", "--gpus", "8", "-t", "30"), "never", "The number of GPUs of a job in gq-long must be 0-4"),
+    (("-p", "gq-long", "--gpus", "8", "-t", "30"), "never", "The number of GPUs must be 0-4 for a job in gq-long"),
     (("-p", "gq", "--gpus", "1", "-t", "30"), "never", "Type: --account=NAME"),
 ]
 

@@ -70,7 +70,7 @@ def test_a_job_that_dies_is_told_with_its_log(hub: Hub) -> None:
     home.joinpath("runtime").write_text("in the way of a folder")
     said = why_not(hub, "www-data", "one")
     home.joinpath("runtime").unlink()
-    assert "ended before the server answered: it ended with an error" in said
+    assert "ended before the server responded: it ended with an error" in said
     assert "exists but is not a directory" in said
 
 

@@ -46,7 +46,7 @@ def test_a_scrontab_is_held_to_the_rules(ruled: Ruled, crontab: Path) -> None:
     assert "CronJob=Yes" in ruled.cluster.ask("scontrol", "-o", "show", "job", str(lowered.job))
     refused = cron(ruled, crontab, "gq", 1200)
     assert not refused.accepted
-    assert refused.lines[0].startswith("Jobs in gq may ask for 10:00:00 at most; this one asks for 20:00:00.")
+    assert refused.lines[0].startswith("Jobs in gq may ask for at most 10:00:00; this one asks for 20:00:00.")
     assert ruled.cluster.ask("squeue", "-h", "-a", "-u", "games", "-o", "%P") == "gq-short"
     assert cron(ruled, crontab, "gq", 600).accepted
 

@@ -98,7 +98,7 @@ PROPORTIONS = [
     (("--gpus=1", "--mem-per-gpu=5G"), "--mem-per-gpu=4G"),
     (("--gpus=1", "-N1", "-c2", "--mem-per-cpu=2G"), ""),
     (("--gpus=1", "-N1", "-c2", "--mem-per-cpu=3G"), "--mem-per-gpu=4G"),
-    (("-N1", "-c4"), "The number of GPUs of a job in gq-short must be 1+"),
+    (("-N1", "-c4"), "The number of GPUs must be 1+ for a job in gq-short"),
 ]
 
 

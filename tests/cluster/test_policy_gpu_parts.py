@@ -56,7 +56,7 @@ def ruled(outside: Listing) -> Iterator[Ruled]:
 #: what is typed, what the user reads ("" for silence), why
 TYPED = [
     ("-p gq --gres=shard:4", "", "four shards are a GPU"),
-    ("-p gq --gres=shard:5", "The number of GPUs of a job in gq must be 0-1; this one asks for 1.25"
+    ("-p gq --gres=shard:5", "The number of GPUs must be 0-1 for a job in gq; this one asks for 1.25"
                              " (gpu_slices=5)", "five are more"),
     ("-p gq --gres=gpu:a100_3g.20gb:2", "", "6/7 of a GPU"),
     ("-p gq --gres=gpu:a100_3g.20gb:3", "this one asks for 1.29 (gpu_slices=3)", "9/7 of a GPU"),
@@ -64,7 +64,7 @@ TYPED = [
     ("-p gq -N1 --gpus-per-node=a100_3g.20gb:3", "this one asks for 1.29 (gpu_slices=3)", "by --gpus-per-node"),
     ("-p gq -n3 --gpus-per-task=a100_3g.20gb:1", "this one asks for 1.29 (gpu_slices=3)", "by --gpus-per-task"),
     ("-p gq -N2 --gres=gpu:1", "this one asks for 2.", "whole GPUs as before"),
-    ("-p gq-short --gres=gpu:1g.10gb:1", "The number of GPU slices and shards of a job in gq-short must be 0;"
+    ("-p gq-short --gres=gpu:1g.10gb:1", "The number of GPU slices and shards must be 0 for a job in gq-short;"
                                          " ", "no slice"),
     ("-p gq-short --gres=shard:2", "this one asks for 2", "no shard"),
     ("-p gq-short --gres=gpu:1", "", "a whole GPU"),

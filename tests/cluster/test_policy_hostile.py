@@ -107,7 +107,7 @@ def test_slurmctld_passes_over_each_of_them_and_stays_up(ruled: Ruled, good: str
     path.write_bytes(whole)
     assert (pid(ruled), ruled.alive()) == (process, True)
     said = ruled.log(known)
-    assert said.count("incentives.good.lua counts instead of incentives.lua") >= len(TABLES) + len(GENERATED)
+    assert said.count("incentives.good.lua is used instead of incentives.lua") >= len(TABLES) + len(GENERATED)
     assert "it holds something other than texts, numbers, true, false and tables" in said
     assert "its tables are nested more than 12 deep" in said
 

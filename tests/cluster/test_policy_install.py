@@ -235,7 +235,7 @@ def test_reload_under_load_loses_nothing_and_lets_nothing_through(ruled: Ruled) 
     def submit(user: str) -> None:
         while not over.is_set():
             said = ruled.sbatch("--test-only", "-p", "gq", "-t", "71:00:00", user=user)
-            found = re.match(r"Jobs in gq may ask for (0[56]):00:00 at most", said.text)
+            found = re.match(r"Jobs in gq may ask for at most (0[56]):00:00", said.text)
             if said.accepted or not found:
                 wrong.append(said.text)
             else:

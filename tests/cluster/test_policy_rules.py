@@ -48,10 +48,10 @@ def in_force(ruled: Ruled) -> None:
 #: what was typed, words of the one line read ("" for silence), None or what the job then has, why
 SUBMISSIONS = {
     "a limit within": ("-p gq -t 24:00:00", "", {"TimeLimit": "1-00:00:00", "Partition": "gq"}),
-    "a limit above": ("-p gq -t 48:01:00", "at most; this one asks for 2-00:01:00. Type: --time=2-00:00:00", None),
+    "a limit above": ("-p gq -t 48:01:00", "; this one asks for 2-00:01:00. Type: --time=2-00:00:00", None),
     "no limit at all": ("-p gq -t UNLIMITED", "this one asks for UNLIMITED", None),
     "zero means unlimited": ("-p gq -t 0", "this one asks for UNLIMITED", None),
-    "more nodes, a shorter maximum": ("-p gq -N2 -t 30:00:00", "1-00:00:00 at most", None),
+    "more nodes, a shorter maximum": ("-p gq -N2 -t 30:00:00", "at most 1-00:00:00", None),
     "the queue's default counts": ("-p gq", "", {"TimeLimit": "01:00:00"}),
     "--time-min above": ("-p gq -t 24:00:00 --time-min=20:00:00", "", {"TimeMin": "20:00:00"}),
     "lowered": ("-p gq-short -t 03:00:00", "asked for 03:00:00 and got 02:00:00", {"TimeLimit": "02:00:00"}),
@@ -59,7 +59,8 @@ SUBMISSIONS = {
         "-p gq-short -t 03:00:00 --time-min=02:30:00", "02:00:00", {"TimeLimit": "02:00:00", "TimeMin": "02:00:00"}),
     "raised": ("-p gq-middle --gpus=1 -t 60", "asked for 01:00:00 and got 06:00:00", {"TimeLimit": "06:00:00"}),
     "one GPU": ("-p gq-middle --gres=gpu:1 -t 12:00:00", "", {"TimeLimit": "12:00:00"}),
-    "two GPUs": ("-p gq-middle --gres=gpu:2 -t 12:00:00", "The number of GPUs of a job in gq-middle must be 1; this one"
+    "two GPUs": ("-p gq-middle --gres=gpu:2 -t 12:00:00", "The number of GPUs must be 1 for a job in gq-middle; this"
+        " one"
                                                           " asks for 2", None),
     "two by --gpus": ("-p gq-middle --gpus=2 -t 12:00:00", "this one asks for 2", None),
     "two by --gpus-per-task": ("-p gq-middle -n2 --gpus-per-task=1 -t 12:00:00", "this one asks for 2", None),
@@ -71,9 +72,9 @@ SUBMISSIONS = {
     "only a warning": ("-p gq-long -t 1-0 -n 17", "should be 0-16; this one asks for 17", {"TimeLimit": "1-00:00:00"}),
     "a limit is due": ("-p debug", "must say how long they may run", None),
     "a limit is given": ("-p debug -t 2", "", {"TimeLimit": "00:02:00"}),
-    "too many nodes": ("-p debug -t 2 -N3", "The number of nodes of a job in debug must be 0-2; this one asks for"
+    "too many nodes": ("-p debug -t 2 -N3", "The number of nodes must be 0-2 for a job in debug; this one asks for"
                                             " 3", None),
-    "GPUs per node": ("-p free -t 60 --gpus-per-node=5", "The number of GPUs per node of a job in free must be 0-4;"
+    "GPUs per node": ("-p free -t 60 --gpus-per-node=5", "The number of GPUs per node must be 0-4 for a job in free;"
                                                          " this one asks for 5",
                       None),
     "a rule of next century": ("-p free -t 2-0", "from 2099-01-01: ", {"TimeLimit": "2-00:00:00"}),
@@ -195,7 +196,7 @@ def test_srun_and_salloc_are_held_to_the_same_rules(ruled: Ruled) -> None:
         refused = ruled.run(program, "-p", "gq", "-t", "60:00:00", "true")
         assert refused.code != 0
         assert refused.lines[0] == (
-            "Jobs in gq may ask for 2-00:00:00 at most; this one asks for 2-12:00:00. Type: --time=2-00:00:00"
+            "Jobs in gq may ask for at most 2-00:00:00; this one asks for 2-12:00:00. Type: --time=2-00:00:00"
         )
     amended = ruled.run("salloc", "--no-shell", "-p", "gq-short", "-t", "03:00:00")
     assert "got 02:00:00" in amended.text
@@ -248,7 +249,7 @@ def test_test_only_reads_the_same_and_leaves_nothing_behind(ruled: Ruled) -> Non
     assert "got 02:00:00" in said.text
     refused = ruled.sbatch("--test-only", "-p", "gq", "-t", "60:00:00")
     assert not refused.accepted
-    assert "at most; this one asks for 2-12:00:00" in refused.text
+    assert "; this one asks for 2-12:00:00" in refused.text
     assert ruled.cluster.ask("squeue", "-h", "-a", "-o", "%i") == before
 
 
@@ -256,7 +257,7 @@ def test_two_languages_are_read_in_their_order(ruled: Ruled) -> None:
     ruled.rules('version = 1\nlanguages = ["ja", "en"]\n' + RULES)
     said = ruled.sbatch("-p", "gq-short", "-t", "03:00:00")
     assert said.lines[0].startswith("gq-short の実行時間は最長 02:00:00 のため、指定値 03:00:00 を")
-    assert said.lines[1].startswith("Jobs in gq-short may ask for 02:00:00 at most")
+    assert said.lines[1].startswith("Jobs in gq-short may ask for at most 02:00:00")
 
 
 UPDATES = {

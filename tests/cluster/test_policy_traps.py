@@ -179,7 +179,7 @@ def test_1_6_a_damaged_policy_keeps_the_good_one_deciding(ruled: Ruled) -> None:
             begin = ruled.log_size()
             reload(ruled)
             assert not ruled.sbatch("-p", "gq", "-t", "11:00:00").accepted, damage
-            assert "policy.good.lua counts instead of policy.lua" in ruled.log(begin), damage
+            assert "policy.good.lua is used instead of policy.lua" in ruled.log(begin), damage
         assert "damaged" in ruled.adminkit("policy", "status", code=1).stdout
         doctor = ruled.adminkit("doctor", "--db", ruled.cluster.folder / "none.db", code=None).stdout
         assert re.search(r"warn +rules .*policy.lua damaged, the good copy is in use", doctor), doctor
@@ -317,11 +317,11 @@ def test_nothing_from_a_job_becomes_code_or_a_format(ruled: Ruled, text: bytes) 
     name = b"--job-name=" + text
     accepted = ruled.sbatch("-p", "gq-short", "-t", "90", name, b"--comment=" + text, b"--wckey=x")
     assert accepted.accepted, accepted
-    lowered = "Jobs in gq-short may ask for 01:00:00 at most; this one asked for 01:30:00 and got 01:00:00."
+    lowered = "Jobs in gq-short may ask for at most 01:00:00; this one asked for 01:30:00 and got 01:00:00."
     assert accepted.lines[0] == lowered
     assert ruled.job(accepted.job)["AdminComment"] == "ak1:lim=5400,src=e,rules=short-max"
     refused = ruled.sbatch("-p", "gq", "-t", "11:00:00", name)
-    assert refused.lines[0].startswith("Jobs in gq may ask for 10:00:00 at most; this one asks for 11:00:00.")
+    assert refused.lines[0].startswith("Jobs in gq may ask for at most 10:00:00; this one asks for 11:00:00.")
     for option in (b"--account=", b"--chdir=/tmp/", b"--constraint=", b"--qos=", b"--partition=", b"--reservation="):
         ruled.sbatch("-t", "60", option + text)
     assert not Path("/tmp/pwned").exists()

@@ -138,7 +138,7 @@ def test_runs_that_say_nothing_of_a_limit_are_left_out_with_the_reason(tried: Tr
 def test_one_name_weighs_no_more_than_its_cap_in_a_day(tried: Tried) -> None:
     """An hour of one CPU is an eighth of a GPU-hour: the one that asked for it has its weight cut to the cap."""
     assert tried.run("lowered")["weight_hours"] == pytest.approx(0.01, abs=0.0005)
-    assert "of it counts: its name reached 0.01 GPU-hours that day" in tried.run("lowered")["meaning"]
+    assert "of the run counts: this job name reached 0.01 GPU-hours that day" in tried.run("lowered")["meaning"]
     assert tried.run("right")["meaning"] == ""
 
 

@@ -46,7 +46,7 @@ def test_there_is_no_budget_before_slurmctld_has_the_licence(ruled: Ruled) -> No
     """Slurm would refuse every job that names it."""
     ruled.policy.write_text(POWER)
     said = ruled.adminkit("policy", "install", "--apply", "--policy", ruled.policy).stdout
-    assert "power: write Licenses=watts:750 into slurm.conf" in said, said
+    assert "power: slurmctld has no licence watts: add Licenses=watts:750 to slurm.conf" in said, said
     assert "power: add bf_licenses to SchedulerParameters" in said, said
     job = ruled.sbatch("--gres=gpu:1")
     assert job.accepted and licences(ruled, job.job) == "(null)"

@@ -328,7 +328,7 @@ def test_slurmctld_away_leaves_the_lease_to_run_out(
     once(folder, NOW, 30, folder / "acts.jsonl")
 
     def away(now: int) -> Planning:
-        raise AdminkitError("slurmctld does not answer")
+        raise AdminkitError("slurmctld is not responding")
 
     monkeypatch.setattr(planning, "planning", away)
     with pytest.raises(AdminkitError):
@@ -413,7 +413,7 @@ def test_one_job_that_slurm_refuses_keeps_nobody_else_waiting(slurm: FakeSlurm, 
 
 FAULTS: dict[str, Exception | None] = {
     "fails": AdminkitError("Slurm refuses it"),
-    "hangs": SlurmTimeout("couldn't run scontrol: no answer within 60 s"),
+    "hangs": SlurmTimeout("couldn't run scontrol: no response within 60 s"),
     "empty": None,  # exit code 0, whatever is said: what it did is read back
 }
 LOWERED = replace(JOB, time_limit=1800)
@@ -437,7 +437,7 @@ def test_one_job_never_stops_the_rest(slurm: FakeSlurm, folder: Path, call: str,
 
 @pytest.mark.parametrize("fault", ["fails", "hangs"])
 def test_what_nobody_saw_hold_is_named(slurm: FakeSlurm, folder: Path, fault: str) -> None:
-    """slurmctld does not answer after the acts: they are recorded all the same, and so is the round."""
+    """slurmctld is not responding after the acts: they are recorded all the same, and so is the round."""
     slurm.jobs, slurm.faults = [CUT], {("look", ""): FAULTS[fault]}
     done = once(folder, NOW, 30, folder / "acts.jsonl")
     assert [act.job for act in done.left] == [8] and not done.ok and len(done.notes) == 1

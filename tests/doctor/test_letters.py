@@ -36,7 +36,7 @@ def test_letters_that_are_off_are_one_line(trace: Path) -> None:
     ("changes", "name", "status", "says"),
     [
         ({}, "letters", "ok", "aaic by localhost:25"),
-        ({}, "outbox", "ok", "none was sent yet"),
+        ({}, "outbox", "ok", "no letter has been sent yet"),
         ({"operators": ()}, "letters", "warn", "aaic by localhost:25"),
         ({"domains": ("lab.example",)}, "letters", "warn", "no letter may go to example.org"),
         ({"sender": "no address"}, "letters", "warn", "sender is not an email address"),
@@ -82,7 +82,9 @@ def test_letters_that_are_stuck_or_refused(trace: Path) -> None:
     )
     status, found, hint = lines(trace, settings())["outbox"]
     assert (status, hint) == ("warn", "adminkit feedback status --letters says why")
-    assert found.startswith("2 waiting, 1 of them for more than 6 h, 1 refused this week; one was last sent or tried")
+    assert found.startswith(
+        "2 waiting, 1 of them for more than 6 h, 1 refused this week; a letter was last sent or tried"
+    )
 
 
 def test_a_trace_that_is_not_there_is_a_line(tmp_path: Path) -> None:

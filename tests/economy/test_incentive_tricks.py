@@ -66,7 +66,7 @@ CASES: list[tuple[str, list[Job], list[Step], dict[str, Any], int, tuple[str, st
         [],
         {},
         0,
-        ("use_unknown", "the trace has no CPU time of it, so it may have been idle"),
+        ("use_unknown", "the trace has no CPU time for it, so it may have been idle"),
     ),
     (
         "a site that gathers no CPU time may count them all the same",

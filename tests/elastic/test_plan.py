@@ -48,7 +48,7 @@ KEPT = [
     (open_job(1, ends=NOW + 599), "limit is near", "it ends before that is worth it"),
     (open_job(1, comment=f"{RECORD} el1:gpus=4,until={NOW + 9}"), "already", "it has an order"),
     (open_job(1, comment=f"{RECORD} el1:gpus=4,until={NOW - MARGIN + 1}"), "already", "a node may be late"),
-    (open_job(1, comment=f"{RECORD} el1:gpus=4,until={NOW - MARGIN}"), "did not answer", "it did not leave"),
+    (open_job(1, comment=f"{RECORD} el1:gpus=4,until={NOW - MARGIN}"), "did not respond", "it did not leave"),
     (open_job(1, comment=f"{RECORD} el1:gpus=4,until={NOW - HOUR}"), "", "an hour later it may be asked again"),
 ]  # fmt: skip
 

@@ -179,7 +179,7 @@ def test_a_job_that_its_order_did_not_put_back_stays_held(world: World, note: st
 @pytest.mark.parametrize(
     ("tres", "said"),
     [
-        ("gres:gpu:1,gpu:1", "no longer requested by --gres"),
+        ("gres:gpu:1,gpu:1", "no longer requested with --gres"),
         ("gres/gpu:1,gres/gpu:1", "no longer"),
         ("N/A", "no longer"),
     ],

@@ -18,7 +18,7 @@ from tests.faults.work import HEAD, Work, finished, line, must
 SLOW: Final = {"ADMINKIT_SYNC_STEPS_PAUSE": "1.5"}
 LONG_AGO: Final = ("--since", "60d")
 #: 26.05's sacct lists its fields without slurmdbd, so there sync is the first to ask for it.
-AWAY: Final = r"^error: (couldn't run sac|slurmdbd does not answer)"
+AWAY: Final = r"^error: (couldn't run sac|slurmdbd is not responding)"
 FULL: Final = r"^error: .*(full|[Nn]o space|couldn't write all)"
 _ACTS: Final = "/small/acts.jsonl"
 _READ: Final = f'from pathlib import Path; from adminkit import actions; print(len(actions.read(Path("{_ACTS}"))))'

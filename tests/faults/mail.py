@@ -62,7 +62,9 @@ def feedback_killed(work: Work) -> Outcome:
     must(said, f"no word of the run that was killed: {last.text[-400:]}")
     # What was being handed over may come again, under its own Message-ID; nothing else may.
     must(outcome.twice <= 3, f"{outcome.twice} letters twice after three kills")
-    notes = (f"letters that arrived twice, as adminkit was killed before it recorded the handover: {outcome.twice}",)
+    notes = (
+        f"letters that arrived twice because adminkit was killed before it recorded the handover: {outcome.twice}",
+    )
     return replace(outcome, twice=0, line=said.strip('",'), where="feedback run --send", notes=notes)
 
 

@@ -21,7 +21,7 @@ KINDS: Final = (
     (("-p", "gq-short", "--gres=gpu:1", "-t", "2-00:00:00"), None),
     (("-p", "gq", "--gres=gpu:1", "-t", "02:00:00", "-N", "2"), "ak1:lim=7200,src=e"),
 )
-_REFUSED: Final = "may ask for 03:00:00 at most"
+_REFUSED: Final = "may ask for at most 03:00:00"
 _PLACE: Final = "/home/aiko/ckpt"
 _PREPARE: Final = f"""rm -rf {_PLACE}; mkdir {_PLACE}
 cat >{_PLACE}/train.py <<'EOF'
@@ -82,7 +82,7 @@ def slurmctld_restarted(work: Work) -> Outcome:
     said = re.sub(r"^\[[^]]*\] ", "", text[-1])
     notes = (
         f"60 submissions: {len(accepted)} accepted with their record, {60 - len(accepted)} refused by their rule; "
-        f"attempts that met no slurmctld: {tries}",
+        f"attempts while slurmctld was down: {tries}",
         points,
     )
     return replace(work.judge(accepted), line=said, where="slurmctld.log", notes=notes)

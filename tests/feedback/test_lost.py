@@ -167,12 +167,12 @@ SAID: Final[list[tuple[Job, list[Job], Sequence[Any], tuple[str, ...], tuple[str
     ),
     (
         lost(), [], (*QUEUES, LONG),
-        ("--partition=gq-long", "ask your site if you may use it", "#SBATCH --time=5-00:00:00"), ("Your program then",),
+        ("--partition=gq-long", "ask your administrators", "#SBATCH --time=5-00:00:00"), ("Your program then",),
         "a queue that the user never had",
     ),
     (
         lost(), [done(9, queue="gq-long")], (*QUEUES, LONG),
-        ("--partition=gq-long",), ("ask your site",), "one that the user had",
+        ("--partition=gq-long",), ("ask your administrators",), "one that the user had",
     ),
     (
         lost(), [], (*QUEUES, ("aaic", "$(reboot)", 0, None, 14 * DAY)),

@@ -191,7 +191,7 @@ def test_who_opts_out_while_a_letter_waits_gets_none(tmp_path: Path) -> None:
     kept = Kept()
     act(trace, tools(place, kept))
     assert sorted(to for (to,), _ in kept.messages) == ["ada@example.org", "cyd@example.org"]
-    assert {one.user: one.said for one in rows(trace)}["bob"] == "its user wants none"
+    assert {one.user: one.said for one in rows(trace)}["bob"] == "its user wants no letters"
 
 
 def test_behind_a_server_that_was_away_no_run_sends_more_than_it_may(tmp_path: Path) -> None:

@@ -112,7 +112,8 @@ def test_the_most_that_a_node_has_is_said_of_each_type() -> None:
     mixed = make([node("n1", has=Vector(16, 257_595 * MIB, {"turing": 1, "ampere": 3}))])
     said = by_vectors(board(mixed), request(gpus="ampere:4"))
     assert (said.word, said.why) == ("never", "size")
-    assert said.text == "no node has that much: the most is 16 CPUs, 257595 MiB, 4 GPUs (3 of ampere, 1 of turing)"
+    most = "16 CPUs, 257595 MiB, 4 GPUs (3 of ampere, 1 of turing)"
+    assert said.text == f"no node has that much: the most that any node has is {most}"
     assert translated(said.text, "ja").endswith("GPU 4 (ampere 3, turing 1) です")
     assert by_vectors(board(FREE), request(gres="shard:5")).text.endswith("2 GPUs (2 of gpu, 8 of shard)")
 

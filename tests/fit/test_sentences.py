@@ -19,13 +19,14 @@ from adminkit.messages import translated
     [
         (
             sentence({"busy": 3}, 4),
-            "of 4 nodes large enough: 1 free, which is too few, 3 busy",
+            "of the 4 nodes that are large enough: 1 free, which is too few, 3 busy",
             "十分な大きさの 4 ノード: 空きだが不足 1、使用中 3",
         ),
-        (sentence({"busy": 1}, 1), "of 1 node large enough: 1 busy", "十分な大きさの 1 ノード: 使用中 1"),
+        (sentence({"busy": 1}, 1), "of the 1 node that is large enough: 1 busy", "十分な大きさの 1 ノード: 使用中 1"),
         (
             sentence({"priority": 2, "drained": 7}, 9),
-            "of 9 nodes large enough: 2 kept for waiting jobs of higher priority (age, fair share, size), 7 drained",
+            "of the 9 nodes that are large enough: 2 kept for waiting jobs of higher priority (age, fair share,"
+            " size), 7 drained",
             "十分な大きさの 9 ノード: 優先度の高い待ちジョブのために確保 2、ドレイン中 7",
         ),
         (

@@ -90,9 +90,9 @@ def test_a_cloud_s_nodes_that_are_not_shown_are_unknown(asked: dict[str, Any], w
 
 
 SLEEPS = Said("now", 1600, "wakes", "n1 has room but is powered down: it will be up within 600 s")
-FALLS = Said("later", 1630, "wakes", "of 1 node large enough: 1 powering down, to be woken then")
+FALLS = Said("later", 1630, "wakes", "of the 1 node that is large enough: 1 powering down, to be woken afterwards")
 NOT_HAD = Said("never", None, "rule", "allocation failure: Requested node configuration is not available")
-UNSEEN = Said("unknown", None, "wakes", "8 nodes of the queue are not shown, as they sleep (PrivateData)")
+UNSEEN = Said("unknown", None, "wakes", "8 nodes of the queue are not shown because they are asleep (PrivateData)")
 FREE, UNSAID = Said("now", 1000), Said("unknown", None, "", "not asked")
 REFUSED, HELD = Said("never", None, "rule", "no"), Said("later", None, "qos", "the QOS")
 

@@ -49,7 +49,7 @@ def test_a_window_that_hangs_is_given_up_and_asked_for_in_smaller_ones(
     slurm.rules = [{"program": "sacct", "wider": HOUR, "sleep": 30}]
     done = run(slurm, db, said, since=NOW - 6 * HOUR, timeout=1.0)
     assert done.closed.new == 99
-    assert any("no answer within 1 s" in line for line in said)
+    assert any("no response within 1 s" in line for line in said)
 
 
 def test_one_that_never_succeeds_ends_the_run_and_keeps_what_came_before(

@@ -44,7 +44,7 @@ def test_slurmctld_that_does_not_tell_of_open_jobs_hinders_nothing(slurm: FakeSl
         {"program": "squeue", "exit": 1, "says": "slurm_load_jobs error: Unable to contact slurm controller"}
     ]
     assert run(slurm, db, said, since=NOW - DAY).closed.new == 1
-    assert any("read by the next run" in line for line in said)
+    assert any("the next run reads" in line for line in said)
 
 
 @pytest.mark.parametrize(

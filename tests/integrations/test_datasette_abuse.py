@@ -128,7 +128,9 @@ get("/trace.json?sql=" + quote("{_ENDLESS}"))
 def test_a_server_that_a_select_would_hold_for_hours_ends_for_its_unit_to_start_it_again(trace: Path) -> None:
     done = subprocess.run([sys.executable, "-c", _HELD, trace], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "200\n")
-    assert done.stderr == "a query did not end at its time limit, as one function takes too long: the server ends\n"
+    assert done.stderr == (
+        "a query did not end at its time limit, because one function takes too long: the server is shutting down\n"
+    )
 
 
 def test_what_ends_in_time_is_not_held_against_later_ones() -> None:

@@ -122,7 +122,7 @@ def test_a_queue_that_can_never_take_the_job_is_refused_with_the_one_that_can(lu
     assert decision["verdict"] == "reject"
     assert decision["fired"] == [{"rule": "routing", "action": "reject"}]
     assert decision["fit"] == "gq-middle"
-    assert decision["messages"] == ["adminkit: gq-short cannot take this job; gq-middle can (-p gq-middle)."]
+    assert decision["messages"] == ["adminkit: gq-short cannot run this job; gq-middle can (-p gq-middle)."]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_routing_can_only_warn(lua: Lua, routing: dict[str, Any]) -> None:
     assert decision["messages"] == ["adminkit: no queue was named; gq-short would accept this job (-p gq-short)."]
     named = lua.decide(request(queues=["gq-short"], limit=100 * H), table)
     assert named["verdict"] == "accept"
-    assert named["messages"] == ["adminkit: gq-short cannot take this job; gq-long can (-p gq-long)."]
+    assert named["messages"] == ["adminkit: gq-short cannot run this job; gq-long can (-p gq-long)."]
 
 
 def test_routing_that_is_off_does_nothing(lua: Lua) -> None:

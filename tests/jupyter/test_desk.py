@@ -83,7 +83,7 @@ def test_a_profile_with_an_image_is_refused_and_offered_to_nobody(
     assert offers["image"].word == "never"
     refused = asyncio.run(at.admit("ada", "root", at.profiles()["image"]))
     assert refused is not None
-    assert refused.answer.start.text == "it has an image, which this hub does not start"
+    assert refused.answer.start.text == "it asks for a container image, and this hub starts none"
     starts = Desk(str(tmp_path / "profiles.toml"), lambda _: ONE_LEFT, agrees, images=True)
     assert asyncio.run(starts.admit("ada", "root", starts.profiles()["image"])) is None
     larger = asyncio.run(at.admit("ada", "root", at.profiles()["two"]))

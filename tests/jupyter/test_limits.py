@@ -109,7 +109,7 @@ def test_a_user_is_asked_for_once_and_forms_do_not_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer(1, "", "no trace database"), Answer(0, "no JSON", ""), AdminkitError("no answer within 60 s")]
+    "answer", [Answer(1, "", "no trace database"), Answer(0, "no JSON", ""), AdminkitError("no response within 60 s")]
 )
 def test_a_trace_that_cannot_be_read_proposes_nothing(answer: Answer | AdminkitError) -> None:
     async def fails(*_: Any, **__: Any) -> Answer:

@@ -52,7 +52,7 @@ class Site:
         self.now += self.step
         found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if found == "hangs":
-            raise AdminkitError("no answer within 10 s")
+            raise AdminkitError("no response within 10 s")
         if isinstance(found, Answer):
             return found
         return Answer(0, listed(found.format(mark=self.mark), Marks(delimiter_of(words), seal)), "")
@@ -60,7 +60,7 @@ class Site:
     async def as_them(self, words: list[str], **_: Any) -> Answer:
         self.cancelled.append(words)
         if words[-1] in self.stuck:
-            raise AdminkitError("couldn't run scancel: no answer within 10 s")
+            raise AdminkitError("couldn't run scancel: no response within 10 s")
         return Answer(0, "", "")
 
     def run(self, act: Callable[[], Awaitable[None]] | None = None) -> None:

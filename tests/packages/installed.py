@@ -134,7 +134,7 @@ def test_apt_refuses_the_plugin_of_another_slurm() -> None:
     ours = packages()["slurm-spank-adminkit"].name
     others = [path for path in ROWS.glob("*/build/deb/slurm-spank-adminkit_*.deb") if path.name != ours]
     if not others:
-        pytest.skip("no other environment has built its packages yet")
+        pytest.skip("the packages of other environments had not been built yet")
     for other in others:
         text = apt("install", "-s", other, code=100)
         assert "Depends: slurm-wlm-basic-plugins" in text, text

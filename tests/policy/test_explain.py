@@ -23,33 +23,33 @@ from tests.support.policies import SHIPPED, STRICT, compiled, decider, policy, r
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("max_limit = '3-00:00:00'", "Jobs ask for 3-00:00:00 at most; others are refused."),
+        ("max_limit = '3-00:00:00'", "Jobs ask for at most 3-00:00:00; other jobs are refused."),
         (
             "min_limit = '1h'; action = 'amend'",
-            "Jobs ask for 01:00:00 or more; the limit of others is raised to 01:00:00.",
+            "Jobs ask for 01:00:00 or more; the limit of other jobs is raised to 01:00:00.",
         ),
         (
             "require_limit = true; queues = ['a', 'b', 'c']",
-            "Jobs in a, b or c must give a time limit; others are refused.",
+            "Jobs in a, b or c must give a time limit; other jobs are refused.",
         ),
         ("default_limit = '1h'; accounts = ['x']", "Jobs under the account x without a time limit get 01:00:00."),
-        ("gpus = '2-'; qos = ['high']", "Jobs of the QOS high use 2 GPUs or more; others are refused."),
-        ("gpus = '-1'", "Jobs use 1 GPU at most; others are refused."),
-        ("gpu_slices = 0", "Jobs use no slices, shards or parts of MPS of GPUs; others are refused."),
-        ("gpu_slices = 1", "Jobs use exactly 1 slice, shard or part of MPS of a GPU; others are refused."),
-        ("nodes = 4; users = ['ada', 'bob']", "Jobs of ada or bob use exactly 4 nodes; others are refused."),
+        ("gpus = '2-'; qos = ['high']", "Jobs of the QOS high use 2 GPUs or more; other jobs are refused."),
+        ("gpus = '-1'", "Jobs use at most 1 GPU; other jobs are refused."),
+        ("gpu_slices = 0", "Jobs use no GPU slices, shards or MPS parts; other jobs are refused."),
+        ("gpu_slices = 1", "Jobs use exactly 1 GPU slice, shard or MPS part; other jobs are refused."),
+        ("nodes = 4; users = ['ada', 'bob']", "Jobs of ada or bob use exactly 4 nodes; other jobs are refused."),
         (
             "cpus = '1-8'; classes = ['cpu', 'single-gpu']; except_users = ['ada']; except_accounts = ['x', 'y']",
-            "Cpu and single-gpu jobs, except those of ada or under x or y, use 1 to 8 CPUs; others are refused.",
+            "Cpu and single-gpu jobs, except those of ada or under x or y, use 1 to 8 CPUs; other jobs are refused.",
         ),
         (
             "max_limit = '1h'; from = 2027-04-01",
-            "Jobs ask for 01:00:00 at most; others are refused."
+            "Jobs ask for at most 01:00:00; other jobs are refused."
             " It holds from 2027-04-01T00:00:00; until then their owners are only told.",
         ),
         (
             "gpus_per_node = 8; action = 'warn'",
-            "Jobs use exactly 8 GPUs per node; others are accepted, and their owners are told.",
+            "Jobs use exactly 8 GPUs per node; other jobs are accepted, and their owners are told.",
         ),
     ],
 )

@@ -85,17 +85,17 @@ SAID: list[tuple[str, dict[str, Any], str]] = [
     (
         "gpus = '-1'",
         {"gres": "shard:8"},
-        "The number of GPUs of a job in gq must be 0-1; this one asks for 2 (gpu_slices=8). Type: --gpus=N",
+        "The number of GPUs must be 0-1 for a job in gq; this one asks for 2 (gpu_slices=8). Type: --gpus=N",
     ),
     (
         "gpus = '-1'",
         {"gres": "gpu:2g.48gb:1"},
-        "It is unclear how many gpus this job may take; jobs in gq may take 0-1.",
+        "It is unclear how many gpus this job could get; jobs in gq may take 0-1.",
     ),
     (
         "gpu_slices = 0",
         {"gres": "gpu:1g.10gb:1"},
-        "The number of GPU slices and shards of a job in gq must be 0; this one asks for 1.",
+        "The number of GPU slices and shards must be 0 for a job in gq; this one asks for 1.",
     ),
     ("gpu_slices = 0", {"gpus": 1}, ""),
     ("gpu_slices = '-2'", {"gres": "shard:2"}, ""),

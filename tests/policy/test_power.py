@@ -101,4 +101,4 @@ def test_it_is_explained() -> None:
     from tests.policy.test_user_limits import policy
 
     rows = dict(explain(policy("version = 1\n[power]\nbudget_w = 20000\ngpu_w = { a100 = 400 }\n")))
-    assert rows["power"].startswith("All GPUs in use together count as 20000 W at most, each as 400 W (a100)")
+    assert rows["power"].startswith("All GPUs in use together count as at most 20000 W, each as 400 W (a100)")

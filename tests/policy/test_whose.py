@@ -53,31 +53,31 @@ BINDING: list[tuple[tuple[str, ...], str, list[str], str]] = [
     (
         (HIGH, LOW),
         "20:00:00",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asks for 20:00:00. Type: --time=01:00:00"],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asks for 20:00:00. Type: --time=01:00:00"],
         "a job that keeps the lower maximum keeps both",
     ),
     (
         (LOW, HIGH),
         "20:00:00",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asks for 20:00:00. Type: --time=01:00:00"],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asks for 20:00:00. Type: --time=01:00:00"],
         "in whatever order they stand",
     ),
     (
         (HIGH + AMEND, LOW + AMEND),
         "20:00:00",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asked for 20:00:00 and got 01:00:00."],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asked for 20:00:00 and got 01:00:00."],
         "lowered twice it was asked for once",
     ),
     (
         (HIGH + AMEND, LOW),
         "unlimited",
-        ["Jobs of the QOS low may ask for 01:00:00 at most; this one asks for UNLIMITED. Type: --time=01:00:00"],
+        ["Jobs of the QOS low may ask for at most 01:00:00; this one asks for UNLIMITED. Type: --time=01:00:00"],
         "a refusal says what was typed, and not what a rule made of it",
     ),
     (
         (HIGH + WARN, LOW + WARN),
         "20:00:00",
-        ["Jobs of the QOS low should ask for 01:00:00 at most; this one asks for 20:00:00. Type: --time=01:00:00"],
+        ["Jobs of the QOS low should ask for at most 01:00:00; this one asks for 20:00:00. Type: --time=01:00:00"],
         "the same of warnings",
     ),
     (
@@ -89,32 +89,32 @@ BINDING: list[tuple[tuple[str, ...], str, list[str], str]] = [
     (
         ("gpus = '-4'", "queues = ['gq']; gpus = '-2'"),
         "60",
-        ["The number of GPUs of a job in gq must be 0-2; this one asks for 8. Type: --gpus=N"],
+        ["The number of GPUs must be 0-2 for a job in gq; this one asks for 8. Type: --gpus=N"],
         "of two maxima of a number",
     ),
     (
         ("gpus = '-4'", "nodes = 2"),
         "60",
         [
-            "The number of GPUs of a job on this cluster must be 0-4; this one asks for 8. Type: --gpus=N",
-            "The number of nodes of a job on this cluster must be 2; this one asks for 1. Type: --nodes=N",
+            "The number of GPUs must be 0-4 for a job on this cluster; this one asks for 8. Type: --gpus=N",
+            "The number of nodes must be 2 for a job on this cluster; this one asks for 1. Type: --nodes=N",
         ],
         "two numbers do not bind each other",
     ),
     (
         ("queues = ['gq']; max_limit = '2h'", "restartable_above = '3h'"),
         "4:00:00",
-        ["Jobs in gq may ask for 02:00:00 at most; this one asks for 04:00:00. Type: --time=02:00:00"],
+        ["Jobs in gq may ask for at most 02:00:00; this one asks for 04:00:00. Type: --time=02:00:00"],
         "a limit that no checkpoint lifts makes another one idle",
     ),
     (
         ("max_limit = '3h'", "restartable_above = '2h'"),
         "4:00:00",
         [
-            "Jobs on this cluster may ask for 03:00:00 at most; this one asks for 04:00:00. Type: --time=03:00:00",
+            "Jobs on this cluster may ask for at most 03:00:00; this one asks for 04:00:00. Type: --time=03:00:00",
             "Jobs on this cluster that ask for more than 02:00:00 must be able to resume from a checkpoint; this one"
             " asks for"
-            " 04:00:00. Type: --ckpt, if it can, else --time=02:00:00",
+            " 04:00:00. Type: --ckpt if it can, otherwise --time=02:00:00",
         ],
         "both hold: three hours with a checkpoint, two without",
     ),
@@ -141,7 +141,7 @@ def test_a_job_in_two_queues_reads_the_lower_of_their_maxima() -> None:
     text = rules("a: queues = ['gq']; max_limit = '12h'", "b: queues = ['short']; max_limit = '1h'")
     typed = Typed("ada", queues=("gq", "short"), limit="20:00:00")
     (message,) = decider(text).decide(typed_request(typed, None, NOW)).messages
-    assert message.startswith("Jobs in short may ask for 01:00:00 at most; this one asks for 20:00:00.")
+    assert message.startswith("Jobs in short may ask for at most 01:00:00; this one asks for 20:00:00.")
 
 
 #: a rule, fields of the request, what the user reads; nodes have 8 GPUs
@@ -149,37 +149,37 @@ ASKED: list[tuple[str, dict[str, object], str, str]] = [
     (
         "gpus_per_node = '-4'",
         {"nodes": 1, "gpus": 20, "gpus_per_node": None, "gpus_fixed": 20, "most_nodes": 20},
-        "This job asks for gpus=20 and may get 8 gpus_per_node; jobs in gq may take 0-4.",
+        "This job asks for gpus=20 but could get 8 gpus_per_node; jobs in gq may take 0-4.",
         "--gpus=20: a node may get eight of them",
     ),
     (
         "gpus = '-4'",
         {"nodes": 1, "gpus": 1, "gpus_per_node": 1, "gpus_fixed": 0, "gpus_each": 1, "whole": True, "exclusive": True},
-        "This job asks for gpus=1 exclusive and may get 8 gpus; jobs in gq may take 0-4.",
+        "This job asks for gpus=1 exclusive but could get 8 gpus; jobs in gq may take 0-4.",
         "--exclusive --gpus-per-node=1 takes all GPUs of the node",
     ),
     (
         "nodes = '-2'",
         {"nodes": 1, "gpus": 20, "gpus_per_node": None, "gpus_fixed": 20, "most_nodes": 20},
-        "This job asks for gpus=20 and may get 3 nodes; jobs in gq may take 0-2.",
+        "This job asks for gpus=20 but could get 3 nodes; jobs in gq may take 0-2.",
         "twenty GPUs need three nodes",
     ),
     (
         "nodes = '-2'",
         {"nodes": 1, "max_nodes": 8, "gpus": 0},
-        "This job asks for nodes=1-8 and may get 8 nodes; jobs in gq may take 0-2.",
+        "This job asks for nodes=1-8 but could get 8 nodes; jobs in gq may take 0-2.",
         "-N1-8",
     ),
     (
         "gpus = '-4'",
         {"nodes": 1, "gpus": 20},
-        "The number of GPUs of a job in gq must be 0-4; this one asks for 20.",
+        "The number of GPUs must be 0-4 for a job in gq; this one asks for 20.",
         "--gpus=20 itself",
     ),
     (
         "gpus_per_node = '-4'",
         {"nodes": 2, "gpus": 16, "gpus_per_node": 8},
-        "The number of GPUs per node of a job in gq must be 0-4; this one asks for 8.",
+        "The number of GPUs per node must be 0-4 for a job in gq; this one asks for 8.",
         "--gpus-per-node=8",
     ),
 ]

@@ -71,7 +71,11 @@ def test_each_kind_of_file(
         ("bert,1,,,nan,,,", "seconds is missing", "what is needed was not measured"),
         ("bert,1,,,inf,,,", "not a number: 'inf'", "not a number"),
         ("bert,1,,,1_0,,,", "not a number: '1_0'", "a number as Python alone writes it"),
-        ("bert,1,,,1,1e4,,", "more than 5,000 W a GPU: joules are not kilojoules, seconds not milliseconds", "units"),
+        (
+            "bert,1,,,1,1e4,,",
+            "more than 5,000 W per GPU: check that joules are not kilojoules, and seconds not milliseconds",
+            "units",
+        ),
         (",1,,,1,,,", "the model has no name", "no name"),
         ("b\x1b[31m,1,,,1,,,", "a name of more than 200 characters, or with some that cannot be printed", "escapes"),
         (f"{'b' * 201},1,,,1,,,", "a name of more than 200 characters, or with some that cannot be printed", "long"),

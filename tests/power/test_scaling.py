@@ -43,7 +43,11 @@ def test_a_fit_finds_the_seconds_and_watts_of_what_made_the_points(made: Model, 
     [
         ([], "0 points: a model needs 3", "nothing"),
         ([Point(1, 1, 9.99), Point(2, 1, 10.35)], "2 points: a model needs 3", "the pair of Zeus"),
-        ([Point(1, b, 1.0) for b in (1, 2, 4)], "all points have one number of GPUs", "nothing says how it scales"),
+        (
+            [Point(1, b, 1.0) for b in (1, 2, 4)],
+            "all points have the same number of GPUs",
+            "nothing says how it scales",
+        ),
         ([Point(1, 1, 4.0), Point(2, 1, 2.0), Point(4, 1, 1.0)], None, "three are enough"),
     ],
 )

@@ -41,7 +41,7 @@ def test_each_number_has_the_median_of_its_own(trace: Path) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "said"),
-    [(Habit("aaic", "none", HOUR), "not known from history"), (None, "not known: no run of it says")],
+    [(Habit("aaic", "none", HOUR), "not known from history"), (None, "not known, because no run of this job shows")],
     ids=["a queue without jobs", "no habit"],
 )
 def test_what_is_not_known_is_said(trace: Path, asked: Habit | None, said: str) -> None:

@@ -169,7 +169,7 @@ def test_pictures_of_waits_name_the_upper_end_of_a_bin_and_show_its_middle(
     (heat,) = pictures.panels
     assert isinstance(heat, Heat)
     assert (pictures.title, heat.subtitle, heat.values) == (title, beside, [values])
-    assert "the middle of the bin" in pictures.caption
+    assert "the middle of its bin" in pictures.caption
     assert isinstance(pictures.title, Message) and isinstance(pictures.caption, Message)
     assert isinstance(heat.subtitle, Message)
 

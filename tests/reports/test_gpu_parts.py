@@ -76,7 +76,7 @@ def test_parallelism_keeps_kinds_apart_and_says_what_is_unknown(db: Path, capsys
     found = dict(zip(classes["value"], classes["jobs"], strict=True))
     assert found == {"cpu": 1, "single-gpu": 3, "multi-gpu": 1, "multi-node": 0, "unknown": 2}
     text = told(db, capsys, "parallelism")
-    assert "unknown for 1 run with parts of a GPU of unknown size" in text
+    assert "unknown for 1 run with parts of a GPU whose size is not known" in text
     assert "unknown for 1 run whose accounting has a GPU entry that cannot be read" in text
 
 
@@ -84,7 +84,8 @@ def test_a_report_says_that_accounting_did_not_track_gpus(tmp_path: Path, capsys
     nodes = (SiteNode("g1", 64, 1 << 36, {"a100": 2}, queues=frozenset({"gq"})),)
     db = made(tmp_path, Site("oak", (SiteQueue("gq"),), nodes=nodes), [""] * 3)
     text = told(db, capsys, "users")
-    assert "unknown for 3 runs that name none, in queues with GPUs, as accounting did not track GPUs then" in text
+    why = "that name no GPUs, in queues with GPUs, from before accounting tracked GPUs"
+    assert f"unknown for 3 runs {why}" in text
 
 
 def test_every_report_takes_parts_of_gpus(db: Path, capsys: pytest.CaptureFixture[str]) -> None:

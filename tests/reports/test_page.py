@@ -166,7 +166,7 @@ def test_what_changed_ends_where_something_is_known(
     assert report is not None and report.pictures is not None
     (last,) = {panel.edges[-1] for panel in report.pictures.panels if isinstance(panel, Trend)}
     assert abs(last - end) < 7 * DAY, why
-    (jobs,) = (row["now"] for row in report.records() if row["measure"] == "Jobs a day")
+    (jobs,) = (row["now"] for row in report.records() if row["measure"] == "Jobs per day")
     assert jobs, why
 
 

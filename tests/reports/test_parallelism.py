@@ -15,13 +15,13 @@ from tests.support.builders import MONDAY, job, make_trace
 
 NODELESS: dict[str, Any] = {"nodes": None, "req_nodes": None, "node_list": None}
 GPULESS: dict[str, Any] = {"gpus": None, "req_gpus": None}
-AS_ON_ONE = "with an unknown number of nodes are classed as on one node"
+AS_ON_ONE = "with an unknown number of nodes are classed as single-node jobs"
 CASES: list[tuple[list[dict[str, Any]], dict[str, tuple[int | None, float | None]], list[str], str]] = [
     ([{"gpus": 1}, {"gpus": 1, "nodes": 2}], {"multi-node": (1, 0.5), "cpu": (0, 0.0)}, [], "all is known"),
     ([{"gpus": 1, **NODELESS}] * 2, {"multi-node": (None, None), "single-gpu": (2, 1.0)}, [f"2 jobs {AS_ON_ONE}"],
      "of no job the nodes are known"),
     ([{"gpus": 1, **NODELESS}, {"gpus": 1}], {"multi-node": (0, 0.0)},
-     [f"1 job {AS_ON_ONE}: multi-node is at least what is shown"], "of some they are"),
+     [f"1 job {AS_ON_ONE}: there may be more multi-node jobs than are shown"], "of some they are"),
     ([GPULESS | {"cpus": 4}] * 2, {"cpu": (None, None), "single-gpu": (None, None), "multi-core": (2, 1.0),
      "multi-node": (0, 0.0)}, [], "of no job the GPUs are known"),
     ([GPULESS, {"gpus": 0}], {"cpu": (1, 0.5), "multi-gpu": (0, 0.0), "unknown": (1, 0.5)}, [], "of some they are"),

@@ -167,7 +167,7 @@ def test_nodes_are_made_of_the_sizes_of_queues() -> None:
         "features": 0,
         "queues": 1,
     }
-    assert machine.notes == ["the nodes are made of the sizes of the queues: no two queues share one"]
+    assert machine.notes == ["the nodes are made up from the sizes of the queues: no two queues share a node"]
 
 
 def test_the_plain_models_get_no_more_than_they_read() -> None:

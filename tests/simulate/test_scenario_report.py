@@ -45,8 +45,8 @@ def test_the_calibration_comes_first_then_each_scenario(found: Answer) -> None:
 
 
 def test_who_gains_and_who_loses_is_named(found: Answer) -> None:
-    assert any("gain: " in one for one in sentences_of("twice <b>", found.rows))
-    assert any("lose: " in one for one in sentences_of("more", found.rows))
+    assert any("shorter waits for: " in one for one in sentences_of("twice <b>", found.rows))
+    assert any("longer waits for: " in one for one in sentences_of("more", found.rows))
     assert len(sentences_of("nothing", found.rows)) == 1
 
 

@@ -72,7 +72,7 @@ def test_what_the_client_writes_in_its_place_is_not_taken_for_slurmdbds(programs
 
 @pytest.mark.parametrize("text", ["", "PrivateData = none\nSLURM_VERSION = 24.11.5\n"])
 def test_a_slurmdbd_that_is_away_is_said_though_sacctmgr_exits_well(text: str) -> None:
-    with pytest.raises(AdminkitError, match="slurmdbd does not answer"):
+    with pytest.raises(AdminkitError, match="slurmdbd is not responding"):
         cluster.parse_accounting(text)
 
 

@@ -123,7 +123,7 @@ def test_at_the_time_limit_the_program_and_its_children_are_ended(programs: Prog
     programs.add("sacct", f"sleep 300 & echo $! >> {pids}; echo $$ >> {pids}; trap '' TERM; wait; sleep 300")
     with pytest.raises(process.SlurmTimeout) as caught:
         process.ask(["sacct"], timeout=0.5)
-    assert "no answer within 0.5 s" in caught.value.message
+    assert "no response within 0.5 s" in caught.value.message
     for pid in pids.read_text().split():
         assert not running(int(pid)), f"{pid} outlived its time limit"
 
@@ -168,7 +168,7 @@ def test_an_answer_that_the_disk_has_no_room_for_is_none(programs: Programs) -> 
     programs.add("sacct", "echo rows 2>/dev/null; exit 0")
     with Path("/dev/full").open("wb") as full, pytest.raises(AdminkitError) as caught:
         process.spool(["sacct"], full)
-    assert caught.value.message == "couldn't keep the answer of sacct: no space left on device"
+    assert caught.value.message == "couldn't keep the output of sacct: no space left on device"
 
 
 def test_a_program_that_leaves_a_child_behind_is_not_waited_for(programs: Programs) -> None:

@@ -18,14 +18,17 @@ from tests.support.reports import HOSTILE
 
 def fit(_: Path) -> Report:
     asked = Request(gpus=8, time_limit=90 * 60)
-    now, later = Said("now", MONDAY), Said("later", MONDAY + HOUR, "busy", "of 4 nodes large enough: 3 busy, 1 drained")
+    now, later = (
+        Said("now", MONDAY),
+        Said("later", MONDAY + HOUR, "busy", "of the 4 nodes that are large enough: 3 busy, 1 drained"),
+    )
     sources = {"vectors": later, "waiting": later, "limits": now, "test_only": Said("later", MONDAY + 2 * HOUR)}
     refused = {**sources, "vectors": now, "waiting": now, "test_only": Said("never", None, "rule", HOSTILE)}
     alone = {
         "vectors": now,
         "waiting": now,
         "limits": now,
-        "test_only": Said("unknown", None, "", "from node vectors only"),
+        "test_only": Said("unknown", None, "", "this is based on node vectors only"),
     }
     return fit_report(
         [

@@ -107,9 +107,9 @@ def test_what_is_no_database_is_no_snapshot(tmp_path: Path, what: str) -> None:
 
 
 TAKEN = [
-    ("text", lambda path: path.write_text("mine"), "is there and no snapshot"),
-    ("a link", lambda path: path.symlink_to("elsewhere"), "is there and no snapshot"),
-    ("a trace", connect.prepare, "is there and no snapshot"),
+    ("text", lambda path: path.write_text("mine"), "exists and is not a snapshot"),
+    ("a link", lambda path: path.symlink_to("elsewhere"), "exists and is not a snapshot"),
+    ("a trace", connect.prepare, "exists and is not a snapshot"),
     ("the trace itself", None, "is the trace itself"),
 ]
 

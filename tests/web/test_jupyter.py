@@ -194,7 +194,7 @@ def test_a_job_that_dies_at_once_is_told_with_its_log(clean: Hub) -> None:
     try:
         told = clean.spawn("www-data", "one")
         assert told.status == 409, told
-        assert "ended before the server answered: it ended with an error" in told.message
+        assert "ended before the server responded: it ended with an error" in told.message
         assert "exists but is not a directory" in told.message
     finally:
         home.joinpath("runtime").unlink()
@@ -224,7 +224,7 @@ def test_the_kernel_of_a_profile_is_that_of_a_new_notebook(clean: Hub) -> None:
 def test_a_profile_with_an_image_is_refused_in_place_of_a_start_without_it(clean: Hub) -> None:
     with clean.offering("[image]\nimage = 'docker://a'\npartition = 'gq'\ntime = '10'\n"):
         told = clean.spawn("games", "image")
-    assert (told.status, "an image, which this hub does not start" in told.message) == (409, True), told
+    assert (told.status, "a container image, and this hub starts none" in told.message) == (409, True), told
     assert clean.cluster.ask("squeue", "-h", "-u", "games", "-t", "PD,R") == ""
 
 
@@ -289,7 +289,7 @@ def test_no_answer_of_slurmctld_is_no_end_of_a_server(clean: Hub, browser: Brows
     try:
         told = clean.spawn("news", "one")
         assert told.status == 503, told
-        assert "Slurm does not answer" in told.message
+        assert "Slurm is not responding" in told.message
         login(browser, clean, "news")
         shown = "return !document.getElementById('adminkit-problem').hidden"
         clean.until("the form to say so", lambda: browser.driver.execute_script(shown), 30)

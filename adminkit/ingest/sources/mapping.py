@@ -187,9 +187,9 @@ class _Reader:
             prefix=self._text(value, "prefix"),
         )
         if source.prefix and field not in TEXTS:
-            raise self._wrong(f"{field} takes no prefix", "prefixes are for names")
+            raise self._wrong(f"{field} does not accept a prefix", "prefixes are for names")
         if source.time and field not in TIMES:
-            raise self._wrong(f"{field} takes no time", f"times are {', '.join(TIMES)}")
+            raise self._wrong(f"{field} does not accept a time", f"times are {', '.join(TIMES)}")
         return source
 
     def _constant(self, field: str, value: Mapping[str, Any]) -> str | None:
@@ -269,7 +269,8 @@ class _Reader:
             return known[0] if known else None
         if not known or not isinstance(unit, str):
             raise self._wrong(
-                f"{field} takes no unit" if not known else f"the unit of {field} must be a string", "leave it out"
+                f"{field} does not accept a unit" if not known else f"the unit of {field} must be a string",
+                "leave it out",
             )
         self._known(f"unit of {field}", [unit], known)
         return unit

@@ -160,7 +160,7 @@ def open_own(cluster: str, folder: Path, *, timeout: float, uid: int, probe: boo
 
 
 def open_sacct(cluster: str, folder: Path, *, timeout: float, record: str) -> Sacct:
-    """Everybody's runs, with sacct's present fields. AdminkitError where sacct or slurmdbd does not answer."""
+    """Everybody's runs, with sacct's present fields. AdminkitError where sacct or slurmdbd is not responding."""
     return Sacct(
         cluster,
         folder,

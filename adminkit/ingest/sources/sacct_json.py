@@ -39,7 +39,7 @@ _BITS: Final = re.compile("0x[0-9A-Fa-f]+")
 _CHUNK: Final = 1 << 20
 #: Characters of one job with its steps.
 _MOST: Final = 1 << 28
-_HINT: Final = "sacct -P writes text, which needs no more than a line at a time: sacct -a -X -D -P --format=…"
+_HINT: Final = "sacct -P writes text, which is read one line at a time: sacct -a -X -D -P --format=…"
 
 
 def is_json(head: bytes) -> bool:
@@ -104,7 +104,7 @@ def _longer(text: str, chunks: Iterator[str]) -> str:
         parts.append(chunk)
         length += len(chunk)
     if len(parts) == 1 or length > _MOST:
-        raise UsageError("this JSON ends within its list of jobs, or a job of it cannot be read", _HINT)
+        raise UsageError("this JSON ends within its list of jobs, or one of its jobs cannot be read", _HINT)
     return "".join(parts)
 
 

@@ -194,7 +194,8 @@ def _not_accounting(line: str, delimiter: str | None) -> UsageError:
         )
     if line.startswith(("sacct:", "slurm")):
         return UsageError(
-            f"the input has sacct's error message instead of rows: {shown}", "solve that first, then import its output"
+            f"the input has sacct's error message instead of rows: {shown}",
+            "fix that error first, then import the output of sacct",
         )
     if line.lstrip().startswith(("{", "[")):
         return UsageError(

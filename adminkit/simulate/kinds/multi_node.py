@@ -28,7 +28,7 @@ def prepare(keys: MultiNode, sources: Sources) -> Given:
     """Refuses a workload that cannot say how its jobs would look on several nodes."""
     if sources.case.request.model != "slurm":
         raise AdminkitError(
-            f"scenario {quote(keys.name)}: the model {sources.case.request.model} has one pool of processors, no nodes",
+            f"scenario {quote(keys.name)}: the {sources.case.request.model} model has one pool of processors, no nodes",
             "use --model slurm",
         )
     if keys.nodes is None and not _several(sources.case).any():

@@ -40,7 +40,7 @@ def prepare(keys: Nodes, sources: Sources) -> Given:
         )
     if not request.nodes and (keys.queue is not None or keys.gpus is not None):
         raise AdminkitError(
-            f"scenario {quote(keys.name)}: the model {request.model} has one pool of processors, no nodes",
+            f"scenario {quote(keys.name)}: the {request.model} model has one pool of processors, no nodes",
             "leave out queue and gpus, or use --model slurm",
         )
     for value in keys.factor:

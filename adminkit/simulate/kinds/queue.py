@@ -55,7 +55,7 @@ def prepare(keys: Queue, sources: Sources) -> Given:
     where = f"scenario {quote(keys.name)}"
     if case.request.model != "slurm" and (keys.nodes is not None or keys.tier is not None):
         raise AdminkitError(
-            f"{where}: the model {case.request.model} has one pool of processors for all queues",
+            f"{where}: the {case.request.model} model has one pool of processors for all queues",
             "leave out nodes and tier, or use --model slurm",
         )
     if keys.new and keys.queue in names:

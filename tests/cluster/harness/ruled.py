@@ -94,7 +94,7 @@ class Ruled:
     def most(self) -> int | None:
         """The hours that gq takes now under at_most(), as a user finds out; None where nothing is refused."""
         refused = self.sbatch("--test-only", "-p", "gq", "-t", "71:00:00")
-        found = re.search(r"may ask for (\d+):00:00 at most", refused.text)
+        found = re.search(r"may ask for at most (\d+):00:00", refused.text)
         return int(found.group(1)) if found else None
 
     def run(self, *command: Word, user: str | None = "games", env: Mapping[str, str] | None = None) -> Said:
