@@ -20,6 +20,8 @@ TIERS: Final = ("check", "test", "web", "soak")
 CLUSTERS: Final = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The tests in a browser, by file: each has a browser, a hub and ports of its own.
 BROWSERS: Final = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+#: The files of tests/web that take minutes: they start first, and the others run beside them.
+LONG_IN_BROWSERS: Final = tuple(f"tests/web/test_{name}.py" for name in ("jupyter_idle", "jupyter", "page"))
 #: The tests of the C programs, which `make test` runs once, with a sanitizer's build.
 UNDER_ASAN: Final = (
     "tests/native", *(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core")),
@@ -48,7 +50,8 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
     if tier == "soak":
         return _soak()
     if tier == "web":
-        return [Part("the browser", (*_pytest("web"), *BROWSERS, "tests/web"), browser)]
+        others = (path for path in _files(root, "tests/web/test_*.py") if path not in LONG_IN_BROWSERS)
+        return [Part("the browser", (*_pytest("web"), *BROWSERS, *LONG_IN_BROWSERS, *others), browser)]
     # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
     command = (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile")

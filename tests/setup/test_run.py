@@ -100,6 +100,13 @@ def test_what_one_tier_leaves_out_another_has() -> None:
         assert {word.removeprefix("--ignore=") for word in unit if word.startswith("--ignore=")} == paths
 
 
+def test_the_browser_has_every_file_once_and_begins_with_the_longest() -> None:
+    (browser,) = parts.parts("web")
+    files = [word for word in browser.command if word.endswith(".py")]
+    assert sorted(files) == sorted(str(path.relative_to(parts.ROOT)) for path in parts.ROOT.glob("tests/web/test_*.py"))
+    assert tuple(files[: len(parts.LONG_IN_BROWSERS)]) == parts.LONG_IN_BROWSERS
+
+
 def test_every_part_that_could_hang_has_a_bound() -> None:
     assert {part.name: part.seconds for tier in ("check", "test", "web") for part in parts.parts(tier)} == {
         part.name: parts.LIMIT for tier in ("test", "web") for part in parts.parts(tier)

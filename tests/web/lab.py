@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -38,11 +39,20 @@ def environment(folder: Path, *packages: str) -> Path:
     pip = (folder / "bin/pip", "-q", "--disable-pip-version-check")
     must("/usr/bin/python3", "-m", "venv", folder)
     must(*pip, "install", *packages)
-    wheels = folder / "wheels"
-    ours = (sys.executable, "-m", "pip", "-q", "--disable-pip-version-check")
-    must(*ours, "wheel", "--no-deps", f"--config-settings=build-dir={folder}/build", "-w", wheels, ROOT)
-    must(*pip, "install", "--no-deps", *wheels.glob("adminkit-*.whl"))
+    must(*pip, "install", "--no-deps", _wheel(folder / "wheels"))
     return folder
+
+
+def _wheel(place: Path) -> Path:
+    """A wheel of this checkout, in `place`. Its C programs are built once for all files of tests that run at a time."""
+    build = ROOT / "build/web-wheel"
+    build.mkdir(parents=True, exist_ok=True)
+    ours = (sys.executable, "-m", "pip", "-q", "--disable-pip-version-check")
+    with (build.with_suffix(".lock")).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        must(*ours, "wheel", "--no-deps", f"--config-settings=build-dir={build}", "-w", place, ROOT)
+    (wheel,) = place.glob("adminkit-*.whl")
+    return wheel
 
 
 class Lab:
