@@ -27,11 +27,11 @@ The days are generated from the seeds 1 to 6 (tests/soft_real/workloads.py), whi
 repository before the first run. The simulator, not a real run, was used to choose how busy the days are. A day
 has 411 jobs: 95 % use one GPU, 12 jobs use 2 to 8 GPUs of one node, 5 jobs use 2 to 4 nodes, and 4 jobs use 8
 to 12 nodes, so wide jobs make up more of the work than in the study. The jobs need 5 to 120 s and ask for 5 to
-60 minutes. In the large queue, 70 % of the jobs ask for the queue's maximum, and the median
-accuracy is {ACCURACY["gq"][0]:g}; both figures are those of the study. Jobs are submitted in batches; all jobs of a batch have the same name. For
-all but some new job names, 25 earlier runs were imported into a trace, from which `adminkit incentives install`
-made the table of needs. The quantile is {QUANTILE}. `least` and `gap` are one minute, because the days run at a hundred
-times real speed. `wide` is 0, so jobs keep their soft limits while a wide job waits.
+60 minutes. In the large queue, 70 % of the jobs ask for the queue's maximum, and the median accuracy is
+{ACCURACY["gq"][0]:g}; both figures are those of the study. Jobs are submitted in batches; all jobs of a batch have the
+same name. For all but some new job names, 25 earlier runs were imported into a trace, from which `adminkit
+incentives install` made the table of needs. The quantile is {QUANTILE}. `least` and `gap` are one minute, because the
+days run at a hundred times real speed. `wide` is 0, so jobs keep their soft limits while a wide job waits.
 
 These days cannot show everything. A soft limit is always in whole minutes, while the jobs here need only seconds.
 Compared with what the job needs, a soft limit is therefore longer here than on a real site, and fewer jobs outlive
