@@ -54,7 +54,7 @@ A test in the `releases` suite compares pyslurm's data with scontrol's; it is sk
 To test parts of pyslurm 25.11.2 without a Slurm 25.11 cluster, we took its code that reads partitions and nodes,
 replaced the names that Slurm 25.11 had changed, and compiled it by hand against Slurm 24.11.5. The data that this code
 read was the same as scontrol's. The code that reads jobs is untested: adminkit expects jobs in the form that the source
-of pyslurm 25.11.2 defines. A complete pyslurm has not been tested with the Slurm release that it is made for either.
+of pyslurm 25.11.2 defines. Nor has a complete pyslurm been tested with the Slurm release that it is made for.
 """
 
 
