@@ -13,7 +13,7 @@ HEAD = """# The words of a comment
 ## What
 adminkit stores a few words in a field of each job: AdminComment, unless `record` in `policy.toml` names another field.
 slurmctld keeps the words when the job is requeued, and slurmdbd stores them. A word has the form
-`prefix:key=value,key=value`, and ends at a blank or at the end of the comment. The prefix is two letters and the
+`prefix:key=value,key=value`, and ends at a space or at the end of the comment. The prefix is two letters and the
 version of the word's grammar. The keys are in the order of the tables below, and optional keys may be missing.
 
 A word is read whole or not at all. A number that is too large for its column is read as the largest that fits. A

@@ -288,7 +288,7 @@ ORDER: Final = Word(
     prefix="el1",
     meaning="an order to continue the job with a different number of GPUs",
     keys=(
-        Key(name="gpus", values=_NUMBER, longest=4, meaning="the GPUs of the job's one node", needed=True),
+        Key(name="gpus", values=_NUMBER, longest=4, meaning="how many of its node's GPUs the job gets", needed=True),
         Key(
             name="until",
             values=_NUMBER,

@@ -79,7 +79,7 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "cgroups of jobs are named by SLUID, unless CgroupJobIdPaths=yes; before, they were named job_N",
+        "a job's cgroup is named after its SLUID, unless CgroupJobIdPaths=yes; before, it was named job_N",
         "spank/common/proc_parse.c",
     ),
     Difference("26.05", "slurm_free_ctl_conf() is renamed slurm_free_conf()", "spank/common/slurm_compat.h"),

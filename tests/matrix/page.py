@@ -50,11 +50,11 @@ pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that
 25.11.0 and 25.11.2, and also pyslurm 17.11 and 18.8 (for Slurm 17.11 and 18.08). Other releases of pyslurm (22.5,
 23.11, 24.11, 25.5, 26.5) are only tags in pyslurm's repository; build them on the host.
 
-A test in the suite releases compares pyslurm's data with the data of scontrol; the test is skipped if pyslurm cannot be
-imported. To test parts of pyslurm 25.11.2 without such a cluster, we compiled the code that reads partitions and nodes
-by hand against Slurm 24.11.5, after replacing the names that Slurm 25.11 had changed; the data was equal to the data of
-scontrol. The code that reads jobs is untested: adminkit expects jobs in the form that the source of pyslurm 25.11.2
-defines. A complete pyslurm with the release of Slurm that it is made for is untested too.
+A test in the `releases` suite compares pyslurm's data with scontrol's; it is skipped if pyslurm cannot be imported.
+To test parts of pyslurm 25.11.2 without a Slurm 25.11 cluster, we took its code that reads partitions and nodes,
+replaced the names that Slurm 25.11 had changed, and compiled it by hand against Slurm 24.11.5. The data that this code
+read was the same as scontrol's. The code that reads jobs is untested: adminkit expects jobs in the form that the source
+of pyslurm 25.11.2 defines. Nor has a complete pyslurm been tested with the Slurm release that it is made for.
 """
 
 
@@ -82,7 +82,7 @@ def markdown(table: Table) -> str:
         _GUESTS,
         _part(table, guests=True),
     ]
-    parts.append(_listed("These tests were skipped, failed or not run:", _reasons(table)))
+    parts.append(_listed("These tests were skipped, failed or were not run:", _reasons(table)))
     parts.append(_listed("The tests ran on these commits; a `+` marks uncommitted changes:", _commits(table)))
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)

@@ -131,7 +131,7 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
         f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s. Averaged over the pairs, the"
         f" relative change is {ratio} ({_ends(every.ratio, 100, 0)})."
         f" The goal was a mean wait that is {100 * WANTED:.0f} % lower: {reached}.",
-        f"- Jobs that were killed early or left with a lower limit: {lost} of {jobs} in all runs. The goal was none.",
+        f"- Jobs that were killed early or left with a lower limit: {lost} of {jobs} in all runs. The goal was 0.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
     ]
     if later:
