@@ -57,13 +57,13 @@ The names of candidates and the columns use these words:
   simulations. *exact need*: the soft limit is the job's real run time, which nobody can know in advance.
 - *soft*: the share of jobs that got a soft limit. *outlived*, as a column: the share of these jobs that ran longer than
   their soft limit.
-- *promised*: when a job reaches the head of the queue and has to wait, the scheduler promises the job a start, based on
-  the planned ends of the running jobs. The column has the number of jobs with a promise, the share of these jobs that
-  started later than promised, and the average delay of all jobs with a promise (a negative number means that they
-  started earlier than promised). The column shows the candidate's own figures, with the change in brackets. If limits
-  are too long, promises are easy to keep: in the `easy` model, *limits as asked* keeps all promises. In the table
-  *nodes*, which uses the `slurm` model, a job's promise is the start of the first reservation that backfill made for
-  the job, whatever the job's position in the queue. In that table, backfill runs every minute.
+- *promised*: when a job reaches the head of the queue and has to wait, the scheduler promises the job a start time,
+  based on the planned ends of the running jobs. The column has the number of jobs with a promise, the share of these
+  jobs that started later than promised, and the average delay of all jobs with a promise (a negative number means that
+  they started earlier than promised). The column shows the candidate's own figures, with the change in brackets. If
+  limits are too long, promises are easy to keep: in the `easy` model, *limits as asked* keeps all promises. In the
+  table *nodes*, which uses the `slurm` model, a job's promise is the start of the first reservation that backfill made
+  for the job, whatever the job's position in the queue. In that table, backfill runs every minute.
 
 These simulations cannot show the effect of soft limits that apply only in short gaps. A job has only one --time-min,
 and slurmctld plans with that time in every gap, so slurmctld would need a new rule to use a soft limit only in short

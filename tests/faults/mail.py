@@ -14,7 +14,7 @@ QUARTER: Final = 900
 
 
 def server_down(work: Work) -> Outcome:
-    """The mail server is down for an hour while jobs end. For 15 minutes of that hour it replies to nothing."""
+    """The mail server is down for an hour while jobs end. For 15 minutes of that hour, it does not reply at all."""
     _switch_on(work)
     jobs: list[int] = []
     lines = []
@@ -39,7 +39,7 @@ def server_down(work: Work) -> Outcome:
 
 
 def feedback_killed(work: Work) -> Outcome:
-    """`feedback run --send` is killed three times: while it waits for the server, in mid-session and at random."""
+    """`feedback run --send` is killed while it waits for the server, then in mid-session, then at a random moment."""
     _switch_on(work)
     jobs = [job for _ in range(4) for job in _worth(work)]
     pick = random.Random(6)
