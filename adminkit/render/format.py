@@ -200,7 +200,7 @@ def _window(meta: Meta, tz: tzinfo | None) -> Message:
         ends = message("jobs in the trace ended between {first} and {last}", first=first, last=last)
     did = _MOMENTS[meta.moment]
     if since and until:
-        return message("{did} from {since} until before {until}; {ends}", did=did, since=since, until=until, ends=ends)
+        return message("{did} from {since} until {until}; {ends}", did=did, since=since, until=until, ends=ends)
     if since:
         return message("{did} since {since}; {ends}", did=did, since=since, ends=ends)
     if until:

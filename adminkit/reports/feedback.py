@@ -64,7 +64,7 @@ def _sent(filter: Filter) -> dict[str, str]:
     if filter.since is not None:
         said.append(message("from {time}", time=show_time(filter.since)))
     if filter.until is not None:
-        said.append(message("until before {time}", time=show_time(filter.until)))
+        said.append(message("until {time}", time=show_time(filter.until)))
     return {"first letter": joined(" ", said)} if said else {}
 
 

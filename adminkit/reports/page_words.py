@@ -13,7 +13,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "no_cluster": template("no cluster"),
     "clusters": template("clusters"),
     "window": template("window"),
-    "from_until": template("{since} until before {until}"),
+    "from_until": template("{since} until {until}"),
     "queue": template("queues"),
     "as_of": template("as of"),
     "made": template("made"),

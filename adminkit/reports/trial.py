@@ -111,7 +111,7 @@ def result_report(trial: Trial, quarters: Sequence[Quarter], database: str, now:
     found |= {kind: _change(by_day(quarters, days, trial.carry_over, kind), on) for kind in CLASSES}
     rows = [_row(name, one) for name, one in found.items() if name == ALL or one is not None]
     until = days[-1].until if days else trial.begins
-    window = {"eligible": f"from {show_time(trial.begins)} until before {show_time(until)}"}
+    window = {"eligible": f"from {show_time(trial.begins)} until {show_time(until)}"}
     meta = Meta.plain(
         "What the trial of soft limits showed", _result_notes(trial, whole, on, now), [trial.cluster], window
     )

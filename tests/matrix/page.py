@@ -51,8 +51,8 @@ pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that
 23.11, 24.11, 25.5, 26.5) are only tags in pyslurm's repository; build them on the host.
 
 A test in the `releases` suite compares pyslurm's data with scontrol's; it is skipped if pyslurm cannot be imported.
-To test parts of pyslurm 25.11.2 without a Slurm 25.11 cluster, we took its code that reads partitions and nodes,
-replaced the names that Slurm 25.11 had changed, and compiled it by hand against Slurm 24.11.5. The data that this code
+To test parts of pyslurm 25.11.2 without a Slurm 25.11 cluster, we took pyslurm's code for reading partitions and
+nodes, replaced the names that Slurm 25.11 had changed, and compiled that code by hand against Slurm 24.11.5. The data that this code
 read was the same as scontrol's. The code that reads jobs is untested: adminkit expects jobs in the form that the source
 of pyslurm 25.11.2 defines. Nor has a complete pyslurm been tested with the Slurm release that it is made for.
 """
@@ -82,7 +82,7 @@ def markdown(table: Table) -> str:
         _GUESTS,
         _part(table, guests=True),
     ]
-    parts.append(_listed("These tests were skipped, failed or were not run:", _reasons(table)))
+    parts.append(_listed("These tests were skipped, were not run, or failed:", _reasons(table)))
     parts.append(_listed("The tests ran on these commits; a `+` marks uncommitted changes:", _commits(table)))
     parts.append(_DIFFERENCES)
     rows = ([one.since, one.what, f"`{one.place}`"] for one in DIFFERENCES)

@@ -138,7 +138,7 @@ def test_a_window_without_a_first_letter_says_so(tmp_path: Path) -> None:
     report = feedback_report(found, replace(CHOSEN, until=LETTER), Design(), "t.db")
     assert report.rows == []
     assert report.meta.notes == ["no user's first letter was sent in the window, so there is nothing to compare"]
-    assert report.meta.filters["first letter"] == "until before 2026-02-14T00:00:00"
+    assert report.meta.filters["first letter"] == "until 2026-02-14T00:00:00"
 
 
 @pytest.mark.parametrize(
