@@ -19,7 +19,7 @@ from adminkit.trace.location import find_trace
 Again = Annotated[bool, typer.Option("--all", help="Also ask about rows that an earlier audit confirmed.")]
 Steps = Annotated[
     bool | None,
-    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too. Default: [sync] steps."),
+    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too. Default: steps in [sync]."),
 ]
 Purge = Annotated[
     str | None,
@@ -45,7 +45,7 @@ def audit(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Check with slurmdbd the rows that are marked as its own. With --apply, sets aside rows that slurmdbd
+    """Check rows that are marked as slurmdbd's against slurmdbd itself. With --apply, sets aside rows that it
     contradicts or never had.
 
     Example: adminkit trace audit --cluster lab --apply

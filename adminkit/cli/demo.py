@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 Database = Annotated[
     Path | None,
     typer.Option(
-        "--db", metavar="FILE", help="The trace to make. Default: demo.db, story.db or look-alike.db beside your own."
+        "--db",
+        metavar="FILE",
+        help="The trace to make. Default: demo.db, story.db or look-alike.db, next to your own trace.",
     ),
 ]
 Text = Annotated[
@@ -84,7 +86,7 @@ def demo(
     page: Page = None,
 ) -> None:
     """Make a synthetic trace of a GPU cluster, to try adminkit. It resembles the trace of AAIC's cluster (55 127
-    jobs). Also shows how accurate its time limits are.
+    jobs). Also shows how accurate the jobs' time limits are.
 
     Example: adminkit demo --db demo.db --plot
     """

@@ -35,9 +35,7 @@ Nodes = Annotated[
 ]
 Tasks = Annotated[
     int | None,
-    typer.Option(
-        "--ntasks", "-n", metavar="N", help="The number of tasks on all nodes; uses as many nodes as the tasks need."
-    ),
+    typer.Option("--ntasks", "-n", metavar="N", help="The total number of tasks; takes as many nodes as they need."),
 ]
 PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks per node.")]
 NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs per node.")]
@@ -76,7 +74,7 @@ Named = Annotated[
 ]
 File = Annotated[
     Path | None,
-    typer.Option("--profiles", metavar="FILE", help="The profiles. Default: /etc/adminkit/profiles.toml."),
+    typer.Option("--profiles", metavar="FILE", help="The file of profiles. Default: /etc/adminkit/profiles.toml."),
 ]
 Job = Annotated[
     int | None,
@@ -114,7 +112,7 @@ def fit(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say when a job can start, and what would start sooner. Says now, later or never, and why.
+    """Say when a job can start, and what would start sooner. The answer is now, later or never, with the reason.
 
     Example: adminkit fit --gpus 2 --time 4:00:00
     """

@@ -42,14 +42,16 @@ def import_(
         list[Path], typer.Argument(metavar="FILE...", help="Files of measurements, CSV.", autocompletion=_complete)
     ],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file says so.")
+        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if the files do not say.")
     ] = None,
     gpu: Annotated[
-        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file says so.")
+        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if the files do not say.")
     ] = None,
     batch: Annotated[
         float | None,
-        typer.Option("--batch", metavar="N", min=1, help="The batch size of all GPUs together, if no file says so."),
+        typer.Option(
+            "--batch", metavar="N", min=1, help="The batch size of all GPUs together, if the files do not say."
+        ),
     ] = None,
     iterations: Annotated[
         float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a Zeus window.")

@@ -34,7 +34,7 @@ Tcp = Annotated[
         metavar="PORT",
         min=0,
         max=65535,
-        help="Instead, serve on this port of 127.0.0.1, protected by a token; 0: any free port.",
+        help="Serve on this port of 127.0.0.1 instead, protected by a token; 0: any free port.",
     ),
 ]
 TokenFile = Annotated[
@@ -52,7 +52,7 @@ Host = Annotated[
     ),
 ]
 Limit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="The time limit of each query.")]
-Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path under which a proxy serves it.")]
+Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path under which a proxy serves the pages.")]
 
 
 def serve(
@@ -64,7 +64,7 @@ def serve(
     time_limit: Limit = "10s",
     base_url: Base = "/",
 ) -> None:
-    """Serve the trace read-only to browsers, with Datasette. Saved queries give the numbers of the reports. Runs
+    """Serve the trace read-only to browsers, with Datasette. Saved queries give the numbers in the reports. Runs
     until it is interrupted.
 
     Example: adminkit serve --tcp 8001

@@ -260,12 +260,12 @@ def site(
     as_of: options.AsOf = None,
     format: Annotated[
         Form | None,
-        typer.Option("--format", "-f", help="The format. Default: that of the suffix of --output, else TOML."),
+        typer.Option("--format", "-f", help="The format. Default: according to --output's suffix, else TOML."),
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the site that the trace shows, for --site. Its sizes are the most that was in use at once, and its
-    limits are those seen in jobs.
+    """Write the site that the trace shows, for --site. Its sizes are the largest amounts that were in
+    use at once, and its limits are those seen in jobs.
 
     Example: adminkit simulate site --output site.toml
     """

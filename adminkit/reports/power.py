@@ -17,7 +17,7 @@ FIELDS: Final = (
     Field("gpu", help="the kind of GPU"),
     Field("cap", "watts", "the power limit of a GPU", quiet=True),
     Field("gpus", "count", "GPUs"),
-    Field("batch", "quantity", "the batch of all GPUs together", quiet=True),
+    Field("batch", "quantity", "the batch size of all GPUs together", quiet=True),
     Field("rows", "count", "measurements that the next columns average"),
     Field("unit", help="what seconds and joules are for: an iteration, or a piece of work that nobody counted"),
     Field("seconds", "quantity", "seconds per unit"),

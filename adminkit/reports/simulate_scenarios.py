@@ -18,7 +18,7 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
-    Field("scenario", help="its name in the file; with its value if it has several"),
+    Field("scenario", help="its name in the file, with its value if it has several"),
     Field(
         "part",
         help="all, queue, class, size, length, account or user; users: those who follow the scenario, and the others",
