@@ -26,7 +26,9 @@ Database = Annotated[
 ]
 Text = Annotated[
     Path | None,
-    typer.Option("--text", metavar="FILE", help="Also write its jobs as sacct text, which `adminkit import` reads."),
+    typer.Option(
+        "--text", metavar="FILE", help="Also write the trace's jobs as sacct text, which `adminkit import` reads."
+    ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the plots in the terminal.")]
 Story = Annotated[
@@ -48,7 +50,7 @@ Many = Annotated[
 Seed = Annotated[
     int, typer.Option("--seed", help="With --fit: the random seed; a different seed makes different jobs.")
 ]
-KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: keep the names of queues.")]
+KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: keep the queues' names.")]
 Clusters = Annotated[
     str | None, typer.Option("--cluster", "-M", metavar="NAME", help="With --fit: the cluster to copy.")
 ]

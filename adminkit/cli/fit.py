@@ -35,13 +35,15 @@ Nodes = Annotated[
 ]
 Tasks = Annotated[
     int | None,
-    typer.Option("--ntasks", "-n", metavar="N", help="The total number of tasks; takes as many nodes as they need."),
+    typer.Option(
+        "--ntasks", "-n", metavar="N", help="The total number of tasks; the job gets as many nodes as they need."
+    ),
 ]
 PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks per node.")]
 NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs per node.")]
 Gres = Annotated[
     str | None,
-    typer.Option("--gres", metavar="LIST", help="Parts of GPUs per node: shard:2, shard:TYPE:2, mps:50."),
+    typer.Option("--gres", metavar="LIST", help="Parts of GPUs, per node: shard:2, shard:TYPE:2, mps:50."),
 ]
 CpuMem = Annotated[str | None, typer.Option("--mem-per-cpu", metavar="SIZE", help="Memory per CPU, instead of --mem.")]
 Exclusive = Annotated[bool, typer.Option("--exclusive", help="Ask for whole nodes.")]
@@ -55,7 +57,7 @@ Constraint = Annotated[
     ),
 ]
 Licences = Annotated[
-    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences of this cluster: a:2,b.")
+    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences that the job needs: a:2,b.")
 ]
 Mem = Annotated[
     str | None, typer.Option("--mem", metavar="SIZE", help="Memory per node, as for sbatch: 4G; 500 means MiB.")

@@ -46,8 +46,8 @@ def import_(
         str,
         typer.Argument(
             metavar="FILE|FOLDER|-",
-            help="sacct text, an SWF trace, or a job table with --map; .gz, .bz2, .xz too; - for standard input; a "
-            "folder that `adminkit export` wrote.",
+            help="sacct text, an SWF trace, or a job table with --map, also as .gz, .bz2 or .xz; - for standard input; "
+            "or a folder that `adminkit export` wrote.",
         ),
     ],
     db: Database = None,
@@ -62,7 +62,7 @@ def import_(
         typer.Option(
             "--columns",
             metavar="A,B,C",
-            help="The columns, if the text has no header: sacct's names for them; `-` skips a column.",
+            help="sacct's names for the columns, if the text has no header; `-` skips a column.",
         ),
     ] = None,
     delimiter: Annotated[

@@ -155,13 +155,14 @@ MinElapsed = Annotated[
     typer.Option(
         "--min-elapsed",
         metavar="TIME",
-        help="Only jobs that ran for more than TIME: seconds, 15m, 1h30m, 02:00:00; 60 by default.",
+        help="Only jobs that ran for more than TIME: seconds, 15m, 1h30m, 02:00:00; 60 s by default.",
     ),
 ]
 LimitSourceOption = Annotated[
     LimitSource | None,
     typer.Option(
-        "--limit-source", help="Only limits of this origin: explicit, set by the user; default, the queue's; unknown."
+        "--limit-source",
+        help="Only limits of this origin: explicit (set by the user), default (the queue's) or unknown.",
     ),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Read every job, even if the trace keeps rollups.")]

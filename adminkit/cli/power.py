@@ -39,7 +39,7 @@ def _complete(incomplete: str) -> list[str]:
 @app.command("import")
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of measurements, CSV.", autocompletion=_complete)
+        list[Path], typer.Argument(metavar="FILE...", help="CSV files of measurements.", autocompletion=_complete)
     ],
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="What was trained, if the files do not say.")
@@ -119,9 +119,8 @@ def show(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Show the time and energy of each configuration, and which is
-    best. A configuration is best if no other is faster and
-    takes less energy. Also says how well a fitted model describes the measurements.
+    """Show the time and energy of each configuration, and which is best. A configuration is best if no other needs both
+    less time and less energy. Also says how well a fitted model describes the measurements.
 
     Example: adminkit power show --model resnet50 --plot
     """

@@ -42,7 +42,7 @@ TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="The file that holds the token (mode 0600); created if missing. Default: print a new token once.",
+        help="The file that holds the token (mode 0600); created if missing. Default: make a new token and print it.",
     ),
 ]
 Host = Annotated[

@@ -20,7 +20,7 @@ FIELDS: Final = (
     Field("account", help="Slurm's account"),
     Field("user", help="whose jobs they were; unknown if the user was forgotten"),
     Field("jobs", "count", "jobs with an entry"),
-    Field("hours", "hours", "how long they ran, in the months of these entries"),
+    Field("hours", "hours", "how long they ran in the months that these entries are for"),
     Field("charge", "amount", "for what ran in the month"),
     Field(
         "late",

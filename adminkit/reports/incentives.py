@@ -30,8 +30,8 @@ EVERYBODY: Final = (
     Field(
         "bundles",
         "count",
-        "recently: parallel jobs whose steps were independent single-GPU tasks, and jobs that got points "
-        "for a class they were not in",
+        "recent parallel jobs whose steps were independent single-GPU tasks, and recent jobs that got "
+        "points for a class they were not in",
     ),
     Field("class_points", help="whether multi-node and multi-GPU jobs earn class points: yes, no"),
     Field("uid", "text", help="the user's uid on the cluster"),

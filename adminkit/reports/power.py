@@ -18,7 +18,7 @@ FIELDS: Final = (
     Field("cap", "watts", "the power limit of a GPU", quiet=True),
     Field("gpus", "count", "GPUs"),
     Field("batch", "quantity", "the batch size of all GPUs together", quiet=True),
-    Field("rows", "count", "measurements that the next columns average"),
+    Field("rows", "count", "measurements that are averaged in the next columns"),
     Field("unit", help="what seconds and joules are for: an iteration, or a piece of work that nobody counted"),
     Field("seconds", "quantity", "seconds per unit"),
     Field("joules", "quantity", "joules per unit, all GPUs together"),

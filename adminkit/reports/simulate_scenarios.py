@@ -23,7 +23,7 @@ FIELDS: Final = (
         "part",
         help="all, queue, class, size, length, account or user; users: those who follow the scenario, and the others",
     ),
-    Field("value", help="which of them, by name"),
+    Field("value", help="which one: for example, the queue's name"),
     Field("measure", help="what is compared"),
     Field("unit", help="the unit of the measure: seconds, ratio, share, count"),
     Field("jobs", "count", "jobs that ran both today and under the scenario; mean over the replicates"),

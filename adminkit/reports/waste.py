@@ -117,7 +117,7 @@ def _bars(rows: Sequence[tuple[str, float]], whole: float) -> list[Bar]:
 
 SPEC: Final = ReportSpec(
     "waste",
-    "What was reserved and not used, or free and not usable. Shows the hours lost to long limits, to job shapes and to"
+    "What was reserved but not used, or free but not usable. Shows the hours lost to long limits, to job shapes and to"
     " gaps.",
     "report waste --since 30d",
     lambda trace, query: waste(trace, query.filter, query.now),
