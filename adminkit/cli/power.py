@@ -28,7 +28,7 @@ Cap = Annotated[
 ]
 Batch = Annotated[
     float | None,
-    typer.Option("--batch", metavar="N", min=1, help="Only measurements with this batch size, over all GPUs."),
+    typer.Option("--batch", metavar="N", min=1, help="Only measurements with this batch size, counted over all GPUs."),
 ]
 
 

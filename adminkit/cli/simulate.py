@@ -230,8 +230,8 @@ def replay(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Check the simulator against what really happened. Simulates the site's scheduler on the trace's own jobs, and says
-    how far its results can be trusted.
+    """Check the simulator against what really happened. Simulates the site's scheduler on the trace's own jobs, and
+    says how far its results can be trusted.
 
     Example: adminkit simulate replay --site site.toml
     """

@@ -18,7 +18,7 @@ FIELDS: Final = (
     Field("jobs", "count", "jobs in these submissions; each task of an array counts"),
     Field("share", "share", "the share of all submissions"),
     Field("per_hour", "ratio", "submissions per hour of this row's time in the window"),
-    Field("gap_mean", "duration", "the mean gap: the time since the previous submission"),
+    Field("gap_mean", "duration", "the mean gap; a gap is the time since the previous submission"),
     Field("gap_median", "duration", "the median gap"),
     Field("gap_p95", "duration", "95 % of the gaps are this long or shorter"),
     Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
