@@ -19,14 +19,14 @@ from adminkit.trace.location import find_trace
 Again = Annotated[bool, typer.Option("--all", help="Also ask about rows that an earlier audit confirmed.")]
 Steps = Annotated[
     bool | None,
-    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too. Default: [sync] steps."),
+    typer.Option("--steps/--no-steps", help="Compare steps and CPU time too. Default: the setting `steps` in [sync]."),
 ]
 Purge = Annotated[
     str | None,
     typer.Option(
         "--purge-after",
         metavar="TIME|none",
-        help="PurgeJobAfter of slurmdbd.conf, if slurmdbd does not report it: 12months, 90days, 48hours, none.",
+        help="PurgeJobAfter from slurmdbd.conf, if slurmdbd does not report it: 12months, 90days, 48hours, none.",
     ),
 ]
 Runs = Annotated[
@@ -45,7 +45,7 @@ def audit(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Check with slurmdbd the rows that are marked as its own. With --apply, sets aside rows that slurmdbd
+    """Check rows that are marked as slurmdbd's against slurmdbd itself. With --apply, sets aside rows that it
     contradicts or never had.
 
     Example: adminkit trace audit --cluster lab --apply

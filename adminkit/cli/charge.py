@@ -35,8 +35,8 @@ SchemesFile = Annotated[
     typer.Option(
         "--schemes",
         metavar="FILE",
-        help="The file of schemes. Default: `charge` of the settings, else /etc/adminkit/charge.toml, else the file"
-        " that comes with adminkit.",
+        help="The file of schemes. Default: the setting `charge`, else /etc/adminkit/charge.toml, else the file that"
+        " comes with adminkit.",
     ),
 ]
 Refusals = Annotated[
@@ -133,7 +133,7 @@ def statement(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what was charged. Users see what they were charged.
+    """Show what was charged. Users see only what they were charged themselves.
 
     Example: adminkit charge statement --month 2026-01
     """

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 Database = Annotated[
     Path | None,
     typer.Option(
-        "--db", metavar="FILE", help="The trace to make. Default: demo.db, story.db or look-alike.db beside your own."
+        "--db",
+        metavar="FILE",
+        help="The trace to make. Default: demo.db, story.db or look-alike.db, next to your own trace.",
     ),
 ]
 Text = Annotated[
     Path | None,
-    typer.Option("--text", metavar="FILE", help="Also write its jobs as sacct text, which `adminkit import` reads."),
+    typer.Option(
+        "--text", metavar="FILE", help="Also write the trace's jobs as sacct text, which `adminkit import` reads."
+    ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the plots in the terminal.")]
 Story = Annotated[
@@ -46,7 +50,7 @@ Many = Annotated[
 Seed = Annotated[
     int, typer.Option("--seed", help="With --fit: the random seed; a different seed makes different jobs.")
 ]
-KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: keep the names of queues.")]
+KeepQueues = Annotated[bool, typer.Option("--keep-queues", help="With --fit: keep the queues' names.")]
 Clusters = Annotated[
     str | None, typer.Option("--cluster", "-M", metavar="NAME", help="With --fit: the cluster to copy.")
 ]
@@ -84,7 +88,7 @@ def demo(
     page: Page = None,
 ) -> None:
     """Make a synthetic trace of a GPU cluster, to try adminkit. It resembles the trace of AAIC's cluster (55 127
-    jobs). Also shows how accurate its time limits are.
+    jobs). Also shows how accurate the jobs' time limits are.
 
     Example: adminkit demo --db demo.db --plot
     """

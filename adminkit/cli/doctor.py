@@ -9,8 +9,8 @@ from adminkit.render.say import put
 
 
 def doctor(db: Database = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Check what adminkit needs on this host. Prints a hint for anything that is missing. Exit code 1 if anything is
-    missing.
+    """Check what adminkit needs on this host. Prints a hint for each thing that is missing. Exit code 1 if anything
+    is missing.
 
     Example: adminkit doctor
     """

@@ -51,7 +51,9 @@ class To(StrEnum):
 def export(
     target: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER|FILE.swf", help="The new folder with a file for each table, or the SWF trace."),
+        typer.Argument(
+            metavar="FOLDER|FILE.swf", help="The folder to make, with a file for each table, or the SWF file."
+        ),
     ],
     db: options.Database = None,
     to: Annotated[
@@ -73,8 +75,8 @@ def export(
         typer.Option(
             "--key",
             metavar="FILE",
-            help="With --anonymise: the file of the key, created if missing; the same key gives the same pseudonyms. "
-            "Default: a key that is not kept.",
+            help="With --anonymise: the file that holds the key, created if missing; the same key gives the same "
+            "pseudonyms. Default: a key that is not kept.",
         ),
     ] = None,
     queue: options.Queues = None,

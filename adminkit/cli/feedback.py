@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 app = group("Send users letters about their jobs.")
 
-Send = Annotated[bool, typer.Option("--send", help="Do it. Without --send, only show what would be sent.")]
+Send = Annotated[bool, typer.Option("--send", help="Send the letters. Without --send, only show what would be sent.")]
 Only = Annotated[
     list[str] | None, typer.Option("--user", "-u", metavar="NAME", help="Only letters to this user. Repeat for more.")
 ]
@@ -57,7 +57,7 @@ Run = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[RUN]…",
-        help="The runs whose letters to send, as `feedback status --letters` lists them: 4711@1796083200.",
+        help="The runs whose letters to send again, as `feedback status --letters` lists them: 4711@1796083200.",
     ),
 ]
 Refused = Annotated[bool, typer.Option("--refused", help="Send every letter that was refused.")]
@@ -174,7 +174,7 @@ def resend(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Send letters again. Works even for letters that were sent or refused. Without --send, only lists them.
+    """Send letters again, even if they were sent or refused before. Without --send, only lists them.
 
     Example: adminkit feedback resend --refused --send
     """

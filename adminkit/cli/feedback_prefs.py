@@ -25,7 +25,9 @@ class Frequency(StrEnum):
 
 Letters = Annotated[
     Frequency | None,
-    typer.Option("--letters", help="How often: each (after a job, and weekly), week (weekly only) or never."),
+    typer.Option(
+        "--letters", help="How often to send letters: each (after a job, and weekly), week (weekly only) or never."
+    ),
 ]
 Tongue = Annotated[options.Language | None, typer.Option("--language", help="The language of letters.")]
 Address = Annotated[

@@ -36,14 +36,14 @@ Nodes = Annotated[
 Tasks = Annotated[
     int | None,
     typer.Option(
-        "--ntasks", "-n", metavar="N", help="The number of tasks on all nodes; uses as many nodes as the tasks need."
+        "--ntasks", "-n", metavar="N", help="The total number of tasks; the job gets as many nodes as they need."
     ),
 ]
 PerNode = Annotated[int | None, typer.Option("--ntasks-per-node", metavar="N", help="Tasks per node.")]
 NodeGpus = Annotated[str | None, typer.Option("--gpus-per-node", metavar="[TYPE:]N", help="GPUs per node.")]
 Gres = Annotated[
     str | None,
-    typer.Option("--gres", metavar="LIST", help="Parts of GPUs per node: shard:2, shard:TYPE:2, mps:50."),
+    typer.Option("--gres", metavar="LIST", help="Parts of GPUs, per node: shard:2, shard:TYPE:2, mps:50."),
 ]
 CpuMem = Annotated[str | None, typer.Option("--mem-per-cpu", metavar="SIZE", help="Memory per CPU, instead of --mem.")]
 Exclusive = Annotated[bool, typer.Option("--exclusive", help="Ask for whole nodes.")]
@@ -57,7 +57,7 @@ Constraint = Annotated[
     ),
 ]
 Licences = Annotated[
-    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences of this cluster: a:2,b.")
+    str | None, typer.Option("--licenses", "-L", metavar="LIST", help="Licences that the job needs: a:2,b.")
 ]
 Mem = Annotated[
     str | None, typer.Option("--mem", metavar="SIZE", help="Memory per node, as for sbatch: 4G; 500 means MiB.")
@@ -76,7 +76,7 @@ Named = Annotated[
 ]
 File = Annotated[
     Path | None,
-    typer.Option("--profiles", metavar="FILE", help="The profiles. Default: /etc/adminkit/profiles.toml."),
+    typer.Option("--profiles", metavar="FILE", help="The file of profiles. Default: /etc/adminkit/profiles.toml."),
 ]
 Job = Annotated[
     int | None,
@@ -114,7 +114,7 @@ def fit(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Say when a job can start, and what would start sooner. Says now, later or never, and why.
+    """Say when a job can start, and what would start sooner. The answer is now, later or never, with the reason.
 
     Example: adminkit fit --gpus 2 --time 4:00:00
     """

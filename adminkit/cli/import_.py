@@ -46,8 +46,8 @@ def import_(
         str,
         typer.Argument(
             metavar="FILE|FOLDER|-",
-            help="sacct text, an SWF trace, or a job table with --map; .gz, .bz2, .xz too; - for standard input; a "
-            "folder that `adminkit export` wrote.",
+            help="sacct text, an SWF trace, or a job table with --map, also as .gz, .bz2 or .xz; - for standard input; "
+            "or a folder that `adminkit export` wrote.",
         ),
     ],
     db: Database = None,
@@ -62,7 +62,7 @@ def import_(
         typer.Option(
             "--columns",
             metavar="A,B,C",
-            help="The columns of text that has no header, by sacct's names; `-` skips a column.",
+            help="sacct's names for the columns, if the text has no header; `-` skips a column.",
         ),
     ] = None,
     delimiter: Annotated[
@@ -83,8 +83,8 @@ def import_(
         typer.Option(
             "--site",
             metavar="FILE",
-            help="A file that describes the cluster at that time, as `adminkit site` writes it: name, queues, limits,"
-            " nodes.",
+            help="A file that describes the cluster at the time of the jobs, as `adminkit site` writes it: name,"
+            " queues, limits, nodes.",
             autocompletion=complete_site,
         ),
     ] = None,
@@ -98,7 +98,7 @@ def import_(
             min=0,
             max=1,
             metavar="SHARE",
-            help="Exit with 3 if more than this share of the rows are rejected.",
+            help="Exit with code 3 if more than this share of the rows is rejected.",
         ),
     ] = MAX_REJECTED,
     trusted: Annotated[
@@ -112,8 +112,8 @@ def import_(
     apply: Annotated[bool, typer.Option("--apply", help="With --trusted: do it.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Read accounting text into the trace. Reads sacct text of any release, SWF, or a job table. Reading the same file
-    again changes nothing.
+    """Read accounting text into the trace. Reads sacct text of any Slurm release, SWF, or a job table. Reading the
+    same file again changes nothing.
 
     Example: adminkit import sacct.txt.gz --cluster lab
     """

@@ -38,7 +38,7 @@ PerHour = Annotated[
     typer.Option(
         "--points-per-hour",
         metavar="X",
-        help="How many points one hour of ageing gives: PriorityWeightAge / PriorityMaxAge in"
+        help="How many points one hour of ageing is worth: PriorityWeightAge / PriorityMaxAge in"
         " hours. Default: ask Slurm.",
     ),
 ]
@@ -58,7 +58,7 @@ Source = Annotated[
     ),
 ]
 PrintFiles = Annotated[
-    bool, typer.Option("--print-files", help="Only print the path of every file that it would write.")
+    bool, typer.Option("--print-files", help="Only print the path of every file that would be written.")
 ]
 User = Annotated[
     str | None, typer.Argument(metavar="[USER]", help="The user whose points to explain. Default: list everybody's.")

@@ -28,8 +28,8 @@ To = Annotated[
 
 
 def metrics(db: options.Database = None, window: Window = "1d", as_of: options.AsOf = None, output: To = None) -> None:
-    """Write metrics for Prometheus. They cover accuracy, waits, the backlog, letters and the lag of sync, in
-    Prometheus's text format 0.0.4.
+    """Write metrics for Prometheus, in its text format 0.0.4. They cover accuracy, waits, the backlog, letters, and
+    how far sync lags behind.
 
     Example: adminkit metrics --output /run/adminkit.prom
     """

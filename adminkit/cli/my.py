@@ -44,8 +44,10 @@ class Shown(StrEnum):
 Days = Annotated[
     int, typer.Option("--days", "-d", min=1, max=3650, metavar="N", help="Show the jobs of the last N days.")
 ]
-Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="The last N jobs.")]
-Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Show jobs of another cluster.")]
+Last = Annotated[int, typer.Option("--last", "-n", min=1, max=200, metavar="N", help="Show at most the last N jobs.")]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Show your jobs on another cluster.")
+]
 Watch = Annotated[
     bool, typer.Option("--watch", "-w", help="Repeat the output; asks squeue at most once every 30 seconds.")
 ]

@@ -106,7 +106,10 @@ Accounts = Annotated[
 Clusters = Annotated[
     list[str] | None,
     typer.Option(
-        "--cluster", "-M", metavar="NAME", help="Only this cluster, or the clusters of this alias. Repeat for more."
+        "--cluster",
+        "-M",
+        metavar="NAME",
+        help="Only this cluster, or those that this alias stands for. Repeat for more.",
     ),
 ]
 OneCluster = Annotated[
@@ -127,8 +130,8 @@ AsOf = Annotated[
     typer.Option(
         "--as-of",
         metavar="WHEN",
-        help="Use the trace as it was at WHEN: later submissions are left out, and runs that ended later are still"
-        " open. WHEN is 2026-01-31, 2026-01-31T12:00, 30d, 12h or epoch seconds.",
+        help="Use the trace as it was at WHEN: later submissions are left out, and runs that ended later count"
+        " as open. WHEN is 2026-01-31, 2026-01-31T12:00, 30d, 12h or epoch seconds.",
     ),
 ]
 Classes = Annotated[
@@ -152,13 +155,14 @@ MinElapsed = Annotated[
     typer.Option(
         "--min-elapsed",
         metavar="TIME",
-        help="Only jobs that ran for more than TIME: seconds, 15m, 1h30m, 02:00:00; 60 by default.",
+        help="Only jobs that ran for more than TIME: seconds, 15m, 1h30m, 02:00:00; 60 s by default.",
     ),
 ]
 LimitSourceOption = Annotated[
     LimitSource | None,
     typer.Option(
-        "--limit-source", help="Only limits of this origin: explicit, set by the user; default, the queue's; unknown."
+        "--limit-source",
+        help="Only limits of this origin: explicit (set by the user), default (the queue's) or unknown.",
     ),
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Read every job, even if the trace keeps rollups.")]

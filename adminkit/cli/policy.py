@@ -30,7 +30,7 @@ from adminkit.units import Moment, moment, parse_when
 if TYPE_CHECKING:
     from adminkit.render.report import Report
 
-app = group("Check, try and install the rules at submission.")
+app = group("Check, try and install the rules that apply at submission.")
 
 
 @app.command()
@@ -68,7 +68,7 @@ def explain(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Explain the policy in sentences.
+    """Explain the policy in plain sentences.
 
     Example: adminkit policy explain --policy policy.toml
     """
@@ -121,7 +121,8 @@ def try_(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what would happen to a job, and what its user reads. Runs the same Lua code as slurmctld; needs no Slurm.
+    """Show what would happen to a job, and what its user would read. Runs the same Lua code as slurmctld; needs no
+    Slurm.
 
     Example: adminkit policy try --partition gq --time 72:00:00
     """
@@ -175,8 +176,8 @@ def replay(
         typer.Option(
             "--at",
             metavar="WHEN",
-            help="Apply the rules that are in force at WHEN. Default: the time of --as-of, or else all rules,"
-            " regardless of their dates.",
+            help="Apply the rules that are in force at WHEN. Default: those in force at --as-of, if that is given,"
+            " else all rules, regardless of their dates.",
         ),
     ] = None,
     tables: Tables = None,
@@ -194,7 +195,7 @@ def replay(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show what the policy would have done to past jobs of the trace. Installs nothing.
+    """Show what the policy would have done to past jobs in the trace. Installs nothing.
 
     Example: adminkit policy replay --since 30d
     """

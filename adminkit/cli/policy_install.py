@@ -119,7 +119,7 @@ def rollback(
 def status(
     folder: Folder = None, fetch: Fetch = None, format: FormatOption = Format.TABLE, output: Output = None
 ) -> None:
-    """Show what rules are installed and loaded. Exit code 1 if the slurmctld hosts do not agree.
+    """Show which rules are installed and loaded. Exit code 1 if the slurmctld hosts do not agree.
 
     Example: adminkit policy status
     """

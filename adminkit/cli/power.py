@@ -28,7 +28,7 @@ Cap = Annotated[
 ]
 Batch = Annotated[
     float | None,
-    typer.Option("--batch", metavar="N", min=1, help="Only measurements with this batch size, over all GPUs."),
+    typer.Option("--batch", metavar="N", min=1, help="Only measurements with this batch size, counted over all GPUs."),
 ]
 
 
@@ -39,17 +39,19 @@ def _complete(incomplete: str) -> list[str]:
 @app.command("import")
 def import_(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of measurements, CSV.", autocompletion=_complete)
+        list[Path], typer.Argument(metavar="FILE...", help="CSV files of measurements.", autocompletion=_complete)
     ],
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if no file says so.")
+        str | None, typer.Option("--model", metavar="NAME", help="What was trained, if the files do not say.")
     ] = None,
     gpu: Annotated[
-        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if no file says so.")
+        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU, if the files do not say.")
     ] = None,
     batch: Annotated[
         float | None,
-        typer.Option("--batch", metavar="N", min=1, help="The batch size of all GPUs together, if no file says so."),
+        typer.Option(
+            "--batch", metavar="N", min=1, help="The batch size of all GPUs together, if the files do not say."
+        ),
     ] = None,
     iterations: Annotated[
         float | None, typer.Option("--iterations", metavar="N", min=1, help="Iterations in a Zeus window.")
@@ -117,9 +119,8 @@ def show(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Show the time and energy of each configuration, and which is
-    best. A configuration is best if no other is faster and
-    takes less energy. Also says how well a fitted model describes the measurements.
+    """Show the time and energy of each configuration, and which is best. A configuration is best if no other needs both
+    less time and less energy. Also says how well a fitted model describes the measurements.
 
     Example: adminkit power show --model resnet50 --plot
     """

@@ -54,7 +54,7 @@ Risk = Annotated[
 Backtest = Annotated[
     bool,
     typer.Option(
-        "--backtest", help="Test recommendations on every run in the trace, or of --user, and show how good they are."
+        "--backtest", help="Test recommendations on all runs (of --user, if given), and show how good they are."
     ),
 ]
 

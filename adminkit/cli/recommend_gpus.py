@@ -49,7 +49,7 @@ def gpus(
         ),
     ] = None,
     gpu: Annotated[
-        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU for which the curve was measured.")
+        str | None, typer.Option("--gpu", metavar="KIND", help="The kind of GPU on which the curve was measured.")
     ] = None,
     cap: Cap = None,
     batch: Batch = None,
@@ -62,7 +62,7 @@ def gpus(
 ) -> None:
     """Find the number of GPUs that needs the least energy. Leaves out numbers with which the job would be much slower.
 
-    Uses the progress that runs of that name recorded, or else a measured curve of that name.
+    Uses the progress recorded by runs with the job's name, or else a measured curve with that name.
 
     Example: adminkit recommend gpus --user alice --name train
     """

@@ -61,8 +61,8 @@ def queues(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Find a maximum and a default limit for each queue. Lists the jobs that would fit another queue. Changes
-    nothing.
+    """Find a maximum and a default limit for each queue. With --by move, counts the jobs that would fit
+    another queue. Changes nothing.
 
     Example: adminkit recommend queues --since 90d
     """

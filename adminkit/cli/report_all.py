@@ -43,11 +43,10 @@ def report_all(
     as_of: options.AsOf = None,
     exact: options.Exact = False,
 ) -> None:
-    """Write all reports onto one page, with charts. The findings and the changes come first. Covers the year until
-    now by default.
+    """Write all reports onto one page, with charts. The findings and the changes come first.
 
-    The page is one HTML file that has no scripts and loads
-    nothing. If a report fails, the page says so, and the exit code is 1.
+    By default, the page begins with this month a year ago. It is one HTML file that has no scripts and loads nothing.
+    If a report fails, the page says so, and the exit code is 1.
 
     Example: adminkit report all --html report.html
     """

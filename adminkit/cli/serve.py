@@ -34,7 +34,7 @@ Tcp = Annotated[
         metavar="PORT",
         min=0,
         max=65535,
-        help="Instead, serve on this port of 127.0.0.1, protected by a token; 0: any free port.",
+        help="Serve on this port of 127.0.0.1 instead, protected by a token; 0: any free port.",
     ),
 ]
 TokenFile = Annotated[
@@ -42,7 +42,7 @@ TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="The file that holds the token (mode 0600); created if missing. Default: print a new token once.",
+        help="The file that holds the token (mode 0600); created if missing. Default: make a new token and print it.",
     ),
 ]
 Host = Annotated[
@@ -52,7 +52,7 @@ Host = Annotated[
     ),
 ]
 Limit = Annotated[str, typer.Option("--time-limit", metavar="TIME", help="The time limit of each query.")]
-Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path under which a proxy serves it.")]
+Base = Annotated[str, typer.Option("--base-url", metavar="PATH", help="The path under which a proxy serves the pages.")]
 
 
 def serve(
@@ -64,7 +64,7 @@ def serve(
     time_limit: Limit = "10s",
     base_url: Base = "/",
 ) -> None:
-    """Serve the trace read-only to browsers, with Datasette. Saved queries give the numbers of the reports. Runs
+    """Serve the trace read-only to browsers, with Datasette. Saved queries give the numbers in the reports. Runs
     until it is interrupted.
 
     Example: adminkit serve --tcp 8001

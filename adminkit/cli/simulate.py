@@ -95,9 +95,11 @@ Priority = Annotated[
 ModelOption = Annotated[Model, typer.Option("--model", help="How jobs are scheduled.")]
 Procs = Annotated[
     int | None,
-    typer.Option("--procs", min=1, metavar="N", help="How many processors or GPUs the pool of the plain models has."),
+    typer.Option(
+        "--procs", min=1, metavar="N", help="How many processors or GPUs the pool has; for all models but slurm."
+    ),
 ]
-OrderOption = Annotated[Order, typer.Option("--order", help="The order of the plain models' queue.")]
+OrderOption = Annotated[Order, typer.Option("--order", help="The order of the queue; for all models but slurm.")]
 Depth = Annotated[
     int | None,
     typer.Option(
@@ -230,8 +232,8 @@ def replay(
     plot: options.Plot = False,
     picture: options.Picture = None,
 ) -> None:
-    """Check the simulator against what happened. Simulates the site's scheduler on the trace's own jobs, and says how
-    far its results can be trusted.
+    """Check the simulator against what really happened. Simulates the site's scheduler on the trace's own jobs, and
+    says how far its results can be trusted.
 
     Example: adminkit simulate replay --site site.toml
     """
@@ -262,12 +264,12 @@ def site(
     as_of: options.AsOf = None,
     format: Annotated[
         Form | None,
-        typer.Option("--format", "-f", help="The format. Default: that of the suffix of --output, else TOML."),
+        typer.Option("--format", "-f", help="The format. Default: according to --output's suffix, else TOML."),
     ] = None,
     output: options.Output = None,
 ) -> None:
-    """Write the site that the trace shows, for --site. Its sizes are the most that was in use at once, and its
-    limits are those seen in jobs.
+    """Write the site that the trace shows, for --site. Its sizes are the largest amounts that were in
+    use at once, and its limits are those seen in jobs.
 
     Example: adminkit simulate site --output site.toml
     """

@@ -28,7 +28,7 @@ def site(
     site: options.SiteFile = None,
     format: Annotated[
         Form | None,
-        typer.Option("--format", "-f", help="The format. Default: that of the suffix of --output, else TOML."),
+        typer.Option("--format", "-f", help="The format. Default: according to --output's suffix, else TOML."),
     ] = None,
     output: options.Output = None,
 ) -> None:

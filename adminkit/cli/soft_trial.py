@@ -27,7 +27,7 @@ Days = Annotated[
     typer.Option(
         "--days",
         metavar="N",
-        help="How many days the trial lasts, from the next midnight: a multiple of 14. 28 is a good start.",
+        help="How many days the trial lasts, from the next midnight: a multiple of 14; 28 is a good choice.",
     ),
 ]
 Seed = Annotated[
@@ -45,7 +45,7 @@ CarryOver = Annotated[
     typer.Option(
         "--carry-over",
         metavar="TIME",
-        help="How much of the beginning of each day does not count. Default: the time in which 95 % of each queue's"
+        help="How much time at the start of each day does not count. Default: the time in which 95 % of each queue's"
         " runs end, from 1h to 12h; 12h if the trace has none.",
     ),
 ]

@@ -70,7 +70,7 @@ def history(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """List what was loaded, and what adminkit did. Covers sync, import and audit, and changes of rules, points and
+    """List what was loaded, and what adminkit did. Covers sync, import and audit, and changes to rules, points and
     letters. The newest come first.
 
     Example: adminkit trace history

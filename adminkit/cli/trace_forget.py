@@ -50,7 +50,7 @@ def forget(
     db: Database = None,
     snapshot: Annotated[
         list[Path] | None,
-        typer.Option("--snapshot", metavar="FILE", help="Make this snapshot again afterwards; may be repeated."),
+        typer.Option("--snapshot", metavar="FILE", help="Make this snapshot again afterwards. Repeat for more."),
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Do it. Without --apply, only counts are shown.")] = False,
     format: CountedOption = Counted.TABLE,

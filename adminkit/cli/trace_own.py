@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adminkit.sqlite import sqlite3
 
 Folder = Annotated[
-    Path | None, typer.Option("--folder", metavar="DIR", help="The folder to write to. Default: `own` of the settings.")
+    Path | None, typer.Option("--folder", metavar="DIR", help="The folder to write to. Default: the setting `own`.")
 ]
 #: Users whose file could not be written who are named.
 _MOST = 20

@@ -38,7 +38,7 @@ def prune(
     older_than: Annotated[
         str,
         typer.Option(
-            "--older-than", metavar="WHEN", help="Prune runs that had ended by WHEN: 2024-01-01, 730d, epoch seconds."
+            "--older-than", metavar="WHEN", help="Prune runs that ended before WHEN: 2024-01-01, 730d, epoch seconds."
         ),
     ],
     db: Database = None,

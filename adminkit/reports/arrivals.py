@@ -18,12 +18,14 @@ FIELDS: Final = (
     Field("jobs", "count", "jobs in these submissions; each task of an array counts"),
     Field("share", "share", "the share of all submissions"),
     Field("per_hour", "ratio", "submissions per hour of this row's time in the window"),
-    Field("gap_mean", "duration", "the mean time since the previous submission"),
-    Field("gap_median", "duration", "the median of that time"),
-    Field("gap_p95", "duration", "95 % of these gaps are this long or shorter"),
+    Field("gap_mean", "duration", "the mean gap; a gap is the time since the previous submission"),
+    Field("gap_median", "duration", "the median gap"),
+    Field("gap_p95", "duration", "95 % of the gaps are this long or shorter"),
     Field("gap_cv", "ratio", "coefficient of variation of the gaps: 1 for a Poisson process"),
     Field(
-        "burstiness", "ratio", "Goh and Barabási's B: -1 for a clock, 0 for a Poisson process, 1 if all arrive at once"
+        "burstiness",
+        "ratio",
+        "Goh and Barabási's B: -1 if evenly spaced, 0 for a Poisson process, 1 if all arrive at once",
     ),
     Field("dispersion", "ratio", "the variance / mean of the submissions per hour: 1 for a Poisson process"),
 )

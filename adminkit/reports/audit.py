@@ -17,8 +17,8 @@ FIELDS: Final = (
     Field("verdict", help="what slurmdbd says about the rows"),
     Field("runs", "count", "rows with that verdict"),
     Field("users", "count", "the users of the rows that are set aside"),
-    Field("first", "time", "the first end among them"),
-    Field("last", "time", "the last end among them"),
+    Field("first", "time", "when the first of them ended"),
+    Field("last", "time", "when the last of them ended"),
     Field("becomes", help="what happens to the rows"),
 )
 ASIDE_FIELDS: Final = (

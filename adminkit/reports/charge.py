@@ -20,12 +20,12 @@ FIELDS: Final = (
     Field("account", help="Slurm's account"),
     Field("user", help="whose jobs they were; unknown if the user was forgotten"),
     Field("jobs", "count", "jobs with an entry"),
-    Field("hours", "hours", "how long they ran, in the months of these entries"),
+    Field("hours", "hours", "how long they ran in the months that these entries are for"),
     Field("charge", "amount", "for what ran in the month"),
     Field(
         "late",
         "amount",
-        "for what ran in months already closed, but was not known or had not ended when they were closed",
+        "for jobs that ran in closed months, but were not known or had not ended when those months were closed",
         True,
     ),
     Field("correction", "amount", "for jobs whose rows changed after they were charged", True),
@@ -54,7 +54,10 @@ REFUSED_FIELDS: Final = (
     Field("job", help="its JobIDRaw"),
 )
 VERIFY_FIELDS: Final = (
-    Field("check", help="chain, bills, schemes, heads: as they were written; amounts: computed again from the rows"),
+    Field(
+        "check",
+        help="chain, bills, schemes, heads: whether they are as written; amounts: whether the rows still yield them",
+    ),
     Field("seen", "count", "how many entries, bills, schemes, heads or charged runs were checked"),
     Field("result", help="ok, wrong, or changed: a later row says otherwise, and the next close corrects it"),
     Field("detail", help="what is wrong, or what could not be checked"),

@@ -23,7 +23,9 @@ FIELDS: Final = (
     Field("left", "amount", "what is left; below 0 if more was spent"),
     Field("share", "share", "share of the budget that is spent"),
     Field("until", help="the last month whose bill is counted; for Slurm's budgets: now"),
-    Field("note", help="the months that the budget is for; for Slurm's budgets, whether the count shrinks"),
+    Field(
+        "note", help="the months that the budget is for; for Slurm's budgets, whether what is spent shrinks with time"
+    ),
 )
 
 

@@ -15,19 +15,21 @@ from adminkit.units import show_energy, show_short
 
 TITLE: Final = "Jobs that release and take on GPUs"
 FIELDS: Final = (
-    Field("nodes", help="nodes of the machine, and the GPUs of each"),
-    Field("load", "share", "GPU-seconds asked for, as a share of those between the first submission and the last"),
+    Field("nodes", help="the machine's nodes, and the GPUs of each"),
+    Field(
+        "load", "share", "GPU-seconds asked for / GPU-seconds of the machine between the first submission and the last"
+    ),
     Field("policy", help="fifo, las, srtf, elastic: docs/simulate-elastic.md has their rules"),
     Field("jobs", "count", "jobs that ran"),
     Field("mean_completion", "duration", "mean time from submission to end"),
     Field("p95_completion", "duration", "95th percentile of the time from submission to end"),
-    Field("mean_elastic", "duration", "mean of the jobs whose GPUs may change"),
-    Field("energy", "energy", "joules of the GPUs of jobs with a curve and of idle GPUs"),
+    Field("mean_elastic", "duration", "mean completion time of the jobs whose number of GPUs may change"),
+    Field("energy", "energy", "joules used by idle GPUs, and by the GPUs of jobs with a curve"),
     Field("idle_energy", "energy", "joules of GPUs that no job held; part of `energy`"),
     Field("makespan", "duration", "from the first submission to the last end"),
-    Field("resizes", "count", "starts with other GPUs, or again; each costs a restart"),
-    Field("high_wait", "duration", "the mean wait of jobs of high priority", quiet=True),
-    Field("high_later", "count", "jobs of high priority that started later than under fifo", quiet=True),
+    Field("resizes", "count", "how often jobs were restarted, with the same or another number of GPUs"),
+    Field("high_wait", "duration", "the mean wait of high-priority jobs", quiet=True),
+    Field("high_later", "count", "high-priority jobs that started later than under fifo", quiet=True),
     Field(
         "efficiency",
         "share",

@@ -24,7 +24,7 @@ FIELDS: Final = (
     Field("before", "ratio", "the mean over users, before the letter"),
     Field("after", "ratio", "the mean over users, after the letter"),
     Field("compared", "count", "of these, users for whom there were similar users without a letter"),
-    Field("others", "count", "users without a letter with whom those users were compared"),
+    Field("others", "count", "users who got no letter and with whom those users were compared"),
     Field("change", "ratio", "the mean change of the users who were compared"),
     Field("expected", "ratio", "the mean change of the users without a letter: what happens without letters"),
     Field("effect", "ratio", "change - expected: the effect of letters"),

@@ -120,7 +120,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Programs:
 
 SPEC: Final = ReportSpec(
     "frameworks",
-    "Which frameworks, containers and programs jobs run. Shows their hours and accuracy.",
+    "The frameworks, containers and programs that jobs run. Shows their hours and accuracy.",
     "report frameworks --since 90d",
     _measure,
     frameworks_report,

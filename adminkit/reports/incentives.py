@@ -21,17 +21,17 @@ EVERYBODY: Final = (
     Field("points", "count", "added to the priority of each of the user's jobs"),
     Field("hours", "hours", "the same in hours of ageing"),
     Field("score", "ratio", "needed / held, 0 to 1; 1 if each limit was the first on the menu above the run time"),
-    Field("runs", "count", "runs that weigh: they completed or ran into their limit, and the user chose the limit"),
+    Field("runs", "count", "runs that count: they completed or ran into their limit, and the user chose the limit"),
     Field("missed", "count", "of these, runs that ran into their limit"),
     Field("days", "count", "days on which they ended"),
     Field("weight_hours", "hours", "their weight in GPU-hours, after the caps and the half-life"),
-    Field("share", "share", "the share of the user's GPU-hours that these runs have"),
+    Field("share", "share", "these runs' share of the user's GPU-hours"),
     Field("lacking", help="what is missing for a bonus: runs, days, share, score"),
     Field(
         "bundles",
         "count",
-        "recently: parallel jobs whose steps were independent single-GPU tasks, and jobs that got points "
-        "for a class they were not in",
+        "recent parallel jobs whose steps were independent single-GPU tasks, and recent jobs that got "
+        "points for a class they were not in",
     ),
     Field("class_points", help="whether multi-node and multi-GPU jobs earn class points: yes, no"),
     Field("uid", "text", help="the user's uid on the cluster"),

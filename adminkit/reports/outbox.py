@@ -15,13 +15,13 @@ DUE_FIELDS: Final = (
     Field("address", help="the recipient's address"),
     Field("language", help="en or ja"),
     Field("run", help="what it is about: job@submission, or the week"),
-    Field("subject", help="its subject line, or why it couldn't be written"),
+    Field("subject", help="its subject line, or why it could not be written"),
 )
 RUN_FIELDS: Final = (
     Field("sent", "count", "letters that were accepted"),
     Field("later", "count", "letters that will be tried again later"),
     Field("refused", "count", "letters that were refused for good"),
-    Field("broken", "count", "letters that couldn't be written; they will be tried again"),
+    Field("broken", "count", "letters that could not be written; they will be tried again"),
     Field("expired", "count", "letters that were dropped: too old, or no longer wanted"),
     Field("waiting", "count", "letters that are still to be sent"),
 )

@@ -26,7 +26,7 @@ FIELDS: Final = (
         "the steps show, or the container",
     ),
     Field("jobs", "count", "jobs that count"),
-    Field("share", "share", "the share of the part's jobs"),
+    Field("share", "share", "these jobs, as a share of all jobs of that part"),
 )
 TITLE: Final = "Parallelism of jobs"
 UNKNOWN: Final = "unknown"

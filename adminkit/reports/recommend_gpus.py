@@ -13,7 +13,7 @@ from adminkit.stats.wait_given_limit import Expected
 
 FIELDS: Final = (
     Field("gpus", "count", "GPUs"),
-    Field("how", help="measured, by the model, or not known"),
+    Field("how", help="where the values come from: measured, model, or not known"),
     Field("runs", "count", "the user's own runs from which the row is computed", quiet=True),
     Field("seconds", "quantity", "seconds per iteration or piece of work"),
     Field("joules", "quantity", "joules of all GPUs and their nodes, per iteration or piece of work"),

@@ -37,7 +37,7 @@ FIELDS: Final = (
     Field("users", "count", "users of the jobs that ran longer"),
     Field("hours", "hours", "the GPU-hours that these jobs ran"),
     Field("cpu_hours", "hours", "the CPU-hours that these jobs ran, counting only jobs without GPUs", quiet=True),
-    Field("restartable", "count", "of these, jobs whose user and name have runs that resumed from a checkpoint"),
+    Field("restartable", "count", "of these, jobs whose user has runs of the same name that resumed from a checkpoint"),
     Field("freed_hours", "hours", "GPU-hours that limits reserved beyond the new maximum"),
     Field("freed_cpu_hours", "hours", "the same in CPU-hours, for jobs without GPUs", quiet=True),
     Field("knee", "duration", "above this, a limit grows faster than the share of jobs that end within it"),
@@ -229,7 +229,8 @@ def _toml(value: Any) -> str:
 
 SPEC: Final = ReportSpec(
     "queues",
-    "Find a maximum and a default limit for each queue. Lists the jobs that would fit another queue. Changes nothing.",
+    "Find a maximum and a default limit for each queue. With --by move, counts the jobs that would fit "
+    "another queue. Changes nothing.",
     "recommend queues --since 90d",
     measure,
     view,

@@ -18,13 +18,13 @@ from adminkit.stats.select import Filter
 from adminkit.units import show_short
 
 FIELDS: Final = (
-    Field("scenario", help="its name in the file; with its value if it has several"),
+    Field("scenario", help="its name in the file, with its value if it has several"),
     Field(
         "part",
         help="all, queue, class, size, length, account or user; users: those who follow the scenario, and those who"
         " do not",
     ),
-    Field("value", help="which of them, by name"),
+    Field("value", help="which one: for example, the queue's name"),
     Field("measure", help="what is compared"),
     Field("unit", help="the unit of the measure: seconds, ratio, share, count"),
     Field("jobs", "count", "jobs that ran both today and under the scenario; mean over the replicates"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial import Trial
 
 ROUND_FIELDS: Final = (
-    Field("job", help="an open job with a soft limit of adminkit's"),
+    Field("job", help="an open job whose soft limit adminkit set"),
     Field(
         "did",
         help="cleared: its soft limit was removed while it waits; raised: its limit, which Slurm had "
@@ -22,7 +22,7 @@ ROUND_FIELDS: Final = (
     ),
     Field("why", help="the reason"),
     Field("was", "duration", "the soft limit, or the lowered limit"),
-    Field("becomes", "duration", "the limit that it has again"),
+    Field("becomes", "duration", "the limit that it has afterwards"),
     Field("held", help="no: the change had not held when it was read back; the next round repeats it"),
 )
 STATUS_FIELDS: Final = (
@@ -31,7 +31,7 @@ STATUS_FIELDS: Final = (
     Field("job", help="the job concerned"),
     Field("why", help="the reason"),
     Field("was", "duration", "the soft limit, or the lowered limit"),
-    Field("becomes", "duration", "the limit that it has again"),
+    Field("becomes", "duration", "the limit that it has afterwards"),
 )
 
 

@@ -36,8 +36,8 @@ FIELDS: Final = (
         "runs that ended without a start, because they were cancelled while they waited",
         quiet=True,
     ),
-    Field("normal", "count", "the study counts it: COMPLETED, longer than 60 s"),
-    Field("out_of_time", "count", "the study counts it: TIMEOUT, longer than 60 s"),
+    Field("normal", "count", "counted by the study: COMPLETED, longer than 60 s"),
+    Field("out_of_time", "count", "counted by the study: TIMEOUT, longer than 60 s"),
     Field("short", "count", "left out by the study: COMPLETED or TIMEOUT, at most 60 s", quiet=True),
     Field(
         "wrong_parameters",
@@ -175,7 +175,7 @@ def _from_rollups(trace: sqlite3.Connection, query: Query) -> States | None:
 
 SPEC: Final = ReportSpec(
     "states",
-    "How jobs ended: success, cancelled, timeout, failures. Shows which jobs the study counts.",
+    "How jobs ended: success, cancelled, timeout, failures. Also shows which jobs the study behind adminkit counts.",
     "report states --by month",
     _measure,
     states_report,

@@ -22,7 +22,7 @@ STATUS_FIELDS: Final = (
     Field("rows", "count", "rows read, including rows read twice"),
     Field("open_runs", "count", "runs without an end: pending, running, suspended, lost"),
     Field("overdue", "count", "runs still RUNNING a day after their limit: most likely runaway jobs"),
-    Field("revoked", "count", "federation siblings, counted and not stored"),
+    Field("revoked", "count", "federation siblings, which are counted but not stored"),
     Field("asked_at", "time", "when sacct last answered; a sync that is dated in the future does not count"),
 )
 

@@ -24,7 +24,7 @@ FIELDS: Final = (
         field
         for name, word in _NAMES.items()
         for field in (
-            Field(f"{name}_hours", "hours", f"{word}-hours that runs held, without suspension", quiet=True),
+            Field(f"{name}_hours", "hours", f"{word}-hours that runs held while not suspended", quiet=True),
             Field(f"{name}_capacity", "hours", f"{word}-hours of all nodes that existed, down or not", quiet=True),
             Field(f"{name}_utilization", "share", f"{name}_hours / {name}_capacity", quiet=True),
             Field(

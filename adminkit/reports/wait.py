@@ -39,7 +39,7 @@ FIELDS: Final = (
     Field(
         "apart",
         "count",
-        "other jobs, which also waited for something else; their waits are in the rows below the row (all)",
+        "other jobs, which also waited for something else; the rows below (all) show their waits",
         quiet=True,
     ),
     Field("median", "duration", "from Eligible to the start; half of the jobs waited for this time or less"),

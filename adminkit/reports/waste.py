@@ -24,7 +24,12 @@ FIELDS: Final = (
     ),
     Field("gpu_hours", "hours", "GPU-hours of this kind; unknown if the kind has none"),
     Field("cpu_hours", "hours", "CPU-hours of this kind; unknown if the kind has none"),
-    Field("node_hours", "hours", "node-hours that were reserved and not used, or of nodes in that state"),
+    Field(
+        "node_hours",
+        "hours",
+        "for limits, node-hours that were reserved but not used; for the three kinds with `without`, hours that nodes "
+        "spent in that state; empty for gaps",
+    ),
 )
 ALL: Final = "(all)"
 #: Bars show the largest only.
@@ -112,7 +117,7 @@ def _bars(rows: Sequence[tuple[str, float]], whole: float) -> list[Bar]:
 
 SPEC: Final = ReportSpec(
     "waste",
-    "What was reserved and not used, or free and not usable. Shows the hours lost to long limits, to job shapes and to"
+    "What was reserved but not used, or free but not usable. Shows the hours lost to long limits, to job shapes and to"
     " gaps.",
     "report waste --since 30d",
     lambda trace, query: waste(trace, query.filter, query.now),
