@@ -52,9 +52,10 @@ pyslurm 25.11.2 works only with Slurm 25.11, because it is compiled against that
 
 A test in the `releases` suite compares pyslurm's data with scontrol's; it is skipped if pyslurm cannot be imported.
 To test parts of pyslurm 25.11.2 without a Slurm 25.11 cluster, we took pyslurm's code for reading partitions and
-nodes, replaced the names that Slurm 25.11 had changed, and compiled that code by hand against Slurm 24.11.5. The data that this code
-read was the same as scontrol's. The code that reads jobs is untested: adminkit expects jobs in the form that the source
-of pyslurm 25.11.2 defines. Nor has a complete pyslurm been tested with the Slurm release that it is made for.
+nodes, replaced the names that Slurm 25.11 had changed, and compiled that code by hand against Slurm 24.11.5. The data
+that this code read was the same as scontrol's. The code that reads jobs is untested: adminkit expects jobs in the form
+that the source of pyslurm 25.11.2 defines. Nor has a complete pyslurm been tested with the Slurm release that it is
+made for.
 """
 
 
