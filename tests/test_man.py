@@ -103,7 +103,7 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
     [
         ("adminkit.1", "sync Bring the trace up to date with slurmdbd."),
         ("adminkit.1", "130 Interrupted."),
-        ("adminkit-sync.1", "--jobs N sacct calls to run at once; 1 by default."),
+        ("adminkit-sync.1", "--jobs N How many sacct calls to run at once. Default: 1."),
         ("adminkit-import.1", "adminkit import FILE|FOLDER|- [OPTIONS]"),
         ("adminkit.toml.5", "jobs How many sacct calls run at once. A number above 1 puts more load on slurmdbd."),
         (

@@ -157,7 +157,7 @@ def _meet(one: Rule, other: Rule) -> bool:
 def _routing(policy: Policy) -> Iterator[Problem]:
     for queue in policy.routing.order:
         if queue in policy.routing.avoid:
-            yield Problem(("routing.order", "routing.avoid"), f"{queue} is in both", "remove it from one of them")
+            yield Problem(("routing.order", "routing.avoid"), f"{queue} is in both", "name it in one of them only")
 
 
 def _soft(policy: Policy) -> Iterator[Problem]:

@@ -174,7 +174,7 @@ def _backtest_notes(tested: Backtest, rule: Rule, untimed: int) -> list[str]:
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / tested.runs)}) reached their own limit: what"
         " they needed beyond it is not known, and counts as nothing",
         "the risk that limits aim at is adjusted, for the site and each user, according to how many were too short."
-        " It holds for all runs together; in a tenth of them, the share may be up to {percent(min(rule.risk + TENTH,"
-        " 1.0), 0)}",
+        " It holds for all runs together; in a tenth of them, the share may be up to"
+        f" {percent(min(rule.risk + TENTH, 1.0), 0)}",
         f"{SAFE} is before rounding, as published figures are; users are given the rounded limit",
     ]

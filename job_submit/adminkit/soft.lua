@@ -8,7 +8,7 @@ local text = need("text")
 local soft = {}
 
 local LAST_TYPED = "adminkit: --time-min was left out; jobs are planned according to how long similar jobs took."
-local LAST_UNKEPT = "adminkit: --time-min cannot be used for this job now, so it was left out; the limit is used instead."
+local LAST_UNKEPT = "adminkit: --time-min was left out: it cannot be used for this job now. The limit is used instead."
 
 local ceil, floor, max = math.ceil, math.floor, math.max
 local byte, find, format, gsub, match = string.byte, string.find, string.format, string.gsub, string.match

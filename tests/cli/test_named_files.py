@@ -165,7 +165,7 @@ def test_the_names_beside_a_trace_are_a_plain_file_of_its_owner(what: str, here:
         beside.symlink_to(secret) if what == "a symbolic link" else os.mkfifo(beside)
     code = main(["import", str(here / "trace.swf"), "--cluster", "aaic", "--db", str(here / "new.db")])
     out, err = capfd.readouterr()
-    assert code == 1 and (what in err or "another user" in err) and "hint: " in err, err
+    assert code == 1 and (what in err or "does not belong to the owner" in err) and "hint: " in err, err
     assert SECRET not in out + err
 
 

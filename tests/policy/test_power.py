@@ -42,9 +42,9 @@ WANTED = Power(budget_w=20000, gpu_w=250)
 #: (what slurmctld has, whether the budget may be in the rules, what is said, why)
 SLURMS = [
     (Licences({"watts": 20000}, True), True, [], "all is there"),
-    (Licences({}, True), False, ["Licenses=watts:20000", "then scontrol reconfigure"], "no licence"),
-    (Licences({"watts": 20000}, False), False, ["bf_licenses", "then scontrol reconfigure"], "jobs would starve"),
-    (Licences({}, False), False, ["Licenses=watts:20000", "bf_licenses", "then scontrol reconfigure"], "neither"),
+    (Licences({}, True), False, ["Licenses=watts:20000", "then run scontrol reconfigure"], "no licence"),
+    (Licences({"watts": 20000}, False), False, ["bf_licenses", "then run scontrol reconfigure"], "jobs would starve"),
+    (Licences({}, False), False, ["Licenses=watts:20000", "bf_licenses", "then run scontrol reconfigure"], "neither"),
     (Licences({"watts": 5}, True), True, ["slurmctld has watts:5"], "another number: Slurm's holds"),
     (
         Licences({}, True, {}, True),

@@ -227,7 +227,7 @@ def test_what_changed_says_what_is_beyond_the_months_before_and_when_a_limit_cam
     assert accuracy[2] == pytest.approx(0.75) and accuracy[4] is not None and accuracy[4] < accuracy[3] < 0.25
     said = [answer for answer in changed.answers if answer.startswith("Accuracy")]
     assert said and said[0].startswith(
-        "Accuracy, the mean of elapsed / limit: 0.750, more than in any of the 12 months"
+        "Accuracy, the mean of elapsed / limit: 0.750, more than in any of the 12 earlier months"
     )
     assert (
         len(changed.items) == 1

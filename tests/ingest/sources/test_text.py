@@ -98,7 +98,7 @@ def test_swf_is_known_by_its_header_or_by_its_eighteen_numbers() -> None:
     [
         ("", "the input is empty", "sacct"),
         ("\n \n", "the input is empty", "sacct"),
-        ("sacct: fatal: Bad job/step specified: -n\n", "sacct's error message", "solve that"),
+        ("sacct: fatal: Bad job/step specified: -n\n", "sacct's error message", "fix that error first"),
         ("       JobID    JobName  Partition\n------------ ---------- ----------\n", "cut to column widths", "-P"),
         ("hello world\n", "the input is neither sacct text with a header nor SWF: 'hello world'", "--columns"),
         ("\x1b[31mred\n", "'·[31mred'", "--columns"),
