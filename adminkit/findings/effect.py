@@ -47,12 +47,14 @@ KIND: Final = Kind(
         ),
     },
     {
-        "users": Number("users who had a first letter, with runs before and after it"),
+        "users": Number("users who got a first letter and had runs before and after that letter"),
         "compared": Number("of these, users for whom there was a match"),
         "others": Number("users without a letter who served as matches"),
-        "effect": Number("the change of the users compared - that of their matches: a ratio, or hours per week"),
-        "low": Number("the lower end of its 95 % interval"),
-        "high": Number("the upper end"),
+        "effect": Number(
+            "the change for the compared users minus the change for their matches: a ratio, or hours per week"
+        ),
+        "low": Number("the lower end of the 95 % confidence interval of `effect`"),
+        "high": Number("the upper end of that interval"),
     },
 )
 

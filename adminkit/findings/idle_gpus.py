@@ -29,7 +29,7 @@ KIND: Final = Kind(
         )
     },
     {
-        "runs": Number("runs with GPUs whose use was measured"),
+        "runs": Number("runs with GPUs for which GPU use was measured"),
         "idle": Number("of these, runs whose GPUs were busy for less than 1 % of the time"),
         "idle_seconds": Number("held by the idle runs", "GPU-seconds"),
         "share": Number("idle_seconds / the GPU-seconds of all measured runs", "share"),

@@ -33,7 +33,7 @@ KIND: Final = Kind(
     },
     {
         "jobs": Number("jobs that are counted"),
-        "users": Number("users who submitted them"),
+        "users": Number("users who submitted these jobs"),
         "reserved": Number("reserved by the limits of jobs with GPUs", "GPU-seconds"),
         "used": Number("used by the same jobs", "GPU-seconds"),
         "cpu_reserved": Number("reserved by the limits of jobs without GPUs", "CPU-seconds"),

@@ -72,7 +72,7 @@ AT_SUBMISSION: Final = (
     ("cap", "a job gets its user's points and its class's together, at most {cap} points"),
     (
         "recomputed",
-        "if a pending job's limit is raised, or the job shrinks or moves, it gets the points that its new shape earns",
+        "if a pending job's limit is raised, or the job shrinks or moves, it gets the points of its new shape",
     ),
     ("refused", "the same change to a whole array is refused, with the hint to cancel the array and submit it again"),
 )
