@@ -47,6 +47,12 @@ def test_a_mistake_is_named(tables: Any, said: str, why: str) -> None:
         read_budgets(tables, "budgets")
 
 
+def test_two_accounts_may_have_the_same_months() -> None:
+    assert [one.account for one in read_budgets([YEAR, {**YEAR, "account": "chemistry"}], "budgets")] == [
+        "physics", "chemistry",
+    ]  # fmt: skip
+
+
 def test_a_file_of_schemes_has_them(tmp_path: Path) -> None:
     file = schemes(tmp_path, top="", digits=0)
     file.write_text(file.read_text() + '\n[[budgets]]\naccount = "Physics"\namount = 12.5\nfrom = "2026-01"\n')
