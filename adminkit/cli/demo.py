@@ -87,7 +87,7 @@ def demo(
     plot: Plot = True,
     page: Page = None,
 ) -> None:
-    """Make a synthetic trace of a GPU cluster, to try adminkit. It resembles the trace of AAIC's cluster (55 127
+    """Make a synthetic trace of a GPU cluster, to try adminkit. It resembles the trace of AAIC's cluster (55,127
     jobs). Also shows how accurate the jobs' time limits are.
 
     Example: adminkit demo --db demo.db --plot

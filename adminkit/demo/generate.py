@@ -1,4 +1,4 @@
-"""A look-alike of the AAIC trace: 55 127 synthetic GPU jobs of five months whose figures are the study's.
+"""A look-alike of the AAIC trace: 55,127 synthetic GPU jobs of five months whose figures are the study's.
 
 Pure and deterministic: the same seed gives the same jobs on every machine. docs/demo.md says what is exact,
 what is close and what is invented. times.py has the study's figures, users.py who submits what and when, nodes.py where
