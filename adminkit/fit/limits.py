@@ -106,7 +106,7 @@ def _hit(
         return Said("never", None, why, message("{of} allows {most} {what} minutes per job", **times))
     counts = {"of": of, "most": most, "used": bound.used}
     if name in _TOGETHER and many and bound.used + many > most:
-        held = message("{of} allows {limit}; {used} are in use", of=of, limit=_per(name, limit), used=bound.used)
+        held = message("{of} allows {limit}; {used} in use", of=of, limit=_per(name, limit), used=bound.used)
         return Said("later", None, why, held)
     if name in _JOBS and bound.used >= most:
         return Said("later", None, why, message("{of} allows {most} running jobs; {used} are running", **counts))

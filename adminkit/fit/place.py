@@ -92,7 +92,9 @@ def by_vectors(board: Board, request: Request, waiting: bool = True) -> Said:
     """
     said = _by_vectors(board, request, waiting)
     if said.word in ("later", "never") and said.why in _OF_NODES and (unseen := board.unseen(request)):
-        asleep = message("{nodes} nodes of the queue are not shown because they are asleep (PrivateData)", nodes=unseen)
+        asleep = message(
+            "{nodes} nodes of the queue are asleep, and Slurm hides such nodes (PrivateData)", nodes=unseen
+        )
         return Said("unknown", None, "wakes", asleep)
     if request.per_node is not None or request.cpus == 1 or said.word not in ("later", "never"):
         return said

@@ -24,8 +24,8 @@ from adminkit.units import parse_duration, parse_edge, show_time
 
 #: The note of a report that was made from the rollups.
 ROLLED_UP: Final = message(
-    "from the trace's rollups: a quantile is shown as the bin that holds it, and a figure that the rollups lack as a"
-    " dash; --exact reads every job"
+    "from the trace's rollups: a quantile is shown as the bin that holds it; figures that the rollups do not have"
+    " are shown as a dash; --exact reads every job"
 )
 
 

@@ -119,9 +119,9 @@ def _notes(measured: Effect, design: Design) -> list[str]:
         )
     )
     notes.append(
-        message("unused_hours: GPU-hours per week and user, of runs with GPUs")
+        message("unused_hours: GPU-hours per user per week, in runs with GPUs")
         if measured.on_gpus
-        else message("unused_hours: CPU-hours per week and user; no run is known to have GPUs")
+        else message("unused_hours: CPU-hours per user per week; no run is known to have GPUs")
     )
     return notes
 

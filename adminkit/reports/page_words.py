@@ -64,7 +64,7 @@ _WORDS: Final[Mapping[str, str]] = {
     "measure.used_fraction": template("Used fraction of what was reserved"),
     "measure.unused_gpu_hours_a_day": template("Unused GPU-hours per day"),
     "measure.unused_cpu_hours_a_day": template("Unused CPU-hours per day, of jobs without GPUs"),
-    "measure.wait_median": template("Median wait for the queue"),
+    "measure.wait_median": template("Median wait in the queue"),
     "measure.wait_p95": template("Wait that 95 % of jobs stay below"),
     "measure.failed_share": template("Share of runs that failed"),
     "panel.accuracy": template("Accuracy and used fraction"),

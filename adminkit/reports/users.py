@@ -100,7 +100,8 @@ def _notes(measured: Users) -> list[str]:
             months=measured.months,
         ),
         message(
-            "now is {month} (UTC); before: the earlier months with at least {least} jobs, each counted once",
+            "'now' is {month} (UTC); 'before' is the mean of the earlier months with at least {least} jobs;"
+            " every month has the same weight",
             month=measured.month,
             least=LEAST_JOBS,
         ),

@@ -107,7 +107,7 @@ def _notes(measured: Utilization, query: Query) -> list[str]:
             joined(" ", (number(round(seconds / 3600, 1)), _KIND_OF_GPUS[kind]))
             for kind, seconds in measured.kinds.items()
         ]
-        notes.append(message("gpu_hours count GPU equivalents: {kinds} (docs/gpus.md)", kinds=joined(", ", its)))
+        notes.append(message("gpu_hours are in GPU equivalents: {kinds} (docs/gpus.md)", kinds=joined(", ", its)))
     if measured.nodes_shared:
         notes.append(
             message("no node_utilization: jobs may share nodes, and node_hours count a node once for each of its jobs")

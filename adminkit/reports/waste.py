@@ -35,8 +35,8 @@ ALL: Final = "(all)"
 #: Bars show the largest only.
 MOST_BARS: Final = 12
 _STRANDED: Final = {
-    "gpus_without_cpus": message("gpus without cpus"),
-    "gpus_without_memory": message("gpus without memory"),
+    "gpus_without_cpus": message("GPUs without free CPUs"),
+    "gpus_without_memory": message("GPUs without free memory"),
     "gaps": message("gaps"),
 }
 

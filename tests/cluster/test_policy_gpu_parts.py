@@ -68,12 +68,12 @@ TYPED = [
                                          " ", "no slice"),
     ("-p gq-short --gres=shard:2", "this one asks for 2", "no shard"),
     ("-p gq-short --gres=gpu:1", "", "a whole GPU"),
-    ("-p gq-middle --gres=gpu:1", "in gq-middle must be 1-4; this one asks for 0", "no whole GPU"),
+    ("-p gq-middle --gres=gpu:1", "must be 1-4 for a job in gq-middle; this one asks for 0", "no whole GPU"),
     ("-p gq-middle --gres=shard:4", "", "as many as may be"),
     ("-p gq-middle -N2 --gres=shard:4", "this one asks for 8", "times the nodes"),
     ("-p gq-long --gres=gpu:1g.10gb:1", "this one asks for 0.14 (gpu_slices=1)", "less than a GPU"),
     ("-p debug --gres=gpu:1g.10gb:1", "", "a job of a slice is not of the CPUs"),
-    ("-p debug", "GPUs of a job", "one without any is"),
+    ("-p debug", "The number of GPUs must be 1+", "one without any is"),
 ]  # fmt: skip
 
 

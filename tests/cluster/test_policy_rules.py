@@ -69,7 +69,7 @@ SUBMISSIONS = {
     "given a default": ("-p gq-long", "gave no time limit and got 1-00:00:00", {"TimeLimit": "1-00:00:00"}),
     "below the least": ("-p gq-long -t 60", "must ask for 12:00:00 or more; this one asks for 01:00:00", None),
     "long and not restartable": ("-p gq-long -t 5-0", "got 3-00:00:00", {"TimeLimit": "3-00:00:00"}),
-    "only a warning": ("-p gq-long -t 1-0 -n 17", "should be 0-16; this one asks for 17", {"TimeLimit": "1-00:00:00"}),
+    "only a warning": ("-p gq-long -t 1-0 -n 17", "should be 0-16 for a job in gq-long; this one asks for 17", {"TimeLimit": "1-00:00:00"}),
     "a limit is due": ("-p debug", "must say how long they may run", None),
     "a limit is given": ("-p debug -t 2", "", {"TimeLimit": "00:02:00"}),
     "too many nodes": ("-p debug -t 2 -N3", "The number of nodes must be 0-2 for a job in debug; this one asks for"
@@ -182,7 +182,7 @@ def test_queues_that_are_down_or_closed_to_the_user_are_not_routed_to(ruled: Rul
     [
         ("-p gq,gq-long -t 20:00:00", True, ""),
         ("-p gq,gq-long -t 60", False, "in gq-long must ask for 12:00:00"),
-        ("-p gq-long,gq -t 60:00:00", False, "in gq may ask for 2-00:00:00"),
+        ("-p gq-long,gq -t 60:00:00", False, "in gq may ask for at most 2-00:00:00"),
         ("-p gq-short,gq-long -t 14:00:00", False, "gq-"),
     ],
 )

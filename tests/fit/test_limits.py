@@ -32,9 +32,9 @@ def held(qos: str | None, uid: int = 5, queue_qos: str | None = None) -> Held:
     [
         (None, need(), "now", "", ""),
         (None, need(cpus=8), "never", "association", "cpu 7 per job"),
-        (None, need(gpus=10), "later", "association", "gres/gpu 30; 21 are in use"),
+        (None, need(gpus=10), "later", "association", "gres/gpu 30; 21 in use"),
         ("capped", need(gpus=2), "now", "", ""),
-        ("capped", need(gpus=3), "later", "qos", "gres/gpu 4 per user; 2 are in use"),
+        ("capped", need(gpus=3), "later", "qos", "gres/gpu 4 per user; 2 in use"),
         ("capped", need(gpus=4), "never", "qos", "gres/gpu 3 per job"),
         ("capped", need(minutes=61), "never", "qos", "60 minutes"),
         ("capped", need(cpus=7, minutes=60, gpus=1), "now", "", ""),
@@ -75,7 +75,7 @@ def test_the_queues_qos_comes_before_the_jobs() -> None:
     [
         ("capped", {"nodes": "2", "gpus_per_node": "1"}, "now", "", "two in all"),
         ("capped", {"nodes": "2", "gpus_per_node": "2"}, "never", "gres/gpu 3 per job", "four in all"),
-        ("capped", {"nodes": "3", "gpus_per_node": "1"}, "later", "gres/gpu 4 per user; 2 are in use", "three more"),
+        ("capped", {"nodes": "3", "gpus_per_node": "1"}, "later", "gres/gpu 4 per user; 2 in use", "three more"),
         (None, {"nodes": "2", "cpus": 4}, "never", "cpu 7 per job", "eight in all"),
         (None, {"ntasks": 8}, "never", "cpu 7 per job", "on whatever nodes"),
         (None, {"ntasks": 7}, "now", "", "GPUs are limited, and it asks for none"),

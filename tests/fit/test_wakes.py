@@ -86,13 +86,13 @@ def test_a_booking_is_taken_where_nodes_are_up() -> None:
 )
 def test_a_cloud_s_nodes_that_are_not_shown_are_unknown(asked: dict[str, Any], word: str, why: str) -> None:
     said = by_vectors(board(make([node("n1")], total_nodes=9)), request(**asked))
-    assert said.word == word and ("8 nodes of the queue are not shown" in said.text) is (word == "unknown"), why
+    assert said.word == word and ("8 nodes of the queue are asleep" in said.text) is (word == "unknown"), why
 
 
 SLEEPS = Said("now", 1600, "wakes", "n1 has room but is powered down: it will be up within 600 s")
 FALLS = Said("later", 1630, "wakes", "of the 1 node that is large enough: 1 powering down, to be woken afterwards")
 NOT_HAD = Said("never", None, "rule", "allocation failure: Requested node configuration is not available")
-UNSEEN = Said("unknown", None, "wakes", "8 nodes of the queue are not shown because they are asleep (PrivateData)")
+UNSEEN = Said("unknown", None, "wakes", "8 nodes of the queue are asleep, and Slurm hides such nodes (PrivateData)")
 FREE, UNSAID = Said("now", 1000), Said("unknown", None, "", "not asked")
 REFUSED, HELD = Said("never", None, "rule", "no"), Said("later", None, "qos", "the QOS")
 

@@ -62,7 +62,7 @@ def test_utilization_keeps_kinds_apart_where_not_all_are_whole(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kinds = "2.0 of whole GPUs, 0.4 of slices, 0.5 of shards, 0.5 of MPS"
-    assert f"gpu_hours count GPU equivalents: {kinds} (docs/gpus.md)" in told(db, capsys, "utilization")
+    assert f"gpu_hours are in GPU equivalents: {kinds} (docs/gpus.md)" in told(db, capsys, "utilization")
     (tmp_path / "whole").mkdir()
     whole = made(tmp_path / "whole", Site("oak", ()), TEXTS[:1])
     assert "equivalents" not in told(whole, capsys, "utilization")
