@@ -69,7 +69,8 @@ SUBMISSIONS = {
     "given a default": ("-p gq-long", "gave no time limit and got 1-00:00:00", {"TimeLimit": "1-00:00:00"}),
     "below the least": ("-p gq-long -t 60", "must ask for 12:00:00 or more; this one asks for 01:00:00", None),
     "long and not restartable": ("-p gq-long -t 5-0", "got 3-00:00:00", {"TimeLimit": "3-00:00:00"}),
-    "only a warning": ("-p gq-long -t 1-0 -n 17", "should be 0-16 for a job in gq-long; this one asks for 17", {"TimeLimit": "1-00:00:00"}),
+    "only a warning": ("-p gq-long -t 1-0 -n 17", "should be 0-16 for a job in gq-long; this one asks for 17",
+                       {"TimeLimit": "1-00:00:00"}),
     "a limit is due": ("-p debug", "must say how long they may run", None),
     "a limit is given": ("-p debug -t 2", "", {"TimeLimit": "00:02:00"}),
     "too many nodes": ("-p debug -t 2 -N3", "The number of nodes must be 0-2 for a job in debug; this one asks for"
