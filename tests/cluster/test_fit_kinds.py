@@ -187,4 +187,4 @@ def test_a_cloud_s_nodes_that_are_not_shown_are_unknown(site: Sleeping) -> None:
     until("it to be as the release has it", lambda: hidden() is hides, 30.0)
     row, _ = fit(site, "--user", USER, "-p", "wide", "-N", "400", "-c", "2", "-t", "10")
     assert (row["vectors"] == "unknown") is hides and row["verdict"] != "never", row
-    assert not hides or (row["verdict"] == "unknown" and "are not shown" in row["text"]), row
+    assert not hides or (row["verdict"] == "unknown" and "Slurm hides such nodes" in row["text"]), row
