@@ -45,7 +45,7 @@ def audit(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Check rows that are marked as slurmdbd's against slurmdbd itself. With --apply, sets aside rows that it
+    """Compare rows that came from slurmdbd with slurmdbd itself. With --apply, sets aside rows that it
     contradicts or never had.
 
     Example: adminkit trace audit --cluster lab --apply

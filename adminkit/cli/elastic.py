@@ -49,7 +49,7 @@ def preview(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show, for each job that opted in, how many GPUs it should have, and why. Changes nothing.
+    """Show how many GPUs each job that opted in should have. Also says why; changes nothing.
 
     Example: adminkit elastic preview
     """

@@ -49,7 +49,8 @@ int ak_job_release(uint32_t job);
 /* Makes `comment` the job's AdminComment, which root and SlurmUser may. 0 or Slurm's errno. */
 int ak_job_set_comment(uint32_t job, char *comment);
 
-/* Whether a job that runs again appends to its output (JobFileAppend); true where slurmctld is not responding.
+/* Whether a job that runs again appends to its output (JobFileAppend); true where slurmctld is not
+ * responding.
  */
 bool ak_appends_output(void);
 
