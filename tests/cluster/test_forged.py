@@ -227,7 +227,6 @@ def test_who_writes_a_comment_while_sacct_reads_comments_forges_nothing(
     mine = cluster.submit("true", "-t", "5", "--comment=ak1:lim=60,src=e", user="games")
     cluster.wait(mine, "COMPLETED")
     cluster.settle()
-    _has_ended_for_slurmdbd(cluster, mine)
     slow, go = held_back(tmp_path, '*Comment,Submit*" -s CD"*')
     env = {**with_path(cluster, slow), "ADMINKIT_SYNC_RECORD": "comment"}
     command = [ADMINKIT, "sync", "--since", "1h", "--no-steps", "--db", db]
@@ -252,7 +251,10 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
     job = cluster.submit("true", "-t", "5", user="games")
     cluster.wait(job, "COMPLETED")
     cluster.settle()
-    _has_ended_for_slurmdbd(cluster, job)
+    ended = (
+        f"select 1 from {cluster.name}_job_table where id_job = {job} and time_end between 1 and unix_timestamp() - 2"
+    )
+    until("slurmdbd to have its end", lambda: cluster.sql(ended), 60.0)
     until("the trace to have it", lambda: _synced(cluster, db, job), 60.0)
     change = ("set", f"derivedexitcode={85 << 8}", "comment=x", "where", f"jobid={job}")
     cluster.ask("sacctmgr", "-i", "modify", "job", *change, user="games")
@@ -261,13 +263,6 @@ def test_what_an_owner_changes_after_the_end_is_told_and_decides_nothing(cluster
     assert f"job {job} of games: derived_exit_code was 0 at its end and is 85 now" in said.stderr
     assert "changed 1" in said.stdout
     assert differing(trace_rows(db), dbd_rows.job_rows(cluster), before) == []
-
-
-def _has_ended_for_slurmdbd(cluster: Cluster, job: int) -> None:
-    ended = (
-        f"select 1 from {cluster.name}_job_table where id_job = {job} and time_end between 1 and unix_timestamp() - 2"
-    )
-    until("slurmdbd to have its end", lambda: cluster.sql(ended), 60.0)
 
 
 def _synced(cluster: Cluster, db: Path, job: int) -> bool:
