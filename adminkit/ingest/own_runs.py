@@ -52,7 +52,7 @@ class Own:
 def own_runs(wanted: Wanted, folder: Path, now: int, talk: Callable[[str], None]) -> Own:
     """The caller's runs: from the copy in `folder` where it is good enough, else from their accounting, and kept there.
 
-    Where slurmdbd is not responding, an older copy is taken. AdminkitError where there is none.
+    If slurmdbd is not responding, an older copy is used. AdminkitError if there is none.
     """
     held = None
     try:

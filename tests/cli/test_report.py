@@ -88,7 +88,7 @@ def test_every_format_of_an_empty_trace_is_written(
     for format in ("table", "json", "csv", "markdown", "html"):
         assert main(["report", command, "--db", str(path), "-f", format]) == 0
     assert main(["report", command, "--db", str(path), "--plot"]) == 0
-    assert "left to " in capsys.readouterr().out
+    assert "no job is left" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
