@@ -176,7 +176,8 @@ def _pictures(measured: Advised) -> Pictures | None:
     return Pictures(
         "How many jobs end within a limit",
         "The share of a queue's jobs that ran for this time or less, and the share that asked for this time or less."
-        " Beyond the knee a longer limit lets few more jobs end." + (f" {plural(left, 'queue')} not shown." if left else ""),
+        " Beyond the knee a longer limit lets few more jobs end."
+        + (f" {plural(left, 'queue')} not shown." if left else ""),
         [_curve(one, label(one.jobs.queue or NO_QUEUE, one.jobs.cluster, many)) for one in shown],
     )
 

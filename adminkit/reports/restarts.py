@@ -87,7 +87,9 @@ def _row(group: Group, name: str | None) -> list[Cell]:
 
 def _notes(measured: Restarts) -> list[str]:
     if not measured.overall.jobs:
-        return [message("no job is left to measure: no run was requeued or signalled, or the filters left such runs out")]
+        return [
+            message("no job is left to measure: no run was requeued or signalled, or the filters left such runs out")
+        ]
     ends = joined(", ", (joined(" ", (_said(end), number(jobs))) for end, jobs in measured.ended.items()))
     notes: list[str] = [message("how the last run ended: {ends}", ends=ends)]
     if measured.overall.unsaved:
