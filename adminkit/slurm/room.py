@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from adminkit.gres import parse_tres as parse_tres_gpus
@@ -325,6 +326,7 @@ def _job(one: squeue.QueuedJob, release: Release) -> RoomJob:
     )
 
 
+@lru_cache(maxsize=4096)  # thousands of jobs have the same
 def _share(tres: str, nodes: int) -> Vector:
     """A job's part of each of its nodes. GPUs of types count by type; without types as UNTYPED."""
     amounts, held = parse_tres(tres), parse_tres_gpus(tres)
@@ -336,6 +338,7 @@ def _share(tres: str, nodes: int) -> Vector:
     )
 
 
+@lru_cache(maxsize=4096)
 def _even(tres: str, nodes: int) -> bool:
     """Trap: where a job names only its tasks, squeue guesses its nodes, and TRES has the least."""
     amounts = parse_tres(tres)

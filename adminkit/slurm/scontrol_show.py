@@ -121,9 +121,8 @@ def _asked(what: str, key: str, cluster: str | None, patience: float) -> list[di
 def around(names: Collection[str], patience: float = TIMEOUT) -> Around:
     """What is around these nodes, from one scontrol; all nodes where none is named. AdminkitError as above."""
     which = f" {','.join(sorted(names))}" if names else ""
-    limits, *found = _at_once(
-        ["show assoc_mgr flags=assoc,qos", f"oneliner\nshow node{which}", "show partition", "show reservation"], patience
-    )
+    asked = ("show assoc_mgr flags=assoc,qos", f"oneliner\nshow node{which}", "show partition", "show reservation")
+    limits, *found = _at_once(asked, patience)
     return Around(
         list(map(_node, all_records(found[0], "NodeName"))),
         list(map(_partition, all_records(found[1], "PartitionName"))),
