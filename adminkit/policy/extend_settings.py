@@ -82,7 +82,9 @@ class Extend(BaseModel):
     default: Literal["auto", "off"] = "auto"  # for a job whose user did not say
     step: Annotated[Step, BeforeValidator(_step)] = Step(share=SHARE)
     most: Annotated[float, Field(ge=1, le=10)] = 2.0  # times the limit asked for: no limit becomes longer
-    lead: Annotated[int, BeforeValidator(seconds), Field(ge=120, le=86_400)] = 600  # decides so long before the end
+    lead: Annotated[int, BeforeValidator(seconds), Field(ge=120, le=86_400)] = (
+        600  # seconds before the end at which it decides
+    )
     budget: Annotated[int | None, BeforeValidator(_budget)] = 86_400  # more time of a user's jobs in a month; None: any
     times: Annotated[int, Field(ge=1, le=1000)] = 8  # a job
     earned: bool = False  # only for users whose limits earn points
