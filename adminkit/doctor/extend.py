@@ -80,6 +80,4 @@ def _acts(settings: config.Config, now: int) -> Iterator[Check]:
     lost, held = (sum(one.get("held") is value for one in recent) for value in (False, True))
     if lost > held:  # a few are no fault: jobs end in the middle of a round
         found = f"of the changes of the last day, {lost} did not hold and {held} did"
-        yield Check(
-            NAME, "warn", found, "adminkit extend status names them; only an operator of Slurm may raise limits"
-        )
+        yield Check(NAME, "warn", found, "adminkit extend status names them; only operators may raise limits")
