@@ -24,13 +24,13 @@ FIELDS: Final = (
     Field("unneeded", "count", "of these jobs, those that ended within the limit that they had asked for"),
     Field("finished", "count", "of these jobs, those that completed after that limit"),
     Field("at_limit", "count", "of these jobs, those that ended at their last limit"),
-    Field("saved", "count", "of the finished jobs, those that had no checkpoint to continue from"),
+    Field("saved", "count", "of the finished jobs, those that had no checkpoint to continue from", data=True),
     Field(
         "saved_gpu_hours", "hours", "what the saved jobs had computed when the limit that they asked for was reached"
     ),
     Field("saved_cpu_hours", "hours", "the same of jobs without GPUs"),
-    Field("more_gpu_hours", "hours", "what all these jobs used after the limit that they asked for"),
-    Field("more_cpu_hours", "hours", "the same of jobs without GPUs"),
+    Field("more_gpu_hours", "hours", "what all these jobs used after the limit that they asked for", data=True),
+    Field("more_cpu_hours", "hours", "the same of jobs without GPUs", data=True),
     Field("refused", "count", "jobs that were refused more time at least once; empty: not known"),
     Field("taken_back", "count", "how many times given time was taken back; empty: not known"),
     Field("delayed", "count", "waiting jobs that started later than they were planned (an upper bound)"),

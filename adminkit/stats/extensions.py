@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import CARRIED_ON, Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.weeks import Reserved
 
 #: What a row may be about -> SQL over the view run.
 PARTS: Final[Mapping[str, str]] = {"queue": "queue", "user": "user", "account": "account"}
@@ -24,8 +25,8 @@ ACT: Final = "extend"
 
 _GPUS: Final = "coalesce(size_gpus, 0)"
 _CPUS: Final = f"CASE WHEN {_GPUS} = 0 THEN coalesce(size_units, 0) ELSE 0 END"
-#: SQL: at the limit that was asked for, its work would have been lost: it went on and completed, and has nothing by
-#: which it could have continued in another run.
+#: SQL: at the limit that was asked for, its work would have been lost: it completed later, and has nothing by which
+#: it could have continued in another run.
 _SAVED: Final = f"(more_used > 0 AND state = 'COMPLETED' AND NOT ({CARRIED_ON} OR coalesce(ckpt_asked, 0)))"
 _EXTENDED: Final = f"""
 SELECT cluster, {{part}}, more_given, more_used, state, {_SAVED},
@@ -97,7 +98,7 @@ class Group:
     delays: dict[tuple[str, int], int] = field(default_factory=dict)  # a waiting job -> how much later it started
 
     def add(self, row: Sequence[Any]) -> None:
-        """One extended run: the columns of _EXTENDED from the third on."""
+        """One extended run: the columns of _EXTENDED after the first two."""
         given, used, state, saved, saved_gpu, saved_cpu, used_gpu, used_cpu = row
         self.jobs += 1
         self.given += given
@@ -136,6 +137,10 @@ class RanOver(NamedTuple):
     asked: float  # the limits of these
     gpu_seconds: float  # of `more`
     cpu_seconds: float
+
+    @property
+    def reserved(self) -> Reserved:
+        return Reserved(self.gpu_seconds, self.cpu_seconds)
 
 
 def extensions(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> Extensions:
