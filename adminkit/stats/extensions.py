@@ -167,7 +167,9 @@ def extensions(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> E
         runs = _named(db, plain, PARTS[part], names, acts)
         for act in acts:
             mine = _run_of(act, runs)
-            for group in of(mine.cluster, mine.value) if mine is not None else ():
+            if mine is None:
+                continue
+            for group in of(mine.cluster, mine.value):
                 _count(group, act, mine, starts, whys if group is overall else None)
     ordered = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.value or ""))
     since = acts[0].at if acts else None
