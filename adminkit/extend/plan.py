@@ -203,9 +203,10 @@ def _put_back(jobs: Iterable[Open]) -> Iterable[Act]:
     """A job that waits again has the limit that it asked for, by which backfill plans it."""
     for job in jobs:
         given = job.given
-        if given is None or not given.times or job.listed.state != "PENDING" or job.listed.odd:
+        if given is None or not given.times or job.listed.state != "PENDING":
             continue
-        if job.listed.time_limit == given.limit and given.limit > given.asked:
+        known = not job.listed.odd and job.listed.uid is not None
+        if known and job.listed.time_limit == given.limit and given.limit > given.asked:
             word = Given(given.asked, given.asked, 0)
             text = message("it was put back, and waits with the limit that it asked for")
             yield Act("taken back", job, "requeued", text, given.asked, word)
@@ -254,7 +255,7 @@ def _floor(job: Open, settings: Settings, now: int) -> int | None:
     given, ends, limit = job.given, job.room.ends, job.listed.time_limit
     if given is None or not given.times or ends is None or limit is None or job.listed.state != "RUNNING":
         return None
-    if limit != given.limit or job.listed.odd:
+    if limit != given.limit or job.listed.odd or job.listed.uid is None:
         return None
     asked_end = ends - (limit - given.asked)
     least = max(asked_end, now + settings.lead_of(given.asked))
