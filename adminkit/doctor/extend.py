@@ -16,7 +16,7 @@ from adminkit.slurm.controller import controller_or_conf, site_folder
 from adminkit.units import show_duration, show_time
 
 NAME: Final = "extend"
-#: Of an act, in the log.
+#: Marks an act in the log.
 WHAT: Final = "extend"
 _DAY: Final = 86_400
 #: Rounds that may be missed.
@@ -78,6 +78,6 @@ def _acts(settings: config.Config, now: int) -> Iterator[Check]:
         return
     recent = [one for one in actions.read(log) if one.get("what") == WHAT and one["at"] > now - _DAY]
     lost, held = (sum(one.get("held") is value for one in recent) for value in (False, True))
-    if lost > held:  # a few are no fault: jobs end in the middle of a round
+    if lost > held:  # some changes fail on a healthy site: jobs end within a round
         found = f"of the changes of the last day, {lost} did not hold and {held} did"
         yield Check(NAME, "warn", found, "adminkit extend status names them; only operators may raise limits")
