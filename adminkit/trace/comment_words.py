@@ -141,6 +141,12 @@ RECORD: Final = Word(
             meaning="the fewest and the most GPUs that an elastic job may get, if the record is in AdminComment",
         ),
         Key(
+            name="ext",
+            values="auto",
+            longest=4,
+            meaning="the job may run past its limit, if the record is in AdminComment; without this key it never does",
+        ),
+        Key(
             name="rules",
             values=_TEXT,
             longest=COMMENT_MAX,
@@ -336,4 +342,31 @@ STAGING: Final = Word(
     longest=57,
     reserved=True,
 )
-WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING)
+EXTENDED: Final = Word(
+    prefix="xt1",
+    meaning="how much more time a running job was given",
+    keys=(
+        Key(
+            name="asked",
+            values=_NUMBER,
+            longest=_LIMIT_DIGITS,
+            meaning="the limit before the first extension, in seconds",
+            needed=True,
+        ),
+        Key(
+            name="lim",
+            values=_NUMBER,
+            longest=_LIMIT_DIGITS,
+            meaning="the limit that was set last, in seconds; any other limit of the job is somebody else's",
+            needed=True,
+        ),
+        Key(name="n", values=_NUMBER, longest=4, meaning="how many raises stand; 0: all were taken back", needed=True),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place=_FIRST_WHOLE,
+    writer="`adminkit extend`",
+    readers=(),
+    longest=46,
+    reserved=True,
+)
+WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED)

@@ -25,9 +25,9 @@ local MIN, KEEP, SOFT = seconds_of(",min="), seconds_of(",keep="), seconds_of(",
 local MOST_BYTES = 1024
 
 -- What may stand behind the source, in this order: docs/comment-words.md.
-local MORE = { "cls", "own", "min", "keep", "soft", "el", "rules" }
+local MORE = { "cls", "own", "min", "keep", "soft", "el", "ext", "rules" }
 
--- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft, el }. nil unless the whole word is a record.
+-- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft, el, ext }. nil unless the whole word is a record.
 function record.read(field)
     local lim, src, rest = match(field or "", "^ak1:lim=(%w+),src=([ed])([^ ]*)")
     if not lim or (src == "d") ~= (lim == "none") or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then

@@ -841,7 +841,8 @@ NOTE = re.compile(
     rb"ak1:lim=(?:(\d+|inf),src=e|none,src=d)"
     rb"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?"
     rb"(?:,min=[A-Za-z0-9_.+-]+)?(?:,keep=[A-Za-z0-9_.+-]+)?"
-    rb"(?:,soft=[A-Za-z0-9_.+-]+)?(?:,el=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    rb"(?:,soft=[A-Za-z0-9_.+-]+)?(?:,el=[A-Za-z0-9_.+-]+)?(?:,ext=[A-Za-z0-9_.+-]+)?"
+    rb"(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
     re.DOTALL,
 )
 

@@ -68,7 +68,7 @@ def _case(line: str) -> Case:
 
 #: A value of each key that may stand behind the source.
 VALUES: Final = {
-    "cls": "multi-node", "own": "node", "min": "300", "keep": "600", "soft": "1800", "el": "1-8",
+    "cls": "multi-node", "own": "node", "min": "300", "keep": "600", "soft": "1800", "el": "1-8", "ext": "auto",
     "rules": "gq-max+a.b_c",
 }  # fmt: skip
 

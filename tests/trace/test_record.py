@@ -21,7 +21,7 @@ GRAMMAR = re.compile(
     r"ak1:lim=(?:(\d+|inf),src=(e)|none,src=(d))"
     r"(?:,cls=[A-Za-z0-9_.+-]+)?(?:,own=[A-Za-z0-9_.+-]+)?"
     r"(?:,min=[A-Za-z0-9_.+-]+)?(?:,keep=[A-Za-z0-9_.+-]+)?(?:,soft=[A-Za-z0-9_.+-]+)?"
-    r"(?:,el=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
+    r"(?:,el=[A-Za-z0-9_.+-]+)?(?:,ext=[A-Za-z0-9_.+-]+)?(?:,rules=[A-Za-z0-9_.+-]+)?(?= |\Z)",
     re.ASCII,
 )
 

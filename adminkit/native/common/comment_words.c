@@ -50,7 +50,8 @@ static bool skip_word(struct ak_slice *s, const char *key) {
 
 /* Whether `s`, behind the source, has only the other keys of a record, in their order, up to a blank. */
 static bool ends_well(struct ak_slice s) {
-    static const char *const key[] = {",cls=", ",own=", ",min=", ",keep=", ",soft=", ",el=", ",rules="};
+    static const char *const key[] = {
+        ",cls=", ",own=", ",min=", ",keep=", ",soft=", ",el=", ",ext=", ",rules="};
     for (size_t i = 0; i < sizeof key / sizeof *key; i++)
         skip_word(&s, key[i]);
     return s.n == 0 || s.s[0] == ' ';
