@@ -49,7 +49,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("ingest",),
     ("stats",),
     ("fit", "power"),
-    ("recommend", "export", "elastic"),
+    ("recommend", "export", "elastic", "extend"),
     ("findings",),
     ("lua",),
     ("policy",),

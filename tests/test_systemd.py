@@ -90,7 +90,12 @@ def test_what_a_unit_starts_exists_with_its_options(unit: str, capsys: pytest.Ca
 
 
 #: Those that are root's and install for slurmctld.
-ROOTS = ("adminkit-incentives-install.service", "adminkit-policy-refresh.service", "adminkit-soft-limits.service")
+ROOTS = (
+    "adminkit-incentives-install.service",
+    "adminkit-policy-refresh.service",
+    "adminkit-soft-limits.service",
+    "adminkit-extend.service",
+)
 #: Root's too: it reads the trace as whoever owns it, and tells slurmctld.
 ELASTIC = "adminkit-elastic.service"
 #: What every service has, whoever runs it. Trap: what systemd does by a filter of system calls (PrivateDevices,
@@ -166,7 +171,8 @@ def test_the_server_writes_nothing_but_a_socket_for_its_group() -> None:
 @pytest.mark.parametrize("unit", ROOTS)
 def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else(unit: str) -> None:
     found = dict(settings(unit))
-    touches = "" if unit == "adminkit-soft-limits.service" else "-/etc/slurm/job_submit.lua "  # it installs no table
+    tables = unit not in ("adminkit-soft-limits.service", "adminkit-extend.service")
+    touches = "" if not tables else "-/etc/slurm/job_submit.lua "  # it installs no table
     assert found["ReadWritePaths"] == f"-/etc/slurm/adminkit {touches}-/var/log/adminkit"
     assert not {"StateDirectory", "User"} & found.keys()
     assert set(found["CapabilityBoundingSet"].split()) == {"CAP_CHOWN", "CAP_DAC_READ_SEARCH"}

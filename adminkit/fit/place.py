@@ -30,7 +30,7 @@ PLACED: Final = 500
 #: Whys that are of nodes, and so not known where some are not shown.
 _OF_NODES: Final = frozenset({"size", "feature", *sentences.REASONS})
 #: Seconds that a job is taken to need yet which is past its limit.
-_PAST: Final = 60
+PAST: Final = 60
 #: Nodes that are named.
 SHOWN: Final = 8
 
@@ -69,14 +69,20 @@ class Board:
 
 def board(room: Room) -> Board:
     """Once for a snapshot."""
+    runs = runs_by_node(room)
+    bare = {node.name: running(node, room, runs.get(node.name, ())) for node in room.nodes}
+    full = {name: line.copy() for name, line in bare.items()}
+    unplaced = _place(room, full)
+    return Board(room, bare, full, unplaced)
+
+
+def runs_by_node(room: Room) -> dict[str, list[RoomJob]]:
+    """The jobs that run on each node."""
     runs: dict[str, list[RoomJob]] = {}
     for job in room.jobs:
         for name in job.nodes if job.runs else ():
             runs.setdefault(name, []).append(job)
-    bare = {node.name: _line(node, room, runs.get(node.name, ())) for node in room.nodes}
-    full = {name: line.copy() for name, line in bare.items()}
-    unplaced = _place(room, full)
-    return Board(room, bare, full, unplaced)
+    return runs
 
 
 def in_line(room: Room) -> list[RoomJob]:
@@ -255,13 +261,13 @@ def _why(board: Board, line: Timeline, parts: Parts) -> str:
     return "hidden" if board.bare[node.name].earliest(need) == NEVER else "busy"
 
 
-def _line(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
-    """Running jobs until they end, what nobody shows for good, reservations whole."""
+def running(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
+    """The node's timeline: running jobs until they end, what nobody shows for good, reservations whole."""
     line = Timeline(node, room.at)
     rest_cpus, rest_mem, gpus = node.taken.cpus, node.taken.mem, Counter(node.taken.gpus)
     shares = Counter(node.taken.shares)
     for job, part in with_cut(node, _shares(node, runs, room.hidden > 0)):
-        ends = NEVER if job.ends is None else max(job.ends, room.at + _PAST)
+        ends = NEVER if job.ends is None else max(job.ends, room.at + PAST)
         line.add(Use(room.at, ends, part))
         rest_cpus, rest_mem = rest_cpus - part.cpus, rest_mem - part.mem
         gpus.subtract(part.gpus)

@@ -221,15 +221,16 @@ def _with_those_below(accounts: Iterable[str], parents: Mapping[str, str]) -> fr
 
 def open_jobs() -> list[PlannedJob]:
     """Every open job, of every state. AdminkitError when slurmctld is away."""
-    return list(map(_planned, squeue.jobs(_FIELDS)))
+    return list(map(planned_job, squeue.jobs(_FIELDS)))
 
 
 def parse_jobs(text: str, marks: Marks) -> list[PlannedJob]:
     """The jobs in squeue's answer."""
-    return list(map(_planned, squeue.parse(text, _FIELDS, marks)))
+    return list(map(planned_job, squeue.parse(text, _FIELDS, marks)))
 
 
-def _planned(job: squeue.QueuedJob) -> PlannedJob:
+def planned_job(job: squeue.QueuedJob) -> PlannedJob:
+    """The view of one that squeue listed with the fields of this module."""
     return PlannedJob(
         job_id_raw=job.job_id,
         job_id=_name(job),

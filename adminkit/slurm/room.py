@@ -8,7 +8,7 @@ PrivateData=jobs the jobs of others are hidden, and so is when they end.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -95,6 +95,8 @@ class RoomQueue:
     allow_qos: frozenset[str] | None = None
     deny_qos: frozenset[str] | None = None
     allow_groups: frozenset[str] | None = None
+    tier: int = 1  # PriorityTier
+    preempt_mode: str = "OFF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +160,31 @@ class Room:
 
 def room(now: int) -> Room:
     """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
-    nodes = tuple(map(_node, scontrol_show.nodes(patience=PATIENCE)))
+    nodes = scontrol_show.nodes(patience=PATIENCE)
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
+    return room_with(now, nodes, config, listed(config)[0])
+
+
+def room_with(
+    now: int, found: Iterable[scontrol_show.Node], config: Mapping[str, str], jobs: Sequence[RoomJob]
+) -> Room:
+    """The room of these nodes and jobs, with the queues and reservations that slurmctld has."""
     partitions = scontrol_show.partitions(patience=PATIENCE)
-    nodes = tuple(with_timeouts(nodes, *parse_timeouts(partitions, config)))
+    nodes = tuple(with_timeouts(map(_node, found), *parse_timeouts(partitions, config)))
     queues = tuple(_queue(one, config) for one in partitions)
     reserved = tuple(_reserved(scontrol_show.reservations(PATIENCE), now))
-    release = parse_release(config.get("SLURM_VERSION", ""))
-    listed = squeue.jobs(fields(release), "-r", patience=PATIENCE, most=MOST_JOBS)
-    jobs = tuple(_job(one, release) for one in listed)
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
     memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
-    return Room(now, nodes, queues, reserved, jobs, memory, hidden, given(config.get("ClusterName")) or "")
+    cluster = given(config.get("ClusterName")) or ""
+    return Room(now, nodes, queues, reserved, tuple(jobs), memory, hidden, cluster)
+
+
+def listed(config: Mapping[str, str], *more: str) -> tuple[list[RoomJob], list[squeue.QueuedJob]]:
+    """The open jobs, and the same as squeue lists them with `more` of its fields: the last may be a user's text."""
+    release = parse_release(config.get("SLURM_VERSION", ""))
+    found = squeue.jobs((*fields(release), *more), "-r", patience=PATIENCE, most=MOST_JOBS)
+    return [_job(one, release) for one in found], found
 
 
 def parse_nodes(text: str) -> Iterator[RoomNode]:
@@ -241,6 +255,8 @@ def _queue(one: scontrol_show.Partition, config: Mapping[str, str]) -> RoomQueue
         allow_qos=one.allow_qos,
         deny_qos=one.deny_qos,
         allow_groups=one.allow_groups,
+        tier=one.tier or 0,
+        preempt_mode=one.preempt_mode,
     )
 
 

@@ -6,7 +6,7 @@ a parser of their own stay text: GRES and TRES (adminkit/gres.py), states and ti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,18 +91,21 @@ def partitions(cluster: str | None = None, patience: float = TIMEOUT) -> list[Pa
     return list(map(_partition, _asked("partition", "PartitionName", cluster, patience)))
 
 
-def nodes(cluster: str | None = None, patience: float = TIMEOUT) -> list[Node]:
-    """The nodes, with what of their GRES is used."""
-    return list(map(_node, _asked("node", "NodeName", cluster, patience)))
+def nodes(cluster: str | None = None, patience: float = TIMEOUT, only: Collection[str] = ()) -> list[Node]:
+    """The nodes, with what of their GRES is used; `only` these, where some are named."""
+    which = [",".join(sorted(only))] if only else []
+    return list(map(_node, _asked("node", "NodeName", cluster, patience, which)))
 
 
 def reservations(patience: float = TIMEOUT) -> list[Reservation]:
     return list(map(_reservation, _asked("reservation", "ReservationName", None, patience)))
 
 
-def _asked(what: str, key: str, cluster: str | None, patience: float) -> list[dict[str, str]]:
+def _asked(
+    what: str, key: str, cluster: str | None, patience: float, which: Sequence[str] = ()
+) -> list[dict[str, str]]:
     more = ["-d"] if what == "node" else []
-    return all_records(ask(["scontrol", "-o", *more, *on(cluster), "--all", "show", what], patience), key)
+    return all_records(ask(["scontrol", "-o", *more, *on(cluster), "--all", "show", what, *which], patience), key)
 
 
 def parse_partitions(text: str) -> Iterator[Partition]:

@@ -1,0 +1,111 @@
+"""What a job may have by everything but the nodes: queue, QOS, association, deadline, the rules in force, a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from adminkit.deploy.earned import earned_of
+from adminkit.deploy.extend_state import State
+from adminkit.deploy.in_force import Rules, rules_of
+from adminkit.errors import AdminkitError
+from adminkit.extend.plan import Open
+from adminkit.extend.settings import Settings
+from adminkit.messages import Message, message
+from adminkit.slurm import assoc_limits, planning
+from adminkit.slurm.assoc_limits import Holder
+from adminkit.slurm.process import TIMEOUT
+from adminkit.slurm.room import Room, RoomQueue
+
+#: The limits that a longer job uses up, or is held to, in minutes of something.
+_MINUTES: Final = ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESMinsPJ", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA", "GrpWall")
+_PREEMPTED: Final = (0, "kind", message("other jobs may preempt it"))
+
+
+@dataclass
+class SlurmBounds:
+    """Asks slurmctld only once a job could be given something."""
+
+    folder: Path
+    room: Room
+    config: Mapping[str, str]
+    settings: Settings
+    state: State
+
+    def most(self, job: Open) -> tuple[int | None, str, Message | str]:
+        """As plan.Bounds has it."""
+        listed, queue = job.listed, self.room.queue(job.listed.queue)
+        assert job.room.starts is not None and listed.uid is not None
+        if queue is None:
+            return 0, "unknown", message("its queue is not known")
+        if not self.settings.preemptible and self._is_preempted(queue):
+            return _PREEMPTED
+        found: list[tuple[int, str, Message | str]] = []
+        if listed.deadline is not None:
+            end = job.room.starts + (listed.time_limit or 0) if job.room.ends is None else job.room.ends
+            latest = (listed.time_limit or 0) + listed.deadline - end
+            found.append((latest, "deadline", message("its deadline comes before")))
+        if queue.max_limit is not None:
+            found.append((queue.max_limit, "limit", message("its queue allows no more")))
+        try:
+            found += self._held(listed.uid, listed.account, listed.qos, queue.qos)
+        except AdminkitError as error:
+            return 0, "unknown", message("its limits are not known: {why}", why=error.message)
+        return min(found, key=lambda one: one[0], default=(None, "", ""))
+
+    def _held(
+        self, uid: int, account: str | None, qos: str | None, queue_qos: str | None
+    ) -> list[tuple[int, str, Message | str]]:
+        """What QOS and associations hold the job to."""
+        if "accounting_storage/none" in self.config.get("AccountingStorageType", "accounting_storage/none"):
+            return []
+        if not self.settings.preemptible and qos in self._preempted:
+            return [_PREEMPTED]
+        held = assoc_limits.parse_held(self._assoc_mgr, uid, account, qos, queue_qos, {}, {})
+        if held.problem:
+            return [(0, "unknown", message("its limits are not known: {why}", why=held.problem))]
+        holders = [*held.qos, *([held.user] if held.user else []), *held.accounts]
+        if any(name in holder.limits for holder in holders for name in _MINUTES):
+            return [(0, "minutes", message("its QOS or its association has a limit on minutes"))]
+        walls = [wall for wall in map(_wall, holders) if wall is not None]
+        return [(min(walls), "limit", message("its QOS or its association allows no more"))] if walls else []
+
+    def _is_preempted(self, queue: RoomQueue) -> bool:
+        """Whether another queue's jobs may preempt those of this one."""
+        if self.config.get("PreemptType") != "preempt/partition_prio" or queue.preempt_mode == "OFF":
+            return False
+        return any(other.tier > queue.tier for other in self.room.queues)
+
+    @cached_property
+    def _assoc_mgr(self) -> str:
+        return assoc_limits.assoc_mgr(patience=TIMEOUT)
+
+    @cached_property
+    def _preempted(self) -> frozenset[str]:
+        return planning.parse_bounds(self._assoc_mgr).preempted
+
+    @cached_property
+    def _rules(self) -> Rules:
+        return rules_of(self.folder, self.room.at)
+
+    @cached_property
+    def _earned(self) -> Callable[[int], bool | None]:
+        return earned_of(self.folder, self.room.at)
+
+    def refused(self, job: Open, limit: int) -> str:
+        return self._rules.of_limit(planning.planned_job(job.listed), limit).why
+
+    def left(self, uid: int, budget: int) -> int | None:
+        return self.state.left(uid, budget)
+
+    def earned(self, uid: int) -> bool | None:
+        return self._earned(uid)
+
+
+def _wall(holder: Holder) -> int | None:
+    """The longest limit of a job, seconds."""
+    bound = holder.limits.get("MaxWallPJ", {}).get("")
+    return None if bound is None or bound.most is None else bound.most * 60

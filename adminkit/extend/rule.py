@@ -1,0 +1,257 @@
+"""Whether a waiting job would start later if a running one went on. Pure; in doubt, it would.
+
+What is known of a job that waits: where and when backfill plans to start it, or only what it asks for. The planned ones
+are put on the nodes' timelines, where an extension must leave room for all of them. One without a plan counts wherever
+an empty node could hold it. Who waits for no node, but for a person, another job or a clock, counts nowhere: else
+anybody could keep everybody from more time at no cost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from adminkit.fit.needs import need_of_job, own
+from adminkit.fit.place import PAST, in_line, running, runs_by_node
+from adminkit.fit.timeline import NEVER, Timeline, Use, holds
+from adminkit.slurm.features import parse_features
+from adminkit.slurm.licences import parse_asked
+from adminkit.slurm.room import MOST_JOBS, READY, Room, RoomJob, RoomNode, Vector
+from adminkit.slurm.site import UNTYPED
+
+Why = Literal["free", "planned", "waiting", "reservation", "draining", "licences", "unknown"]
+
+#: How Slurm's reasons begin of jobs that wait for a person, another job or a reservation of their own.
+_NOT_FOR_NODES: Final = (
+    "JobHeld",
+    "JobHold",
+    "job_requeued_in_held_state",
+    "launch_failed_requeued_held",
+    "Dependency",
+    "BadConstraints",
+    "InvalidAccount",
+    "InvalidQOS",
+    "DeadLine",
+    "Reservation",
+    "Cleaning",
+)
+#: And of jobs that are too large for a limit of theirs, and so never start as they are.
+_NEVER: Final = re.compile(r"(?:QOS|Assoc)M(?:ax|in)\w*PerJob|Partition(?:Node|Time)Limit")
+#: Backfill plans with whole minutes and a resolution of one; so less is no earlier start.
+_ROUNDED: Final = 60
+EARLIER: Final = 60
+#: What stands for licences that cannot be read.
+_ANY: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """`until`: up to when the job may go on, epoch seconds; `behind`: the waiting job that is the reason."""
+
+    why: Why
+    until: int
+    behind: RoomJob | None = None
+
+
+@dataclass
+class Outlook:
+    """The nodes with running and planned jobs, and who waits without a plan. What is given is booked as it is given."""
+
+    room: Room
+    lines: Mapping[str, Timeline]
+    planned: Mapping[str, Sequence[RoomJob]]  # by node
+    wanted: Mapping[str, RoomJob]  # by node: the first waiting job without a plan that could use it
+    bound: Sequence[RoomJob]  # that wait for a limit of their user, account or QOS
+    licences: Mapping[str, RoomJob]  # by name: the first waiting job that asks for some
+    nodes: Mapping[str, RoomNode]
+    runs: Mapping[str, Sequence[RoomJob]]
+
+    def may_run(self, job: RoomJob, until: int) -> Said:
+        """How long the running job may go on, at most `until`, such that nobody is known to start later."""
+        assert job.ends is not None
+        if self.room.hidden or len(self.room.jobs) >= MOST_JOBS:
+            return Said("unknown", job.ends)
+        if not job.nodes or not all(name in self.nodes for name in job.nodes):
+            return Said("unknown", job.ends)
+        nodes = [self.nodes[name] for name in job.nodes]
+        if any(node.away or node.power == "falling" or _is_leaving(node.state) for node in nodes):
+            return Said("draining", job.ends)
+        if behind := self._for_licences(job):
+            return Said("licences", job.ends, behind)
+        if behind := self._without_plan(job, until):
+            return Said("waiting", job.ends, behind)
+        clear, why = until, "free"
+        for name in job.nodes:
+            end, found = self._clear_until(name, job, clear)
+            clear, why = (end, found) if end < clear else (clear, why)
+        if clear >= until:
+            return Said("free", until)
+        behind = min(
+            (one for name in job.nodes for one in self.planned.get(name, ()) if (one.starts or 0) >= clear - _ROUNDED),
+            key=lambda one: one.starts or 0,
+            default=None,
+        )
+        return Said("planned" if behind is not None and why != "reservation" else "reservation", clear, behind)
+
+    def could_start(self, head: RoomJob, ends: Mapping[int, int]) -> bool:
+        """Whether the planned job could start earlier on its nodes if these jobs, by id, ended then instead."""
+        if head.starts is None or not head.even:
+            return False
+        need = replace(need_of_job(head), whole=_is_whole(head, self.room))
+        sooner = head.starts - EARLIER
+        return all(
+            name in self.nodes and self._before(name, head, ends).earliest(own(need, self.nodes[name])) <= sooner
+            for name in head.nodes
+        )
+
+    def _before(self, name: str, head: RoomJob, ends: Mapping[int, int]) -> Timeline:
+        """The node without the planned job and those planned after it, where the running ones end at `ends`."""
+        node = self.nodes[name]
+        runs = [replace(job, ends=ends.get(job.job_id, job.ends)) for job in self.runs.get(name, ())]
+        line = running(node, self.room, runs)
+        for one in self.planned.get(name, ()):
+            if one is not head and (one.starts or 0) < (head.starts or 0):
+                line.add(_use(one, node, self.room))
+        return line
+
+    def book(self, job: RoomJob, until: int) -> None:
+        """The job goes on until then."""
+        assert job.ends is not None
+        for name in job.nodes:
+            if name in self.lines:
+                self.lines[name].add(Use(self._end(job), until, _part(job, self.nodes[name])))
+
+    def _end(self, job: RoomJob) -> int:
+        """When the timelines let it end."""
+        return max(job.ends or 0, self.room.at + PAST)
+
+    def _for_licences(self, job: RoomJob) -> RoomJob | None:
+        names = _licences(job)
+        if _ANY in names:
+            return next(iter(self.licences.values()), None)
+        return next((self.licences[name] for name in (*names, _ANY) if names and name in self.licences), None)
+
+    def _without_plan(self, job: RoomJob, until: int) -> RoomJob | None:
+        for name in job.nodes:
+            one = self.wanted.get(name)
+            if one is not None and not _begins_after(one, until):
+                return one
+        return next((one for one in self.bound if _shares_a_bound(one, job)), None)
+
+    def _clear_until(self, name: str, job: RoomJob, until: int) -> tuple[int, str]:
+        """Up to when the node has room for the job beside what is planned there, and what comes then."""
+        assert job.ends is not None
+        line = self.lines[name].copy()
+        line.add(Use(self._end(job), until, _part(job, self.nodes[name])))
+        uneven = (one for one in self.planned.get(name, ()) if not (one.even and job.even))
+        starts = [one.starts for one in uneven if one.starts is not None]
+        odd = min((at for at in starts if job.ends - _ROUNDED <= at < until), default=until)
+        steps = line.steps()
+        ends = [at for at, _ in steps[1:]] + [NEVER]
+        for (at, free), end in zip(steps, ends, strict=True):
+            if end <= job.ends - _ROUNDED or at >= min(odd, until):
+                continue
+            if _is_short(free, self.room.memory):
+                first = max(at, job.ends)
+                reserved = any(name in one.nodes and one.starts < until for one in self.room.reserved)
+                planned = any((one.starts or 0) <= first for one in self.planned.get(name, ()))
+                return first, "reservation" if reserved and not planned else "planned"
+        return (max(odd, job.ends), "planned") if odd < until else (until, "free")
+
+
+def outlook(room: Room) -> Outlook:
+    """Once for a snapshot, whose nodes are at least those of the jobs that are looked at."""
+    nodes, runs = {node.name: node for node in room.nodes}, runs_by_node(room)
+    lines = {node.name: running(node, room, runs.get(node.name, ())) for node in room.nodes}
+    planned: dict[str, list[RoomJob]] = {}
+    without, bound, licences = list[RoomJob](), list[RoomJob](), dict[str, RoomJob]()
+    for job in in_line(room):
+        if job.reason.startswith(_NOT_FOR_NODES) or _NEVER.match(job.reason):
+            continue
+        for name in _licences(job):
+            licences.setdefault(name, job)
+        if job.nodes and job.starts is not None:
+            for name in job.nodes:
+                planned.setdefault(name, []).append(job)
+                if name in lines:
+                    lines[name].add(_use(job, nodes[name], room))
+        else:
+            without.append(job)
+            if job.reason not in READY:
+                bound.append(job)
+    return Outlook(room, lines, planned, _wanted(room, without), bound, licences, nodes, runs)
+
+
+def _wanted(room: Room, waiting: Iterable[RoomJob]) -> dict[str, RoomJob]:
+    """By node the first waiting job without a plan that an empty one could hold. Many jobs ask for the same."""
+    found: dict[str, RoomJob] = {}
+    kinds = dict[object, RoomJob]()
+    for job in waiting:
+        begins = job.eligible_time if job.reason.startswith("BeginTime") else None
+        kinds.setdefault((job.queue, job.features, str(job.each), job.even, begins), job)
+    for job in kinds.values():
+        queues, need = set(job.queue.split(",")), need_of_job(job)
+        wanted = None if job.features is None else parse_features(job.features)
+        for node in room.nodes:
+            if node.name in found or not node.queues & queues:
+                continue
+            if wanted is not None and not wanted.on(node.features | node.features_else):
+                continue
+            if not job.even or holds(node.has, replace(need, whole=False), node):
+                found[node.name] = job
+    return found
+
+
+def _licences(job: RoomJob) -> tuple[str, ...]:
+    """The names of those that it asks for; _ANY where they cannot be read."""
+    if not job.licences:
+        return ()
+    asked = parse_asked(job.licences)
+    return (_ANY,) if asked is None else tuple(asked)
+
+
+def _is_whole(job: RoomJob, room: Room) -> bool:
+    queues = [queue for queue in room.queues if queue.name in job.queue.split(",")]
+    return job.exclusive or any(queue.whole for queue in queues)
+
+
+def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:
+    """What the job takes of the node: in whole cores, of a whole node all CPUs and memory."""
+    need = need_of_job(job)
+    taken = replace(need, whole=whole).on(node)
+    return replace(taken, gpus=job.each.gpus) if not job.each.shares else taken
+
+
+def _use(job: RoomJob, node: RoomNode, room: Room) -> Use:
+    """A planned job on one of its nodes."""
+    starts = max(job.starts or 0, room.at)
+    return Use(starts, starts + (job.time_limit or NEVER), _part(job, node, _is_whole(job, room)))
+
+
+def _is_short(free: Vector, memory: bool) -> bool:
+    """Whether more is taken than there is. A use without a type is short only of all types together."""
+    if free.cpus < 0 or (memory and free.mem < 0) or sum(free.gpus.values()) < 0:
+        return True
+    typed = (many for kind, many in free.gpus.items() if kind != UNTYPED)
+    return any(many < 0 for many in typed) or any(many < 0 for many in free.shares.values())
+
+
+def _is_leaving(state: str) -> bool:
+    """Whether an operator waits for the node to become empty."""
+    return any(word in state.upper() for word in ("DRAIN", "REBOOT", "MAINT", "FAIL"))
+
+
+def _begins_after(job: RoomJob, until: int) -> bool:
+    """A job that its user lets wait for a time (--begin) starts no earlier."""
+    return job.reason.startswith("BeginTime") and job.eligible_time is not None and job.eligible_time >= until
+
+
+def _shares_a_bound(waiting: RoomJob, job: RoomJob) -> bool:
+    """Whether the end of `job` may free what a limit keeps from `waiting`."""
+    if waiting.reason.startswith("JobArrayTaskLimit"):
+        return waiting.job_id_array == job.job_id_array
+    if waiting.reason.startswith("BeginTime"):
+        return False
+    return waiting.uid == job.uid or waiting.account == job.account or waiting.qos == job.qos
