@@ -5,22 +5,21 @@ Jobs ask for two minutes and are near their end from their start, so that nothin
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.harness.extend import ASKED, STEP, Extending, extending, kill, kills_ctld, policy
+from tests.cluster.harness.extend import ASKED, GIVEN, STEP, Extending, extending, policy
+from tests.cluster.harness.extend_kills import ctld_is_killed, killed_at_random
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
 
 pytestmark = pytest.mark.cluster
 
-SEED = 43
 KILLS = 20
-GIVEN, HERS = ("given", "free"), ("-w", "n1", "--exclusive")
+HERS = ("-w", "n1", "--exclusive")
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +197,7 @@ def test_who_takes_back_by_a_wide_job_and_cancels_it_costs_nobody_what_they_aske
 def test_two_jobs_that_need_each_other_end_at_the_most(site: Extending) -> None:
     """Each runs until the other ends; a job may be given so much, whatever its program waits for."""
     site.ruled.rules(policy(most=3.0, times=8))
-    script = "while squeue -h -n {0} | grep -q .; do sleep 1; done"
+    script = "sleep 20; while squeue -h -n {0} | grep -q .; do sleep 1; done"
     jobs = [site.submit("-J", name, script=script.format(other)) for name, other in (("a", "b"), ("b", "a"))]
     for turn in range(3):
         site.ahead(turn * STEP)
@@ -216,48 +215,9 @@ def test_words_in_a_users_own_fields_count_for_nothing(site: Extending) -> None:
     assert [site.shown(one).limit for one in (job, wrong)] == [ASKED] * 2
 
 
-@pytest.mark.parametrize("before", [True, False], ids=["before the update", "before the read-back"])
-def test_slurmctld_is_killed_and_started(site: Extending, tmp_path: Path, before: bool) -> None:
-    """Whatever it kept of the limit, it kept of the word; the next round says what became of the act, and goes on."""
-    job = site.submit()
-    tmp_path.chmod(0o755)
-    path = kills_ctld(site, tmp_path / "bin", before)
-    site.round(code=None, path=path)
-    site.cluster.start_ctld()
-    until("the job to be known", lambda: site.cluster.states(job) == ["RUNNING"], 60)
-    shown = site.shown(job)
-    assert (shown.limit, shown.given is None) in ((ASKED, True), (ASKED + STEP, False))
-    did = site.round()
-    mine = [act["held"] for act in site.acts() if act["job"] == job]
-    assert None in mine and (shown.given is not None) in mine, mine
-    assert job not in did or did[job] == GIVEN
-    assert site.shown(job).limit == ASKED + STEP
-    site.audit()
+def test_slurmctld_is_killed_between_the_update_and_the_read_back(site: Extending, tmp_path: Path) -> None:
+    ctld_is_killed(site, tmp_path, "after")
 
 
 def test_a_round_that_is_killed_anywhere(site: Extending) -> None:
     killed_at_random(site, KILLS)
-
-
-def killed_at_random(site: Extending, kills: int) -> None:
-    """Each time some jobs are near their end; then one round completes what was begun."""
-    pick, took, before = random.Random(SEED), 0.0, site.given()
-    jobs: list[int] = []
-    for nth in range(kills + 1):
-        jobs.append(site.submit("-a", "1-3", runs=False))
-        if nth > 7:
-            site.cluster.run("scancel", str(jobs[nth - 8]))
-        site.cluster.wait(jobs[-1], "RUNNING", 30)
-        process, began = site.begin(), time.monotonic()
-        if nth == 0:
-            assert process.wait(60) == 0
-            took = time.monotonic() - began
-            continue
-        time.sleep(pick.uniform(0.3, 1.0) * took)
-        kill(process)
-    site.round(code=None)
-    site.round()
-    site.audit()
-    intents = [act for act in site.acts() if act["held"] is None and act["becomes"] is not None]
-    print(f"a round took {took:.2f} s; {kills} killed; acts {len(intents)}")
-    assert site.given() != before

@@ -1,11 +1,9 @@
-"""A cluster whose running jobs may be given more time, and `adminkit extend` on it, by rounds and by halves of rounds."""
+"""A cluster whose running jobs may be given more time, and `adminkit extend` on it, a round at a time."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -23,7 +21,8 @@ from tests.cluster.harness.processes import until
 from tests.cluster.harness.ruled import ADMINKIT, Ruled, ruling
 
 #: A job of two minutes is near its end from its start, and is given two more.
-ASKED, STEP, LEAD = 120, 120, 120
+ASKED, STEP = 120, 120
+GIVEN = ("given", "free")
 SCHEDULER = "sched_interval=1,batch_sched_delay=0,bf_interval=2"
 QUEUES = ("PartitionName=tiny Nodes=ALL MaxTime=00:03:00 DefaultTime=00:01:00",)
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
@@ -57,11 +56,16 @@ class Extending:
         return self.ruled.cluster
 
     def submit(
-        self, *options: str, user: str = "games", script: str = "sleep 900", extend: str | None = None, runs: bool = True
+        self,
+        *options: str,
+        user: str = "games",
+        script: str = "sleep 900",
+        extend: str | None = None,
+        runs: bool = True,
     ) -> int:
         """A job of two minutes on one CPU unless `options` say otherwise, that runs."""
         words = ("sbatch", "--mem=100", "-t", "2", "-o", "/dev/null", *options, "--wrap", script)
-        said = self.ruled.run(*words, user=user, env={} if extend is None else {"ADMINKIT_EXTEND": extend})
+        said = self.ruled.run(*words, user=user, env={"ADMINKIT_EXTEND": extend} if extend else {})
         assert said.job is not None, said
         if runs:
             self.cluster.wait(said.job, "RUNNING", 30)
@@ -145,12 +149,6 @@ class Extending:
         until("the nodes to be empty", lambda: self.cluster.ask("squeue", "-h", "-a") == "", 60, pause=0.2)
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """As a crash does."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def seconds(clock: str) -> int:
     """Of squeue's 1-02:03:04."""
     found = _CLOCK.fullmatch(clock)
@@ -159,26 +157,15 @@ def seconds(clock: str) -> int:
     return ((days * 24 + hours) * 60 + minutes) * 60 + rest
 
 
-def kills_ctld(site: Extending, folder: Path, before: bool) -> Path:
-    """A folder for PATH whose scontrol kills slurmctld around its first update: just before it, or just after."""
-    process = site.cluster.ledger.find(f"{site.cluster.name}-slurmctld")
-    assert process is not None
-    folder.mkdir()
-    once = folder / "once"
-    kill_it = f'[ -e {once} ] || {{ : > {once}; kill -9 {process.pid}; }}'
-    first, last = (f"{kill_it}; ", "") if before else ("", f"; code=$?; {kill_it}; exit $code")
-    wrapper = folder / "scontrol"
-    wrapper.write_text(
-        f'#!/bin/sh\nPATH=${{PATH#*:}}\n[ "$1" = update ] || exec scontrol "$@"\n{first}scontrol "$@"{last}\n'
-    )
-    wrapper.chmod(0o755)
-    return folder
-
-
 @contextmanager
 def extending(nodes: int = 4, **settings: str) -> Iterator[Extending]:
     """A booted cluster with [extend] in force; no timer runs."""
-    whole = {"SchedulerParameters": SCHEDULER, "AccountingStorageEnforce": "associations,limits,qos", **settings}
+    whole = {
+        "SchedulerParameters": SCHEDULER,
+        "AccountingStorageEnforce": "associations,limits,qos",
+        "MessageTimeout": "5",
+        **settings,
+    }
     with private_slurm(nodes=nodes, SlurmUser=SLURM_USER, **whole) as cluster, ruling(cluster, *QUEUES) as ruled:
         ruled.rules(policy())
         yield Extending(ruled)

@@ -1,0 +1,87 @@
+"""Rounds of `adminkit extend` that are killed at random, and a slurmctld that is killed in the middle of one."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tests.cluster.harness.extend import ASKED, STEP, Extending
+from tests.cluster.harness.processes import until
+
+SEED = 43
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """As a crash does."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def kills_ctld(site: Extending, folder: Path, job: int, when: str) -> Path:
+    """A folder for PATH whose scontrol kills slurmctld around its first update: `before` it, `after` it, or once it is
+    `saved`. slurmctld saves what changed every five seconds; the job is saved.
+    """
+    saved = site.cluster.home / "state/job_state"
+    begun = time.time()
+    site.cluster.ask("scontrol", "update", f"JobId={job}", "Comment=changed")
+    until("slurmctld to save its jobs", lambda: saved.stat().st_mtime > begun, 30)
+    process = site.cluster.ledger.find(f"{site.cluster.name}-slurmctld")
+    assert process is not None
+    folder.mkdir()
+    once = folder / "once"
+    wait = f"while [ ! {saved} -nt {folder}/done ]; do sleep 0.1; done; " if when == "saved" else ""
+    kill_it = f": > {folder}/done; {wait}[ -e {once} ] || {{ : > {once}; kill -9 {process.pid}; }}"
+    first, last = (f"{kill_it}; ", "") if when == "before" else ("", f"; code=$?; {kill_it}; exit $code")
+    wrapper = folder / "scontrol"
+    wrapper.write_text(
+        f'#!/bin/sh\nPATH=${{PATH#*:}}\n[ "$1" = update ] || exec scontrol "$@"\n{first}scontrol "$@"{last}\n'
+    )
+    wrapper.chmod(0o755)
+    return folder
+
+
+def ctld_is_killed(site: Extending, folder: Path, when: str) -> bool:
+    """Whatever slurmctld kept of the limit, it kept of the word; the next round says what became of the act, and then
+    the job has its time. Whether the update outlived the kill.
+    """
+    job = site.submit("-t", "2")
+    folder.chmod(0o755)
+    site.round(code=None, path=kills_ctld(site, folder / "bin", job, when))
+    site.cluster.start_ctld()
+    until("the job to be known", lambda: site.cluster.states(job) == ["RUNNING"], 60)
+    shown, kept = site.shown(job), site.shown(job).given is not None
+    assert shown.limit == (ASKED + STEP if kept else ASKED), shown
+    site.round()
+    held = [act["held"] for act in site.acts() if act["job"] == job]
+    assert held[:2] == [None, kept], held
+    assert site.shown(job).limit == ASKED + STEP
+    site.audit()
+    return kept
+
+
+def killed_at_random(site: Extending, kills: int) -> None:
+    """Each time some jobs are near their end; then one round completes what was begun."""
+    pick, took, before = random.Random(SEED), 0.0, site.given()
+    jobs: list[int] = []
+    for nth in range(kills + 1):
+        jobs.append(site.submit("-a", "1-3", runs=False))
+        if nth > 7:
+            site.cluster.run("scancel", str(jobs[nth - 8]))
+        site.cluster.wait(jobs[-1], "RUNNING", 30)
+        process, began = site.begin(), time.monotonic()
+        if nth == 0:
+            assert process.wait(60) == 0
+            took = time.monotonic() - began
+            continue
+        time.sleep(pick.uniform(0.3, 1.0) * took)
+        kill(process)
+    site.round(code=None)
+    site.round()
+    site.audit()
+    intents = [act for act in site.acts() if act["held"] is None and act["becomes"] is not None]
+    print(f"a round took {took:.2f} s; {kills} killed; acts {len(intents)}")
+    assert site.given() != before
