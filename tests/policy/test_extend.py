@@ -43,7 +43,6 @@ COMPILED: list[tuple[str, dict[str, Any], str]] = [
     ('step = "30m"', {"step": {"seconds": 1800}}, "units"),
     ('step = "50%"', {"step": {"share": 0.5}}, "a part of the limit"),
     ('step = " 100 % "', {"step": {"share": 1.0}}, "as long again"),
-    ('step = "save"', {"step": {"share": 0.25, "save": True}}, "to the next save"),
     ('budget = "none"', {"budget": None}, "no budget"),
     ('budget = "2d"', {"budget": 172_800}, "two days"),
     ("most = 1.25", {"most": 1.25}, "as much as one step"),
@@ -94,7 +93,8 @@ WRONG: list[tuple[str, str, str]] = [
     ('default = "atuo"', "extend.default: 'atuo' is not one of", "did you mean auto?"),
     ('default = ""', "extend.default", "known"),
     ('step = "save it"', "extend.step", ""),
-    ('step = "svae"', "did you mean save?", ""),
+    ('step = "save"', 'write a time ("00:30:00") or a part', ""),
+    ('step = "9m"', "over before the next decision, 00:10:00 before the end", 'set step = "00:10:00" or more'),
     ('step = "0%"', "from 1% to 900%", ""),
     ('step = "901%"', "from 1% to 900%", ""),
     ('step = "12.5%"', "extend.step", ""),
@@ -122,7 +122,7 @@ WRONG: list[tuple[str, str, str]] = [
     ('classes = ["gpu"]', "extend.classes[1]: 'gpu' is not one of cpu", ""),
     ('step = "50%"\nmost = 1.25', "a step of 50% of the limit is longer than most = 1.25", "most = 1.5, or step = "),
     ("most = 1.0", "a step of 25% of the limit is longer than most = 1 allows", "set most = 1.25"),
-    ('step = "save"\nmost = 1.2', "longer than most = 1.2", 'step = "20%"'),
+    ("most = 1.2", "longer than most = 1.2", 'step = "20%"'),
     ('step = "1h"\nmost = 1', "longer than most = 1", "set most = 2.0"),
     ('step = "2h"\nbudget = "1h"', "longer than all that a user may get", 'budget = "02:00:00"'),
 ]
@@ -241,14 +241,14 @@ def test_it_is_explained(tmp_path: Path) -> None:
         " none."
     )
     text = (
-        'enabled = true\nqueues = ["gq"]\nclasses = ["cpu"]\nqos = ["low"]\nstep = "save"\nbudget = "none"\n'
+        'enabled = true\nqueues = ["gq"]\nclasses = ["cpu"]\nqos = ["low"]\nstep = "30m"\nbudget = "none"\n'
         'default = "off"\nearned = true\npreemptible = true\ninteractive = true\nmost = 1.5'
     )
     said = dict(explain(loaded(tmp_path, text)))["extend"]
     assert said == (
-        "Running cpu jobs in gq of the QOS low of users whose limits earn points that named a limit get up to its next"
-        " save, if that is known, else 25% of its limit more when 00:10:00 are left, where no waiting job would start"
-        " later for it: at most 8 times, at most 1.5 times their limit, and any time for all jobs of a user in a month."
+        "Running cpu jobs in gq of the QOS low of users whose limits earn points that named a limit get 00:30:00 more"
+        " when 00:10:00 are left, where no waiting job would start later for it: at most 8 times, at most 1.5"
+        " times their limit, and any time for all jobs of a user in a month."
         " ADMINKIT_EXTEND=auto is needed in the job's environment."
     )
 
