@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness.extend import ASKED, GIVEN, STEP, Extending, extending, policy
-from tests.cluster.harness.extend_kills import ctld_is_killed, killed_at_random
+from tests.cluster.harness.extend_kills import after_update, ctld_is_killed, killed_at_random
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
 
@@ -213,6 +213,17 @@ def test_words_in_a_users_own_fields_count_for_nothing(site: Extending) -> None:
     wrong = site.submit(extend="auto,most=100 xt1:asked=1,lim=1,n=0")
     assert site.round() == {}
     assert [site.shown(one).limit for one in (job, wrong)] == [ASKED] * 2
+
+
+def test_a_word_that_the_plugin_overwrites_is_written_again(site: Extending, tmp_path: Path) -> None:
+    """The plugin reads the comment, the round writes limit and word, the plugin writes its note beside what it read."""
+    job = site.submit()
+    comment = f"{site.shown(job).comment} ck1:at=9,heard=1,rq=0"
+    path = after_update(tmp_path, f"scontrol update JobId={job} 'AdminComment={comment}'")
+    assert site.round(path=path) == {job: GIVEN}
+    shown = site.shown(job)
+    assert (shown.limit, shown.comment) == (ASKED + STEP, f"{comment} {shown.given}")
+    site.audit()
 
 
 def test_slurmctld_is_killed_between_the_update_and_the_read_back(site: Extending, tmp_path: Path) -> None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.conftest import SLURM_USER
 from tests.cluster.harness.checkpoint import Watched, watched
-from tests.cluster.harness.extend import ASKED, GIVEN, STEP, Extending, extending, policy
+from tests.cluster.harness.extend import ASKED, GIVEN, SCHEDULER, STEP, Extending, extending, policy
 from tests.cluster.harness.extend_kills import ctld_is_killed
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
+from tests.cluster.harness.ruled import ADMINKIT
+from tests.cluster.test_policy_controllers import Pair, pairing
 
 pytestmark = [pytest.mark.cluster, pytest.mark.soak]
 
@@ -101,18 +102,41 @@ def test_a_job_that_was_put_back_and_starts_before_a_round_saw_it(site: Extendin
     site.audit()
 
 
-def test_only_the_host_of_the_slurmctld_that_is_at_work_decides(outside: Listing) -> None:
-    """A second controller is named and is not up: this one's rounds decide. It has taken over: they are idle."""
-    with extending(nodes=1) as site:
-        conf = site.cluster.home / "slurm.conf"
-        here = socket.gethostname().partition(".")[0]
-        text = conf.read_text().replace("NoInAddrAny,NoCtldInAddrAny", "NoCtldInAddrAny")
-        two = f"SlurmctldHost={here}(127.0.0.1)\nSlurmctldHost=second(127.0.0.2)"
-        conf.write_text(re.sub(r"(?m)^SlurmctldHost=.*", two, text) + "SlurmctldTimeout=10\n")
-        site.cluster.restart_ctld()
-        site.cluster.until_idle()
-        job = site.submit()
-        did = site.round(code=None)
-        assert did == {job: ("refused", "budget")}, "what the other host gave this month is not known here"
-        site.ruled.rules(policy(budget="none"))
-        assert site.round() == {job: GIVEN}
+def test_only_the_host_of_the_slurmctld_that_is_at_work_decides(
+    outside: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first, then the second, which takes over and knows nothing of what the first gave this month."""
+    with pairing(SchedulerParameters=SCHEDULER, SlurmUser=SLURM_USER, MessageTimeout="5") as pair:
+        site = Extending(pair.ruled)
+        pair.carry(policy(budget="none"))
+        pair.start_second()
+        first, second = (site.submit(), site.submit())
+        assert on_second(pair) == "" and site.shown(first).given is None, "it is not at work"
+        assert pair.adminkit("extend", "run", "--apply").returncode == 0
+        assert all(site.shown(job).limit == ASKED + STEP for job in (first, second))
+        pair.take_over()
+        later = site.submit()
+        assert pair.adminkit("extend", "run", "--apply").returncode == 0
+        assert site.shown(later).given is None, "the first is not at work any more"
+        on_second(pair)
+        assert site.shown(later).limit == ASKED + STEP
+        pair.carry(policy())
+        last = site.submit()
+        on_second(pair)
+        assert site.shown(last).given is None, "how much was given this month is not known there"
+        pair.give_back()
+
+
+def on_second(pair: Pair) -> str:
+    """A round on the second host; the jobs that it names."""
+    script = 'mount --bind "$1/hosts" /etc/hosts && hostname second && shift && exec "$@"'
+    folder = pair.folder
+    words = ("unshare", "--uts", "--mount", "sh", "-c", script, "sh", folder, ADMINKIT, "extend", "run", "--apply")
+    env = {
+        "SLURM_CONF": str(folder / "slurm.conf"), "ADMINKIT_POLICY_FOLDER": str(folder), "ADMINKIT_CONFIG": "",
+        "ADMINKIT_ACTS": str(folder / "acts.jsonl"), "PATH": f"{ADMINKIT.parent}:{pair.cluster.env()['PATH']}",
+    }  # fmt: skip
+    done = pair.cluster.run(*words, "--format", "csv", env=env)
+    print(done.text, done.err.decode())
+    assert done.code == 0
+    return "".join(done.text.splitlines()[1:])

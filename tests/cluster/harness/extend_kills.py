@@ -31,17 +31,38 @@ def kills_ctld(site: Extending, folder: Path, job: int, when: str) -> Path:
     until("slurmctld to save its jobs", lambda: saved.stat().st_mtime > begun, 30)
     process = site.cluster.ledger.find(f"{site.cluster.name}-slurmctld")
     assert process is not None
-    folder.mkdir()
+    kill_it = f"kill -9 {process.pid}"
+    if when == "before":
+        return around_update(folder, first=kill_it)
+    wait = f"while [ ! {saved} -nt {folder}/once ]; do sleep 0.1; done; " if when == "saved" else ""
+    return after_update(folder, wait + kill_it)
+
+
+def after_update(folder: Path, command: str) -> Path:
+    """A folder for PATH whose scontrol runs a command after its first update."""
+    return around_update(folder, last=command)
+
+
+def around_update(folder: Path, first: str = ":", last: str = ":") -> Path:
+    """As after_update, before and after it."""
+    folder.chmod(0o755)
     once = folder / "once"
-    wait = f"while [ ! {saved} -nt {folder}/done ]; do sleep 0.1; done; " if when == "saved" else ""
-    kill_it = f": > {folder}/done; {wait}[ -e {once} ] || {{ : > {once}; kill -9 {process.pid}; }}"
-    first, last = (f"{kill_it}; ", "") if when == "before" else ("", f"; code=$?; {kill_it}; exit $code")
-    wrapper = folder / "scontrol"
+    wrapper = folder / "bin" / "scontrol"
+    wrapper.parent.mkdir()
     wrapper.write_text(
-        f'#!/bin/sh\nPATH=${{PATH#*:}}\n[ "$1" = update ] || exec scontrol "$@"\n{first}scontrol "$@"{last}\n'
+        f"""#!/bin/sh
+PATH=${{PATH#*:}}
+[ "$1" = update ] && [ ! -e {once} ] || exec scontrol "$@"
+: > {once}
+{first}
+scontrol "$@"
+code=$?
+{last}
+exit $code
+"""
     )
     wrapper.chmod(0o755)
-    return folder
+    return wrapper.parent
 
 
 def ctld_is_killed(site: Extending, folder: Path, when: str) -> bool:
@@ -49,8 +70,7 @@ def ctld_is_killed(site: Extending, folder: Path, when: str) -> bool:
     the job has its time. Whether the update outlived the kill.
     """
     job = site.submit("-t", "2")
-    folder.chmod(0o755)
-    site.round(code=None, path=kills_ctld(site, folder / "bin", job, when))
+    site.round(code=None, path=kills_ctld(site, folder, job, when))
     site.cluster.start_ctld()
     until("the job to be known", lambda: site.cluster.states(job) == ["RUNNING"], 60)
     shown, kept = site.shown(job), site.shown(job).given is not None
