@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -111,17 +110,6 @@ class Extending:
         extend_round.once(self.ruled.folder, int(time.time()) + seconds, self.ruled.acts)
         return {act["job"]: (act["did"], act["why"]) for act in self.acts()[before:]}
 
-    def begin(self) -> subprocess.Popen[bytes]:
-        """A round that is to be killed."""
-        env = {
-            **self.cluster.env(), "ADMINKIT_CONFIG": "", "ADMINKIT_ACTS": str(self.ruled.acts),
-            "PATH": f"{ADMINKIT.parent}:{self.cluster.env()['PATH']}",
-        }  # fmt: skip
-        return subprocess.Popen(
-            [ADMINKIT, "extend", "run", "--apply"], env=env, start_new_session=True, cwd=self.cluster.work,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-
     def acts(self) -> list[dict[str, Any]]:
         lines = self.ruled.acts.read_text().splitlines() if self.ruled.acts.exists() else []
         return [act for act in map(json.loads, lines) if act["what"] == extend_round.WHAT]
@@ -131,16 +119,24 @@ class Extending:
         return dict(read_state(self.ruled.folder, int(time.time()), True, 0).given)
 
     def audit(self, asked: int = ASKED) -> None:
-        """No job has a limit that nobody decided, or none of what was decided; none has less than it asked for."""
-        held: dict[int, int] = {}
+        """No job has a limit that nobody decided, or none of what was decided; none has less than it asked for. What
+        users were given is counted, and never too little.
+        """
+        limits: dict[int, int] = {}
+        given: dict[int, int] = {}
         for act in self.acts():
-            if act["held"] and act["becomes"] is not None:
-                held[act["job"]] = act["becomes"]
+            if act["becomes"] is not None:
+                assert act["becomes"] >= act["asked"], act
+            if act["held"]:
+                limits[act["job"]] = act["becomes"]
+                given[act["uid"]] = given.get(act["uid"], 0) + act["becomes"] - act["was"]
         for job, shown in self.all().items():
             if shown.state in ("RUNNING", "COMPLETED", "TIMEOUT"):
                 word = shown.given
                 assert shown.limit == (asked if word is None else word.limit) >= asked, (job, shown)
-                assert held.get(job, asked) == shown.limit, (job, shown, held.get(job))
+                assert limits.get(job, asked) == shown.limit, (job, shown, limits.get(job))
+        counted = self.given()
+        assert all(counted.get(uid, 0) >= seconds_ for uid, seconds_ in given.items()), (counted, given)
 
     def clear(self) -> None:
         self.ruled.clear()

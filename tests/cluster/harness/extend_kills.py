@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import time
+import warnings
+from collections import Counter
 from pathlib import Path
 
 from tests.cluster.harness.extend import ASKED, STEP, Extending
@@ -15,10 +16,20 @@ from tests.cluster.harness.processes import until
 SEED = 43
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """As a crash does."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def begin(site: Extending) -> int:
+    """A round of a process of its own, which leads its process group; its id."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, none of which the child needs
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setsid()
+            extend_round.once(site.ruled.folder, int(time.time()), site.ruled.acts)
+            code = 0
+        finally:
+            os._exit(code)
+    return child
 
 
 def kills_ctld(site: Extending, folder: Path, job: int, when: str) -> Path:
@@ -83,25 +94,33 @@ def ctld_is_killed(site: Extending, folder: Path, when: str) -> bool:
     return kept
 
 
-def killed_at_random(site: Extending, kills: int) -> None:
-    """Each time some jobs are near their end; then one round completes what was begun."""
-    pick, took, before = random.Random(SEED), 0.0, site.given()
-    jobs: list[int] = []
+def killed_at_random(site: Extending, kills: int, wide: bool = False) -> None:
+    """Each time some jobs are near their end; every fourth time, where it is to be `wide`, a job for all nodes waits, for
+    which time is taken back. Then one round completes what was begun.
+    """
+    pick, took, jobs = random.Random(SEED), 0.0, list[int]()
     for nth in range(kills + 1):
         jobs.append(site.submit("-a", "1-3", runs=False))
         if nth > 7:
             site.cluster.run("scancel", str(jobs[nth - 8]))
         site.cluster.wait(jobs[-1], "RUNNING", 30)
-        process, began = site.begin(), time.monotonic()
+        waits = site.planned("-N4", "--exclusive") if wide and nth % 4 == 3 else 0
+        child, began = begin(site), time.monotonic()
         if nth == 0:
-            assert process.wait(60) == 0
+            assert os.waitpid(child, 0)[1] == 0
             took = time.monotonic() - began
             continue
-        time.sleep(pick.uniform(0.3, 1.0) * took)
-        kill(process)
+        time.sleep(pick.uniform(0, took))
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if waits:
+            site.cluster.run("scancel", str(waits))
     site.round(code=None)
-    site.round()
     site.audit()
-    intents = [act for act in site.acts() if act["held"] is None and act["becomes"] is not None]
-    print(f"a round took {took:.2f} s; {kills} killed; acts {len(intents)}")
-    assert site.given() != before
+    acts = [act for act in site.acts() if act["becomes"] is not None]
+    count = Counter((act["did"], act["held"]) for act in acts)
+    print(f"{kills} rounds killed within {took:.2f} s each; acts by what became of them: {dict(count)}")
+    cut = count["given", None] - count["given", True] - count["given", False]
+    assert cut == 0, "each intention comes to an end"
+    assert count["given", False], "none was cut off before its update"
+    assert not wide or count["taken back", True]
