@@ -22,7 +22,7 @@ Did = Literal["given", "taken back", "refused"]
 
 #: Less is not worth a raise, seconds.
 LEAST: Final = 300
-#: Raises of one round; the next one goes on.
+#: Raises of one round; the rest come in the next.
 MOST: Final = 100
 
 
