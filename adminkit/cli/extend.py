@@ -52,7 +52,7 @@ def run(
 
 @app.command()
 def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show what the last rounds did, and to how many open jobs time was given.
+    """Show what the last rounds did. Also counts the open jobs that hold extra time.
 
     Example: adminkit extend status
     """
