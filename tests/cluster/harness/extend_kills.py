@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+from adminkit.deploy import extend_round
 from tests.cluster.harness.extend import ASKED, STEP, Extending
 from tests.cluster.harness.processes import until
 
@@ -95,8 +96,8 @@ def ctld_is_killed(site: Extending, folder: Path, when: str) -> bool:
 
 
 def killed_at_random(site: Extending, kills: int, wide: bool = False) -> None:
-    """Each time some jobs are near their end; every fourth time, where it is to be `wide`, a job for all nodes waits, for
-    which time is taken back. Then one round completes what was begun.
+    """Each time some jobs are near their end; with `wide`, every fourth time a job for all nodes waits, for which time
+    is taken back. Then one round completes what was begun.
     """
     pick, took, jobs = random.Random(SEED), 0.0, list[int]()
     for nth in range(kills + 1):
