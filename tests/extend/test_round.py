@@ -266,8 +266,8 @@ def test_an_outcome_is_recorded_once_however_often_rounds_are_cut_off(
         monkeypatch.setattr(extend_round, "write_state", cut)
         with suppress(KeyboardInterrupt):
             host.once(at)
+        there.jobs[1] = replace(there.jobs[1][0], ends=now + 5000), there.jobs[1][1]
     monkeypatch.setattr(extend_round, "write_state", write)
-    there.jobs[1] = replace(there.jobs[1][0], ends=now + 5000), there.jobs[1][1]
     host.once(now + 60)
     assert [line[-1] for line in host.recorded()] == [None, True]
     assert (host.state(now + 60).given, host.state(now + 60).under_way) == ({1001: 900}, ())
