@@ -135,12 +135,20 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
     """Record what became of the acts that a round before could not read back."""
     if not state.under_way:
         return state
-    there, failed = {one.job_id: one for one in queue.listed}, []
+    there, failed, known = {one.job_id: one for one in queue.listed}, [], _recorded(log, state.at)
     for line in state.under_way:
-        held = _held(line, there.get(line["job"]))
-        actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
+        held = known.get(line["job"])
+        if held is None:
+            held = _held(line, there.get(line["job"]))
+            actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
         failed += [] if held else [{**line, "was": line["becomes"], "becomes": line["was"]}]
     return replace(state, given=_counted(failed, state.given), under_way=())
+
+
+def _recorded(log: Path, since: int) -> dict[int, bool]:
+    """What the acts of the round that began then came to, by job, as far as it was recorded before it was cut off."""
+    acts = (one for one in actions.read(log) if one.get("what") == WHAT and one["at"] >= since)
+    return {one["job"]: one["held"] for one in acts if type(one.get("held")) is bool and type(one.get("job")) is int}
 
 
 def _held(line: Mapping[str, Any], job: QueuedJob | None) -> bool:
