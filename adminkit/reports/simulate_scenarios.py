@@ -105,12 +105,14 @@ def _extended(whole: Mapping[str, Row]) -> str:
     """What raised limits cost, and what is lost all the same, in hours of CPUs, GPUs or processors."""
     more, lost = whole["given_hours"], whole["lost_hours"]
     around = [
-        "" if row.low is None or row.high is None else f" (95 % interval {number(round(row.low))} to {number(round(row.high))})"
+        ""
+        if row.low is None or row.high is None
+        else f" (95 % interval {number(round(row.low))} to {number(round(row.high))})"
         for row in (more, lost)
     ]
     return (
-        f"jobs ran {number(round(more.then or 0))} unit-hours beyond the limits that they asked for{around[0]}; limits that"
-        f" were too short still cost {number(round(lost.then or 0))} unit-hours{around[1]}"
+        f"jobs ran {number(round(more.then or 0))} unit-hours beyond the limits that they asked for{around[0]};"
+        f" limits that were too short still cost {number(round(lost.then or 0))} unit-hours{around[1]}"
     )
 
 

@@ -84,7 +84,9 @@ class Schedule:
     """What came of the jobs, in the order of the request; NONE for the start, end and order of one that did not run.
 
     `promised`: the start that a job was promised first, as docs/simulate-spec.md says of each model; None where nobody
-    asked. `last_limit` is the one at its end, and `raises` is how often it was raised, where limits are. `energy` (millijoules of its GPUs; NONE without a curve) and `resizes` are the model elastic's."""
+    asked. `last_limit` is the limit at its end, and `raises` how often it was raised; None where no limit is. `energy`
+    (millijoules of its GPUs; NONE without a curve) and `resizes` are the model elastic's.
+    """
 
     start: Column
     end: Column

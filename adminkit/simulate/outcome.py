@@ -96,7 +96,7 @@ def lost_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> Floats
 
 
 def given_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> tuple[Floats, Mask]:
-    """Unit-seconds that each of today's jobs ran beyond the limit it asked for; and whether it was given more at all."""
+    """Unit-seconds that each of today's jobs ran beyond the limit it asked for; and whether it was given more."""
     import numpy as np
 
     if schedule.last_limit is None:

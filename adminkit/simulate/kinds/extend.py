@@ -146,9 +146,7 @@ def _again(case: Case, keys: Extend, cut: Mask, limit: Column, able: Mask) -> Ca
     after = second.column("after")
     allowed = np.concatenate([able, np.zeros(second.count - many, bool)])
     raised = _raised(second, keys, allowed[np.where(added, after, 0)])
-    columns = {
-        name: np.where(added, raised.column(name), second.column(name)) for name in ("step", "most_limit")
-    }
+    columns = {name: np.where(added, raised.column(name), second.column(name)) for name in ("step", "most_limit")}
     conditional = np.where(added, 1, second.column("if_killed", 0))
     return with_columns(second, if_killed=conditional, **columns)
 
