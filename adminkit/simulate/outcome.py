@@ -92,7 +92,10 @@ def lost_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> Floats
     resumed = np.flatnonzero((kept != NONE) & (after != NONE) & (schedule.start != NONE))
     again[after[resumed]] = np.minimum(again[after[resumed]], kept[resumed])
     known = case.facts["origin"] != NONE
-    return np.bincount(case.facts["origin"][known], (again * sizes(case, unit))[known], jobs)
+    total: Floats = np.bincount(case.facts["origin"][known], (again * sizes(case, unit))[known], jobs).astype(
+        np.float64
+    )
+    return total
 
 
 def given_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> tuple[Floats, Mask]:
@@ -106,7 +109,8 @@ def given_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> tuple
     beyond = np.where(raised, np.clip(np.minimum(ran, schedule.last_limit) - asked, 0, None), 0) * sizes(case, unit)
     known = case.facts["origin"] != NONE
     rows = case.facts["origin"][known]
-    return np.bincount(rows, beyond[known], jobs), np.bincount(rows, raised[known], jobs) > 0
+    total: Floats = np.bincount(rows, beyond[known], jobs).astype(np.float64)
+    return total, np.bincount(rows, raised[known], jobs) > 0
 
 
 def summary(

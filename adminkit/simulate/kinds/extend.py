@@ -114,7 +114,8 @@ def _censored(keys: Extend, limit: Column) -> Column:
     import numpy as np
 
     factor = 100.0 if keys.timeouts == "endless" else keys.timeouts
-    return np.minimum(np.ceil(limit * factor), _MOST_RUN).astype(np.int64)
+    needs: Column = np.minimum(np.ceil(limit * factor), _MOST_RUN).astype(np.int64)
+    return needs
 
 
 def _raised(case: Case, keys: Extend, able: Mask) -> Case:
