@@ -99,17 +99,20 @@ def test_a_limit_is_raised_only_where_nobody_waits(
     assert not differences(found, twin(replace(asked, jobs=bare)))
 
 
-@given(requests(), some.integers(0, 2**32))
+@given(requests(jobs=12), some.integers(0, 2**32))
 @settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_program_and_its_twin_raise_and_lower_the_same_limits(asked: Request, seed: int) -> None:
     """Requests in which most limits may be raised, and jobs keep coming."""
     rng = np.random.default_rng(seed)
-    many = asked.count
-    most, step = rng.choice([1200, 3600, 7200, NONE], many), rng.choice([60, 300, 900], many)
-    submit = asked.jobs["submit"].min(initial=0) + rng.integers(0, 1500, many)
-    jobs = {**asked.jobs, "most_limit": most, "step": step, "submit": submit, "run": asked.jobs["run"] * 3}
-    chosen = {**asked.settings, "extend_every": int(rng.choice([5, 30])), "extend_lead": int(rng.choice([120, 600]))}
-    asked = replace(asked, jobs=jobs, settings=chosen)
+
+    def some_of(*values: int) -> Any:
+        return rng.choice(values, asked.count)
+
+    jobs = {"limit": some_of(120, 300, 600), "run": some_of(200, 500, 900), "step": some_of(60, 300, 500)}
+    jobs["submit"] = asked.jobs["submit"].min() + some_of(0, 0, 1, 2, 200, 250, 301, 450, 620)
+    jobs["most_limit"] = some_of(600, 900, 1800, NONE)
+    chosen = {**asked.settings, "extend_every": int(rng.choice([10, 30])), "extend_lead": int(rng.choice([120, 600]))}
+    asked = replace(asked, jobs={**asked.jobs, **jobs}, settings=chosen)
     text = differences(simulate(asked), twin(asked))
     assert not text, f"{text}\n{asked}"
 
