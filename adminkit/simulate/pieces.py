@@ -11,7 +11,7 @@ from typing import Final
 
 from adminkit.simulate.case import Case, Column, Mask, take, with_columns, with_facts
 
-#: Of one job, where nobody knows how many it needs.
+#: The most further pieces of one job, where nobody knows how many it needs.
 MOST_PIECES: Final = 100
 
 
