@@ -44,6 +44,7 @@ NOT_A_JOB: Final = {
     "findings.finding:Subject": "its name may be a measure's",
     "slurm.site:SiteNode": "a node's name",
     "slurm.site:SiteQos": "a QOS's name",
+    "simulate.core:Schedule": "columns of the core's output, as docs/simulate-spec.md has them",
     "simulate.machine:Machine": "whether memory is handed out",
     "slurm.planning:PlanQueue": "a queue's name",
     "slurm.room:RoomNode": "a node's name",

@@ -22,11 +22,11 @@ FIELDS: Final = (
     Field(
         "part",
         help="all, queue, class, size, length, account or user; users: those who follow the scenario, and those who"
-        " do not",
+        " do not; time: those who were given more time, and those who were not",
     ),
     Field("value", help="which one: for example, the queue's name"),
     Field("measure", help="what is compared"),
-    Field("unit", help="the unit of the measure: seconds, ratio, share, count"),
+    Field("unit", help="the unit of the measure: seconds, ratio, share, count, hours (of CPUs, GPUs or processors)"),
     Field("jobs", "count", "jobs that ran both today and under the scenario; mean over the replicates"),
     Field("today", "measured", "mean over the replicates"),
     Field("then", "measured", "the same under the scenario"),
@@ -38,7 +38,7 @@ FIELDS: Final = (
 )
 #: The first sentence of an answer that was forced where nothing could be compared.
 UNKNOWN_WORTH: Final = "calibration: none: the trace has no starts to compare with"
-_PARTS: Final = ("queue", "class", "size", "length", "users", "account", "user")
+_PARTS: Final = ("queue", "class", "size", "length", "users", "time", "account", "user")
 #: Groups that a sentence names on each side.
 _NAMED: Final = 3
 
@@ -96,7 +96,24 @@ def sentences_of(name: str, rows: Sequence[Row]) -> list[str]:
     others = [_other(whole[key]) for key in ("utilization", "killed", "not_run") if key in whole]
     if any(others):
         sentences.append(f"{name}: " + "; ".join(filter(None, others)))
+    if any(row.part == "time" for row in own):
+        sentences.append(f"{name}: {_extended(whole)}")
     return sentences
+
+
+def _extended(whole: Mapping[str, Row]) -> str:
+    """What raised limits cost, and what is lost all the same, in hours of CPUs, GPUs or processors."""
+    more, lost = whole["given_hours"], whole["lost_hours"]
+    around = [
+        ""
+        if row.low is None or row.high is None
+        else f" (95 % interval {number(round(row.low))} to {number(round(row.high))})"
+        for row in (more, lost)
+    ]
+    return (
+        f"jobs ran {number(round(more.then or 0))} unit-hours beyond the limits that they asked for{around[0]};"
+        f" limits that were too short still cost {number(round(lost.then or 0))} unit-hours{around[1]}"
+    )
 
 
 def _change(row: Row) -> str:

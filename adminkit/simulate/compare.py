@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from adminkit.simulate.groups import FOLLOWS, Groups
+from adminkit.simulate.groups import FOLLOWS, GIVEN, Groups
 from adminkit.simulate.outcome import Summary
 from adminkit.stats.student import difference, holm
 
@@ -32,9 +32,11 @@ UNITS: Final = {
     "utilization": "share",
     "killed": "count",
     "not_run": "count",
+    "lost_hours": "hours",
+    "given_hours": "hours",
 }
 #: Changes below these are none: a table could not show them.
-SMALLEST: Final = {"seconds": 0.5, "ratio": 0.0005, "share": 0.00005, "count": 0.5}
+SMALLEST: Final = {"seconds": 0.5, "ratio": 0.0005, "share": 0.00005, "count": 0.5, "hours": 0.05}
 
 Pair = tuple[float | None, float | None]
 
@@ -73,6 +75,8 @@ def _rows(scenario: str, several: Sequence[Summary], groups: Groups) -> Iterator
     parts = {part: names for part, (_, names) in groups.parts.items()}
     if all("users" in one["parts"] for one in several):
         parts["users"] = FOLLOWS
+    if all("time" in one["parts"] for one in several):
+        parts["time"] = GIVEN
     for part, names in parts.items():
         for place, value in enumerate(names):
             sums = [{key: counts[place] for key, counts in one["parts"][part].items()} for one in several]
@@ -95,6 +99,8 @@ def _whole(scenario: str, value: str, jobs: int, several: Sequence[Summary]) -> 
         "utilization": lambda one: tuple(one["utilization"]),
         "killed": lambda one: tuple(one["killed"]),
         "not_run": lambda one: tuple(one["not_run"]),
+        "lost_hours": lambda one: tuple(one["lost_hours"]),
+        "given_hours": lambda one: tuple(one["given_hours"]),
     }
     for measure, of in measures.items():
         yield _row(scenario, "all", value, measure, jobs, [of(one) for one in several])

@@ -34,8 +34,10 @@ KILLED: Final = 2
 
 _MAGIC: Final = "adminkit-simulate 1"
 _OUTPUTS: Final = ("start", "end", "outcome", "order")
-#: What else some models say: one where the setting `promises` asks for it, two that the model elastic always says.
-_MORE: Final = (("promised",), ("energy", "resizes"), ())
+#: What else some models say: one where the setting `promises` asks for it, two that the model elastic always says, two
+#: where limits are raised.
+_RAISED: Final = ("last_limit", "raises")
+_MORE: Final = (("promised",), ("energy", "resizes"), (), _RAISED, ("promised", *_RAISED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ class Schedule:
     """What came of the jobs, in the order of the request; NONE for the start, end and order of one that did not run.
 
     `promised`: the start that a job was promised first, as docs/simulate-spec.md says of each model; None where nobody
-    asked. `energy` (millijoules of its GPUs; NONE without a curve) and `resizes` are the model elastic's."""
+    asked. `last_limit` is the limit at its end, and `raises` how often it was raised; None where no limit is. `energy`
+    (millijoules of its GPUs; NONE without a curve) and `resizes` are the model elastic's.
+    """
 
     start: Column
     end: Column
@@ -92,6 +96,8 @@ class Schedule:
     promised: Column | None = None
     energy: Column | None = None
     resizes: Column | None = None
+    last_limit: Column | None = None
+    raises: Column | None = None
 
 
 def simulate(request: Request, progress: Callable[[int], None] | None = None) -> Schedule:

@@ -21,6 +21,8 @@ SIZES: Final = ("1", "2 to 8", "9 to 64", "above 64")
 SIZE_EDGES: Final = (1, 8, 64)
 #: The names of a part that tells jobs whose users follow from others.
 FOLLOWS: Final = ("others", "who follow")
+#: Those of a part that tells jobs that were given more time from others.
+GIVEN: Final = ("not given", "given more")
 UNKNOWN: Final = "(unknown)"
 
 

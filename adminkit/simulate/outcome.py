@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.simulate.case import Case, Column, Mask
 from adminkit.simulate.core import KILLED, NONE, Request, Schedule
-from adminkit.simulate.groups import FOLLOWS, Groups, sizes
+from adminkit.simulate.groups import FOLLOWS, GIVEN, Groups, sizes
 from adminkit.simulate.jobs import NAMED
 from adminkit.simulate.metrics import TAU, used
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 BINS: Final = 120
 #: Seconds up to which waits are counted: ten in each power of ten, to a year.
 EDGES: Final = (0, *sorted({round(10 ** (step / 10)) for step in range(76)}))
+
+HOUR: Final = 3600
 
 #: A replicate, as JSON keeps it.
 Summary = dict[str, Any]
@@ -54,7 +56,7 @@ def side(case: Case, schedule: Schedule, jobs: int) -> Side:
     ran = schedule.start != NONE
     rows = origin[known]
     there = np.bincount(rows, minlength=jobs) > 0
-    failed = np.bincount(rows, (~ran)[known], jobs) > 0
+    failed = np.bincount(rows, (~ran & _needed(case, schedule))[known], jobs) > 0
     wait = np.bincount(rows, np.where(ran, schedule.start - ready, 0)[known], jobs)
     killed = np.bincount(rows, (schedule.outcome == KILLED)[known], jobs) > 0
     begin = np.full(jobs, np.iinfo(np.int64).max)
@@ -66,6 +68,49 @@ def side(case: Case, schedule: Schedule, jobs: int) -> Side:
     turnaround = np.where(there & ~failed, end - begin, NONE)
     slowdown = np.maximum(1.0, turnaround / np.maximum(needs, TAU))
     return Side(there & ~failed, there, wait.astype(np.int64), slowdown, turnaround, killed)
+
+
+def _needed(case: Case, schedule: Schedule) -> Mask:
+    """Whether a run had to come: not what comes only if the one before is ended at its limit, where that ended well."""
+    import numpy as np
+
+    needed = np.ones(case.count, bool)
+    after, only = case.column("after"), case.column("if_killed", 0) == 1
+    for place in np.flatnonzero(only & (after != NONE)).tolist():  # who is followed comes first
+        before = after[place]
+        ended_well = schedule.start[before] != NONE and schedule.outcome[before] != KILLED
+        needed[place] = needed[before] and not ended_well
+    return needed
+
+
+def lost_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> Floats:
+    """Unit-seconds of each of today's jobs that its runs did in vain, as they were ended at their limit."""
+    import numpy as np
+
+    again = np.where(schedule.outcome == KILLED, schedule.end - schedule.start, 0)
+    after, kept = case.column("after"), case.column("resume")
+    resumed = np.flatnonzero((kept != NONE) & (after != NONE) & (schedule.start != NONE))
+    again[after[resumed]] = np.minimum(again[after[resumed]], kept[resumed])
+    known = case.facts["origin"] != NONE
+    total: Floats = np.bincount(case.facts["origin"][known], (again * sizes(case, unit))[known], jobs).astype(
+        np.float64
+    )
+    return total
+
+
+def given_seconds(case: Case, schedule: Schedule, unit: str, jobs: int) -> tuple[Floats, Mask]:
+    """Unit-seconds that each of today's jobs ran beyond the limit it asked for; and whether it was given more."""
+    import numpy as np
+
+    if schedule.last_limit is None:
+        return np.zeros(jobs), np.zeros(jobs, bool)
+    ran, asked = schedule.end - schedule.start, case.column("limit")
+    raised = schedule.last_limit > asked
+    beyond = np.where(raised, np.clip(np.minimum(ran, schedule.last_limit) - asked, 0, None), 0) * sizes(case, unit)
+    known = case.facts["origin"] != NONE
+    rows = case.facts["origin"][known]
+    total: Floats = np.bincount(rows, beyond[known], jobs).astype(np.float64)
+    return total, np.bincount(rows, raised[known], jobs) > 0
 
 
 def summary(
@@ -84,6 +129,12 @@ def summary(
     follows[then[0].facts["origin"][known]] = then[0].facts["follows"][known]
     if (follows != NONE).any():
         parts["users"] = (follows, FOLLOWS)
+    beyond, more = given_seconds(*then, groups.unit, jobs)
+    if then[1].last_limit is not None:
+        parts["time"] = (more.astype(np.int64), GIVEN)
+    asked = today[0].column("limit")
+    enough = (asked <= 0) | (today[0].column("run") < asked)
+    in_vain = [float(lost_seconds(*one, groups.unit, jobs)[enough].sum()) / HOUR for one in (today, then)]
     counted = {part: _sums(codes, len(names), both, before, after) for part, (codes, names) in parts.items()}
     return {
         "parts": counted,
@@ -91,6 +142,8 @@ def summary(
         "p95_wait": _both(before.wait[both], after.wait[both], lambda waits: np.quantile(waits, 0.95)),
         "turnaround": _both(before.turnaround[both], after.turnaround[both], np.mean),
         "killed": [int(before.killed.sum()), int(after.killed.sum())],
+        "lost_hours": in_vain,  # of jobs whose own limit is enough: what others need nobody knows
+        "given_hours": [0.0, float(beyond.sum()) / HOUR],
         "not_run": [int((before.there & ~before.ran).sum()), int((after.there & ~after.ran).sum())],
         "lost": [len(lost), lost[:NAMED].tolist()],  # who ran today: how many, and the ids of some
         "left": int((~after.there).sum()),

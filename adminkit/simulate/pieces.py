@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from adminkit.simulate.case import Case, Column, Mask, take, with_columns, with_facts
+
+#: The most further pieces of one job, where nobody knows how many it needs.
+MOST_PIECES: Final = 100
 
 
 def again(case: Case, cut: Mask, limit: Column) -> Case:
@@ -46,6 +50,33 @@ def split(case: Case, which: Column, runs: Sequence[Sequence[int]], most: int, d
         run, limit = whole.column("run").copy(), whole.column("limit").copy()
         run[at:], limit[at:] = [runs[job][number] for job in left.tolist()], most
         whole = with_columns(whole, run=run, limit=limit)
+        before[left] = np.arange(at, whole.count)
+    return whole
+
+
+def resumed(case: Case, which: Column, lost: int, delay: int) -> Case:
+    """The jobs `which` with as many further pieces as they may need: each comes only if the one before was ended at its
+    limit, and does again what was done in its last `lost` seconds.
+
+    What a job runs of its need is known in the run only; so this many are enough where no limit is raised, or more are.
+    """
+    import numpy as np
+
+    if not len(which):
+        return case
+    run, limit = case.column("run")[which], case.column("limit")[which]
+    more = np.minimum(np.ceil(np.maximum(run - limit, 0) / (limit - lost)).astype(np.int64), MOST_PIECES)
+    whole, before = case, np.array(which)
+    for number in range(1, int(more.max(initial=0)) + 1):
+        left = np.flatnonzero(more >= number)
+        at = whole.count
+        whole = _followers(whole, before[left], np.full(len(left), delay))
+        new = np.arange(whole.count) >= at
+        whole = with_columns(
+            whole,
+            if_killed=np.where(new, 1, whole.column("if_killed", 0)),
+            resume=np.where(new, lost, whole.column("resume")),
+        )
         before[left] = np.arange(at, whole.count)
     return whole
 

@@ -35,7 +35,7 @@ LEAST: Final = 20
 #: Days for which a replicate that nobody asked for again is kept.
 DAYS: Final = 30
 #: Raised when a summary has another form.
-FORM: Final = 2
+FORM: Final = 3
 #: Bytes of a summary that is kept.
 MOST_KEPT: Final = 64 << 20
 #: Seconds between two looks at how far it is.

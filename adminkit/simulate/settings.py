@@ -15,5 +15,7 @@ SETTINGS: Final = (
     "priority_weight_age", "priority_weight_job_size", "priority_weight_partition", "priority_weight_qos",
     "test_micros",
 )  # fmt: skip
+#: The settings of the scenario `extend` (kinds/extend.py).
+EXTEND: Final = ("extend_every", "extend_lead", "extend_times")
 #: The settings that only the model `elastic` has, which no scenario sets (elastic.py).
 ELASTIC: Final = ("policy", "restart", "hold", "look", "efficiency", "idle_watts", "sleep_watts", "sleep_after")

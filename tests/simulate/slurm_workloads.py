@@ -52,6 +52,9 @@ SETTINGS: Final[Mapping[str, Sequence[int]]] = {
     "priority_weight_partition": (0, 3, 1000),
     "priority_weight_qos": (0, 5, 1000),
     "test_micros": (0, 1000, 400000, 1500000),
+    "extend_every": (0, 0, 30, 7, 1),
+    "extend_lead": (600, 120, 30),
+    "extend_times": (8, 1, 2, 0),
 }
 
 QUEUE: Final[Mapping[str, Sequence[int]]] = {
@@ -118,9 +121,11 @@ RARE: Final[Mapping[str, Sequence[int]]] = {
     "nice": (1, -5, 1000),
     "site_factor": (1, 50, -3),
     "whole": (1,),
+    "most_limit": (900, 300, 600, 1200, 7200, 0),
+    "step": (300, 60, 90, 600, 1),
 }
 RARE_USUAL: Final[Mapping[str, int]] = dict.fromkeys(RARE, NONE) | dict.fromkeys(
-    ("features", "mem", "gpus", "nice", "site_factor", "whole"), 0
+    ("features", "mem", "gpus", "nice", "site_factor", "whole", "step"), 0
 )
 
 

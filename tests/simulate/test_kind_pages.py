@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.simulate.kinds.catalogue import KINDS
-from adminkit.simulate.settings import ELASTIC, SETTINGS
+from adminkit.simulate.settings import ELASTIC, EXTEND, SETTINGS
 from tools.simulate_pages import COMMAND
 
 ROOT = Path(__file__).parents[2]
@@ -32,4 +32,4 @@ def test_every_page_is_of_a_kind_and_linked() -> None:
 
 def test_the_settings_are_those_of_the_core() -> None:
     source = (ROOT / "adminkit" / "native" / "simulate" / "fields.c").read_text()
-    assert tuple(re.findall(r"^    SET\((\w+),", source, re.MULTILINE)) == (*SETTINGS, *ELASTIC)
+    assert tuple(re.findall(r"^    SET\((\w+),", source, re.MULTILINE)) == (*SETTINGS, *EXTEND, *ELASTIC)

@@ -118,7 +118,8 @@ def told(waits: list[tuple[float, float]], part: str = "all") -> dict[str, Any]:
             "slowdown_today": [1.0] * len(waits), "slowdown": [1.0] * len(waits)}  # fmt: skip
     pair = [1.0, 1.0]
     return {"parts": {part: sums}, "median_wait": pair, "p95_wait": pair, "turnaround": pair, "killed": pair,
-            "not_run": pair, "utilization": [None, None], "left": 0, "added": 0}  # fmt: skip
+            "not_run": pair, "lost_hours": pair, "given_hours": pair, "utilization": [None, None], "left": 0,
+            "added": 0}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from tests.simulate.twin_slurm import twin
 def differences(program: Schedule, python: Schedule) -> str:
     """One line for each value of a job and each count that differ; empty where none does."""
     lines = []
-    for name in ("start", "end", "outcome", "order", *(["promised"] if python.promised is not None else [])):
+    more = [name for name in ("promised", "last_limit", "raises") if getattr(python, name) is not None]
+    for name in ("start", "end", "outcome", "order", *more):
         pairs = zip(getattr(program, name).tolist(), getattr(python, name).tolist(), strict=True)
         lines += [f"job {i}: {name} {a} in C, {b} in Python" for i, (a, b) in enumerate(pairs) if a != b]
     for name, count in python.facts.items():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adminkit.simulate.core import DONE, KILLED, NONE, Request, Schedule
 from tests.simulate.twin_slurm_backfill import Backfill
+from tests.simulate.twin_slurm_extend import extend
 from tests.simulate.twin_slurm_input import (
     COMPLETING,
     NEW,
@@ -33,6 +35,7 @@ from tests.simulate.twin_slurm_nodes import Chosen, eligible, pick, take
 FACTS = (
     "passes full_passes backfill_passes job_tests reservations main_starts backfill_starts most_waiting started"
 ).split()
+EXTENDED = "raises lowered refused_most refused_waiting refused_planned".split()
 Record = tuple[Job, Queue, int]
 
 
@@ -44,9 +47,11 @@ def twin(request: Request) -> Schedule:
     def column(name: str) -> NDArray[np.int64]:
         return np.array([getattr(job, name) for job in run.jobs], np.int64)
 
-    facts = {name: run.facts[name] for name in FACTS}
+    extends = run.set.extend_every > 0
+    facts = {name: run.facts[name] for name in (*FACTS, *(EXTENDED if extends else ()))}
     promised = column("promised") if run.set.promises else None
-    return Schedule(column("start"), column("end"), column("outcome"), column("order"), facts, promised)
+    schedule = Schedule(column("start"), column("end"), column("outcome"), column("order"), facts, promised)
+    return replace(schedule, last_limit=column("ran_with"), raises=column("raises")) if extends else schedule
 
 
 class Run:
@@ -60,6 +65,7 @@ class Run:
         self.qos = [Qos(**each) for each in request.qos]
         self.jobs = read_jobs(request.jobs, request.count)
         self.facts: Counter[str] = Counter()
+        self.plans: list[tuple[Job, int, set[Node]]] = []  # of the pass of backfill that is the last one
         self.priority = Priority(self.set, self.queues, self.nodes, self.qos)
         can_run = [job for job in self.jobs if job.run > 0 and job.limit != 0]
         turn = sorted(can_run, key=lambda job: (job.submit, job.id, job.place))
@@ -102,11 +108,18 @@ class Run:
         self.changes += 1
 
     def start(self, job: Job, queue: Queue, chosen: Chosen, t: int, limit: int) -> None:
-        s = self.set
-        job.state, job.queue, job.start, job.ran_with = RUNNING, queue, t, limit
+        job.state, job.queue, job.start, job.asked, job.raises = RUNNING, queue, t, limit, 0
         job.held = take(job, job.whole_in(queue), chosen)
         for node, what in job.held.items():
             node.running[job] = what
+        self.end_with(job, limit)
+        job.order = self.facts["started"]
+        self.facts["started"] += 1
+        self.change(t)
+
+    def end_with(self, job: Job, limit: int) -> None:
+        s, t = self.set, job.start
+        job.ran_with = limit
         job.hard_end = t + (YEAR if limit == NONE else limit)
         tick = self.origin + -((self.origin - job.hard_end - s.over_time_limit) // s.tick) * s.tick
         job.end = t + job.run
@@ -115,9 +128,6 @@ class Run:
             job.end = tick
         job.release = job.end + s.epilog + (s.kill_wait if job.ended_by_tick else 0)
         job.outcome = KILLED if limit != NONE and job.run > limit + s.over_time_limit else DONE
-        job.order = self.facts["started"]
-        self.facts["started"] += 1
-        self.change(t)
 
     def records(self, backfill: bool) -> list[Record]:
         found = [
@@ -162,6 +172,8 @@ class Run:
         dates += [job.end for job in self.turn if job.state == RUNNING]
         dates += [job.release for job in self.turn if job.state == COMPLETING]
         dates += [max(self.origin, at) for line in self.down for at in (line.start, line.end)]
+        if (every := s.extend_every) and self.having(RUNNING):
+            dates += [self.origin + int(max(0, self.second - self.origin + every) // every) * every]
         # What is due from a second on, until it is done.
         first = max(self.origin, self.second + 1)
         dates += [max(first, self.last_full + s.sched_interval)]
@@ -188,6 +200,7 @@ class Run:
         self.main_loop_if_due(t)
         self.end_and_release(t)
         self.main_loop_if_due(t)
+        extend(self, t)
 
     def go_down_and_come_back(self, t: int) -> None:
         lines = [line for line in self.down if line.start < line.end and line.end > self.origin]

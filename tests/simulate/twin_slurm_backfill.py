@@ -57,6 +57,7 @@ class Backfill:
             self.of.last_bf = self.t0
             return
         self.of.facts["backfill_passes"] += 1
+        self.of.plans = []
         for job in self.of.turn:
             job.planned = False
         try:
@@ -184,6 +185,7 @@ class Backfill:
         if self.line.made >= self.set.bf_max_job_test:
             raise PassEnds
         self.line.add(*self.slot_of(when, plan), nodes)
+        self.of.plans.append((record.job, when, nodes))
         self.array_reserved[record.where] += 1
         self.of.facts["reservations"] += 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -58,6 +59,9 @@ class Settings:
     priority_weight_partition: int = 0
     priority_weight_qos: int = 0
     test_micros: int = 0
+    extend_every: int = 0
+    extend_lead: int = 600
+    extend_times: int = 8
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,8 @@ class Job:
     nice: int = 0
     site_factor: int = 0
     whole: int = 0
+    most_limit: int = NONE
+    step: int = 0
 
     turn: int = field(init=False, default=NONE)
     state: str = field(init=False, default=NEW)
@@ -167,7 +173,10 @@ class Job:
     queue: Queue | None = field(init=False, default=None)
     held: dict[Node, Take] = field(init=False, default_factory=dict)
     start: int = field(init=False, default=NONE)
-    ran_with: int = field(init=False, default=NONE)  # its limit when it started
+    asked: int = field(init=False, default=NONE)  # its limit when it started
+    ran_with: int = field(init=False, default=NONE)  # the one in force
+    raises: int = field(init=False, default=NONE)
+    raised_at: float = field(init=False, default=-math.inf)
     hard_end: int = field(init=False, default=NONE)
     end: int = field(init=False, default=NONE)
     ended_by_tick: bool = field(init=False, default=False)
@@ -213,7 +222,7 @@ class Job:
 
     def soft_end(self, settings: Settings) -> int | None:
         """start + plan, where that is its soft limit."""
-        limit = YEAR if self.ran_with == NONE else self.ran_with
+        limit = YEAR if self.asked == NONE else self.asked
         has_one = settings.time_min_as_soft_limit == 1 and self.plan != NONE and self.plan < limit
         return self.start + self.plan if has_one else None
 

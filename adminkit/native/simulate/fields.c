@@ -65,6 +65,9 @@ const struct sim_field sim_set_fields[] = {
     SET(priority_weight_partition, 0, 0),
     SET(priority_weight_qos, 0, 0),
     SET(test_micros, 0, 0),
+    SET(extend_every, 0, 0),
+    SET(extend_lead, 0, 600),
+    SET(extend_times, 0, 8),
     SET(policy, 0, 0),
     SET(restart, 0, 0),
     SET(hold, 1, 1),
@@ -135,6 +138,8 @@ const struct sim_field sim_job_fields[] = {
     JOB(priority, SIM_NONE, SIM_NONE),
     JOB(after, SIM_NONE, SIM_NONE),
     JOB(delay, 0, 0),
+    JOB(if_killed, 0, 0),
+    JOB(resume, SIM_NONE, SIM_NONE),
     JOB(curve, SIM_NONE, SIM_NONE),
     JOB(nodes, 0, 1),
     JOB(most_nodes, SIM_NONE, SIM_NONE),
@@ -148,6 +153,8 @@ const struct sim_field sim_job_fields[] = {
     JOB(nice, INT32_MIN, 0),
     JOB(site_factor, INT32_MIN, 0),
     JOB(whole, 0, 0),
+    JOB(most_limit, SIM_NONE, SIM_NONE),
+    JOB(step, 0, 0),
     {0},
 };
 

@@ -47,8 +47,12 @@ void sim_ended(struct sim *sim, const struct sim_job *job) {
     struct sim_followers *all = sim->followers;
     for (int32_t i = all ? all->first[job - sim->job] : SIM_NONE; i != SIM_NONE; i = all->next[i]) {
         struct sim_job *late = &sim->job[i];
-        if (!sim_can_run(late))
+        if (!sim_can_run(late) || (late->if_killed && job->outcome != SIM_KILLED))
             continue;
+        if (late->if_killed && late->resume != SIM_NONE) {
+            const int64_t needs = job->run - (job->end - job->start) + late->resume;
+            late->run = needs < 1 ? 1 : needs > INT32_MAX ? INT32_MAX : (int32_t)needs;
+        }
         if (late->submit < job->end + late->delay)
             late->submit = job->end + late->delay;
         size_t at = all->used++;

@@ -254,5 +254,7 @@ void sim_free(struct sim *sim) {
     free(sim->promised);
     free(sim->energy);
     free(sim->resizes);
+    free(sim->last_limit);
+    free(sim->raises);
     sim_follow_free(sim);
 }

@@ -13,7 +13,11 @@ bool sim_write(const struct sim *sim, FILE *file) {
     const struct {
         const char *name;
         const int64_t *column;
-    } more[] = {{"promised", sim->promised}, {"energy", sim->energy}, {"resizes", sim->resizes}};
+    } more[] = {{"promised", sim->promised},
+                {"energy", sim->energy},
+                {"resizes", sim->resizes},
+                {"last_limit", sim->last_limit},
+                {"raises", sim->raises}};
     const size_t mores = sizeof more / sizeof *more;
 
     fprintf(file, "adminkit-simulate 1\n");

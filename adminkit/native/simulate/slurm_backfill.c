@@ -18,6 +18,7 @@ static struct slurm_backfill *open_pass(struct slurm *m, int64_t at) {
     b->began = b->now = b->resumed = at;
     b->window_end = slurm_floor(at + set->bf_window, set->bf_resolution);
     b->micros = b->yielded = b->tests = b->starts = 0;
+    b->plans = 0;
     b->same_until = SLURM_NEVER;
     memset(b->tests_of, 0, sizeof b->tests_of);
     memset(b->reserved_of, 0, sizeof b->reserved_of);
@@ -36,6 +37,8 @@ void slurm_backfill_close(struct slurm *m) {
     free(b->free);
     slurm_memos_close(&b->memos);
     free(b->record);
+    free(b->plan);
+    free(b->plan_nodes);
     free(b);
 }
 

@@ -19,6 +19,9 @@ struct slurm_backfill {
     int64_t tests_of[SIM_MAX_QUEUES], reserved_of[SIM_MAX_QUEUES];
     int64_t *tests_by; /* by user */
     slurm_word *free, *nodes, *able;
+    struct slurm_plan *plan; /* of this pass, or the last one */
+    slurm_word *plan_nodes;
+    size_t plans, plan_room, plan_nodes_room;
     struct slurm_record *record; /* the list of this pass, where locks are yielded */
     size_t record_room;
 
@@ -26,6 +29,12 @@ struct slurm_backfill {
     int64_t same_until;
     uint64_t states;
     int64_t job_tests, reservations; /* of the last pass */
+};
+
+/* What a pass planned for a job; its nodes are beside it. */
+struct slurm_plan {
+    int32_t live, turn;
+    int64_t when;
 };
 
 /* A record that is tested. */

@@ -173,6 +173,19 @@ static void promise(struct slurm *m, const struct slurm_candidate *job, int64_t 
         sim->promised[number] = when;
 }
 
+static void keep_plan(struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
+                      int64_t when) {
+    struct slurm_live *live = &m->live[job->record->live];
+    if (b->plans == b->plan_room && !slurm_grow(m, &b->plan, &b->plan_room, sizeof *b->plan))
+        return;
+    while (b->plan_nodes_room < (b->plans + 1) * m->words)
+        if (!slurm_grow(m, &b->plan_nodes, &b->plan_nodes_room, sizeof *b->plan_nodes))
+            return;
+    live->reserved = b->pass;
+    memcpy(b->plan_nodes + b->plans * m->words, b->nodes, m->words * sizeof *b->nodes);
+    b->plan[b->plans++] = (struct slurm_plan){job->record->live, live->turn, when};
+}
+
 static enum slurm_go reserve(struct slurm *m, struct slurm_backfill *b, const struct slurm_candidate *job,
                              int64_t when) {
     int64_t begin, end;
@@ -184,6 +197,8 @@ static enum slurm_go reserve(struct slurm *m, struct slurm_backfill *b, const st
     if ((int64_t)b->line.n >= m->set.bf_max_job_test)
         return SLURM_STOP;
     slurm_timeline_add(m, &b->line, begin, end, b->nodes);
+    if (m->set.extend_every > 0)
+        keep_plan(m, b, job, when);
     m->count.reservations++;
     if (job->array)
         job->array->reservations[job->queue]++;

@@ -51,6 +51,8 @@ static int64_t next_second(const struct slurm *m, bool backfill) {
         at = earlier(at, next_on_grid(m, set->priority_calc_period));
     if (m->requested)
         at = earlier(at, pass_time(m));
+    if (m->next_look != SLURM_NEVER)
+        at = earlier(at, slurm_next_round(m));
     if (backfill && set->backfill && m->changed >= m->last_bf) {
         int64_t due = m->last_bf + set->bf_interval;
         at = earlier(at, due > m->second ? due : m->second + 1);
@@ -119,7 +121,7 @@ static bool first_steps(struct slurm *m, int64_t at) {
         ;
     if (m->states != states)
         m->idle_full = m->idle_over = false;
-    return !m->failed && main_loop(m, at);
+    return !m->failed && main_loop(m, at) && slurm_extend(m, at);
 }
 
 static bool submissions(struct slurm *m, int64_t at) {
@@ -162,6 +164,13 @@ static void say(struct slurm *m) {
     sim_fact(m->sim, "backfill_starts", count->backfill_starts);
     sim_fact(m->sim, "backfill_repeats", count->backfill_repeats);
     sim_fact(m->sim, "most_waiting", count->most_waiting);
+    if (m->set.extend_every == 0)
+        return;
+    sim_fact(m->sim, "raises", count->raises);
+    sim_fact(m->sim, "lowered", count->lowered);
+    sim_fact(m->sim, "refused_most", count->refused_most);
+    sim_fact(m->sim, "refused_waiting", count->refused_waiting);
+    sim_fact(m->sim, "refused_planned", count->refused_planned);
 }
 
 static bool run(struct slurm *m) {

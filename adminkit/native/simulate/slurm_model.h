@@ -59,9 +59,13 @@ struct slurm_live {
     int32_t state;
     int32_t user, array;          /* dense numbers; -1: none */
     int64_t hard_end, soft_start; /* soft_start: start + plan; SLURM_NO_TIME: plan is not below its limit */
+    int64_t limit, asked;         /* in force, and at its start; SIM_NONE: none */
+    int64_t raised_at, lowered_at;
+    int32_t raises;
     int64_t release;
     bool killed;
     uint64_t planned;              /* the backfill pass in which it got a start */
+    uint64_t reserved;             /* and nodes for it */
     struct slurm_share one, *more; /* its nodes: slurm_shares() */
     int32_t shares, next_free;
 };
@@ -122,6 +126,7 @@ struct slurm_usage {
 struct slurm_counts {
     int64_t passes, full_passes, backfill_passes, job_tests, reservations, main_starts, backfill_starts;
     int64_t most_waiting, backfill_repeats;
+    int64_t raises, lowered, refused_most, refused_waiting, refused_planned;
 };
 
 struct slurm_backfill;
@@ -186,6 +191,10 @@ struct slurm {
     int64_t origin, second; /* second: steps 1 to 5 are over */
     int64_t queued_at, last_sched, last_pass, last_full, last_bf, locked_until, changed;
     uint64_t change_count, states;
+    int64_t next_look; /* when a running job may be given more time, or less; SLURM_NEVER: none */
+    int32_t *near;     /* a round's: running jobs that it looks at */
+    size_t near_room;
+    slurm_word *wanted; /* a round's: nodes that a waiting job without a plan could use */
     bool queued, requested, requested_full, idle_full, idle_over;
     uint64_t pass; /* of either loop: how many there were */
     struct slurm_backfill *backfill;
@@ -266,6 +275,8 @@ static inline void slurm_reject(struct slurm_array *array, enum slurm_loop loop,
 bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at, int64_t limit);
 /* The next end or release up to `at`: done. False: there is none. */
 bool slurm_finish(struct slurm *m, int64_t at);
+/* The running job has another limit. False: out of memory. */
+bool slurm_set_limit(struct slurm *m, int32_t at, int64_t limit, int64_t now);
 void slurm_give_back(struct slurm *m, const struct slurm_live *live, struct slurm_room *room);
 int64_t slurm_soft_end(const struct slurm_live *live, int64_t now);
 bool slurm_just_ended(const struct slurm *m, int64_t at);
@@ -320,6 +331,14 @@ bool slurm_timeline_overlaps(const struct slurm *m, const struct slurm_timeline 
 /* slurm_backfill.c: one pass. False: out of memory. */
 bool slurm_backfill_pass(struct slurm *m, int64_t at);
 void slurm_backfill_close(struct slurm *m);
+
+/* slurm_extend.c: raises and lowers limits of running jobs, where a round is due. False: out of memory. */
+bool slurm_extend(struct slurm *m, int64_t at);
+bool slurm_extend_open(struct slurm *m);
+/* When the next round may have something to do, where next_look is not SLURM_NEVER. */
+int64_t slurm_next_round(const struct slurm *m);
+/* A job with a limit that may be raised has started, or has another limit. */
+void slurm_look_at(struct slurm *m, const struct slurm_live *live);
 
 /* slurm_events.c: all that is due up to a second, but for backfill while it runs. */
 bool slurm_advance(struct slurm *m, int64_t until);

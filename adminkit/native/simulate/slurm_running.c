@@ -37,6 +37,26 @@ static struct slurm_event pop(struct slurm *m) {
     return first;
 }
 
+/* Takes the end of a running job out. */
+static void drop(struct slurm *m, int32_t live) {
+    size_t at = 0;
+    while (m->event[at].live != live || m->event[at].release)
+        at++;
+    struct slurm_event last = m->event[--m->events];
+    if (at == m->events)
+        return;
+    for (; at > 0 && sooner(&last, &m->event[(at - 1) / 2]); at = (at - 1) / 2)
+        m->event[at] = m->event[(at - 1) / 2];
+    for (size_t child; (child = 2 * at + 1) < m->events; at = child) {
+        if (child + 1 < m->events && sooner(&m->event[child + 1], &m->event[child]))
+            child++;
+        if (!sooner(&m->event[child], &last))
+            break;
+        m->event[at] = m->event[child];
+    }
+    m->event[at] = last;
+}
+
 int64_t slurm_soft_end(const struct slurm_live *live, int64_t now) {
     if (live->soft_start == SLURM_NO_TIME)
         return live->hard_end;
@@ -148,25 +168,34 @@ static void complete(struct slurm *m, const struct slurm_live *live, int32_t sig
     m->completing_jobs += (size_t)sign;
 }
 
-/* When the job ends, what becomes of it, and for how long its nodes complete. */
-static void fate(struct slurm *m, struct slurm_live *live, int64_t at, int64_t limit) {
+/* When the job ends with this limit, what becomes of it, and for how long its nodes complete. */
+static void end_with(struct slurm *m, struct slurm_live *live, int64_t limit) {
     const struct sim_settings *set = &m->set;
     struct sim_job *job = live->job;
-    int64_t kill = SLURM_NEVER, completes = set->epilog;
+    int64_t kill = SLURM_NEVER, completes = set->epilog, at = job->start;
+    live->limit = limit;
     live->hard_end = at + (limit == SIM_NONE ? SLURM_YEAR : limit);
     if (limit != SIM_NONE)
         kill = m->origin + slurm_ceil(live->hard_end + set->over_time_limit - m->origin, set->tick);
     live->killed = kill < at + job->run;
     if (live->killed)
         completes += set->kill_wait;
-    sim_start(m->sim, job, at);
     job->end = live->killed ? kill : at + job->run;
-    sim_ended(m->sim, job);
     job->outcome = limit != SIM_NONE && job->run > limit + set->over_time_limit ? SIM_KILLED : SIM_DONE;
     live->release = job->end + completes;
+}
+
+static void fate(struct slurm *m, struct slurm_live *live, int64_t at, int64_t limit) {
+    const struct sim_job *job = live->job;
+    sim_start(m->sim, live->job, at);
+    end_with(m, live, limit);
+    live->asked = limit;
+    live->raises = 0;
+    live->raised_at = live->lowered_at = SLURM_NO_TIME;
     live->soft_start = SLURM_NO_TIME;
     if (m->soft && job->plan != SIM_NONE && (limit == SIM_NONE || job->plan < limit))
         live->soft_start = at + job->plan;
+    slurm_look_at(m, live);
 }
 
 bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at, int64_t limit) {
@@ -191,6 +220,15 @@ bool slurm_start(struct slurm *m, const struct slurm_record *record, int64_t at,
     slurm_changed(m, at);
     return add_end(m, record->live) &&
            push(m, (struct slurm_event){live->job->end, live->turn, record->live, false});
+}
+
+bool slurm_set_limit(struct slurm *m, int32_t at, int64_t limit, int64_t now) {
+    struct slurm_live *live = &m->live[at];
+    remove_end(m, at);
+    drop(m, at);
+    end_with(m, live, limit);
+    slurm_changed(m, now);
+    return add_end(m, at) && push(m, (struct slurm_event){live->job->end, live->turn, at, false});
 }
 
 /* Since 23.11 slurmctld is not told of an end apart where there is no epilog and nothing to kill. */
@@ -225,6 +263,7 @@ bool slurm_finish(struct slurm *m, int64_t at) {
         return true;
     }
     remove_end(m, event.live);
+    sim_ended(m->sim, live->job);
     vacate(m, live);
     slurm_qos_count(m, live, -1);
     if (live->release == event.at) {

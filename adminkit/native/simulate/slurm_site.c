@@ -83,6 +83,8 @@ static void settings(struct slurm *m) {
         &set->priority_calc_period,
         &set->priority_max_age,
         &set->test_micros,
+        &set->extend_every,
+        &set->extend_lead,
         &set->bf_max_job_test,
         &set->default_queue_depth,
     };
@@ -206,9 +208,10 @@ bool slurm_open(struct slurm *m, struct sim *sim) {
     m->usable = calloc(m->nodes + 1, sizeof *m->usable);
     m->undo = calloc(m->nodes + 1, sizeof *m->undo);
     m->run = calloc(m->nodes + 1, sizeof *m->run);
-    m->up = calloc(m->words * (7 + sim->queues), sizeof *m->up);
+    m->up = calloc(m->words * (8 + sim->queues), sizeof *m->up);
     if (!m->node || !m->room || !m->full || !m->later || !m->key || !m->picked || !m->usable || !m->undo ||
-        !m->run || !m->up || !ranks(m) || !usages(m) || !downs(m) || !sim_promises_new(sim))
+        !m->run || !m->up || !ranks(m) || !usages(m) || !downs(m) || !sim_promises_new(sim) ||
+        !slurm_extend_open(m))
         return fail(m, "out of memory for the site");
     m->busy = m->up + m->words;
     m->completing = m->busy + m->words;
@@ -216,7 +219,8 @@ bool slurm_open(struct slurm *m, struct sim *sim) {
     m->avail = m->held + m->words;
     m->set_a = m->avail + m->words;
     m->set_b = m->set_a + m->words;
-    m->of_queue = m->set_b + m->words;
+    m->wanted = m->set_b + m->words;
+    m->of_queue = m->wanted + m->words;
     lay_out(m);
     m->freed = 1;
     m->free_live = -1;
@@ -235,7 +239,7 @@ void slurm_close(struct slurm *m) {
                    m->up,          m->users,      m->arrays, m->array,     m->array_reservations,
                    m->group,       m->user_usage, m->change, m->sets.word, m->shape,
                    m->shape_chain, m->live,       m->line,   m->event,     m->planned,
-                   m->end};
+                   m->end,         m->near};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }

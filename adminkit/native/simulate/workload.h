@@ -31,6 +31,10 @@ struct sim_job {
     int32_t priority; /* SIM_NONE: computed from the factors */
     int32_t after; /* the number of an earlier job: it comes once that one has ended; SIM_NONE: by itself */
     int32_t delay; /* it comes this long after that end, if that is later than its submit */
+    int32_t if_killed; /* 1: it comes only if that one was ended at its limit */
+    int32_t
+        resume; /* with if_killed: it needs what that one still needed, and this many seconds; SIM_NONE: run
+                 */
     int32_t curve; /* elastic: the number of its curve; SIM_NONE: its GPUs stay what they are */
 
     int64_t queues;           /* a bit for each queue that it names */
@@ -43,7 +47,9 @@ struct sim_job {
     int32_t gpu_type;         /* SIM_NONE: any */
     int32_t user, array, qos; /* numbers of their names; SIM_NONE: none */
     int32_t nice, site_factor;
-    int32_t whole; /* 1: it shares no node */
+    int32_t whole;      /* 1: it shares no node */
+    int32_t most_limit; /* what its limit may be raised to while it runs; SIM_NONE: it stays */
+    int32_t step;       /* by how much at once */
 
     int64_t start, end; /* out; SIM_NONE where not run */
     int32_t outcome;    /* out, enum sim_outcome */
@@ -108,7 +114,10 @@ struct sim_settings {
     int64_t kill_wait, complete_wait, epilog, over_time_limit, tick; /* tick: how often limits are enforced */
     int64_t priority_calc_period, priority_max_age, priority_favor_small;
     int64_t priority_weight_age, priority_weight_job_size, priority_weight_partition, priority_weight_qos;
-    int64_t test_micros; /* what one test of a job takes slurmctld, microseconds */
+    int64_t test_micros;  /* what one test of a job takes slurmctld, microseconds */
+    int64_t extend_every; /* how often limits of running jobs may be raised, seconds; 0: never */
+    int64_t extend_lead;  /* how long before its end a job is given more, seconds */
+    int64_t extend_times; /* how often one job */
 
     /* elastic: docs/simulate-elastic.md */
     int64_t policy;                  /* enum elastic_policy */
@@ -141,6 +150,8 @@ struct sim {
     int64_t *promised; /* out, by job: see docs/simulate-spec.md; SIM_NONE: none; NULL: nobody asks */
     int64_t *energy;  /* out, by job, of elastic: millijoules; SIM_NONE: no curve says; NULL: another model */
     int64_t *resizes; /* the same: how often its GPUs changed once it had started */
+    int64_t *last_limit; /* out, by job, where limits are raised: the one at its end; SIM_NONE: none */
+    int64_t *raises;     /* the same: how often it was raised */
     struct sim_fact fact[SIM_MAX_FACTS]; /* out: what the run counted */
     size_t facts, started;
     bool progress;

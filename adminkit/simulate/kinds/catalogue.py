@@ -9,6 +9,7 @@ from adminkit.simulate.change import Kind
 from adminkit.simulate.kinds import (
     checkpoint,
     estimates,
+    extend,
     load,
     multi_node,
     nodes,
@@ -22,6 +23,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     kind.name: kind
     for kind in (
         estimates.KIND,
+        extend.KIND,
         soft_limits.KIND,
         policy.KIND,
         checkpoint.KIND,
