@@ -25,11 +25,12 @@ def begin(site: Extending) -> int:
     if child == 0:
         code = 1
         try:
-            os.setsid()
+            os.setpgid(0, 0)
             extend_round.once(site.ruled.folder, int(time.time()), site.ruled.acts)
             code = 0
         finally:
             os._exit(code)
+    os.setpgid(child, child)  # whoever of the two is first
     return child
 
 
@@ -124,5 +125,5 @@ def killed_at_random(site: Extending, kills: int, wide: bool = False) -> None:
     print(f"{kills} rounds killed within {took:.2f} s, {cut} with acts under way; what became of acts: {dict(count)}")
     assert cut, "no kill was in the middle of an act"
     for did in ("given", "taken back"):
-        assert count[did, True] + count[did, False] == count[did, None] or count[did, False], "each comes to an end"
+        assert count[did, True] + count[did, False] >= count[did, None], "each comes to an end"
     assert not wide or count["taken back", True]
