@@ -106,13 +106,16 @@ def killed_at_random(site: Extending, kills: int, wide: bool = False) -> None:
         if nth > 7:
             site.cluster.run("scancel", str(jobs[nth - 8]))
         site.cluster.wait(jobs[-1], "RUNNING", 30)
-        waits = site.planned("-N4", "--exclusive") if wide and nth % 4 == 3 else 0
+        waits = 0
+        if wide and nth % 4 == 3:  # after a whole round, so that there is something to take back
+            os.waitpid(begin(site), 0)
+            waits = site.planned("-N4", "--exclusive")
         child, began = begin(site), time.monotonic()
         if nth == 0:
             assert os.waitpid(child, 0)[1] == 0
             took = time.monotonic() - began
             continue
-        time.sleep(pick.uniform(0, took))
+        time.sleep(pick.uniform(0, 1.5 * took))
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         cut += bool(site.state().under_way)
