@@ -17,7 +17,7 @@ from adminkit.deploy.extend_bounds import SlurmBounds
 from adminkit.deploy.extend_state import State, read_state, write_state
 from adminkit.deploy.files import changing, read_text, table_path
 from adminkit.errors import AdminkitError
-from adminkit.extend.plan import Act, Open, chosen, is_near, plan
+from adminkit.extend.plan import REQUEUED, Act, Open, chosen, is_near, plan
 from adminkit.extend.rule import outlook
 from adminkit.extend.settings import Settings, settings_of
 from adminkit.extend.words import given_of, with_given
@@ -171,10 +171,10 @@ def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, cluster: st
 
 
 def _counted(lines: Sequence[Mapping[str, Any]], before: Mapping[int, int]) -> dict[int, int]:
-    """What users were given with these acts; what is taken back counts no longer."""
+    """What users were given with these acts; what is taken back counts no longer, unless its run is over."""
     given = dict(before)
     for line in lines:
-        if line["uid"] is not None:
+        if line["uid"] is not None and line.get("why") != REQUEUED:
             given[line["uid"]] = max(0, given.get(line["uid"], 0) + line["becomes"] - line["was"])
     return given
 

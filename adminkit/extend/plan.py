@@ -20,6 +20,8 @@ from adminkit.units import show_duration
 
 Did = Literal["given", "taken back", "refused"]
 
+#: The why of time that is taken from a job that was put back: its run had it.
+REQUEUED: Final = "requeued"
 #: Less is not worth a raise, seconds.
 LEAST: Final = 300
 #: Raises of one round; the rest come in the next.
@@ -211,7 +213,7 @@ def _put_back(jobs: Iterable[Open]) -> Iterable[Act]:
         if known and job.listed.time_limit == given.limit and given.limit > given.asked:
             word = Given(given.asked, given.asked, 0)
             text = message("it was put back, and waits with the limit that it asked for")
-            yield Act("taken back", job, "requeued", text, given.asked, word)
+            yield Act("taken back", job, REQUEUED, text, given.asked, word)
 
 
 def _taken_back(jobs: Sequence[Open], settings: Settings, outlook: Outlook, now: int) -> list[Act]:

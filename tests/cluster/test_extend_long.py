@@ -82,9 +82,11 @@ def test_jobs_that_run_over_and_end_at_their_limits_once_the_unit_is_stopped(
 
 
 def test_a_job_that_was_put_back_waits_with_what_it_asked_for(site: Extending) -> None:
+    """What its first run was given counts, also where its owner has put it back."""
+    before = sum(site.given().values())
     job = site.submit("--requeue")
     assert site.round() == {job: GIVEN}
-    site.cluster.ask("scontrol", "requeue", str(job))
+    site.cluster.ask("scontrol", "requeue", str(job), user="games")
     until("it to wait", lambda: site.cluster.states(job) == ["PENDING"], 30)
     assert site.round() == {job: ("taken back", "requeued")}
     shown = site.shown(job)
@@ -92,6 +94,7 @@ def test_a_job_that_was_put_back_waits_with_what_it_asked_for(site: Extending) -
     site.cluster.wait(job, "RUNNING", 60)
     assert site.round() == {job: GIVEN}
     assert site.shown(job).limit == ASKED + STEP
+    assert sum(site.given().values()) == before + 2 * STEP
 
 
 def test_a_job_that_was_put_back_and_starts_before_a_round_saw_it(site: Extending) -> None:

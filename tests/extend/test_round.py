@@ -285,6 +285,20 @@ def test_what_is_taken_back_counts_no_longer(host: Host, monkeypatch: pytest.Mon
     assert actions.read(host.log)[-1]["behind"] == 5 and actions.read(host.log)[-1]["starts"] == NOW + 1500
 
 
+def test_what_a_run_that_is_over_was_given_counts_though_its_job_waits_again(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else who puts a job back before its end has its time for nothing, as often as they like."""
+    with changing(host.folder, None):
+        write_state(host.folder, State(NOW - 30, month_of(NOW), {1001: 1800}))
+    room, one = wait(1), replace(listed(wait(1), f"{RECORD} xt1:asked=3600,lim=5400,n=2"), time_limit=5400)
+    there = world(monkeypatch)
+    there.jobs[1] = replace(room, time_limit=5400), one
+    assert host.once().ok and there.calls == [(1, -1800)]
+    assert host.recorded()[-1] == ("taken back", 1, 3600, "requeued", True)
+    assert host.state().given == {1001: 1800}
+
+
 def test_only_the_host_whose_slurmctld_is_at_work_decides(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     there = world(monkeypatch, MINE, acting=False)
     assert host.once(others=("other",)).idle and not there.calls

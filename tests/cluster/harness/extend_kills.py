@@ -25,11 +25,12 @@ def begin(site: Extending) -> int:
     if child == 0:
         code = 1
         try:
-            os.setsid()
+            os.setpgid(0, 0)
             extend_round.once(site.ruled.folder, int(time.time()), site.ruled.acts)
             code = 0
         finally:
             os._exit(code)
+    os.setpgid(child, child)  # whoever of the two is first
     return child
 
 
@@ -105,13 +106,16 @@ def killed_at_random(site: Extending, kills: int, wide: bool = False) -> None:
         if nth > 7:
             site.cluster.run("scancel", str(jobs[nth - 8]))
         site.cluster.wait(jobs[-1], "RUNNING", 30)
-        waits = site.planned("-N4", "--exclusive") if wide and nth % 4 == 3 else 0
+        waits = 0
+        if wide and nth % 4 == 3:  # after a whole round, so that there is something to take back
+            os.waitpid(begin(site), 0)
+            waits = site.planned("-N4", "--exclusive")
         child, began = begin(site), time.monotonic()
         if nth == 0:
             assert os.waitpid(child, 0)[1] == 0
             took = time.monotonic() - began
             continue
-        time.sleep(pick.uniform(0, took))
+        time.sleep(pick.uniform(0, 1.5 * took))
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
         cut += bool(site.state().under_way)
@@ -124,5 +128,5 @@ def killed_at_random(site: Extending, kills: int, wide: bool = False) -> None:
     print(f"{kills} rounds killed within {took:.2f} s, {cut} with acts under way; what became of acts: {dict(count)}")
     assert cut, "no kill was in the middle of an act"
     for did in ("given", "taken back"):
-        assert count[did, True] + count[did, False] == count[did, None] or count[did, False], "each comes to an end"
+        assert count[did, True] + count[did, False] >= count[did, None], "each comes to an end"
     assert not wide or count["taken back", True]
