@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adminkit.trace.comment_words import COMMENT_MAX, FIELDS, WORDS, Word
+from adminkit.trace.comment_words import WORDS
+from adminkit.trace.word_parts import COMMENT_MAX, FIELDS, Word
 
 HEAD = """# The words of a comment
 

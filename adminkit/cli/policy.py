@@ -44,12 +44,14 @@ def check(
 
     Example: adminkit policy check --policy policy.toml
     """
+    from adminkit.policy.extend_checks import lead_clashes
     from adminkit.policy.load import examine
     from adminkit.reports.policy import check_lines, check_report
 
     path = policy_input.policy_path(policy)
     queues, note = policy_input.queue_limits(site)
     loaded, problems = examine(path, queues)
+    problems += [] if loaded is None else lead_clashes(loaded, policy_input.signal_lead(loaded, site))
     wrong = [one for one in problems if not one.note]
     verdict = (
         f"{path}: {len(wrong)} to correct"
@@ -113,6 +115,9 @@ def try_(
         bool, typer.Option("--srun", help="The job is submitted with srun or salloc, not with sbatch.")
     ] = False,
     ckpt: Annotated[bool, typer.Option("--ckpt", help="The job can resume from a checkpoint.")] = False,
+    extend: Annotated[
+        str | None, typer.Option("--extend", metavar="auto|off", help="ADMINKIT_EXTEND in the job's environment.")
+    ] = None,
     at: Annotated[
         str | None, typer.Option("--at", metavar="WHEN", help="The time of submission: 2027-04-01, now.")
     ] = None,
@@ -136,6 +141,7 @@ def try_(
     typed = Typed(
         user, account, qos, (queue or "").replace(",", " ").split(), limit, time_min, nodes, cpus, gpus, gpu_type,
         features, name, not srun, ckpt, None if mem is None else parse_mem(mem), exclusive, gres,
+        extend,
     )  # fmt: skip
     path, loaded = policy_input.load(policy)
     cluster = policy_input.site(loaded, site, [user] if user and tables else [])

@@ -14,6 +14,7 @@ from adminkit.render.say import say
 
 if TYPE_CHECKING:
     from adminkit.lua.runtime import LuaVersion
+    from adminkit.policy.extend_checks import SignalLead
     from adminkit.policy.model import Policy
     from adminkit.slurm.site import Site
 
@@ -89,6 +90,18 @@ def site(policy: Policy, file: Path | None, also: Sequence[str] = ()) -> Site:
     for note in gathered.notes:
         say(f"note: {note}")
     return gathered.site
+
+
+def signal_lead(policy: Policy, site: Path | None) -> SignalLead | None:
+    """That of the checkpoint plugin in plugstack.conf, where [extend] is on and this host and slurmctld show it."""
+    from adminkit.doctor.ckpt import signal_lead
+
+    if site is not None or not policy.extend.enabled:
+        return None
+    try:
+        return signal_lead()
+    except (AdminkitError, OSError):
+        return None
 
 
 def queue_limits(file: Path | None) -> tuple[dict[str, int | None] | None, list[str]]:

@@ -102,13 +102,14 @@ def once(folder: Path, now: int, log: Path, group: int | None = None, others: Se
     state = _refuse(acts, jobs, state, log)
     doing = [act for act in acts if act.becomes is not None]
     lines = [_line(act) for act in doing]
+    state = replace(state, at=now)
     with changing(folder, group):
-        write_state(folder, replace(_counted(doing, state), at=now, under_way=tuple(lines)))
+        write_state(folder, replace(state, given=_counted(lines, state.given), under_way=tuple(lines)))
     done = _do(doing, lines, log)
-    left = [line for line, one in zip(lines, done, strict=True) if one.held is None]
-    if doing and not left:
+    if doing and all(one.held is not None for one in done):
+        held = [line for line, one in zip(lines, done, strict=True) if one.held]
         with changing(folder, group):
-            write_state(folder, replace(_counted(doing, state), at=now, under_way=()))
+            write_state(folder, replace(state, given=_counted(held, state.given)))
     refused = [Done(act) for act in acts if act.becomes is None]
     notes = [one.said for one in done if one.said]
     return Round(now, settings is not None, [*done, *refused], len(jobs), _holding(jobs), notes)
@@ -134,10 +135,12 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
     """Record what became of the acts that a round before could not read back."""
     if not state.under_way:
         return state
-    there = {one.job_id: one for one in queue.listed}
+    there, failed = {one.job_id: one for one in queue.listed}, []
     for line in state.under_way:
-        actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": _held(line, there.get(line["job"]))}))
-    return replace(state, under_way=())
+        held = _held(line, there.get(line["job"]))
+        actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
+        failed += [] if held else [{**line, "was": line["becomes"], "becomes": line["was"]}]
+    return replace(state, given=_counted(failed, state.given), under_way=())
 
 
 def _held(line: Mapping[str, Any], job: QueuedJob | None) -> bool:
@@ -158,14 +161,13 @@ def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, log: Path) 
     return replace(state, refused=refused)
 
 
-def _counted(acts: Sequence[Act], state: State) -> State:
+def _counted(lines: Sequence[Mapping[str, Any]], before: Mapping[int, int]) -> dict[int, int]:
     """What users were given with these acts; what is taken back counts no longer."""
-    given = dict(state.given)
-    for act in acts:
-        uid = act.job.listed.uid
-        if uid is not None and act.becomes is not None and act.was is not None:
-            given[uid] = max(0, given.get(uid, 0) + act.becomes - act.was)
-    return replace(state, given=given)
+    given = dict(before)
+    for line in lines:
+        if line["uid"] is not None:
+            given[line["uid"]] = max(0, given.get(line["uid"], 0) + line["becomes"] - line["was"])
+    return given
 
 
 def _line(act: Act) -> dict[str, Any]:

@@ -69,8 +69,8 @@ def _parse(value: Any) -> State:
     refused = {int(job): tuple(map(str, whys)) for job, whys in value["refused"].items()}
     under_way = tuple(dict(one) for one in value["under_way"])
     for one in under_way:
-        _whole(one["job"])
-        _whole(one["becomes"])
+        for key in ("job", "uid", "was", "becomes"):
+            _whole(one[key])
     if type(value["month"]) is not str or type(value["whole"]) is not bool:
         raise ValueError("not a state")
     return State(_whole(value["at"]), value["month"], given, value["whole"], under_way, refused)

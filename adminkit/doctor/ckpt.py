@@ -11,6 +11,7 @@ from typing import Final
 from adminkit.doctor import step_cgroups
 from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError, cause
+from adminkit.policy.extend_checks import SignalLead
 from adminkit.render.format import plural, some
 from adminkit.slurm import plugstack, release
 from adminkit.slurm.requeue import requeue_delay
@@ -22,6 +23,9 @@ TESTED: Final = ("proctrack/cgroup", "proctrack/linuxproc")
 _WANTED: Final = {"cgroup/v1": "the freezer of cgroup v1", "cgroup/v2": "cgroup v2"}
 #: The plugin's exit code where its line has no code=, as in spank/ckpt/options.h.
 DEFAULT_CODE: Final = 85
+#: Seconds; the lead of its signal where its line has none, and the longest, as there.
+DEFAULT_LEAD: Final = 300
+MOST_LEAD: Final = 86_400
 #: Seconds. Slurm keeps a job that was put back from starting; what is longer is worth a setting.
 LONG_RESTART: Final = 30
 BUILD: Final = "build it with this release's headers and install it: make -C spank install"
@@ -46,6 +50,24 @@ def checkpoints(code: int) -> Iterator[Check]:
     yield _nodes()
     yield _kill(setup)
     yield _restart()
+
+
+def signal_lead() -> SignalLead | None:
+    """How long before the end a job is signalled that does not say it; None where the plugin is not in use here, or its
+    line does not say it in a way that the plugin understands. AdminkitError without slurmctld.
+    """
+    setup = plugstack.setup()
+    lines = [] if setup.plugstack is None else list(plugstack.plugin_lines(setup.plugstack, PLUGIN, setup.folders))
+    return _signal_lead(lines[0]) if lines else None
+
+
+def _signal_lead(line: plugstack.Line) -> SignalLead | None:
+    _, _, word = (line.value("signal") or f"TERM@{DEFAULT_LEAD}").partition("@")
+    numbers = [word or str(DEFAULT_LEAD), line.value("min_lead") or "1", line.value("max_lead") or str(MOST_LEAD)]
+    if not all(one.isascii() and one.isdigit() and len(one) <= 6 and 1 <= int(one) <= MOST_LEAD for one in numbers):
+        return None
+    lead, least, most = map(int, numbers)
+    return SignalLead(min(max(lead, least), most), f"{line.file}:{line.number}")
 
 
 def _line(lines: Sequence[plugstack.Line]) -> Check:

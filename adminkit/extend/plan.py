@@ -6,7 +6,7 @@ given is taken back from a job for whose end a waiting one is planned, and from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
@@ -203,9 +203,10 @@ def _put_back(jobs: Iterable[Open]) -> Iterable[Act]:
     """A job that waits again has the limit that it asked for, by which backfill plans it."""
     for job in jobs:
         given = job.given
-        if given is None or not given.times or job.listed.state != "PENDING" or job.listed.odd:
+        if given is None or not given.times or job.listed.state != "PENDING":
             continue
-        if job.listed.time_limit == given.limit and given.limit > given.asked:
+        known = not job.listed.odd and job.listed.uid is not None
+        if known and job.listed.time_limit == given.limit and given.limit > given.asked:
             word = Given(given.asked, given.asked, 0)
             text = message("it was put back, and waits with the limit that it asked for")
             yield Act("taken back", job, "requeued", text, given.asked, word)
@@ -224,16 +225,27 @@ def _taken_back(jobs: Sequence[Open], settings: Settings, outlook: Outlook, now:
     heads = {one.job_id: one for name in by_node for one in outlook.planned.get(name, ())}
     for head in sorted(heads.values(), key=lambda one: (-one.priority, one.job_id)):
         held = [job for name in head.nodes for job in by_node.get(name, ()) if _is_behind(head, job)]
-        if not held or not outlook.could_start(head, {job.room.job_id: floors[job.room.job_id][1] for job in held}):
-            continue
-        for job in held:
-            _, floor = floors[job.room.job_id]
+        for job in _in_the_way(head, held, {job.room.job_id: floor for job, floor in floors.values()}, outlook):
+            floor = floors[job.room.job_id][1]
             assert job.given is not None and job.room.ends is not None and job.listed.time_limit is not None
             becomes = job.listed.time_limit - (job.room.ends - floor)
             word = Given(job.given.asked, becomes, job.given.times if becomes > job.given.asked else 0)
             text = message("job {job} is planned for its end", job=head.job_id)
             found.setdefault(job.room.job_id, Act("taken back", job, "planned", text, becomes, word, head))
     return list(found.values())
+
+
+def _in_the_way(head: RoomJob, held: Sequence[Open], floors: Mapping[int, int], outlook: Outlook) -> list[Open]:
+    """Those of `held` that must end earlier for the planned job to start earlier; none where that is not enough, or
+    not needed.
+    """
+    ends = {job.room.job_id: floors[job.room.job_id] for job in held}
+    if not ends or not outlook.could_start(head, ends) or outlook.could_start(head, {}):
+        return []
+    for job_id in list(ends):
+        if outlook.could_start(head, fewer := {one: end for one, end in ends.items() if one != job_id}):
+            ends = fewer
+    return [job for job_id, job in {one.room.job_id: one for one in held}.items() if job_id in ends]
 
 
 def _floor(job: Open, settings: Settings, now: int) -> int | None:
@@ -243,7 +255,7 @@ def _floor(job: Open, settings: Settings, now: int) -> int | None:
     given, ends, limit = job.given, job.room.ends, job.listed.time_limit
     if given is None or not given.times or ends is None or limit is None or job.listed.state != "RUNNING":
         return None
-    if limit != given.limit or job.listed.odd:
+    if limit != given.limit or job.listed.odd or job.listed.uid is None:
         return None
     asked_end = ends - (limit - given.asked)
     least = max(asked_end, now + settings.lead_of(given.asked))

@@ -60,6 +60,7 @@ class Decision:
     limit: int | None = None
     time_min: int | None = None  # 0: a typed one is left out
     soft: int | None = None  # the soft limit that the policy gives
+    extend: str | None = None  # auto: it may get more time; else why not; None: the policy gives none
     points: int | None = None
     licences: str | None = None  # those that the job gets, all of them
     record: str | None = None
@@ -194,6 +195,7 @@ class Decider:
             limit=answer.get("limit"),
             time_min=answer.get("time_min"),
             soft=answer.get("soft"),
+            extend=answer.get("extend"),
             points=answer.get("points"),
             licences=answer.get("licences"),
             record=answer.get("record"),

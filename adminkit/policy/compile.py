@@ -9,7 +9,10 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from adminkit.gres import GpuSettings
+from adminkit.job import SERVER_NAME
 from adminkit.lua import literal
+from adminkit.policy import extend_settings
+from adminkit.policy.extend_settings import Extend
 from adminkit.policy.gpu_parts import node_facts, shares_of_site, shares_table
 from adminkit.policy.kinds import CONDITIONS
 from adminkit.policy.model import Policy, Range, Rule
@@ -69,6 +72,7 @@ def policy_table(
         "texts": {language: policy.words(language) for language in policy.languages},
         "ckpt": CKPT,
         **({"soft_limits": _soft_limits(policy.soft_limits, site)} if policy.soft_limits.enabled else {}),
+        **({"extend": _extend(policy.extend, site)} if policy.extend.enabled else {}),
         **({"power": _power(policy.power, each_node)} if with_power and policy.power.budget_w is not None else {}),
     }
     return {**table, "generation": generation(table), "made_at": made_at}
@@ -98,15 +102,53 @@ def _order(policy: Policy, site: Site) -> list[str]:
     return [queue.name for queue in sorted(site.queues, key=length) if queue.name not in policy.routing.avoid]
 
 
+def _extend(settings: Extend, site: Site) -> Table:
+    step = settings.step
+    table: Table = {
+        "queues": _queues_of(settings.queues, site),
+        "classes": dict.fromkeys(settings.classes, True),
+        "qos": _lowered(settings.qos),
+        "default": settings.default,
+        "step": {"seconds": step.seconds} if step.seconds is not None else {"share": step.share},
+        "most": settings.most,
+        "lead": settings.lead,
+        "times": settings.times,
+        "earned": settings.earned,
+        "users_off": _users_of(settings.users_off, site),
+        "accounts_off": _lowered(settings.accounts_off),
+        "qos_off": _lowered(settings.qos_off),
+        "preemptible": settings.preemptible,
+        "interactive": settings.interactive,
+        "variable": extend_settings.VARIABLE,
+        "server": SERVER_NAME,
+    }
+    if step.save:
+        table["step"]["save"] = True
+    return table if settings.budget is None else {**table, "budget": settings.budget}
+
+
+def _queues_of(named: Sequence[str], site: Site) -> dict[str, bool]:
+    return dict.fromkeys(named or [queue.name for queue in site.queues], True)
+
+
+def _users_of(names: Sequence[str], site: Site) -> dict[str | int, bool]:
+    """By name, and by uid where this host knows them."""
+    return dict.fromkeys([*names, *(site.uids[name] for name in names if name in site.uids)], True)
+
+
+def _lowered(names: Sequence[str]) -> dict[str, bool]:
+    """As Slurm keeps accounts and QOS."""
+    return dict.fromkeys([name.lower() for name in names], True)
+
+
 def _soft_limits(settings: SoftLimits, site: Site) -> Table:
-    known = [site.uids[name] for name in settings.users_off if name in site.uids]
     return {
-        "queues": dict.fromkeys(settings.queues or [queue.name for queue in site.queues], True),
+        "queues": _queues_of(settings.queues, site),
         "quantile": settings.quantile,
         "least": settings.least,
         "gap": settings.gap,
-        "users_off": dict.fromkeys([*settings.users_off, *known], True),
-        "accounts_off": dict.fromkeys([name.lower() for name in settings.accounts_off], True),
+        "users_off": _users_of(settings.users_off, site),
+        "accounts_off": _lowered(settings.accounts_off),
         "classes_off": dict.fromkeys(settings.classes_off, True),
         "preemptible": settings.preemptible,
         "wide": settings.wide,

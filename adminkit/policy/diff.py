@@ -20,7 +20,7 @@ def _mib(size: int) -> str:
 
 #: Keys whose numbers, also those of a list, are seconds, epoch seconds or MiB, wherever they stand.
 _UNITS: Final[Mapping[str, Callable[[int], str]]] = {
-    **dict.fromkeys((*LIMITS, "menu", "least", "gap"), show_duration),
+    **dict.fromkeys((*LIMITS, "menu", "least", "gap", "lead", "budget", "seconds"), show_duration),
     "from": show_time,
     **dict.fromkeys(("mem_per_gpu", "node_mem"), _mib),
 }

@@ -7,6 +7,8 @@ from datetime import tzinfo
 from typing import Final
 
 from adminkit.fit.request import show_mem
+from adminkit.policy import extend_settings
+from adminkit.policy.extend_settings import Extend
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.power_settings import Power
@@ -42,6 +44,8 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
         rows.append(("power", power_sentence(policy.power)))
     if policy.soft_limits.enabled:
         rows.append(("soft_limits", soft_sentence(policy)))
+    if policy.extend.enabled:
+        rows.append(("extend", extend_sentence(policy.extend)))
     rows.append(("fail", _FAIL[policy.fail]))
     kept = f"What a job asked for is kept in its {policy.record}."
     rows.append(("record", kept if policy.record != "none" else "What a job asked for is not kept."))
@@ -69,6 +73,31 @@ def soft_sentence(policy: Policy) -> str:
         f" 90 % of them needed at most {show_duration(soft.longest)}{_beside(soft.wide)}; the limit stays. A typed"
         f" --time-min {_typed(soft)}. {VARIABLE}=off in a job's environment switches it off."
     )
+
+
+def extend_sentence(extend: Extend) -> str:
+    """Which jobs get more time, how much, and who decides."""
+    where = f" in {_names(extend.queues, 'and')}" if extend.queues else ""
+    of_qos = f" of the QOS {_names(extend.qos, 'and')}" if extend.qos else ""
+    kinds = f"{_names(extend.classes, 'and')} jobs" if extend.classes else "jobs"
+    whose = " of users whose limits earn points" if extend.earned else ""
+    word = f"{extend_settings.VARIABLE}={'off' if extend.default == 'auto' else 'auto'}"
+    does = "switches it off" if extend.default == "auto" else "is needed in the job's environment"
+    user = "any time" if extend.budget is None else f"at most {show_duration(extend.budget)}"
+    step = f"{extend.step.share:.0%} of its limit" if extend.step.share is not None else str(extend.step)
+    save = "up to its next save, if that is known, else " if extend.step.save else ""
+    return (
+        f"Running {kinds}{where}{of_qos}{whose} that named a limit get {save}{step} more when"
+        f" {show_duration(extend.lead)} are left, where no waiting job would start later for it: at most"
+        f" {extend.times} times, at most {extend.most:g} times their limit, and {user} for all jobs of a user in a"
+        f" month. {word} {does}{_kinds_too(extend)}."
+    )
+
+
+def _kinds_too(extend: Extend) -> str:
+    kinds = {"interactive jobs": extend.interactive, "jobs that others may preempt": extend.preemptible}
+    out = [name for name, is_in in kinds.items() if not is_in]
+    return f"; {_names(out, 'and')} get none" if out else ""
 
 
 def _typed(soft: SoftLimits) -> str:

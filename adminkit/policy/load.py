@@ -15,7 +15,8 @@ from adminkit.installed import data_file
 from adminkit.messages import LANGUAGES
 from adminkit.policy.model import Policy
 from adminkit.policy.place import SYSTEM_POLICY
-from adminkit.policy.validate import Problem, clashes, queue_clashes
+from adminkit.policy.problem import Problem
+from adminkit.policy.validate import clashes, queue_clashes
 from adminkit.recommend.menu import Offer
 from adminkit.toml import read_toml
 

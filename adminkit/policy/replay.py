@@ -61,6 +61,8 @@ class Replay:
     unsure: int = 0  # jobs of which nobody knows whether their limit was typed
     planned: int = 0  # jobs that would have got a soft limit
     outlived: int = 0  # of those, the ones that ran longer than it
+    extended: int = 0  # jobs that would have opted in to more time
+    reached: int = 0  # of those, the ones that ran into their limit
 
 
 @dataclass(slots=True)
@@ -69,9 +71,11 @@ class _Slot:
 
     decision: Decision
     new_limit: int | None
+    limit: int | None  # with which it would have started
     jobs: int = 0
     cut: int = 0
     outlived: int = 0
+    reached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,8 @@ def replay(
         slot.jobs += 1
         if slot.new_limit is not None and row[_WIDTH] > slot.new_limit:  # type: ignore[operator]
             slot.cut += 1
+        if slot.limit is not None and row[_WIDTH] >= slot.limit:  # type: ignore[operator]
+            slot.reached += 1
         if slot.decision.soft is not None and row[_WIDTH] > slot.decision.soft:  # type: ignore[operator]
             slot.outlived += 1
         if number % TICK == 0:
@@ -176,7 +182,8 @@ def replay(
 def _slot(submission: Submission, decide: Callable[[Submission], Decision]) -> _Slot:
     decision = decide(submission)
     lowered = decision.limit is not None and (submission.time_limit is None or decision.limit < submission.time_limit)
-    return _Slot(decision, decision.limit if lowered else None)
+    starts = submission.time_limit if decision.limit is None else decision.limit
+    return _Slot(decision, decision.limit if lowered else None, starts)
 
 
 def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
@@ -196,6 +203,9 @@ def _sum_up(found: Replay, slots: Mapping[Row, _Slot]) -> None:
         found.unsure += slot.jobs * submission.unsure
         found.planned += slot.jobs if decision.soft is not None else 0
         found.outlived += slot.outlived
+        if decision.extend == "auto":
+            found.extended += slot.jobs
+            found.reached += slot.reached
 
 
 def _add(count: Count, slot: _Slot, freed: int) -> None:

@@ -40,6 +40,7 @@ class Typed:
     mem: int | None = None  # bytes for each node; 0 for all
     exclusive: bool = False
     gres: str | None = None  # of each node
+    extend: str | None = None  # ADMINKIT_EXTEND in its environment
 
 
 def typed_request(typed: Typed, uid: int | None, now: int, shares: Shares | None = None) -> Request:
@@ -72,6 +73,7 @@ def typed_request(typed: Typed, uid: int | None, now: int, shares: Shares | None
         "exclusive": typed.exclusive,
         "batch": typed.batch,
         "restartable": typed.ckpt if typed.batch else None,
+        "extend": typed.extend or None,
     }
     return {**request, "gpu_slices": 0, **_parts(typed, nodes, shares or Shares())}
 

@@ -64,6 +64,8 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "ending": (),
     "time_min": (),
     "time_min_off": (),
+    "extend_off": (),
+    "extend_word": (),
     "power": ("gpus", "watts", "budget"),
     "power_unknown": (),
     "power_licences": (),
@@ -211,6 +213,8 @@ EN: Final[Mapping[str, str]] = {
     "time_min_off": template(
         "--time-min was left out: it cannot be used for this job now. The job is planned according to its limit."
     ),
+    "extend_off": template("ADMINKIT_EXTEND=auto has no effect on this job: it ends at its time limit."),
+    "extend_word": template("ADMINKIT_EXTEND must be auto or off. This job ends at its time limit."),
     "power": template(
         "This job could get up to {gpus} GPUs, which count as {watts} W, but all jobs together may draw only"
         " {budget} W. Ask for fewer GPUs."

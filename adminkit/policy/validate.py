@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
 from adminkit.errors import unknown_word
+from adminkit.policy.extend_checks import extend_clashes, extend_queue_clashes
 from adminkit.policy.kinds import ACTIONS, NUMBERS
 from adminkit.policy.model import Policy, Range, Rule
+from adminkit.policy.problem import Problem
 from adminkit.policy.texts import OUTCOMES, PLACEHOLDERS, known_placeholders, placeholders
 from adminkit.units import show_duration
 
@@ -17,27 +18,15 @@ from adminkit.units import show_duration
 _MEET: Final = {"queues": "", "classes": "", "accounts": "except_accounts", "qos": "", "users": "except_users"}
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something to correct, with the places in the file that it takes. A `note` does not stop anything."""
-
-    places: tuple[str, ...]
-    message: str
-    hint: str = ""
-    note: bool = False
-
-    def __str__(self) -> str:
-        return f"{' and '.join(self.places)}: {self.message}"
-
-
 def clashes(policy: Policy) -> list[Problem]:
     """All that is wrong with a policy whose every value is right by itself, whatever the cluster is."""
-    return [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy), *_routing(policy), *_soft(policy)]
+    rules = [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy)]
+    return [*rules, *_routing(policy), *_soft(policy), *extend_clashes(policy)]
 
 
 def queue_clashes(policy: Policy, queues: Mapping[str, int | None]) -> list[Problem]:
     """What does not go with the cluster's queues, each with its own maximum limit in seconds (None: no maximum)."""
-    return [*_unknown_queues(policy, queues), *_queue_limits(policy, queues)]
+    return [*_unknown_queues(policy, queues), *_queue_limits(policy, queues), *extend_queue_clashes(policy, queues)]
 
 
 def place(policy: Policy, rule: Rule, key: str = "") -> str:
@@ -175,6 +164,7 @@ def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterato
         ("routing.order", policy.routing.order),
         ("routing.avoid", policy.routing.avoid),
         ("soft_limits.queues", policy.soft_limits.queues),
+        ("extend.queues", policy.extend.queues),
         ("gpus_per_user", tuple(policy.gpus_per_user)),
         *((place(policy, rule, "queues"), rule.queues or ()) for rule in policy.rules),
     ]

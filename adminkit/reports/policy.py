@@ -8,8 +8,8 @@ from typing import Final
 
 from adminkit.lua.runtime import Decision
 from adminkit.policy.diff import Difference
+from adminkit.policy.problem import Problem
 from adminkit.policy.replay import Count, Replayed
-from adminkit.policy.validate import Problem
 from adminkit.quote import clean
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
@@ -18,6 +18,22 @@ from adminkit.units import show_duration, show_time
 
 #: Users that a replay names.
 HARDEST: Final = 10
+
+#: decide.lua's word on more time -> what an operator reads.
+_MORE_TIME: Final = {
+    "auto": "yes, if no waiting job would start later for it",
+    "off": "no: nobody asked for it, or its user switched it off",
+    "word": "no: ADMINKIT_EXTEND is neither auto nor off",
+    "limit": "no: it names no limit",
+    "queue": "no: its queue is left out",
+    "class": "no: its class is left out, or is not known",
+    "user": "no: its user is left out",
+    "account": "no: its account is left out, or is not known",
+    "qos": "no: its QOS is left out, or is not known",
+    "het": "no: it is heterogeneous",
+    "interactive": "no: it is interactive",
+    "record": "no: its record has no room for it",
+}
 
 CHECK_FIELDS: Final = (
     Field("kind", help="error, or note: a note does not prevent an install"),
@@ -32,6 +48,7 @@ TRY_FIELDS: Final = (
     Field("limit", "duration", "its limit, if it is changed"),
     Field("time_min", "duration", "its --time-min, if it is changed; 0 for one that is left out"),
     Field("soft_limit", "duration", "what backfill would plan with, if that is not its limit"),
+    Field("more_time", help="auto if it may get more time at its limit, else why not; empty if the policy gives none"),
     Field("points", "count", "points of priority, if it earns any"),
     Field("licences", help="all licences that it gets, if they are changed"),
     Field("rules", help="rules that fired, and what each did"),
@@ -94,6 +111,7 @@ def try_report(decision: Decision, notes: Sequence[str]) -> Report:
         decision.limit,
         decision.time_min,
         decision.soft,
+        decision.extend,
         decision.points,
         decision.licences,
         _fired(decision) or None,
@@ -116,6 +134,7 @@ def try_lines(decision: Decision) -> str:
         if decision.time_min
         else "-",
         "soft limit": None if decision.soft is None else show_duration(decision.soft),
+        "more time": None if decision.extend is None else _MORE_TIME[decision.extend],
         "points": None if decision.points is None else str(decision.points),
         "licences": decision.licences,
         "rules": _fired(decision),
@@ -164,6 +183,11 @@ def replay_report(
         notes.append(
             f"planned by need: {plural(counts.planned, 'job')}, of which {counts.outlived} ran longer than their soft"
             " limit; a table that was made from these same jobs makes that look better than it is"
+        )
+    if counts.extended:
+        notes.append(
+            f"may get more time: {plural(counts.extended, 'job')}, of which {counts.reached} ran into their limit;"
+            " the trace does not show whether a user said ADMINKIT_EXTEND, nor which jobs are of srun or salloc"
         )
     notes += _typed_notes(replayed)
     if not counts.total.jobs:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
+from adminkit.job import SERVER_NAME
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, left_out, select
 from adminkit.trace.comment_words import RECORD
@@ -71,7 +72,7 @@ class Submission(NamedTuple):
     gpus: float | None  # equivalents
     mem: int | None  # bytes of the whole job
     unsure: int  # 0, 1: whether the limit was typed is unknown
-    # Only where planning by need asks for them: with a name few jobs ask for the same.
+    # Only where planning by need asks for them: with a name few jobs ask for the same. Else the name of a server only.
     job_name: str | None = None
     time_min: int | None = None  # seconds; None, too, where nobody knows
     gpu_parts: int | None = None  # slices, shards, and of MPS the GPUs that it is a part of
@@ -93,7 +94,8 @@ def submissions(db: sqlite3.Connection, chosen: Filter, *, planning: bool = Fals
     `planning`: with what only planning by need looks at.
     """
     selection = _selection(chosen)
-    more = {"name": "job_name", "time_min": _TIME_MIN} if planning else {"name": "NULL", "time_min": "NULL"}
+    server = f"CASE WHEN job_name = '{SERVER_NAME}' THEN job_name END"
+    more = {"name": "job_name", "time_min": _TIME_MIN} if planning else {"name": server, "time_min": "NULL"}
     yield from db.execute(ROWS.format(where=selection.where, **more), selection.params)
 
 

@@ -12,13 +12,15 @@ local ceil, floor, huge, max, min = math.ceil, math.floor, math.huge, math.max, 
 local NEAR, NONE = gres.NEAR, text.NONE
 
 -- The job of a request. Its `nodes` and `class` are set by set_size(), its `most_nodes` by a rule that holds it to fewer. The
--- stages of a decision set the rest: `is_exempt` (decide.lua), `typed` and `planned` (soft.lua), `paid` (points.lua).
+-- stages of a decision set the rest: `is_exempt` (decide.lua), `typed` and `planned` (soft.lua), `paid` (points.lua),
+-- `extend` (extend.lua), `extends` (recording.lua).
 function allocation.job_of(request)
     local limit = request.limit
     local kind = request.limit_kind or (limit and "finite" or "unset")
     return {
         limit = limit, kind = kind, asked_kind = kind, time_min = request.time_min, queues = request.queues or NONE,
         nodes = nil, class = nil, most_nodes = nil, is_exempt = nil, typed = nil, planned = nil, paid = nil,
+        extend = nil, extends = nil,
     }
 end
 

@@ -3,6 +3,7 @@
 local need = ...
 local allocation = need("allocation")
 local decision = need("decision")
+local extend = need("extend")
 local hint = need("hint")
 local modify = need("modify")
 local points = need("points")
@@ -28,7 +29,10 @@ local function judge(outcome, job, request, ruleset)
 end
 
 -- What is done to a submission, in this order: each is given outcome, job, request and ruleset.
-local STAGES = { soft.take, judge, hint.give, power.settle, points.give, soft.plan, recording.give, soft.settle }
+local STAGES = {
+    soft.take, judge, hint.give, power.settle, points.give, soft.plan, extend.judge, recording.give, soft.settle,
+    extend.settle,
+}
 
 -- The decision on a submission; the first stage that refuses ends it. Nothing it is given is changed; `ruleset` is of
 -- ruleset.lua.

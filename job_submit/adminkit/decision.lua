@@ -15,7 +15,8 @@ local find, format = string.find, string.format
 -- `log`, of which the three in the middle are lines for the user: on refusals, on what was amended, on warnings; `untold`,
 -- the rules that could not be judged; `queue`, where routing sends the job; `code`, Slurm's error; `misfit`, where
 -- the refusal names the queue that fits; `fit`, that queue; `asks_fit`, where {fit} stands in a line; `bounds`, of binding.lua;
--- `drops`, where a typed --time-min goes; `soft`, the policy's soft limit. refuse() and accept() end it.
+-- `drops`, where a typed --time-min goes; `soft`, the policy's soft limit; `extend`, whether the job may get more time.
+-- refuse() and accept() end it.
 function decision.outcome()
     return { -- room for what most decisions hold: Lua moves a table that grows
         verdict = "accept", queue = nil, limit = nil, points = nil, record = nil, fired = nil, messages = nil, log = nil,

@@ -27,7 +27,7 @@ local MOST_BYTES = 1024
 -- What may stand behind the source, in this order: docs/comment-words.md.
 local MORE = { "cls", "own", "min", "keep", "soft", "el", "ext", "rules" }
 
--- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft, el, ext }. nil unless the whole word is a record.
+-- The first word of `field` as { lim, src, rules = {…}, cls, own, min, keep, soft, el, ext }. nil unless all of it is a record.
 function record.read(field)
     local lim, src, rest = match(field or "", "^ak1:lim=(%w+),src=([ed])([^ ]*)")
     if not lim or (src == "d") ~= (lim == "none") or (lim ~= "none" and lim ~= "inf" and not find(lim, LIMIT)) then
@@ -76,8 +76,9 @@ end)
 
 -- What stands between the source and the rules. `paid` is the class that points were given for, `whole` whether the job takes
 -- whole nodes, `typed` the user's own --time-min, and `planned` what backfill plans with in place of the limit, both in
--- seconds: the typed one with `is_kept`, else the policy's. `elastic`: the range of GPUs that the job opted in to.
-function record.keys(paid, whole, typed, planned, is_kept, elastic)
+-- seconds: the typed one with `is_kept`, else the policy's. `elastic`: the range of GPUs that the job opted in to; `extended`:
+-- whether it may get more time.
+function record.keys(paid, whole, typed, planned, is_kept, elastic, extended)
     local keys = paid and PAID[paid] or ""
     if whole then
         keys = keys .. ",own=node"
@@ -90,6 +91,9 @@ function record.keys(paid, whole, typed, planned, is_kept, elastic)
     end
     if elastic then
         keys = keys .. ",el=" .. elastic
+    end
+    if extended then
+        keys = keys .. ",ext=auto"
     end
     return keys
 end

@@ -25,7 +25,7 @@ local function is_earlier(there, outcome, job, request, ruleset)
 end
 
 -- The stage of a decision that writes the record. A soft limit stays only where the record in force says so: without one
--- nobody could tell it from what the user typed.
+-- nobody could tell it from what the user typed. `job.extends`: whether it says that the job may get more time.
 function recording.give(outcome, job, request, ruleset)
     local field, kind, planned, typed = ruleset.record, job.asked_kind, job.planned, job.typed
     if not field or kind == "unknown" then
@@ -39,15 +39,19 @@ function recording.give(outcome, job, request, ruleset)
         local key = is_kept and "keep" or "soft"
         local is_its = planned and there[key] == text.whole(planned) and there.lim == text.whole(limit)
         job.planned = is_its and planned or nil
+        job.extends = there.ext == "auto" and field == "admin_comment"
         return
     end
     local fired, whole, paid = outcome.fired or NONE, request.whole, job.paid
     local range = elastic.range(job, request, ruleset)
-    outcome.record = record.write(limit, kind, fired, before, record.keys(paid, whole, typed, planned, is_kept, range))
-    if planned and not outcome.record then
-        job.planned = nil
+    local extended = job.extend == "auto" and field == "admin_comment"
+    local keys = record.keys(paid, whole, typed, planned, is_kept, range, extended)
+    outcome.record = record.write(limit, kind, fired, before, keys)
+    if not outcome.record and (planned or extended) then
+        job.planned, extended = nil, false
         outcome.record = record.write(limit, kind, fired, before, record.keys(paid, whole, typed, nil, nil, range))
     end
+    job.extends = extended
 end
 
 return recording

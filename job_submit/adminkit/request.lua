@@ -187,6 +187,12 @@ function later.plan_off(made)
     return environment and environment[made._plan] == "off"
 end
 
+-- What the user says of more time: "auto", "off" or any other word; nil for none.
+function later.extend(made)
+    local environment = made._extend and made.environment
+    return word(environment and environment[made._extend] or nil)
+end
+
 -- Takes off a request what it has of `later`, which is listed in its `_read`. Trap: a nil for a field that was not there takes
 -- room, as a value does, and Lua 5.1 and 5.3 then make room in every call.
 local function forget(made)
@@ -281,10 +287,12 @@ function request.reader(ruleset, gres_slash)
     end
     local site = { ruleset = ruleset, shares = shares, gpus_of = gpus_of, views = views, gres_slash = gres_slash }
     local plan = ruleset.soft and ruleset.soft.variable or false
+    local extend = ruleset.extend and ruleset.extend.variable or false
     local ckpt_names = ruleset.policy.ckpt or false
     local elastic = ckpt_names and ruleset.record == "admin_comment" and ckpt_names.elastic or false
-    local submitted =
-        setmetatable({ older = false, _read = {}, _ckpt = ckpt_names, _elastic = elastic, _plan = plan }, LATER)
+    local submitted = setmetatable({
+        older = false, _read = {}, _ckpt = ckpt_names, _elastic = elastic, _plan = plan, _extend = extend,
+    }, LATER)
     local usable, field = usable_of(submitted), ruleset.record
     if not ckpt_names then
         submitted.restartable = "unknown" -- whatever its environment

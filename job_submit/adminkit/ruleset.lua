@@ -2,6 +2,7 @@
 -- each queue, with their texts; the queues; the points.
 local need = ...
 local decision = need("decision")
+local extend = need("extend")
 local points = need("points")
 local power = need("power")
 local rule_text = need("rule_text")
@@ -182,6 +183,7 @@ function ruleset.of(policy, incentives, hints, soft_limits)
         hints = hints,
         power = power.packed(policy.power),
         soft = soft.packed(policy.soft_limits, soft_limits),
+        extend = extend.packed(policy.extend),
         help = rule_text.of_help(policy),
     }
     for name in pairs(facts) do

@@ -1,97 +1,17 @@
 -- Whether a table that was loaded is whole: every part of the kind that decide.lua takes it for. A damaged table never decides.
 local need = ...
+local checks = need("checks")
 local demands = need("demands")
 local rules = need("rules")
+local settings = need("settings")
 
 local validate = {}
 
 local ACTIONS = { reject = true, amend = true, warn = true }
 local RECORDS = { admin_comment = true, extra = true, comment = true, none = true }
-local MOST = 2 ^ 53 -- up to here a double holds every whole number
 
--- Each of these returns nil when the value is good, else what is wrong with it.
-
-local function of_type(value, wanted, where)
-    if type(value) ~= wanted then
-        return where .. " is not a " .. wanted
-    end
-    return nil
-end
-
-local function optional(value, wanted, where)
-    if value == nil then
-        return nil
-    end
-    return of_type(value, wanted, where)
-end
-
-local function amount(value, where)
-    if type(value) ~= "number" or value ~= value or value < 0 then
-        return where .. " is not a number of 0 or more"
-    end
-    if value > MOST then
-        return where .. " is above " .. MOST
-    end
-    return nil
-end
-
-local function optional_amount(value, where)
-    if value == nil then
-        return nil
-    end
-    return amount(value, where)
-end
-
--- The first complaint of `check(key, value)` about a table's entries.
-local function every(value, where, check)
-    local wrong = of_type(value, "table", where)
-    if wrong then
-        return wrong
-    end
-    for key, entry in pairs(value) do
-        wrong = check(key, entry)
-        if wrong then
-            return where .. ": " .. wrong
-        end
-    end
-    return nil
-end
-
-local function set(value, where)
-    if value == nil then
-        return nil
-    end
-    return every(value, where, function(key, entry)
-        if entry ~= true or (type(key) ~= "string" and type(key) ~= "number") then
-            return "an entry is not true"
-        end
-        return nil
-    end)
-end
-
-local function list(value, wanted, where)
-    local count = 0
-    local wrong = every(value, where, function(key, entry)
-        count = count + 1
-        if type(key) ~= "number" then
-            return where .. " is not a list"
-        end
-        return of_type(entry, wanted, "an entry")
-    end)
-    if not wrong and count ~= #value then
-        return where .. " has gaps"
-    end
-    return wrong
-end
-
-local function words(value, where)
-    if value == nil then
-        return nil
-    end
-    return every(value, where, function(key, entry)
-        return of_type(key, "string", "a key") or of_type(entry, "string", "a text")
-    end)
-end
+local amount, every, list, of_type = checks.amount, checks.every, checks.list, checks.of_type
+local optional, optional_amount, set, words = checks.optional, checks.optional_amount, checks.set, checks.words
 
 local function head(value)
     if type(value) ~= "table" then
@@ -182,54 +102,6 @@ local function routing(value)
     return list(value.order, "string", "routing.order") or optional_amount(value.from, "routing.from")
 end
 
-local function ckpt(value)
-    if value == nil then
-        return nil
-    end
-    return words(value, "ckpt")
-        or of_type(value.variable, "string", "ckpt.variable")
-        or of_type(value.option, "string", "ckpt.option")
-        or of_type(value.off, "string", "ckpt.off")
-        or optional(value.elastic, "string", "ckpt.elastic")
-end
-
--- What is wrong with the settings of soft limits, or nil.
-local function soft_settings(value)
-    if value == nil then
-        return nil
-    end
-    return of_type(value, "table", "soft_limits")
-        or amount(value.quantile, "soft_limits.quantile")
-        or amount(value.least, "soft_limits.least")
-        or amount(value.gap, "soft_limits.gap")
-        or of_type(value.queues, "table", "soft_limits.queues")
-        or set(value.queues, "soft_limits.queues")
-        or of_type(value.users_off, "table", "soft_limits.users_off")
-        or set(value.users_off, "soft_limits.users_off")
-        or of_type(value.accounts_off, "table", "soft_limits.accounts_off")
-        or set(value.accounts_off, "soft_limits.accounts_off")
-        or of_type(value.classes_off, "table", "soft_limits.classes_off")
-        or set(value.classes_off, "soft_limits.classes_off")
-        or of_type(value.arrays, "boolean", "soft_limits.arrays")
-        or optional(value.typed, "boolean", "soft_limits.typed")
-        or of_type(value.variable, "string", "soft_limits.variable")
-end
-
--- What is wrong with the settings of the power budget, or nil.
-local function power_settings(value)
-    if value == nil then
-        return nil
-    end
-    return of_type(value, "table", "power")
-        or of_type(value.licence, "string", "power.licence")
-        or amount(value.budget_w, "power.budget_w")
-        or optional(value.each_node, "boolean", "power.each_node")
-        or of_type(value.gpu_w, "table", "power.gpu_w")
-        or every(value.gpu_w, "power.gpu_w", function(kind, watts)
-            return of_type(kind, "string", "a type of GPU") or amount(watts, "power.gpu_w")
-        end)
-end
-
 -- What is wrong with the shares of a GPU, or nil.
 local function gpu_shares(value)
     if value == nil then
@@ -266,9 +138,10 @@ function validate.policy(value)
         or every(value.texts or {}, "texts", function(language, texts)
             return of_type(language, "string", "a language") or words(texts, language)
         end)
-        or ckpt(value.ckpt)
-        or soft_settings(value.soft_limits)
-        or power_settings(value.power)
+        or settings.ckpt(value.ckpt)
+        or settings.soft_limits(value.soft_limits)
+        or settings.extend(value.extend)
+        or settings.power(value.power)
         or gpu_shares(value.gpu_shares)
 end
 

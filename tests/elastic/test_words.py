@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.elastic.words import Order, order_of, range_of, with_order
-from adminkit.trace.comment_words import COMMENT_MAX
+from adminkit.trace.word_parts import COMMENT_MAX
 
 RECORD = "ak1:lim=60,src=e,el=1-8"
 #: a comment, the range, why

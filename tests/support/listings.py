@@ -22,7 +22,7 @@ from adminkit.deploy.status import Status, TableStatus
 from adminkit.deploy.trial import Trial
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
-from adminkit.policy.validate import Problem
+from adminkit.policy.problem import Problem
 from adminkit.recommend.menu import Offer
 from adminkit.render.report import Meta, Report
 from adminkit.reports import (

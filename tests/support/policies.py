@@ -11,7 +11,7 @@ from adminkit.lua.runtime import Decider, LuaVersion
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.load import examine_table
 from adminkit.policy.model import Policy
-from adminkit.policy.validate import Problem
+from adminkit.policy.problem import Problem
 from adminkit.slurm.site import Site, made_up
 
 LUAS: tuple[LuaVersion, ...] = ("lua51", "lua54")

@@ -11,7 +11,8 @@ import pytest
 from adminkit.ingest.sources.sacct_fields import columns_for
 from adminkit.policy.model import Policy
 from adminkit.trace import comment_words
-from adminkit.trace.comment_words import ADMIN_COMMENT, COMMENT_MAX, FIELDS, WORDS, Reader, Word
+from adminkit.trace.comment_words import WORDS
+from adminkit.trace.word_parts import ADMIN_COMMENT, COMMENT_MAX, FIELDS, Reader, Word
 from tests.support.comment_words import CASES, TABLE_CASES, VALUES
 
 ROOT: Final = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Final
 from adminkit.ingest.sources.gpu_values import filled, gpus_of
 from adminkit.ingest.spec import Column, parameters
 from adminkit.slurm.release import OLDEST, Release
-from adminkit.trace import comment_words
+from adminkit.trace import word_parts
 
 #: Fields that feed the trace, and how adminkit-ingest reads them.
 KINDS_OF_FIELDS: Final[dict[str, str]] = {
@@ -67,7 +67,7 @@ KINDS_OF_FIELDS: Final[dict[str, str]] = {
 FREE_FIELDS: Final = ("Comment", "SystemComment", "WorkDir", "Extra", "StdOut", "StdErr", "StdIn")
 
 #: policy.toml's word for where a decision is recorded -> sacct's field.
-RECORD_FIELDS: Final = {field.setting: field.name for field in comment_words.FIELDS}
+RECORD_FIELDS: Final = {field.setting: field.name for field in word_parts.FIELDS}
 
 #: Every other field of the oldest release and of those in SINCE: known, and ignored.
 OTHER_FIELDS: Final = tuple(
