@@ -11,18 +11,18 @@ from tests.extend_real.workloads import LOADS, MENU, RISKS, SEEDS, SHAPE, Day, d
 
 #: As they were committed before the first run; who changes a day has to run it again.
 DIGESTS = {
-    (1, 10): "7433b3b5ff138a57",
-    (2, 10): "c3b4ac94ceb8b822",
-    (3, 10): "b632d0898ab76656",
-    (4, 10): "f1c5797c2ba4306b",
-    (5, 10): "20532c7f12c68c17",
-    (6, 10): "0d03a5bee315b99b",
-    (1, 30): "9bd2bdc1f19b123a",
-    (2, 30): "5f14614da4396799",
-    (3, 30): "12028582652e96a8",
-    (4, 30): "818da4361ace0ebc",
-    (5, 30): "493dd9f24c3fe559",
-    (6, 30): "2fdf5de33b8619d9",
+    (1, 10): "a01926a7d9416135",
+    (2, 10): "0986fa7e5ed884c0",
+    (3, 10): "bab11ac06d539e3f",
+    (4, 10): "30224b9b29715f75",
+    (5, 10): "d1ac1ccaca3cd787",
+    (6, 10): "fa98370aac5b160b",
+    (1, 30): "4c5cabcab9fd1d69",
+    (2, 30): "48a4837854dc92a0",
+    (3, 30): "f9c80015d503fcde",
+    (4, 30): "a89d0147b14d4c22",
+    (5, 30): "0dfa2b48e23d8c74",
+    (6, 30): "cec4cef49aa4301a",
 }
 DAYS = [day(seed, risk) for seed in SEEDS for risk in RISKS]
 
@@ -50,4 +50,4 @@ def test_as_many_jobs_need_more_than_they_ask_for_as_the_risk_allows(risk: int, 
     """Fewer than the risk: limits are rounded up to whole minutes."""
     jobs = [job for one in DAYS if one.risk == risk for job in one.workload.jobs]
     assert least < fmean(job.sleep > job.limit for job in jobs) < most
-    assert fmean(job.nodes > 1 for job in jobs) == pytest.approx(0.3, abs=0.03)
+    assert fmean(job.nodes > 1 for job in jobs) == pytest.approx(0.3, abs=0.02)
