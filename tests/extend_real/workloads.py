@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
-from adminkit.recommend.advice import LEVELS, History
+from adminkit.recommend.advice import History
 from adminkit.recommend.menu import Offer
+from adminkit.recommend.predict import LEVELS
 from adminkit.stats.runs import Kind, Run
 from tests.simulate_real.shape import Nodes, Queue, Shape
 from tests.simulate_real.workloads import USERS, Draw, Job, Workload
@@ -125,7 +126,7 @@ def day(seed: int, risk: int) -> Day:
 
 def _habits(draw: Draw) -> list[Habit]:
     """One name or more of each size, by how frequent it is."""
-    found = []
+    found: list[Habit] = []
     for nodes, gpus, share in SIZES:
         for _ in range(max(1, share // 6)):
             usual, spread = float(draw.run(30, 130)), draw.one(4, 6, 9) / 10
