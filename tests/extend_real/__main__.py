@@ -7,12 +7,14 @@ not made again. `here` makes one run, `compare` writes docs/measured/extend-real
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _here(seed: int, risk: int, arm: str, to: Path) -> int:
     from tests.extend_real.cluster import extending
-    from tests.extend_real.drive import drive
+    from tests.extend_real.drive import drive, run_of
 
     what = day(seed, risk)
     with extending() as ruled:
@@ -74,13 +76,11 @@ def _here(seed: int, risk: int, arm: str, to: Path) -> int:
             "commit": commit(),
             "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
         }
-        try:
-            runs.save(drive(ruled, what, arm, head), to)
-        finally:
-            to.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ruled.cluster.home / "log/slurmctld.log", to / f"{seed}-{risk}-{arm}.log")
-            if ruled.acts.exists():
-                shutil.copy(ruled.acts, to / f"{seed}-{risk}-{arm}.acts")
+        told = drive(ruled, what, arm, head)
+        to.mkdir(parents=True, exist_ok=True)
+        (to / "told.json").write_text(json.dumps(asdict(told)))
+        shutil.copy(ruled.cluster.home / "log/slurmctld.log", to)
+    runs.save(run_of(told), to)
     return 0
 
 

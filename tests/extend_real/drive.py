@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from adminkit.slurm.cluster import parse_limit
-from adminkit.slurm.keyvalue import records
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import Ruled
 from tests.extend_real.cluster import turn
@@ -29,10 +30,31 @@ LOOK: Final = 4
 SIGNAL: Final = 10
 _CKPT: Final = {"ADMINKIT_CKPT": f"TERM@{SIGNAL},requeue=9,target=shell"}
 _BEAT: Final = 0.25
+_LIMIT: Final = re.compile(r"^JobId=(\d+) .*? TimeLimit=(\S+) ", re.MULTILINE)
 _FIELDS: Final = ("JobIDRaw", "Eligible", "Start", "End", "State", "NodeList")
 
 
-def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that a run left, as programs said it: kept before it is read. `ids`: the jobs' numbers by Slurm's ids."""
+
+    head: dict[str, str]
+    began: int
+    ids: dict[int, int]
+    promised: dict[int, int]
+    jobs: str  # scontrol show jobs
+    runs: str  # sacct
+    acts: str
+
+    @classmethod
+    def of(cls, text: str) -> Told:
+        words = json.loads(text)
+        for name in ("ids", "promised"):
+            words[name] = {int(job): value for job, value in words[name].items()}
+        return cls(**words)
+
+
+def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Told:
     """One run of the day. ClusterError where it does not end, or where a round fails."""
     cluster = ruled.cluster
     assert isinstance(cluster, Shaped)
@@ -45,22 +67,28 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
             ids, late = _submit(cluster, day, began)
             until_ended(cluster)
     told = cluster.ask("scontrol", "-o", "show", "jobs")
-    sdiag = counts(cluster.ask("sdiag"))
-    cluster.settle()
-    listed = cluster.run(
-        "sacct", "-a", "-n", "-P", "-X", "-D", "-S", str(asked), "-o", ",".join(_FIELDS),
-        env={"SLURM_TIME_FORMAT": "%s"},
-    )  # fmt: skip
-    rows = rows_of(listed.text, limits_of(told), ids, promised, int(began))
     more = {
+        "arm": arm,
         "latest submission": f"{late:.1f} s behind",
         "longest pause": f"{max(pauses, default=0):.1f} s",
         "rounds": str(len(took)),
         "slowest round": f"{max(took, default=0):.1f} s",
         "load of the host": f"{os.getloadavg()[1]:.1f}",
-        **sdiag,
+        **counts(cluster.ask("sdiag")),
     }
-    return Run({**head, "arm": arm, **more}, rows, acts_of(_lines(ruled), ids, int(began)) if arm == "on" else ())
+    cluster.settle()
+    listed = cluster.run(
+        "sacct", "-a", "-n", "-P", "-X", "-D", "-S", str(asked), "-o", ",".join(_FIELDS),
+        env={"SLURM_TIME_FORMAT": "%s"},
+    )  # fmt: skip
+    acts = ruled.acts.read_text() if ruled.acts.exists() else ""
+    return Told({**head, **more}, int(began), ids, dict(promised), told, listed.text, acts)
+
+
+def run_of(told: Told) -> Run:
+    """ClusterError where a run is missing or has no end."""
+    rows = rows_of(told.runs, limits_of(told.jobs), told.ids, told.promised, told.began)
+    return Run(told.head, rows, acts_of(told.acts, told.ids, told.began) if told.head["arm"] == "on" else ())
 
 
 def script(job: Job, saves: bool) -> str:
@@ -94,7 +122,7 @@ def _submit(cluster: Shaped, day: Day, began: float) -> tuple[dict[int, int], fl
 
 def limits_of(told: str) -> dict[int, int]:
     """The limit of each job of `scontrol show jobs`, seconds."""
-    return {int(one["JobId"]): parse_limit(one["TimeLimit"]) or 0 for one in records(told, "JobId")}
+    return {int(job): parse_limit(limit) or 0 for job, limit in _LIMIT.findall(told)}
 
 
 def rows_of(
@@ -131,19 +159,11 @@ def acts_of(lines: str, ids: Mapping[int, int], began: int) -> tuple[Act, ...]:
         starts, behind = line["starts"], line["behind"]
         found.append(
             Act(
-                _at(line["at"]) - began, line["did"], ids[line["job"]], line["was"], line["becomes"], line["why"],
+                line["at"] - began, line["did"], ids[line["job"]], line["was"], line["becomes"], line["why"],
                 None if behind is None else ids.get(behind), None if starts is None else starts - began,
             )
         )  # fmt: skip
     return tuple(found)
-
-
-def _at(value: Any) -> int:
-    return int(value)
-
-
-def _lines(ruled: Ruled) -> str:
-    return ruled.acts.read_text() if ruled.acts.exists() else ""
 
 
 @contextmanager
