@@ -33,9 +33,10 @@ SERVER_NAME: Final = "jupyter"
 UNITS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("submit_time", "seen_open", "eligible_time", "start_time", "end_time", "ckpt_at"), "UTC"),
     **dict.fromkeys(("elapsed", "suspended", "time_limit", "limit_original", "cpu_time"), "seconds"),
+    **dict.fromkeys(("ext_asked", "ext_limit"), "seconds"),
     **dict.fromkeys(("req_mem", "mem", "max_rss", "disk_read", "disk_write"), "bytes"),
     **dict.fromkeys(("req_nodes", "req_cpus", "req_gpus", "nodes", "cpus", "gpus"), "count"),
-    **dict.fromkeys(("array_tasks", "restarts", "ckpt_heard", "ckpt_requeues"), "count"),
+    **dict.fromkeys(("array_tasks", "restarts", "ext_times", "ckpt_heard", "ckpt_requeues"), "count"),
     "energy": "joules",
 }
 #: How parallel the run was. A run on more than one node is multi-node, with GPUs or without.
@@ -86,6 +87,11 @@ class Job:
     limit_kind: str = "unknown"
     limit_source: str = "unknown"
     limit_original: int | None = None  # what was asked for at submission, where that was recorded
+    ext_asked: int | None = (
+        None  # the limit before more time was given; like the next two from `adminkit extend`'s word
+    )
+    ext_limit: int | None = None  # the limit that it set last
+    ext_times: int | None = None  # how many raises stand; 0: all were taken back
     ckpt_at: int | None = (
         None  # when the checkpoint plugin sent its signal in this run, or found no process to send it to
     )

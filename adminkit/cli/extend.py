@@ -57,11 +57,11 @@ def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format
     Example: adminkit extend status
     """
     from adminkit.actions import read
-    from adminkit.deploy.extend_round import WHAT, look
+    from adminkit.deploy.extend_round import WHAT, is_outcome, look
     from adminkit.reports.extend_round import status_report
 
     there, controller = site(folder)
-    acts = [one for one in read(config.load().acts) if one.get("what") == WHAT]
+    acts = [one for one in read(config.load().acts) if one.get("what") == WHAT and is_outcome(one)]
     now = look(there, int(time.time()), len(controller.hosts) < 2)
     emit(status_report(now, acts[::-1][:last], controller.cluster), Way(format.value, output))
 

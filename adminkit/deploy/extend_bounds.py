@@ -17,7 +17,6 @@ from adminkit.extend.settings import Settings
 from adminkit.messages import Message, message
 from adminkit.slurm import assoc_limits, planning
 from adminkit.slurm.assoc_limits import Holder
-from adminkit.slurm.process import TIMEOUT
 from adminkit.slurm.room import Room, RoomQueue
 
 #: The limits that a longer job uses up, or is held to, in minutes of something.
@@ -27,10 +26,11 @@ _PREEMPTED: Final = (0, "kind", message("other jobs may preempt it"))
 
 @dataclass
 class SlurmBounds:
-    """Asks slurmctld only once a job could be given something."""
+    """`limits`: `scontrol show assoc_mgr`."""
 
     folder: Path
     room: Room
+    limits: str
     config: Mapping[str, str]
     settings: Settings
     state: State
@@ -64,7 +64,7 @@ class SlurmBounds:
             return []
         if not self.settings.preemptible and qos in self._preempted:
             return [_PREEMPTED]
-        held = assoc_limits.parse_held(self._assoc_mgr, uid, account, qos, queue_qos, {}, {})
+        held = assoc_limits.parse_held(self.limits, uid, account, qos, queue_qos, {}, {})
         if held.problem:
             return [(0, "unknown", message("its limits are not known: {why}", why=held.problem))]
         holders = [*held.qos, *([held.user] if held.user else []), *held.accounts]
@@ -80,12 +80,8 @@ class SlurmBounds:
         return any(other.tier > queue.tier for other in self.room.queues)
 
     @cached_property
-    def _assoc_mgr(self) -> str:
-        return assoc_limits.assoc_mgr(patience=TIMEOUT)
-
-    @cached_property
     def _preempted(self) -> frozenset[str]:
-        return planning.parse_bounds(self._assoc_mgr).preempted
+        return planning.parse_bounds(self.limits).preempted
 
     @cached_property
     def _rules(self) -> Rules:

@@ -126,8 +126,8 @@ def _decide(folder: Path, queue: Queue, jobs: Sequence[Open], settings: Settings
         return []
     names = {name for job in mine for name in job.room.nodes}
     names |= {name for one in queue.jobs if one.state == "PENDING" and names & set(one.nodes) for name in one.nodes}
-    room = extending.room_around(queue, names)
-    bounds = SlurmBounds(folder, room, queue.config, settings, state)
+    room, limits = extending.room_around(queue, names)
+    bounds = SlurmBounds(folder, room, limits, queue.config, settings, state)
     return plan(mine, settings, outlook(room), bounds, queue.at)
 
 
@@ -189,6 +189,11 @@ def _line(act: Act) -> dict[str, Any]:
         "starts": None if act.behind is None else act.behind.starts,
         "held": None,
     }
+
+
+def is_outcome(line: Mapping[str, Any]) -> bool:
+    """Whether a recorded act is more than the intention, which comes again with what became of it."""
+    return line.get("did") == "refused" or line.get("held") is not None
 
 
 def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path) -> list[Done]:

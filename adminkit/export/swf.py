@@ -17,6 +17,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.exported import chosen_runs, counted, machine_size, names, submitted
 from adminkit.stats.select import Filter, Selection
 from adminkit.trace.exchange import SIDECAR, TABLES
+from adminkit.trace.run_view import TOO_LONG
 
 #: Slurm's state -> status; every other state is a failure, 0, and an unknown one unknown.
 _STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5}
@@ -24,8 +25,8 @@ _STATUS: Final = {"COMPLETED": 1, "CANCELLED": 5}
 #: submission.
 BESIDE: Final = (
     "user", "group", "account", "queue", "qos", "job_name", "state", "reason", "eligible_time", "end_time", "suspended",
-    "array_job", "array_task", "time_limit", "limit_kind", "limit_source", "limit_original", "req_nodes", "req_gpus",
-    "nodes", "gpus", "gpu_type", "req_mem", "mem", "cpu_time", "max_rss",
+    "array_job", "array_task", "time_limit", "limit_kind", "limit_source", "limit_original", "ext_asked", "ext_limit",
+    "ext_times", "req_nodes", "req_gpus", "nodes", "gpus", "gpu_type", "req_mem", "mem", "cpu_time", "max_rss",
 )  # fmt: skip
 _PLACE: Final = {name: number for number, name in enumerate(TABLES["job"].columns)}
 _UNKNOWN: Final = -1
@@ -76,12 +77,19 @@ def _int(row: tuple[object, ...], name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def _unextended(row: tuple[object, ...]) -> int | None:
+    """run_view.UNEXTENDED of the row."""
+    limit, asked, last, times = (_int(row, name) for name in ("time_limit", "ext_asked", "ext_limit", "ext_times"))
+    extended = asked is not None and last is not None and (times or 0) > 0 and 0 < asked < last < TOO_LONG
+    return asked if extended and limit is not None and last is not None and limit <= last else limit
+
+
 def _line(number: int, row: tuple[object, ...], start: int, numbers: dict[str, dict[str, int]]) -> Iterator[int]:
     """The 18 numbers of a run."""
     submit, begin = _int(row, "submit_time") or 0, _int(row, "start_time")
     asked, given = _int(row, "req_cpus"), _int(row, "cpus")
     memory, peak = _int(row, "req_mem"), _int(row, "max_rss")
-    limit = _int(row, "limit_original") or _int(row, "time_limit")
+    limit = _int(row, "limit_original") or _unextended(row)
     used = row[_PLACE["cpu_time"]]
     yield number
     yield submit - start

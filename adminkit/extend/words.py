@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.comment_words import COMMENT_MAX, EXTENDED, RECORD
+from adminkit.trace.comment_words import EXTENDED, RECORD
+from adminkit.trace.word_parts import COMMENT_MAX
 
 #: Keys that stand before `ext` are read over, those of a later release too; the rules end a record.
 _OPTED_IN: Final = re.compile(

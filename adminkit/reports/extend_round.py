@@ -31,7 +31,7 @@ STATUS_FIELDS: Final = (
     Field("was", "duration", "the limit that it had"),
     Field("becomes", "duration", "the limit that it has afterwards"),
     Field("why", help="the reason, in one of the words of docs/extend.md"),
-    Field("held", help="no: the change had not held when it was read back; empty: it was about to be made, or refused"),
+    Field("held", help="no: the change had not held when it was read back; empty: nothing was changed"),
 )
 
 
@@ -51,7 +51,7 @@ def _row(one: Done) -> list[Cell]:
 
 
 def status_report(now: Round, acts: Sequence[Mapping[str, Any]], cluster: str) -> Report:
-    """A row for each act that is kept in the action log, as it comes."""
+    """A row for each act in the action log, as it comes: those that were about to be done come again with `held`."""
     rows: list[list[Cell]] = [
         [
             one["at"], _text(one.get("did")), _text(one.get("job")), _text(one.get("user")), _seconds(one.get("was")),

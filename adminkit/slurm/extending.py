@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import scontrol_show, show_config, squeue
 from adminkit.slurm.keyvalue import settings
 from adminkit.slurm.process import Refused, ask
-from adminkit.slurm.room import PATIENCE, Room, RoomJob, listed, room_with
+from adminkit.slurm.room import PATIENCE, Room, RoomJob, listed, room_of
 from adminkit.slurm.server_job import no_such_job
 
 #: What is asked beside a room's fields; the text that others than Slurm write comes last.
@@ -43,10 +43,11 @@ def queue(now: int) -> Queue:
     return Queue(now, config, jobs, found)
 
 
-def room_around(of: Queue, names: Collection[str]) -> Room:
-    """The room with these nodes only."""
-    nodes = scontrol_show.nodes(patience=PATIENCE, only=names if len(names) <= _MOST_NAMED else ())
-    return room_with(of.at, [node for node in nodes if node.name in names], of.config, of.jobs)
+def room_around(of: Queue, names: Collection[str]) -> tuple[Room, str]:
+    """The room with these nodes only, and what slurmctld holds jobs to: `scontrol show assoc_mgr`."""
+    there = scontrol_show.around(names if len(names) <= _MOST_NAMED else (), PATIENCE)
+    nodes = [node for node in there.nodes if node.name in names]
+    return room_of(of.at, replace(there, nodes=nodes), of.config, of.jobs), there.limits
 
 
 def name_of(job: squeue.QueuedJob) -> str:

@@ -97,18 +97,18 @@ class NoRoom(AdminkitError):
     """There was no room on the disk for the program's answer."""
 
 
-def ask(argv: Sequence[str], timeout: float = TIMEOUT, seal: str = "") -> str:
+def ask(argv: Sequence[str], timeout: float = TIMEOUT, seal: str = "", typed: str = "") -> str:
     """What the program printed. AdminkitError when it is missing, fails or takes more than `timeout` seconds.
 
-    `seal` is a text behind each point in time that it prints (seal.py).
+    `seal` is a text behind each point in time that it prints (seal.py); `typed` is what it reads.
     """
     with tempfile.TemporaryFile() as answer:
-        spool(argv, answer, timeout, seal)
+        spool(argv, answer, timeout, seal, typed)
         answer.seek(0)
         return answer.read().decode("utf-8", "replace")
 
 
-def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal: str = "") -> float:
+def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal: str = "", typed: str = "") -> float:
     """Run the program with its output into `target`, a real file. Returns the seconds it took; errors as `ask`.
 
     After an error `target` holds an incomplete answer. At the time limit, and on an interrupt,
@@ -127,7 +127,7 @@ def spool(argv: Sequence[str], target: IO[bytes], timeout: float = TIMEOUT, seal
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         process = None
         try:
-            process = _start(path, argv[1:], stderr, seal)
+            process = _start(path, argv[1:], stderr, seal, typed)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             _RUNNING.add(process)
             code = _copy(process, target, timeout)
@@ -244,18 +244,21 @@ def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float, m
     return process.wait(max(0.0, end - time.monotonic()))
 
 
-def _start(path: str, args: Sequence[str], stderr: IO[bytes], seal: str) -> subprocess.Popen[bytes]:
+def _start(path: str, args: Sequence[str], stderr: IO[bytes], seal: str, typed: str) -> subprocess.Popen[bytes]:
     """The program in a session of its own, so that it can be ended with everything it starts."""
     try:
-        return subprocess.Popen(
-            [path, *args],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            env=environment(seal=seal),
-            start_new_session=True,
-            **of_children(),
-        )
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(typed.encode())
+            stdin.seek(0)
+            return subprocess.Popen(
+                [path, *args],
+                stdin=stdin if typed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=environment(seal=seal),
+                start_new_session=True,
+                **of_children(),
+            )
     except OSError as error:
         why = cause(error)
         raise AdminkitError(f"couldn't run {Path(path).name}: {why}", f"look at {path}") from error

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from adminkit.gres import parse_tres as parse_tres_gpus
@@ -20,6 +21,7 @@ from adminkit.slurm.partitions import shares_of
 from adminkit.slurm.planning import next_start
 from adminkit.slurm.power_saving import Power, Timeouts, parse_state, parse_timeouts, timeouts_of
 from adminkit.slurm.release import Release, parse_release
+from adminkit.slurm.scontrol_show import Around
 from adminkit.slurm.seal import Marks
 from adminkit.slurm.shares import Shares, gpus_of_tres, node_gres
 from adminkit.slurm.show_config import show_config
@@ -162,17 +164,16 @@ def room(now: int) -> Room:
     """Ask slurmctld. AdminkitError when it is away, or hides its nodes (PrivateData=nodes)."""
     nodes = scontrol_show.nodes(patience=PATIENCE)
     config = settings(show_config())  # later, as it waits longer for a slurmctld that is away
-    return room_with(now, nodes, config, listed(config)[0])
+    there = Around(nodes, scontrol_show.partitions(patience=PATIENCE), scontrol_show.reservations(PATIENCE), "")
+    return room_of(now, there, config, listed(config)[0])
 
 
-def room_with(
-    now: int, found: Iterable[scontrol_show.Node], config: Mapping[str, str], jobs: Sequence[RoomJob]
-) -> Room:
-    """The room of these nodes and jobs, with the queues and reservations that slurmctld has."""
-    partitions = scontrol_show.partitions(patience=PATIENCE)
-    nodes = tuple(with_timeouts(map(_node, found), *parse_timeouts(partitions, config)))
-    queues = tuple(_queue(one, config) for one in partitions)
-    reserved = tuple(_reserved(scontrol_show.reservations(PATIENCE), now))
+def room_of(now: int, there: Around, config: Mapping[str, str], jobs: Sequence[RoomJob]) -> Room:
+    """The room of what slurmctld showed."""
+    timeouts = parse_timeouts(there.partitions, config)
+    nodes = tuple(with_timeouts(map(_node, there.nodes), *timeouts))
+    queues = tuple(_queue(one, config) for one in there.partitions)
+    reserved = tuple(_reserved(there.reservations, now))
     shown = {name for one in jobs if one.runs for name in one.nodes}
     hidden = sum(one.taken.cpus > 0 and one.name not in shown for one in nodes)
     memory = "MEMORY" in config.get("SelectTypeParameters", "").upper()
@@ -325,6 +326,7 @@ def _job(one: squeue.QueuedJob, release: Release) -> RoomJob:
     )
 
 
+@lru_cache(maxsize=4096)  # thousands of jobs have the same
 def _share(tres: str, nodes: int) -> Vector:
     """A job's part of each of its nodes. GPUs of types count by type; without types as UNTYPED."""
     amounts, held = parse_tres(tres), parse_tres_gpus(tres)
@@ -336,6 +338,7 @@ def _share(tres: str, nodes: int) -> Vector:
     )
 
 
+@lru_cache(maxsize=4096)
 def _even(tres: str, nodes: int) -> bool:
     """Trap: where a job names only its tasks, squeue guesses its nodes, and TRES has the least."""
     amounts = parse_tres(tres)

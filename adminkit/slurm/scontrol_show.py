@@ -6,6 +6,9 @@ a parser of their own stay text: GRES and TRES (adminkit/gres.py), states and ti
 
 from __future__ import annotations
 
+import re
+import secrets
+import string
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -85,27 +88,62 @@ class Reservation:
     flags: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Nodes, and what jobs on them are held to; `limits`: `scontrol show assoc_mgr`, for assoc_limits."""
+
+    nodes: Sequence[Node]
+    partitions: Sequence[Partition]
+    reservations: Sequence[Reservation]
+    limits: str
+
+
 def partitions(cluster: str | None = None, patience: float = TIMEOUT) -> list[Partition]:
     """Queues of a cluster, the local one for None, in Slurm's order. AdminkitError when slurmctld is away, and for an
     answer that cannot be read; so below."""
     return list(map(_partition, _asked("partition", "PartitionName", cluster, patience)))
 
 
-def nodes(cluster: str | None = None, patience: float = TIMEOUT, only: Collection[str] = ()) -> list[Node]:
-    """The nodes, with what of their GRES is used; `only` these, where some are named."""
-    which = [",".join(sorted(only))] if only else []
-    return list(map(_node, _asked("node", "NodeName", cluster, patience, which)))
+def nodes(cluster: str | None = None, patience: float = TIMEOUT) -> list[Node]:
+    """The nodes, with what of their GRES is used."""
+    return list(map(_node, _asked("node", "NodeName", cluster, patience)))
 
 
 def reservations(patience: float = TIMEOUT) -> list[Reservation]:
     return list(map(_reservation, _asked("reservation", "ReservationName", None, patience)))
 
 
-def _asked(
-    what: str, key: str, cluster: str | None, patience: float, which: Sequence[str] = ()
-) -> list[dict[str, str]]:
+def _asked(what: str, key: str, cluster: str | None, patience: float) -> list[dict[str, str]]:
     more = ["-d"] if what == "node" else []
-    return all_records(ask(["scontrol", "-o", *more, *on(cluster), "--all", "show", what, *which], patience), key)
+    return all_records(ask(["scontrol", "-o", *more, *on(cluster), "--all", "show", what], patience), key)
+
+
+def around(names: Collection[str], patience: float = TIMEOUT) -> Around:
+    """What is around these nodes, from one scontrol; all nodes where none is named. AdminkitError as above."""
+    which = f" {','.join(sorted(names))}" if names else ""
+    asked = ("show assoc_mgr flags=assoc,qos", f"oneliner\nshow node{which}", "show partition", "show reservation")
+    limits, *found = _at_once(asked, patience)
+    return Around(
+        list(map(_node, all_records(found[0], "NodeName"))),
+        list(map(_partition, all_records(found[1], "PartitionName"))),
+        list(map(_reservation, all_records(found[2], "ReservationName"))),
+        limits,
+    )
+
+
+def _at_once(questions: Sequence[str], patience: float) -> list[str]:
+    """The answers to several questions of one scontrol, as `scontrol -d --all` prints each.
+
+    scontrol reads what it is asked, and behind each answer it prints a mark that nobody could know. Trap: built with
+    readline, it prints its prompt and what it read too.
+    """
+    mark = "".join(secrets.choice(string.ascii_lowercase) for _ in range(24))
+    typed = "".join(f"{question}\nshow hostlist {mark}\n" for question in questions)
+    text = ask(["scontrol", "-d", "--all"], patience, typed=typed)
+    *found, _ = re.split(rf"^{mark}\n", re.sub(r"^scontrol: .*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+    if len(found) != len(questions) or not all(map(str.strip, found)):
+        raise AdminkitError("scontrol did not answer all that it was asked", "check that slurmctld runs: scontrol ping")
+    return found
 
 
 def parse_partitions(text: str) -> Iterator[Partition]:

@@ -41,6 +41,11 @@ DIFFERS: Final[dict[str, str]] = {
         "t.limit_source <> 'unknown' AND (job.limit_source, job.limit_original) IS NOT"
         " (t.limit_source, t.limit_original)"
     ),
+    # Where slurmdbd still has the record, it has the whole comment.
+    "ext_limit": (
+        "(t.limit_source <> 'unknown' OR t.ext_times IS NOT NULL) AND (job.ext_asked, job.ext_limit, job.ext_times)"
+        " IS NOT (t.ext_asked, t.ext_limit, t.ext_times)"
+    ),
     "cpu_time": "coalesce(abs(job.cpu_time - t.cpu_time) > 1, 0)",
     "steps": _STEPS_DIFFER,
 }

@@ -293,8 +293,16 @@ EXTENDED: Final = Word(
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
     writer="`adminkit extend`",
-    readers=(),
+    readers=(
+        Reader(
+            name="sync and import",
+            does="keep the limit that was asked for, and how much more time was given",
+            since="somebody else may have changed the limit; and the word stays in the job for its next run",
+            so="a limit above `lim` counts as asked for; " + _NO_ACT,
+            files=("adminkit/native/common/comment_words.c", "adminkit/trace/extension_word.py"),
+            test="ingest/sources/test_extensions.py::test_a_run_has_the_word_that_was_left_in_it",
+        ),
+    ),
     longest=46,
-    reserved=True,
 )
 WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED)

@@ -17,7 +17,8 @@ from adminkit.trace.rollup_row import TABLES
 #: known.
 RUN: Final = (
     *("cluster", "queue", "user", "account", "state", "limit_kind", "limit_source", "source", "audited"),
-    *("reason", "exit_code", "time_limit", "limit_original", "restarts", "ckpt_requeues", "ckpt_heard"),
+    *("reason", "exit_code", "time_limit", "limit_original", "ext_asked", "ext_limit", "ext_times"),
+    *("restarts", "ckpt_requeues", "ckpt_heard"),
     *("start_time", "eligible_time", "end_time", "elapsed"),
     *("nodes", "cpus", "gpus", "req_nodes", "req_cpus", "req_gpus", "node_list"),
 )

@@ -20,10 +20,22 @@ STUDY_STATES: Final = ("COMPLETED", "TIMEOUT")
 #: … and ran longer than this, in seconds: shorter ones are mostly typing errors.
 STUDY_MIN_ELAPSED: Final = 60
 
+#: SQL: adminkit gave the running job more time, not all of which was taken back.
+EXTENDED: Final = f"(ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < {TOO_LONG})"
+#: SQL: the last limit, without the time that adminkit gave. A limit above the one that it set last is somebody else's.
+UNEXTENDED: Final = f"CASE WHEN {EXTENDED} AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END"
 #: The most that was ever asked for: nobody looks better by lowering a limit before the end, nor by raising a small one.
 REQ_LIMIT: Final = f"""CASE
-        WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < {TOO_LONG} THEN limit_original END
-        WHEN time_limit > 0 AND time_limit < {TOO_LONG} THEN time_limit END"""
+        WHEN limit_original > coalesce({UNEXTENDED}, 0)
+            THEN CASE WHEN limit_original < {TOO_LONG} THEN limit_original END
+        WHEN ({UNEXTENDED}) > 0 AND ({UNEXTENDED}) < {TOO_LONG} THEN {UNEXTENDED} END"""
+#: What ended a run that reached it: the last limit of a run that was given more time, else REQ_LIMIT.
+_LAST_LIMIT: Final = f"""CASE WHEN {EXTENDED} AND time_limit > 0 AND time_limit < {TOO_LONG} THEN time_limit
+        ELSE {REQ_LIMIT} END"""
+#: What a run used of the time that it was given; 0 where it ended within the limit that was asked for.
+_MORE_USED: Final = f"""CASE WHEN {EXTENDED} AND elapsed >= 0 AND elapsed < {TOO_LONG} THEN CASE
+        WHEN elapsed <= ext_asked THEN 0 WHEN elapsed < ext_limit THEN elapsed - ext_asked
+        ELSE ext_limit - ext_asked END END"""
 #: How large a run was, or as large as was asked for.
 NODES: Final = "coalesce(nodes, req_nodes)"
 CPUS: Final = "coalesce(cpus, req_cpus)"
@@ -127,6 +139,7 @@ DERIVED: Final[Mapping[str, str]] = {
     "iterations": "count",
     "gpu_kind": "",
     **{"continues": "", "previous_submit": "UTC", "continued": "", "tasks": "count"},
+    **dict.fromkeys(("last_limit", "more_given", "more_used"), "seconds"),
 }
 #: As class_sql, with one look-up for the many runs without GPUs.
 _CLASS: Final = f"""CASE WHEN {NODES} > 1 THEN 'multi-node'
@@ -156,7 +169,10 @@ RUN_SELECT: Final = f"""SELECT job.*,
     {iterations("admin_comment")} AS iterations,
     {_KIND} AS gpu_kind,
     {CONTINUES} AS continues, {PREVIOUS_SUBMIT} AS previous_submit, {CONTINUED} AS continued,
-    {_TASKS} AS tasks
+    {_TASKS} AS tasks,
+    {_LAST_LIMIT} AS last_limit,
+    CASE WHEN {EXTENDED} THEN ext_limit - ext_asked END AS more_given,
+    {_MORE_USED} AS more_used
 FROM job
 """
 #: The statement that makes the view.

@@ -8,6 +8,7 @@ from typing import Final
 from adminkit.job import KEY, SOURCES
 from adminkit.sqlite import sqlite3
 from adminkit.trace.decision_sql import limit_original, limit_source
+from adminkit.trace.extension_word import extension_of
 from adminkit.trace.person import PREFIX
 from adminkit.trace.step_sums import FROM_STEPS, step_functions
 from adminkit.trace.transaction import transaction
@@ -44,6 +45,13 @@ UPDATE job SET admin_comment = CASE WHEN user GLOB '{PREFIX}*' THEN NULL ELSE ?4
     limit_original = {limit_original("?4")}, limit_source = {limit_source("?4")}
 WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND limit_source = 'unknown'
     AND source = 'slurmdbd' AND {limit_source("?4")} <> 'unknown'
+"""
+
+# The last word that was seen stays: it changes while the job runs.
+_EXTENSION: Final = """
+UPDATE job SET ext_asked = ?4, ext_limit = ?5, ext_times = ?6
+WHERE cluster = ?1 AND job_id_raw = ?2 AND submit_time = ?3 AND source = 'slurmdbd' AND end_time IS NULL
+    AND (ext_asked, ext_limit, ext_times) IS NOT (?4, ?5, ?6)
 """
 
 # Trap: a run of which the accounting database has only the end is left out; see upsert.py.
@@ -161,9 +169,14 @@ def fill_all_from_steps(db: sqlite3.Connection) -> None:
 
 
 def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int, int, str]]) -> None:
-    """Store the policy's records of open jobs: (JobIDRaw, Submit, AdminComment). Other tools may overwrite them."""
+    """Store the words in the AdminComment of open jobs (JobIDRaw, Submit, AdminComment), which other tools may overwrite:
+    the policy's record, and how much more time the job was given.
+    """
+    records = list(found)
+    extensions = [(*key, extension_of(comment)) for *key, comment in records]
     with transaction(db):
-        db.executemany(_RECORD, ((cluster, *one) for one in found))
+        db.executemany(_RECORD, ((cluster, *one) for one in records))
+        db.executemany(_EXTENSION, ((cluster, *key, *word) for *key, word in extensions if word is not None))
 
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:

@@ -17,7 +17,7 @@ from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
-from adminkit.trace.run_view import RUN_SELECT
+from adminkit.trace.run_view import RUN_SELECT, UNEXTENDED
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -37,6 +37,7 @@ CREATE TABLE job (
     eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    ext_asked INTEGER, ext_limit INTEGER, ext_times INTEGER,
     ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_gpu_parts TEXT, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, gpu_parts TEXT, mem INTEGER, node_list TEXT,
@@ -171,11 +172,11 @@ CREATE TABLE outbox (
 
 # The study's table: 19 columns under its names. wait_time counts from submission, as the study does;
 # adminkit's own reports count from the moment the job was eligible.
-_TRACE_SELECT = """SELECT
+_TRACE_SELECT = f"""SELECT
     coalesce(array_job, het_job, job_id_raw) AS job_id,
     CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,
     array_task AS task_id, user, "group", priority, queue, req_nodes, req_cpus, req_gpus, req_mem,
-    coalesce(limit_original, time_limit) AS time_limit, node_list, exit_code,
+    coalesce(limit_original, {UNEXTENDED}) AS time_limit, node_list, exit_code,
     submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
 FROM job
 """

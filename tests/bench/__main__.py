@@ -33,6 +33,7 @@ PARTS = (
     "snapshot",
     "my",
     "simulate",
+    "extend",
 )
 
 #: Program or module -> how to get it.

@@ -78,15 +78,25 @@ class Site:
             if key not in self._kept:
                 self._kept[key] = "".join("\x1f".join([*map(cells.get, fields), ""]) + "\n" for cells in self.jobs())
             return Answer(self._kept[key].replace("\x1f", mark).replace("\x1e", seal_of(asked)))
-        if "show node" in said:
-            return Answer("".join(self.nodes(set(asked.args[-1].split(",")) if asked.args[-1] != "node" else None)))
         if "show config" in said:
             return Answer(CONFIG.format(release=self.release))
-        if "show partition" in said:
-            return Answer(QUEUE.format(nodes=-(-self.running // self.jobs_each)))
-        if "show assoc_mgr" in said:
-            return Answer(ACCOUNT + USER + QOS)
-        return Answer("No reservations in the system\n") if "show reservation" in said else Answer()
+        return Answer("".join(self.typed(line) for line in asked.typed.splitlines()))
+
+    def typed(self, line: str) -> str:
+        """What scontrol prints for a line that it reads."""
+        what, _, names = line.removeprefix("show ").partition(" ")
+        match what:
+            case "hostlist":
+                return f"{names}\n"
+            case "node":
+                return "".join(self.nodes(set(names.split(",")) if names else None))
+            case "partition":
+                return QUEUE.format(nodes=-(-self.running // self.jobs_each))
+            case "assoc_mgr":
+                return ACCOUNT + USER + QOS
+            case "reservation":
+                return "No reservations in the system\n"
+        return f"scontrol: {line}\n"
 
     def nodes(self, only: set[str] | None) -> Iterator[str]:
         for number in range(-(-self.running // self.jobs_each)):

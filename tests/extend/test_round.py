@@ -45,10 +45,10 @@ class World:
         rooms, found = zip(*self.jobs.values(), strict=True) if self.jobs else ((), ())
         return Queue(now, {}, rooms, found)
 
-    def room_around(self, of: Queue, names: Collection[str]) -> Room:
+    def room_around(self, of: Queue, names: Collection[str]) -> tuple[Room, str]:
         self._may("room")
         there = [node(name, taken(*(job for job in of.jobs if name in job.nodes and job.runs))) for name in names]
-        return make(there, *of.jobs)
+        return make(there, *of.jobs), ""
 
     def again(self, job_ids: Collection[int]) -> dict[int, QueuedJob]:
         self._may("after" if self.calls else "again")

@@ -852,7 +852,7 @@ CKPT = re.compile(rb"(?: |\A)ck1:at=(\d+),heard=(\d+),rq=(\d+)(?:,end=([a-z]+))?
 
 
 def admin_comment(text: bytes) -> list[Value]:
-    return [text or None, *recorded(text), *checkpoint(text)]
+    return [text or None, *recorded(text), *checkpoint(text), *extension(text)]
 
 
 def recorded(text: bytes) -> list[Value]:
@@ -871,6 +871,15 @@ def checkpoint(text: bytes) -> list[Value]:
         return [None] * 4
     at, heard, requeues, end = found.groups()
     return [capped(at), capped(heard, 2**32 - 1), capped(requeues, 2**32 - 1), end]
+
+
+def extension(text: bytes) -> list[Value]:
+    for word in text.split(b" "):
+        found = re.fullmatch(rb"xt1:asked=([0-9]+),lim=([0-9]+),n=([0-9]+)", word)
+        if found is not None:
+            asked, limit, times = (number.lstrip(b"0")[:20] or b"0" for number in found.groups())
+            return [capped(asked), capped(limit), capped(times, 2**32 - 1)]
+    return [None] * 3
 
 
 def capped(digits: bytes, most: int = 2**63 - 1) -> int:

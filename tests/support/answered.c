@@ -1,11 +1,12 @@
-/* A program whose answer a test gives: it sends what it is run as, $SLURM_TIME_FORMAT and its arguments to SOCKET, each
- * with a NUL behind it, and receives its exit code (a byte), the length of what it says on stderr (four bytes, in the
+/* A program whose answer a test gives: it sends what it is run as, $SLURM_TIME_FORMAT, what it reads where that is a
+ * file, and its arguments to SOCKET, each with a NUL behind it, and receives its exit code (a byte), the length of what it says on stderr (four bytes, in the
  * host's order), that, and what it says on stdout. See answered.py. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -43,6 +44,10 @@ int main(int argc, char **argv)
 	if (!question || !answer)
 		give_up("fdopen");
 	fprintf(question, "%s%c%s%c", self, 0, format ? format : "", 0);
+	struct stat input;
+	if (fstat(0, &input) == 0 && S_ISREG(input.st_mode))
+		pass_on(stdin, question, SIZE_MAX);
+	fputc(0, question);
 	for (int i = 1; i < argc; i++)
 		fprintf(question, "%s%c", argv[i], 0);
 	if (fclose(question) != 0 || shutdown(fd, SHUT_WR) != 0)

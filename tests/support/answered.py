@@ -30,6 +30,7 @@ class Question:
     name: str
     args: list[str]
     time_format: str  # $SLURM_TIME_FORMAT, or empty
+    typed: str = ""  # what it read
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ def seal_of(asked: Question) -> str:
 
 class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
-        program, time_format, *args = map(os.fsdecode, self.rfile.read().split(b"\0")[:-1])
+        program, time_format, typed, *args = map(os.fsdecode, self.rfile.read().split(b"\0")[:-1])
         path = Path(program)
         try:
-            found = _ANSWERS[path.parent](Question(path.name, args, time_format))
+            found = _ANSWERS[path.parent](Question(path.name, args, time_format, typed))
         except Exception:
             found = Answer(err=traceback.format_exc(), code=1)
         err = os.fsencode(found.err)

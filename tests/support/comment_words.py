@@ -86,5 +86,33 @@ def _of_the_registry() -> Iterator[Case]:
         yield Case(f"ck1:at=9,heard=1,rq=2,end={end}", None, (9, 1, 2, end), f"a run that ended so: {end}")
 
 
+#: A comment; what the first word of an extension in it says, as asked, limit, times; why.
+EXTENSIONS: Final[list[tuple[str, tuple[int, int, int] | None, str]]] = [
+    ("xt1:asked=3600,lim=5400,n=2", (3600, 5400, 2), "the word"),
+    ("xt1:asked=3600,lim=3600,n=0", (3600, 3600, 0), "everything was taken back"),
+    ("ak1:lim=60,src=e,ext=auto ck1:at=9,heard=2,rq=1 xt1:asked=60,lim=120,n=1 mine", (60, 120, 1), "behind others"),
+    ("xt1:asked=60,lim=120,n=1 ck1:at=9,heard=2,rq=1", (60, 120, 1), "before a note"),
+    ("  xt1:asked=60,lim=120,n=1", (60, 120, 1), "behind any number of blanks"),
+    ("xt1:asked=60,lim=120,n=1 xt1:asked=9,lim=10,n=1", (60, 120, 1), "the first counts"),
+    ("xt1:asked=60,lim=120 xt1:asked=9,lim=10,n=1", (9, 10, 1), "the first that is whole"),
+    ("xt1:asked=060,lim=0120,n=01", (60, 120, 1), "leading zeros"),
+    (f"xt1:asked={'9' * 20},lim={'9' * 900},n={'9' * 11}", (2**63 - 1, 2**63 - 1, 2**32 - 1), "the largest that fit"),
+    (f"xt1:asked={'0' * 900}60,lim=120,n=1", (60, 120, 1), "zeros without end"),
+    ("xt1:asked=60,lim=120,n=1,x=2", None, "a key that nobody registered"),
+    ("xt1:asked=60,lim=120,n=", None, "a key without a value"),
+    ("xt1:asked=60,lim=,n=1", None, "an empty limit"),
+    ("xt1:asked=-60,lim=120,n=1", None, "below 0"),
+    ("xt1:asked=60,lim=inf,n=1", None, "not a number"),
+    ("xt1:asked=6\u0660,lim=120,n=1", None, "a digit of another script"),
+    ("xt1:lim=120,asked=60,n=1", None, "keys have an order"),
+    ("XT1:asked=60,lim=120,n=1", None, "a prefix is small"),
+    ("xt2:asked=60,lim=120,n=1", None, "a grammar of the future"),
+    ("xxt1:asked=60,lim=120,n=1", None, "not a word's beginning"),
+    ("mine\nxt1:asked=60,lim=120,n=1", None, "a newline begins no word"),
+    ("xt1:asked=60,lim=120,n=1\n", None, "nor ends one"),
+    ("ck1:xt1:asked=60,lim=120,n=1", None, "inside of another word"),
+    ("ak1:lim=60,src=e,rules=xt1:asked=60,lim=120,n=1", None, "nor inside of a record"),
+    ("", None, "no comment"),
+]
 TABLE_CASES: Final = [_case(line) for line in TABLE.read_text().splitlines() if not line.startswith("#")]
 CASES: Final = [*TABLE_CASES, *_of_the_registry()]

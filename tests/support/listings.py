@@ -52,7 +52,7 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
-from tests.support import charge_listings, elastic_listings, fit_listings, power_listings, simulations
+from tests.support import charge_listings, elastic_listings, extend_listings, fit_listings, power_listings, simulations
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -375,6 +375,9 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "elastic-preview": elastic_listings.previewed,
     "elastic-run": elastic_listings.done,
     "elastic-revoke": elastic_listings.revoked,
+    "extend-preview": extend_listings.previewed,
+    "extend-run": extend_listings.done,
+    "extend-status": extend_listings.status,
     "soft-limits-guard": guarded,
     "soft-limits-status": soft_status,
     "soft-limits-trial": soft_trial,

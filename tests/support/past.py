@@ -111,6 +111,7 @@ def _run(luck: random.Random, number: int, **changes: Any) -> Job:
         "state": luck.choice(["COMPLETED"] * 6 + ["TIMEOUT", "FAILED"]), "exit_code": luck.choice([0, 0, 0, 1, 85]),
         "exit_signal": 0, "derived_exit_code": luck.choice([0, 1]), "reason": luck.choice([None, "None"]),
         "time_limit": limit, "limit_original": luck.choice([None, limit, limit // 2]),
+        "ext_asked": luck.choice([None, limit // 2]), "ext_limit": limit, "ext_times": luck.choice([None, 0, 2]),
         "limit_source": luck.choice(["explicit"] * 4 + ["default"]), "restarts": 0, "priority": luck.randrange(9000),
         "req_nodes": 1, "req_cpus": 8, "req_gpus": gpus, "nodes": luck.choice([1, 1, 2]), "cpus": 8, "gpus": gpus,
         "mem": 2**30, "node_list": f"n{number}", "cpu_time": luck.choice([None, elapsed * 4.0]), "max_rss": 2**20,

@@ -21,12 +21,15 @@ from tests.support.builders import HOUR, MONDAY, job, make_trace
 #: What the view adds to the columns of job, in its order.
 DERIVED: Final = (
     "req_limit class size_nodes size_cpus size_gpus size_units interactive checkpoint wait soft_limit acting"
-    " study_counted iterations gpu_kind continues previous_submit continued tasks"
+    " study_counted iterations gpu_kind continues previous_submit continued tasks last_limit more_given more_used"
 ).split()
 
 
 #: A record that names a soft limit.
 SOFT: Final = {"admin_comment": "ak1:lim=14400,src=e,soft=1800 mine", "limit_original": 4 * HOUR}
+
+#: A job that asked for four hours, and was given two more.
+EXTENDED: Final = {"time_limit": 6 * HOUR, "ext_asked": 4 * HOUR, "ext_limit": 6 * HOUR, "ext_times": 2}
 
 
 def step(of: Job, name: str = "batch", **changes: Any) -> Step:
@@ -83,6 +86,56 @@ def derived(jobs: Sequence[Job], steps: Sequence[Step] = ()) -> list[dict[str, A
         ({"time_limit": 0}, {"req_limit": None}, "nothing can be divided by zero"),
         ({"time_limit": TOO_LONG}, {"req_limit": None, "study_counted": 0}, "68 years are nonsense"),
         ({"limit_original": TOO_LONG}, {"req_limit": None}, "nor is the other one what was asked for"),
+        (
+            {**EXTENDED, "elapsed": 5 * HOUR},
+            {"req_limit": 4 * HOUR, "last_limit": 6 * HOUR, "more_given": 2 * HOUR, "more_used": HOUR},
+            "it was given two hours, and asked for none of them",
+        ),
+        (
+            {**EXTENDED, "elapsed": 3 * HOUR},
+            {"req_limit": 4 * HOUR, "more_given": 2 * HOUR, "more_used": 0},
+            "it ended within what it asked for",
+        ),
+        (
+            {**EXTENDED, "elapsed": 6 * HOUR + 20, "state": "TIMEOUT"},
+            {"req_limit": 4 * HOUR, "last_limit": 6 * HOUR, "more_used": 2 * HOUR},
+            "Slurm ends jobs some seconds late: those were not given",
+        ),
+        (
+            {**EXTENDED, "time_limit": 4 * HOUR, "ext_limit": 4 * HOUR, "ext_times": 0},
+            {"req_limit": 4 * HOUR, "last_limit": 4 * HOUR, "more_given": None, "more_used": None},
+            "all was taken back",
+        ),
+        (
+            {**EXTENDED, "limit_original": 9 * HOUR},
+            {"req_limit": 9 * HOUR, "last_limit": 6 * HOUR, "more_given": 2 * HOUR},
+            "a policy had lowered it before",
+        ),
+        ({**EXTENDED, "limit_original": HOUR}, {"req_limit": 4 * HOUR}, "an operator had raised it before"),
+        (
+            {**EXTENDED, "time_limit": 3 * HOUR},
+            {"req_limit": 4 * HOUR, "last_limit": 3 * HOUR, "more_given": 2 * HOUR},
+            "its owner lowered it later: nobody looks better by that",
+        ),
+        (
+            {**EXTENDED, "time_limit": 8 * HOUR, "elapsed": 7 * HOUR},
+            {"req_limit": 8 * HOUR, "last_limit": 8 * HOUR, "more_given": 2 * HOUR, "more_used": 2 * HOUR},
+            "an operator raised it later, as today: so much was reserved",
+        ),
+        (
+            {**EXTENDED, "time_limit": None, "limit_kind": "unlimited"},
+            {"req_limit": None, "last_limit": None, "more_given": 2 * HOUR},
+            "an operator took the limit away",
+        ),
+        ({**EXTENDED, "elapsed": None}, {"more_given": 2 * HOUR, "more_used": None}, "how long it ran is not known"),
+        (
+            {**EXTENDED, "ext_asked": 6 * HOUR},
+            {"req_limit": 6 * HOUR, "more_given": None, "more_used": None},
+            "a word that gives nothing",
+        ),
+        ({**EXTENDED, "ext_asked": 0}, {"req_limit": 6 * HOUR, "more_given": None}, "nobody asked for nothing"),
+        ({**EXTENDED, "ext_limit": TOO_LONG}, {"req_limit": 6 * HOUR, "more_given": None}, "68 years are nonsense"),
+        ({**EXTENDED, "ext_times": None}, {"req_limit": 6 * HOUR, "more_given": None}, "half a word"),
         ({"nodes": None, "req_nodes": 2}, {"class": "multi-node", "size_nodes": 2}, "requested, where not allocated"),
         ({"gpus": 4, "req_gpus": 1}, {"class": "multi-gpu", "size_gpus": 4, "size_units": 4}, "the allocation wins"),
         ({"gpus": 0, "nodes": 3, "cpus": 6}, {"class": "multi-node", "size_units": 6}, "without GPUs CPUs are counted"),
@@ -285,6 +338,9 @@ def _some_jobs(many: int) -> list[Job]:
         "elapsed": (None, -1, 0, 60, 61, HOUR, HOUR, TOO_LONG, 2**40),
         "time_limit": (None, 0, -5, 60, HOUR, HOUR, 4 * HOUR, TOO_LONG - 1, TOO_LONG, 2**40),
         "limit_original": (None, None, None, 0, HOUR, 9 * HOUR, TOO_LONG),
+        "ext_asked": (None, HOUR, HOUR, 0, 4 * HOUR),
+        "ext_limit": (None, HOUR, 2 * HOUR, 4 * HOUR, 4 * HOUR, TOO_LONG),
+        "ext_times": (None, 0, 1, 2, 2),
         "limit_kind": LIMIT_KINDS,
         "limit_source": LIMIT_SOURCES,
         "admin_comment": (

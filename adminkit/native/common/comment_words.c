@@ -1,5 +1,6 @@
 /* comment_words.c - the words that adminkit leaves in a comment: the policy's record, which is the first, and
- * the checkpoint plugin's note, which is any. adminkit/trace/comment_words.py is their registry.
+ * the checkpoint plugin's note and the word of an extension, which are any. adminkit/trace/comment_words.py
+ * is their registry.
  */
 #include "fields.h"
 
@@ -75,14 +76,22 @@ static void take_record(struct ak_slice s, struct ak_cell *limit, struct ak_cell
     ak_set_text(source, "explicit", 8);
 }
 
+/* Takes the keys and the numbers behind them off the front of `s`, each `most` of its place at most. */
+static bool take_numbers(struct ak_slice *s, const char *const key[3], const int64_t most[3],
+                         int64_t number[3]) {
+    for (int i = 0; i < 3; i++)
+        if (!skip(s, key[i]) || !take_number(s, most[i], &number[i]))
+            return false;
+    return true;
+}
+
 /* Sets at, heard, requeues and end from a note at the front of `s`. False: there is no note. */
 static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
     static const char *const key[] = {"ck1:at=", ",heard=", ",rq="};
     static const int64_t most[] = {INT64_MAX, UINT32_MAX, UINT32_MAX};
     int64_t number[3];
-    for (int i = 0; i < 3; i++)
-        if (!skip(&s, key[i]) || !take_number(&s, most[i], &number[i]))
-            return false;
+    if (!take_numbers(&s, key, most, number))
+        return false;
     size_t n = 0;
     if (skip(&s, ",end=")) {
         while (n < s.n && s.s[n] >= 'a' && s.s[n] <= 'z')
@@ -99,13 +108,28 @@ static bool take_note(struct ak_slice s, struct ak_cell out[4]) {
     return true;
 }
 
-void ak_admin_comment(struct ak_slice s, struct ak_cell out[7]) {
+/* Sets asked, extended and times from the word of an extension at the front of `s`. False: there is no such
+ * word. */
+static bool take_extension(struct ak_slice s, struct ak_cell out[3]) {
+    static const char *const key[] = {"xt1:asked=", ",lim=", ",n="};
+    static const int64_t most[] = {INT64_MAX, INT64_MAX, UINT32_MAX};
+    int64_t number[3];
+    if (!take_numbers(&s, key, most, number) || (s.n && s.s[0] != ' '))
+        return false;
+    for (int i = 0; i < 3; i++)
+        ak_set_int(&out[i], number[i]);
+    return true;
+}
+
+void ak_admin_comment(struct ak_slice s, struct ak_cell out[10]) {
+    bool noted = false, extended = false;
     if (s.n)
         ak_set_text(&out[0], s.s, s.n);
     take_record(s, &out[1], &out[2]);
-    for (const char *word = s.s, *end = s.s + s.n; word && word < end;) {
-        if (take_note((struct ak_slice){word, (size_t)(end - word)}, &out[3]))
-            return;
+    for (const char *word = s.s, *end = s.s + s.n; word && word < end && !(noted && extended);) {
+        struct ak_slice rest = {word, (size_t)(end - word)};
+        noted = noted || take_note(rest, &out[3]);
+        extended = extended || take_extension(rest, &out[7]);
         const char *blank = memchr(word, ' ', (size_t)(end - word));
         word = blank ? blank + 1 : NULL;
     }

@@ -139,7 +139,7 @@ enum ak_fault ak_swf(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_seconds(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_cputime(struct ak_slice s, struct ak_cell *out);
 enum ak_fault ak_limit(struct ak_slice s, struct ak_cell out[2]);
-void ak_admin_comment(struct ak_slice s, struct ak_cell out[7]);
+void ak_admin_comment(struct ak_slice s, struct ak_cell out[10]);
 void ak_submitted(struct ak_slice s, const struct ak_known *known, struct ak_cell out[5]);
 enum ak_fault ak_exit(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_mem(struct ak_slice s, struct ak_cell *out);

@@ -25,7 +25,9 @@
  *                                             lim=none,src=d -> , "default"; lim=inf,src=e -> , "explicit"; and any
  *                                             word of which may be the note of its checkpoint plugin:
  *                                             "mine ck1:at=1700000000,heard=3,rq=1,end=more" -> 1700000000, 3, 1,
- *                                             "more". Anything else is text only. Counts as free below.
+ *             asked extended times            "more"; and any word of which may say how much more time the job was
+ *                                             given: "xt1:asked=3600,lim=5400,n=2" -> 3600, 5400, 2. Anything else is
+ *                                             text only. Counts as free below.
  *   submitted by ckpt program                 a command line: "srun -n4 --ckpt-signal=USR1@300 /opt/bin/torchrun x.py" -> "srun",
  *             framework container             1, "torchrun", "torchrun",   docs/ingest-spec.md has its rules. Counts as free below;
  *                                             no more than these outputs is kept of it. One such column at most.

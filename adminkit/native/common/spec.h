@@ -75,7 +75,7 @@ static inline bool ak_is_free(enum ak_kind kind) {
 struct ak_kind_info {
     const char *name;
     int outputs;
-    const char *output[8];
+    const char *output[10];
 };
 extern const struct ak_kind_info ak_kinds[AK_KINDS];
 

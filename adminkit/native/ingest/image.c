@@ -109,8 +109,16 @@ static bool is(struct ak_slice text, const char *word) {
     return text.s && text.n == strlen(word) && memcmp(text.s, word, text.n) == 0;
 }
 
+/* The last limit, less the time that adminkit gave. */
+static struct ak_number unextended(const struct ak_number *n) {
+    struct ak_number limit = n[AK_RUN_TIME_LIMIT], asked = n[AK_RUN_EXT_ASKED], last = n[AK_RUN_EXT_LIMIT];
+    bool extended = asked.known && last.known && n[AK_RUN_EXT_TIMES].known && n[AK_RUN_EXT_TIMES].i > 0 &&
+                    asked.i > 0 && asked.i < last.i && last.i < AK_TOO_LONG;
+    return extended && limit.known && limit.i <= last.i ? asked : limit;
+}
+
 struct ak_number ak_req_limit(const struct ak_run *run) {
-    struct ak_number limit = run->number[AK_RUN_TIME_LIMIT], first = run->number[AK_RUN_LIMIT_ORIGINAL];
+    struct ak_number limit = unextended(run->number), first = run->number[AK_RUN_LIMIT_ORIGINAL];
     if (first.known && first.i > (limit.known ? limit.i : 0))
         limit = first;
     else if (limit.i <= 0)

@@ -24,6 +24,9 @@ enum ak_run_number {
     AK_RUN_EXIT_CODE,
     AK_RUN_TIME_LIMIT,
     AK_RUN_LIMIT_ORIGINAL,
+    AK_RUN_EXT_ASKED,
+    AK_RUN_EXT_LIMIT,
+    AK_RUN_EXT_TIMES,
     AK_RUN_RESTARTS,
     AK_RUN_CKPT_REQUEUES,
     AK_RUN_CKPT_HEARD,
@@ -62,7 +65,7 @@ struct ak_run {
 /* How large a run was, or as large as was asked for. */
 struct ak_number ak_size_of(const struct ak_run *run, enum ak_size size);
 
-/* The most that was ever asked for, seconds. */
+/* The most that was ever asked for, seconds; what adminkit gave a running job was not. */
 struct ak_number ak_req_limit(const struct ak_run *run);
 
 /* The first second of a time's month; of its day before 1970 and after AK_LAST. */

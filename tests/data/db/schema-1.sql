@@ -51,6 +51,7 @@ CREATE TABLE job (
     eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    ext_asked INTEGER, ext_limit INTEGER, ext_times INTEGER,
     ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_gpu_parts TEXT, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, gpu_parts TEXT, mem INTEGER, node_list TEXT,
@@ -59,7 +60,7 @@ CREATE TABLE job (
     submitted_by TEXT, ckpt_asked INTEGER, program TEXT, framework TEXT, container TEXT, fingerprint INTEGER
 ) STRICT
 ;
-INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
+INSERT INTO "job" VALUES('alpha',1,1500000000,'slurmdbd',NULL,NULL,NULL,'1',NULL,NULL,NULL,NULL,NULL,'user1',NULL,'group1',NULL,'gq',NULL,NULL,'COMPLETED',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1500000060,1500003660,3600,NULL,259200,'finite','unknown',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL);
 CREATE TABLE job_aside (
     why TEXT NOT NULL, aside_at INTEGER NOT NULL,
     cluster TEXT NOT NULL, job_id_raw INTEGER NOT NULL, submit_time INTEGER NOT NULL,
@@ -72,6 +73,7 @@ CREATE TABLE job_aside (
     eligible_time INTEGER, start_time INTEGER, end_time INTEGER, elapsed INTEGER, suspended INTEGER,
     time_limit INTEGER, limit_kind TEXT NOT NULL DEFAULT 'unknown',
     limit_source TEXT NOT NULL DEFAULT 'unknown', limit_original INTEGER,
+    ext_asked INTEGER, ext_limit INTEGER, ext_times INTEGER,
     ckpt_at INTEGER, ckpt_heard INTEGER, ckpt_requeues INTEGER, ckpt_end TEXT,
     req_nodes INTEGER, req_cpus INTEGER, req_gpus INTEGER, req_gpu_parts TEXT, req_mem INTEGER,
     nodes INTEGER, cpus INTEGER, gpus INTEGER, gpu_type TEXT, gpu_parts TEXT, mem INTEGER, node_list TEXT,
@@ -230,13 +232,14 @@ CREATE VIEW trace AS SELECT
     coalesce(array_job, het_job, job_id_raw) AS job_id,
     CASE WHEN array_job IS NOT NULL THEN 'array' WHEN het_job IS NOT NULL THEN 'het' ELSE 'normal' END AS job_type,
     array_task AS task_id, user, "group", priority, queue, req_nodes, req_cpus, req_gpus, req_mem,
-    coalesce(limit_original, time_limit) AS time_limit, node_list, exit_code,
+    coalesce(limit_original, CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) AS time_limit, node_list, exit_code,
     submit_time, start_time, end_time, start_time - submit_time AS wait_time, elapsed
 FROM job;
 CREATE VIEW run AS SELECT job.*,
     CASE
-        WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
-        WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END AS req_limit,
+        WHEN limit_original > coalesce(CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END, 0)
+            THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
+        WHEN (CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) > 0 AND (CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) < 2147483647 THEN CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END END AS req_limit,
     CASE WHEN coalesce(nodes, req_nodes) > 1 THEN 'multi-node'
         WHEN coalesce(gpus, req_gpus) = 0 AND (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN NOT EXISTS (SELECT 1 FROM gpu_untracked AS u WHERE u.cluster = job.cluster
         AND u.queue = coalesce(job.queue, '') AND coalesce(job.start_time, job.submit_time) >= u.since
@@ -297,8 +300,9 @@ CREATE VIEW run AS SELECT job.*,
     CASE
         WHEN state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60 AND elapsed < 2147483647
             AND (CASE
-        WHEN limit_original > coalesce(time_limit, 0) THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
-        WHEN time_limit > 0 AND time_limit < 2147483647 THEN time_limit END) > 0
+        WHEN limit_original > coalesce(CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END, 0)
+            THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
+        WHEN (CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) > 0 AND (CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) < 2147483647 THEN CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END END) > 0
         THEN 1 ELSE 0 END AS study_counted,
     CASE WHEN instr(' ' || admin_comment, ' pf1:it=') > 0 AND length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) BETWEEN 1 AND 20 AND substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8) || ' ', length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) + 1, 1) = ' ' THEN CASE WHEN length(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789')))) < 19 THEN CAST(substr(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), 1, length(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8)) - length(ltrim(substr((' ' || admin_comment), instr((' ' || admin_comment), ' pf1:it=') + 8), '0123456789'))) AS BIGINT) ELSE 9223372036854775807 END END AS iterations,
     CASE WHEN (CASE WHEN gpu_parts IS NULL AND gpus IS NULL THEN req_gpu_parts ELSE gpu_parts END) IS NULL THEN CASE WHEN coalesce(gpus, req_gpus) > 0 AND NOT (gpu_type IS NULL AND EXISTS (SELECT 1 FROM gpu_untyped AS u WHERE u.cluster = job.cluster
@@ -316,7 +320,16 @@ CREATE VIEW run AS SELECT job.*,
         ELSE coalesce((SELECT CASE WHEN (later.restarts > 0 OR job.state IN ('REQUEUED', 'PREEMPTED', 'NODE_FAIL', 'BOOT_FAIL', 'RESIZING') AND (later.restarts IS NULL OR later.submit_time BETWEEN coalesce(job.end_time, job.start_time + job.elapsed) AND coalesce(job.end_time, job.start_time + job.elapsed) + 60)) AND (job.user = later.user OR job.user IS NULL OR later.user IS NULL) AND later.submit_time <= coalesce(coalesce(job.end_time, job.start_time + job.elapsed), later.submit_time) + 172800 AND NOT (job.state = 'REQUEUED' AND CASE WHEN job.submitted_by = 'scrontab' OR job.submitted_by IS NULL AND job.eligible_time > job.submit_time AND job.eligible_time % 60 = 0 THEN 1 ELSE 0 END = 1 AND CASE WHEN later.submitted_by = 'scrontab' OR later.submitted_by IS NULL AND later.eligible_time > later.submit_time AND later.eligible_time % 60 = 0 THEN 1 ELSE 0 END = 1) THEN 1 ELSE 0 END FROM job AS later
         WHERE later.cluster = job.cluster AND later.job_id_raw = job.job_id_raw AND ((later.source IN ('slurmdbd', 'trusted') AND coalesce(later.audited, '') <> 'beyond' OR later.source = 'demo') OR NOT (job.source IN ('slurmdbd', 'trusted') AND coalesce(job.audited, '') <> 'beyond' OR job.source = 'demo')) AND later.submit_time > job.submit_time ORDER BY later.submit_time LIMIT 1), 0) END ELSE 0 END AS continued,
     CASE WHEN array_job IS NULL OR array_task IS NOT NULL THEN 1
-        WHEN array_tasks IS NOT NULL THEN array_tasks WHEN start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL) THEN 1 END AS tasks
+        WHEN array_tasks IS NOT NULL THEN array_tasks WHEN start_time IS NOT NULL AND (end_time IS NULL OR end_time > start_time OR elapsed > 0 OR node_list IS NOT NULL) THEN 1 END AS tasks,
+    CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit > 0 AND time_limit < 2147483647 THEN time_limit
+        ELSE CASE
+        WHEN limit_original > coalesce(CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END, 0)
+            THEN CASE WHEN limit_original < 2147483647 THEN limit_original END
+        WHEN (CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) > 0 AND (CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END) < 2147483647 THEN CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND time_limit <= ext_limit THEN ext_asked ELSE time_limit END END END AS last_limit,
+    CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) THEN ext_limit - ext_asked END AS more_given,
+    CASE WHEN (ext_times > 0 AND ext_asked > 0 AND ext_asked < ext_limit AND ext_limit < 2147483647) AND elapsed >= 0 AND elapsed < 2147483647 THEN CASE
+        WHEN elapsed <= ext_asked THEN 0 WHEN elapsed < ext_limit THEN elapsed - ext_asked
+        ELSE ext_limit - ext_asked END END AS more_used
 FROM job;
 CREATE UNIQUE INDEX job_key ON job (cluster, job_id_raw, submit_time);
 CREATE INDEX job_end ON job (end_time);
