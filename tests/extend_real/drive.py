@@ -60,7 +60,6 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Told:
     assert isinstance(cluster, Shaped)
     turn(ruled, arm)
     cluster.ask("sdiag", "-r")
-    asked = int(time.time())
     with beating() as pauses, rounds(ruled, arm == "on") as took:
         began = next_second()
         with watched(ruled, int(began)) as promised:
@@ -77,10 +76,8 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Told:
         **counts(cluster.ask("sdiag")),
     }
     cluster.settle()
-    listed = cluster.run(
-        "sacct", "-a", "-n", "-P", "-X", "-D", "-S", str(asked), "-o", ",".join(_FIELDS),
-        env={"SLURM_TIME_FORMAT": "%s"},
-    )  # fmt: skip
+    options = ("-a", "-n", "-P", "-X", "-D", "-S", "now-2hours", "-o", ",".join(_FIELDS))
+    listed = cluster.run("sacct", *options, env={"SLURM_TIME_FORMAT": "%s"})
     acts = ruled.acts.read_text() if ruled.acts.exists() else ""
     return Told({**head, **more}, int(began), ids, dict(promised), told, listed.text, acts)
 
