@@ -17,7 +17,7 @@ from tests.extend_real.workloads import Day, day
 
 Numbers = NDArray[np.float64]
 
-DRAWS: Final = 4000
+DRAWS: Final = 2000
 _SEED: Final = 43
 _LEVELS: Final = (2.5, 97.5)
 

@@ -17,7 +17,7 @@ from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import HEAD
 from tests.extend_real import page, runs
 from tests.extend_real.cluster import EXTEND, LEAST_LEAD, RECORD
-from tests.extend_real.drive import acts_of, heads, rows_of, script
+from tests.extend_real.drive import Told, acts_of, heads, limits_of, rows_of, run_of, script
 from tests.extend_real.measure import (
     Three,
     behind_extended,
@@ -153,6 +153,16 @@ def test_only_what_was_read_back_counts_as_done() -> None:
 )
 def test_a_head_is_the_first_that_waits_for_nodes(listed: str, expected: dict[int, int], why: str) -> None:
     assert heads(listed) == expected, why
+
+
+def test_what_programs_said_is_read_whole() -> None:
+    """The text of a limit stands behind a reason, and jobs of others are left out."""
+    jobs = "JobId=7 JobName=x Reason=None Dependency=(null) TimeLimit=00:02:00 TimeMin=N/A \n"
+    runs_ = "7|100|101|161|TIMEOUT|c1\n"
+    kept = {"head": {"arm": "off"}, "began": 100, "ids": {7: 0}, "promised": {7: 3}, "acts": ""}
+    told = Told.of(json.dumps({**kept, "jobs": jobs, "runs": runs_}))
+    assert limits_of(jobs) == {7: 120}
+    assert run_of(told) == Run({"arm": "off"}, (Row(0, 1, 0, 1, 61, "TIMEOUT", "c1", 120, 3),))
 
 
 def test_only_a_job_with_a_checkpoint_saves() -> None:
