@@ -42,6 +42,7 @@ class Kind(StrEnum):
     MEMORY = "memory"
     FAILING = "failing"
     FLOOD = "flood"
+    RUN_OVER = "run_over"
     MONTH = "month"
     OVERESTIMATE = "overestimate"
     ESTIMATE = "estimate"

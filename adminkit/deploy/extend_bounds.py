@@ -16,7 +16,7 @@ from adminkit.extend.plan import Open
 from adminkit.extend.settings import Settings
 from adminkit.messages import Message, message
 from adminkit.slurm import assoc_limits, planning
-from adminkit.slurm.assoc_limits import Holder
+from adminkit.slurm.assoc_limits import Holder, Record
 from adminkit.slurm.room import Room, RoomQueue
 
 #: The limits that a longer job uses up, or is held to, in minutes of something.
@@ -60,12 +60,12 @@ class SlurmBounds:
         self, uid: int, account: str | None, qos: str | None, queue_qos: str | None
     ) -> list[tuple[int, str, Message | str]]:
         """What QOS and associations hold the job to."""
-        if "accounting_storage/none" in self.config.get("AccountingStorageType", "accounting_storage/none"):
+        if "slurmdbd" not in self.config.get("AccountingStorageType", ""):
             return []
         if not self.settings.preemptible and qos in self._preempted:
             return [_PREEMPTED]
-        held = assoc_limits.parse_held(self.limits, uid, account, qos, queue_qos, {}, {})
-        if held.problem:
+        held = assoc_limits.held_by(self._records, uid, account, qos, queue_qos, {}, {})
+        if held.problem and self._is_enforced:
             return [(0, "unknown", message("its limits are not known: {why}", why=held.problem))]
         holders = [*held.qos, *([held.user] if held.user else []), *held.accounts]
         if any(name in holder.limits for holder in holders for name in _MINUTES):
@@ -78,6 +78,15 @@ class SlurmBounds:
         if self.config.get("PreemptType") != "preempt/partition_prio" or queue.preempt_mode == "OFF":
             return False
         return any(other.tier > queue.tier for other in self.room.queues)
+
+    @property
+    def _is_enforced(self) -> bool:
+        """Whether a job has an association; else one that has none has no limits either."""
+        return self.config.get("AccountingStorageEnforce", "").strip().lower() not in ("", "none", "(null)")
+
+    @cached_property
+    def _records(self) -> list[Record]:
+        return list(assoc_limits.records(self.limits))
 
     @cached_property
     def _preempted(self) -> frozenset[str]:

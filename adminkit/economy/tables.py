@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 #: A site factor has 31 bits above Slurm's own offset; a priority has 32 in all.
 MOST_POINTS: Final = 2**30
-#: Trap: one Lua 5.1 function holds 262 143 different constants, and a table file is one function.
+#: Trap: one Lua 5.1 function holds 262,143 different constants, and a table file is one function.
 _MOST_CONSTANTS: Final = 250_000
 #: The most bytes of hints as Lua; well below what data.lua accepts, as JSON writes some names longer.
 _MOST_ROOM: Final = 10 * 1024 * 1024

@@ -14,6 +14,7 @@ from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
 from adminkit.findings.finding import Subject
+from adminkit.recommend.menu import round_up
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import cpu_share, gpu_share
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
@@ -44,7 +45,7 @@ def values(db: sqlite3.Connection, due: JobLetter, known: Known, tz: tzinfo | No
             "run adminkit sync",
         )
     verdict = _verdict(run.elapsed, run, None if lost else array)
-    ran = _ran(due, run, steps_of(db, due.cluster, *key), array, verdict)
+    ran = _ran(due, run, steps_of(db, due.cluster, *key), array, verdict, known.menu)
     past = known.runs(due.cluster, due.user)
     if lost:
         given = loss_letter.values(db, due, known, lost, run.kind)
@@ -75,12 +76,16 @@ def _lost(db: sqlite3.Connection, due: JobLetter, known: Known) -> Sequence[Lost
 def _verdict(elapsed: int, run: Finished, array: Tasks | None) -> str:
     """A verdict of findings/estimate.py."""
     subject = Subject(cluster=run.kind.cluster, user=run.kind.user, name=run.kind.job_name)
-    measure = estimate.Measure(subject, elapsed, run.kind.req_limit, run.state, array.elapsed if array else ())
+    measure = estimate.Measure(
+        subject, elapsed, run.kind.req_limit, run.state, array.elapsed if array else (), more=run.more_used
+    )
     (finding,) = estimate.check(measure, estimate.LETTERS)
     return finding.verdict
 
 
-def _ran(due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | None, verdict: str) -> Ran:
+def _ran(
+    due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | None, verdict: str, menu: Sequence[int]
+) -> Ran:
     elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
     used = memory(steps, run.nodes)
@@ -102,6 +107,9 @@ def _ran(due: JobLetter, run: Finished, steps: Sequence[Step], array: Tasks | No
         gpus=run.gpus,
         gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind),
         energy=run.energy,
+        more=run.more_used if not array and run.more_used else None,
+        last_limit=run.last_limit,
+        ask=round_up(elapsed, menu) if verdict == "ran_over" else None,
     )
 
 

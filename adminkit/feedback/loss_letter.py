@@ -126,7 +126,7 @@ def _again(db: sqlite3.Connection, due: JobLetter, runs: Sequence[LostRun]) -> s
 
 def _more_time(known: Known, kind: Kind, worst: LostRun) -> tuple[MoreTime, Recommended | None]:
     """A longer limit: from history, else the next of the menu; of another queue where this one allows none."""
-    limit, most = kind.req_limit or worst.elapsed, known.maximum(kind)
+    limit, most = max(kind.req_limit or worst.elapsed, worst.last_limit or 0), known.maximum(kind)
     # Runs with the same limit were cut off with this one; those with another one tell how long it takes.
     for alike in (kind, kind._replace(req_limit=None)):
         given = known.advice(alike)

@@ -251,6 +251,8 @@ def stake(
         return None, run.lost_weight
     measure = Measure(cluster, run, habits.get(run.uid) if run.uid is not None else None)
     why = why_not(measure, worth_a_letter(settings))
+    if why == "used_fraction" and run.over and not run.is_array:
+        return None, run.over_weight
     if why == "state" and run.lost:
         return about_loss, 0.0
     return why, run.unused_weight

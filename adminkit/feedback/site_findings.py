@@ -19,12 +19,14 @@ from adminkit.findings import (
     month,
     over_asked,
     queue_fit,
+    run_over,
     waits,
 )
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import bundlers
+from adminkit.stats.extensions import ran_over
 from adminkit.stats.failing import failing as measure_failing
 from adminkit.stats.failing import floods, runs
 from adminkit.stats.images import images as measure_images
@@ -37,7 +39,7 @@ from adminkit.stats.wait_avoided import wait_avoided
 #: Kinds that aggregate over users: those of queues, and of what their jobs have in common.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images")
 #: Kinds about one user each.
-USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "month")
+USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "run_over", "month")
 
 
 def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str] = QUEUES) -> Iterator[Finding]:
@@ -89,6 +91,9 @@ def of_users(
                 yield from memory.check(user, memory.Limits())
     if not {"failing", "flood"}.isdisjoint(kinds):
         yield from _of_every_end(db, replace(chosen, states=(), min_elapsed=None), kinds)
+    if "run_over" in kinds:
+        for over in ran_over(db, chosen):
+            yield from run_over.check(over, run_over.Limits())
     if "month" in kinds and chosen.until is not None:
         yield from _months(db, by_window(db, replace(chosen, since=chosen.until - YEAR)), known)
 

@@ -42,9 +42,9 @@ class Ran:
     id: str
     queue: str
     state: str
-    verdict: str  # of findings/estimate.py: hit_limit, overestimated, accurate, unlimited
+    verdict: str  # of findings/estimate.py: hit_limit, ran_over, overestimated, accurate, unlimited
     elapsed: int  # seconds
-    limit: int | None
+    limit: int | None  # that was asked for
     used_fraction: float | None  # elapsed / limit
     unused: Reserved
     cpus: int | None
@@ -54,6 +54,9 @@ class Ran:
     gpus: float | None = None  # equivalents
     gpu_share: float | None = None  # of its GPUs, busy; as far as it is measured
     energy: float | None = None  # joules
+    more: int | None = None  # seconds past the limit, of a single run that was given more time; None for none
+    last_limit: int | None = None  # what would have ended it then
+    ask: int | None = None  # of a run past its limit: the limit of the menu that is long enough for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ class Limits:
     risky: float = 0.25
 
 
+#: Verdicts on a limit that was too short.
+TOO_SHORT: Final = ("hit_limit", "ran_over")
 #: What the letters judge by.
 LETTERS: Final = Limits()
 
@@ -35,6 +37,7 @@ class Measure:
     req_limit: int | None  # None: it had none
     state: str | None
     tasks: Sequence[int] = ()
+    more: int | None = None  # seconds past the limit that were used because more time was given; None: none was given
 
 
 KIND: Final = Kind(
@@ -42,6 +45,9 @@ KIND: Final = Kind(
     "how well a run's limit matched what it needed",
     {
         "hit_limit": Verdict("warn", message("ask for more time, or write checkpoints: the job reached its limit")),
+        "ran_over": Verdict(
+            "warn", message("ask for more time: the job ran past its limit only because nobody waited for its nodes")
+        ),
         "overestimated": Verdict("info", message("ask for less time: most of the limit was not used")),
         "unlimited": Verdict("info", message("set a limit: without one, backfill cannot place the job")),
         "accurate": Verdict("good"),
@@ -61,6 +67,8 @@ def check(measure: Measure, limits: Limits) -> list[Finding]:
     """One finding. An array's longest task speaks for it; where that one hit its limit, the median task does."""
     elapsed, limit = measure.elapsed, measure.req_limit
     verdict = _verdict(elapsed, limit, measure.state, limits)
+    if verdict == "hit_limit" and measure.state != "TIMEOUT" and measure.more and not measure.tasks:
+        verdict = "ran_over"
     if verdict == "hit_limit" and measure.tasks:
         elapsed = measure.tasks[len(measure.tasks) // 2]
         verdict = _verdict(elapsed, limit, None, limits)
@@ -85,4 +93,4 @@ def worth_typing(recommended: int, asked: int | None, verdict: str, limits: Limi
     """Whether people gain by the recommended limit: a much shorter one, or a longer one after a run was cut off."""
     if asked is None:
         return True
-    return recommended > asked if verdict == "hit_limit" else recommended <= limits.worth * asked
+    return recommended > asked if verdict in TOO_SHORT else recommended <= limits.worth * asked

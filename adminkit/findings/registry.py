@@ -23,6 +23,7 @@ from adminkit.findings import (
     over_asked,
     overestimate,
     queue_fit,
+    run_over,
     waits,
     week,
 )
@@ -44,6 +45,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             memory,
             failing,
             flood,
+            run_over,
             month,
             overestimate,
             estimate,

@@ -66,7 +66,7 @@ class Parts:
 
     def large(self, nodes: Sequence[RoomNode]) -> list[tuple[RoomNode, int]]:
         """The nodes that are large enough when they are empty, and for how many of `counts`."""
-        if self.per_node is not None:  # a page asks it of 50 profiles on 1 000 nodes
+        if self.per_node is not None:  # a page asks it of 50 profiles on 1,000 nodes
             one = self.one
             return [(node, 1) for node in nodes if holds(node.has, own(one, node), node)]
         return [(node, fit) for node in nodes if (fit := self._fit(node))]

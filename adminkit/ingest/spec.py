@@ -16,12 +16,9 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "skip": (),
     "text": ("text",),  # a name; empty is unknown
     "free": ("text",),  # text that may hold delimiters and newlines; at most one column is repaired with it
-    # free, what a record of the policy in its first word says, and in any a note of the checkpoint plugin and the word of
-    # an extension
-    "admin_comment": (
-        *("text", "limit", "source", "at", "heard", "requeues", "end"),
-        *("asked", "extended", "times"),
-    ),
+    # free, what a record of the policy in its first word says, and in any a note of the checkpoint plugin and the word
+    # of an extension
+    "admin_comment": ("text", "limit", "source", "at", "heard", "requeues", "end", "asked", "extended", "times"),
     "submitted": ("by", "ckpt", "program", "framework", "container"),  # what is kept of a command line
     "int": ("value",),
     "serial": ("value",),  # 64 bits without a sign, kept as 64 with one

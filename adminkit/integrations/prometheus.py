@@ -15,6 +15,7 @@ from adminkit.quote import clean
 from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import accuracy
 from adminkit.stats.backlog import backlog, ended, recent_waits
+from adminkit.stats.extensions import extensions
 from adminkit.stats.letters import outbox_states
 from adminkit.stats.select import Filter
 from adminkit.stats.status import passes, rejected_sources
@@ -49,6 +50,7 @@ def _metrics(db: sqlite3.Connection, settings: Config, now: int, window: int) ->
     yield _gauge("window_seconds", "How far back the gauges about jobs look.", (), [((), window)])
     yield from _jobs(db, settings, now, window)
     yield from _queues(db, now, window)
+    yield from _extended(db, settings, now, window)
     yield from _keeping(db, now)
 
 
@@ -90,6 +92,26 @@ def _queues(db: sqlite3.Connection, now: int, window: int) -> Iterator[Metric]:
         [((one.cluster, one.queue), one.oldest) for one in waiting])  # fmt: skip
     yield _counter("runs", "Runs that ended.", (*labels, "state"),
         [((one.cluster, one.queue, one.state), one.runs) for one in ended(db)])  # fmt: skip
+
+
+def _extended(db: sqlite3.Connection, settings: Config, now: int, window: int) -> Iterator[Metric]:
+    labels = ("cluster", "queue")
+    code = settings.checkpoint.code
+    found = extensions(db, Filter(since=now - window, until=now, states=(), min_elapsed=-1, checkpoint_code=code))
+    queues = [((one.cluster, one.value), one) for one in found.groups]
+    yield _gauge("extended_runs", "Runs that were given more time and ended in the window: within the limit that was"
+        " asked for, completed after it, or at the last limit.", (*labels, "end"), [
+        ((*of, end), value) for of, one in queues
+        for end, value in (("within", one.unneeded), ("completed", one.finished), ("limit", one.at_limit))
+    ])  # fmt: skip
+    yield _gauge("extended_seconds", "Time that these runs used after the limit that was asked for.", labels,
+        [(of, one.used) for of, one in queues])  # fmt: skip
+    yield _gauge("saved_gpu_seconds", "GPU-seconds that would have been lost at that limit.", labels,
+        [(of, one.saved_gpu) for of, one in queues])  # fmt: skip
+    yield _gauge("saved_cpu_seconds", "The same of runs without GPUs, in CPU-seconds.", labels,
+        [(of, one.saved_cpu) for of, one in queues])  # fmt: skip
+    yield _gauge("extension_refusals", "Runs that were refused more time and ended in the window, by reason.",
+        ("reason",), [((why,), many) for why, many in found.whys.items()])  # fmt: skip
 
 
 def _keeping(db: sqlite3.Connection, now: int) -> Iterator[Metric]:

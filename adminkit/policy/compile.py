@@ -122,8 +122,6 @@ def _extend(settings: Extend, site: Site) -> Table:
         "variable": extend_settings.VARIABLE,
         "server": SERVER_NAME,
     }
-    if step.save:
-        table["step"]["save"] = True
     return table if settings.budget is None else {**table, "budget": settings.budget}
 
 

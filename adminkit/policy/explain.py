@@ -85,9 +85,8 @@ def extend_sentence(extend: Extend) -> str:
     does = "switches it off" if extend.default == "auto" else "is needed in the job's environment"
     user = "any time" if extend.budget is None else f"at most {show_duration(extend.budget)}"
     step = f"{extend.step.share:.0%} of its limit" if extend.step.share is not None else str(extend.step)
-    save = "up to its next save, if that is known, else " if extend.step.save else ""
     return (
-        f"Running {kinds}{where}{of_qos}{whose} that named a limit get {save}{step} more when"
+        f"Running {kinds}{where}{of_qos}{whose} that named a limit get {step} more when"
         f" {show_duration(extend.lead)} are left, where no waiting job would start later for it: at most"
         f" {extend.times} times, at most {extend.most:g} times their limit, and {user} for all jobs of a user in a"
         f" month. {word} {does}{_kinds_too(extend)}."

@@ -32,6 +32,10 @@ def extend_clashes(policy: Policy) -> Iterator[Problem]:
     if step.seconds is not None and extend.most == 1:
         message = f"a step of {show_duration(step.seconds)} is longer than most = 1 allows"
         yield Problem(("extend.step", "extend.most"), message, "set most = 2.0")
+    if step.seconds is not None and step.seconds < extend.lead:
+        message = f"a step of {step} is over before the next decision, {show_duration(extend.lead)} before the end"
+        hint = f'set step = "{show_duration(extend.lead)}" or more, or a shorter lead'
+        yield Problem(("extend.step", "extend.lead"), message, hint)
     if step.seconds is not None and extend.budget is not None and step.seconds > extend.budget:
         message = f"a step of {step} is longer than all that a user may get in a month"
         hint = f'set budget = "{show_duration(step.seconds)}", or a shorter step'

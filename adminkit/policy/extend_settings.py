@@ -15,44 +15,36 @@ from adminkit.units import show_duration
 
 #: What a user sets to `auto` or `off` for a job that may, or must not, get more time.
 VARIABLE: Final = "ADMINKIT_EXTEND"
-#: The step of a job whose next save is not known, as a part of its limit.
-SHARE: Final = 0.25
 #: The longest step and budget, in seconds: longer is a slip of the pen.
 _LONGEST: Final = 366 * 86_400
 _PERCENT: Final = re.compile(r"([0-9]{1,3})\s*%", re.ASCII)
-_STEP_HINT: Final = 'write a time ("00:30:00"), a part of the limit ("25%") or "save"'
+_STEP_HINT: Final = 'write a time ("00:30:00") or a part of the limit ("25%")'
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How much more at a time: `seconds`, or `share` of the limit asked for. `save`: up to the next save where one is
-    known.
-    """
+    """How much more at a time: `seconds`, or `share` of the limit asked for."""
 
     seconds: int | None = None
     share: float | None = None
-    save: bool = False
 
     def __str__(self) -> str:
         if self.seconds is not None:
             return show_duration(self.seconds)
-        return "save" if self.save else f"{self.share:.0%}"
+        return f"{self.share:.0%}"
 
 
 def _step(value: Any) -> Step:
     if isinstance(value, Step):
         return value
     text = value.strip() if isinstance(value, str) else ""
-    if text == "save":
-        return Step(share=SHARE, save=True)
     if found := _PERCENT.fullmatch(text):
         if not 1 <= int(found[1]) <= 900:
             raise ValueError("a part of the limit is from 1% to 900%")
         return Step(share=int(found[1]) / 100)
     if text.isalpha():
-        raise ValueError(f"{_STEP_HINT} ({unknown_word('step', text, ['save']).hint})")
-    time = _whole_minutes(value)
-    return Step(seconds=time)
+        raise ValueError(_STEP_HINT)
+    return Step(seconds=_whole_minutes(value))
 
 
 def _whole_minutes(value: Any) -> int:
@@ -80,9 +72,11 @@ class Extend(BaseModel):
     classes: tuple[JobClass, ...] = ()  # empty: every class
     qos: tuple[str, ...] = ()  # empty: every QOS
     default: Literal["auto", "off"] = "auto"  # for a job whose user did not say
-    step: Annotated[Step, BeforeValidator(_step)] = Step(share=SHARE)
+    step: Annotated[Step, BeforeValidator(_step)] = Step(share=0.25)
     most: Annotated[float, Field(ge=1, le=10)] = 2.0  # times the limit asked for: no limit becomes longer
-    lead: Annotated[int, BeforeValidator(seconds), Field(ge=120, le=86_400)] = 600  # decides so long before the end
+    lead: Annotated[int, BeforeValidator(seconds), Field(ge=120, le=86_400)] = (
+        600  # seconds before the end at which it decides
+    )
     budget: Annotated[int | None, BeforeValidator(_budget)] = 86_400  # more time of a user's jobs in a month; None: any
     times: Annotated[int, Field(ge=1, le=1000)] = 8  # a job
     earned: bool = False  # only for users whose limits earn points

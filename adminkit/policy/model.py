@@ -36,8 +36,8 @@ _PAGE: Final = re.compile(
     r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9/._~%!$&()*+,;=:@-]*)?([?#][A-Za-z0-9/._~%!$&()*+,;=:@?#-]*)?"
 )
 _LONGEST_PAGE: Final = 200
-#: Ten years: longer is a slip of the pen.
-_LONGEST: Final = 10 * 366 * 86_400
+#: Seconds; about ten years. A longer limit is a slip of the pen.
+_LONGEST: Final = 3660 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _limit(value: Any) -> int:
     """A time limit, seconds."""
     limit = seconds(value)
     if not 0 < limit <= _LONGEST:
-        raise ValueError("a limit is more than nothing and less than ten years")
+        raise ValueError("a limit is more than nothing and at most 3,660 days")
     if limit % 60:
         raise ValueError("Slurm keeps limits in whole minutes")
     return limit

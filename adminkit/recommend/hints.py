@@ -24,7 +24,7 @@ DAY: Final = 86_400
 class Limits:
     """Which groups are worth a hint."""
 
-    most: int = 50_000  # entries; Lua 5.1 refuses a table of about 262 000 constants
+    most: int = 50_000  # entries; Lua 5.1 refuses a table of about 262,000 constants
     recent: int = 90 * DAY  # a group without a submission since then is left out
     half_life: int = 30 * DAY  # after which an excess counts half
     batches: int = 5  # where the risk was measured on fewer, there is no hint

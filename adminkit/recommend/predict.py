@@ -167,14 +167,14 @@ class Predictor:
 
 
 def needed(run: Run) -> int:
-    """Seconds: the run time, at most the limit, as Slurm and others kill some seconds late."""
-    limit = run.kind.req_limit
+    """Seconds: the run time, at most the last limit, as Slurm and others kill some seconds late."""
+    limit = run.limit
     return run.elapsed if limit is None or run.elapsed < limit else limit
 
 
 def at_limit(run: Run) -> bool:
     """Whether its own limit ended it. Trap: not every source says TIMEOUT."""
-    limit = run.kind.req_limit
+    limit = run.limit
     return run.state == "TIMEOUT" or (limit is not None and run.elapsed >= limit)
 
 

@@ -70,7 +70,7 @@ def queue_advice(queue: QueueJobs, every: Sequence[QueueJobs], menu: Sequence[in
     default = _default(queue, [limit for limit in menu if most is None or limit <= most], risk)
     if default and default.limit == queue.default_limit:
         default = None
-    at_limit = int((queue.elapsed >= queue.req_limit).sum())
+    at_limit = int(queue.at_limit.sum())
     return QueueAdvice(queue, maximum, default, _moves(queue, every), at_limit, knee(queue), why)
 
 

@@ -217,7 +217,7 @@ def _estimates(db: sqlite3.Connection, settings: Config, scope: Scope) -> Iterat
             subject = Subject(
                 cluster=run.cluster, user=run.user, name=run.job_name, run=f"{run.job_id_raw}@{run.submit_time}"
             )
-            measure = estimate.Measure(subject, run.elapsed, run.req_limit, run.state)
+            measure = estimate.Measure(subject, run.elapsed, run.req_limit, run.state, more=run.more_used)
             yield from estimate.check(measure, estimate.LETTERS)
 
 

@@ -14,11 +14,11 @@ from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.slurm.own_queue import Queued
 from adminkit.slurm.reasons import meaning
 from adminkit.sqlite import sqlite3
-from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, lost, names
+from adminkit.stats.own import Owner, OwnName, OwnRun, counted, last_runs, lost, names, ran_over
 from adminkit.stats.runs import Kind, runs
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import Reserved
-from adminkit.units import show_duration, show_time
+from adminkit.units import show_duration, show_short, show_time
 
 _LAST: Final = "Your last jobs on {}"
 _LINES: Final = "A limit for the next job of each name"
@@ -103,6 +103,7 @@ class Mine:
     runs: Sequence[OwnRun]
     count: int
     lost: tuple[int, Reserved]  # runs that lost their work, and what they had reserved
+    over: tuple[int, int, int]  # runs that were given more time and needed it, the seconds of it, those that completed
     names: Sequence[OwnName]
     advice: Mapping[str, Advice]  # by name, of the names above and of open jobs
 
@@ -122,7 +123,7 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
     found, levels = runs(db, [user], [], checkpoint_code=asked.code), levels_of(Kind(user=user, job_name=""))
     history = History(found, offer, levels, steered.risk(None, user))
     advice = {name: history.advice(kind) for name, kind in sorted(kinds.items())}
-    return Mine(mine, counted(db, owner, since)[0], lost(db, owner, since), listed, advice)
+    return Mine(mine, counted(db, owner, since)[0], lost(db, owner, since), ran_over(db, owner, since), listed, advice)
 
 
 def sections(
@@ -176,7 +177,7 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
         notes = [f"the last {len(rows)} of {plural(mine.count, 'job')} that ended in {period}; -n shows more"]
     else:
         notes = [f"{plural(mine.count, 'job')} ended in {period}"]
-    notes += _lost(*mine.lost)
+    notes += _lost(*mine.lost) + _over(*mine.over)
     return _report(asked, _LAST.format(asked.owner.cluster), JOBS, rows, [*notes, f"from {asked.where}"])
 
 
@@ -188,6 +189,15 @@ def _lost(runs: int, reserved: Reserved) -> list[str]:
     return [
         f"{plural(runs, 'job')} ended at the limit, for lack of memory or because a node failed:"
         f" {said} lost, unless the program saved its work"
+    ]
+
+
+def _over(runs: int, seconds: int, completed: int) -> list[str]:
+    if not runs:
+        return []
+    return [
+        f"{plural(runs, 'job')} ran past the limit that you asked for, by {show_short(seconds / runs)} on average,"
+        f" because nobody waited for the nodes; {completed} completed. Ask for more next time: such jobs earn no points"
     ]
 
 

@@ -116,6 +116,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "question.feedback": template("Do users ask for better limits after a letter?"),
     "title.soft-limits": template("Soft limits"),
     "question.soft-limits": template("Do soft limits hold, and whom did they delay?"),
+    "title.extensions": template("More time"),
+    "question.extensions": template("Which jobs were given more time, and what did it save?"),
     "title.states": template("How jobs ended"),
     "question.states": template("How many jobs succeed, and how do the other jobs end?"),
     "title.users": template("Users"),

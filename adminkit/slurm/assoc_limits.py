@@ -8,7 +8,7 @@ listed only once they have had some, so that the limit of other jobs is asked of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -96,7 +96,19 @@ def parse_held(
     caps: Mapping[str, Mapping[str, Mapping[str, Bound]]],
 ) -> Held:
     """`default_qos` by account; `caps`: the limits of each user in each QOS, for those of whom slurmctld knows none."""
-    every = list(records(text))
+    return held_by(list(records(text)), uid, account, qos, queue_qos, default_qos, caps)
+
+
+def held_by(
+    every: Sequence[Record],
+    uid: int,
+    account: str | None,
+    qos: str | None,
+    queue_qos: str | None,
+    default_qos: Mapping[str, str],
+    caps: Mapping[str, Mapping[str, Mapping[str, Bound]]],
+) -> Held:
+    """The same of records that were read before."""
     own = [one for one in every if f"({uid}) " in f"{one.head} " and one.words.get("UserName", "").endswith(f"({uid})")]
     if account is not None:
         own = [one for one in own if one.words.get("Account") == account]

@@ -18,12 +18,14 @@ from adminkit.trace.continued_runs import RESIZED
 from adminkit.trace.run_view import TOO_LONG
 
 _ENDED: Final = ", ".join(f"'{state}'" for state in ENDED_STATES)
+#: What a run reserved: a run past the limit that it asked for reserved what it was given, or asking for less would pay.
+_REQUESTED: Final = "CASE WHEN more_used > 0 AND last_limit > req_limit THEN last_limit ELSE req_limit END"
 #: A demo's energy, like that of a site without a plugin that measures it, is 0.
 _RUNS: Final = f"""
 SELECT cluster, job_id_raw, job_id, submit_time, user, uid, account, queue, qos, state,
     CASE WHEN end_time IS NOT NULL OR state IN ({_ENDED}) THEN 1 ELSE 0 END,
     coalesce(start_time, end_time - elapsed), coalesce(end_time, start_time + elapsed),
-    CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END, req_limit,
+    CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed END, {_REQUESTED},
     size_nodes, size_cpus, size_gpus, gpu_type, coalesce(mem, req_mem), nullif(energy, 0), acting,
     CASE WHEN class IN ('multi-gpu', 'multi-node') THEN coalesce({BUNDLE}, 0) ELSE 0 END, previous_submit,
     coalesce(CASE WHEN gpus IS NULL AND gpu_parts IS NULL THEN req_gpu_parts ELSE gpu_parts END, '')
@@ -51,7 +53,7 @@ class Piece(NamedTuple):
     start_time: int | None
     end_time: int | None
     elapsed: int | None
-    req_limit: int | None
+    req_limit: int | None  # of a run that ran past it, with what it was given
     nodes: int | None
     cpus: int | None
     gpus: float | None

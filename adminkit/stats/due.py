@@ -21,6 +21,7 @@ _SAME_ARRAY: Final = 180 * 86_400
 _CHECKPOINT: Final = f"({CARRIED_ON} OR ckpt_at IS NOT NULL OR coalesce(ckpt_asked, 0))"
 _COUNTS: Final = f"state = 'COMPLETED' AND elapsed >= 0 AND elapsed < {TOO_LONG}"
 _BOUNDED: Final = f"{_COUNTS} AND req_limit > 0"
+_OVER: Final = f"{_BOUNDED} AND more_used > 0"
 
 _SUMS: Final = f"""
     min(submit_time), max(end_time), max(user), max(uid), max(account), max(queue), max(job_name), count(*),
@@ -31,7 +32,8 @@ _SUMS: Final = f"""
     coalesce(sum(req_limit * size_units) FILTER (WHERE {_BOUNDED}), 0),
     max(coalesce(size_gpus, 0) > 0), max(interactive), max({_CHECKPOINT}),
     count(*) FILTER (WHERE {LOST}), coalesce(max(elapsed) FILTER (WHERE {UNSAVED}), 0),
-    coalesce(sum(elapsed * size_units) FILTER (WHERE {UNSAVED}), 0)
+    coalesce(sum(elapsed * size_units) FILTER (WHERE {UNSAVED}), 0),
+    count(*) FILTER (WHERE {_OVER}), coalesce(sum(more_used * size_units) FILTER (WHERE {_OVER}), 0)
 """
 #: The components of a het job share one limit: only the leader counts.
 _RECENT: Final = """
@@ -96,6 +98,8 @@ class Ended:
     lost: int  # runs that were ended before they were done: stats/lost.py
     lost_elapsed: int  # seconds, of the longest of these; this and the next of those that nothing says to have saved
     lost_units: int  # GPU-seconds; CPU-seconds without GPUs
+    over: int = 0  # completed past the limit that was asked for, because they were given more time
+    over_units: int = 0  # GPU-seconds; CPU-seconds without GPUs; of that time
 
     @property
     def resource(self) -> str:
@@ -111,6 +115,11 @@ class Ended:
     def lost_weight(self) -> float:
         """What was lost, as it compares with others'."""
         return self._weight(self.lost_units)
+
+    @property
+    def over_weight(self) -> float:
+        """What was used past the limit, as it compares with others'."""
+        return self._weight(self.over_units)
 
     def _weight(self, seconds: int) -> float:
         return Reserved.of(seconds, self.resource).weight

@@ -10,7 +10,9 @@ from adminkit.stats.select import CARRIED_ON, Filter, select
 
 #: Runs whose limit is unknown, or the queue's, are left out: nobody knows what their user asked for.
 _RUNS: Final = f"""
-SELECT cluster, user, job_name, job_id_raw, submit_time, elapsed, req_limit, state FROM run
+SELECT cluster, user, job_name, job_id_raw, submit_time, elapsed, req_limit, state,
+    more_used
+FROM run
 WHERE {{where}} AND end_time IS NOT NULL AND NOT interactive AND NOT {CARRIED_ON}
     AND (req_limit > 0 OR limit_kind = 'unlimited')
 ORDER BY end_time, cluster, job_id_raw, submit_time
@@ -28,6 +30,7 @@ class Estimate(NamedTuple):
     elapsed: int
     req_limit: int | None  # None: unlimited
     state: str | None
+    more_used: int | None  # seconds past req_limit, where more time was given
 
 
 def estimates(db: sqlite3.Connection, counted: Filter) -> Iterator[Estimate]:

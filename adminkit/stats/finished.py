@@ -14,7 +14,8 @@ from adminkit.trace.run_view import TOO_LONG
 _RUN: Final = f"""
 SELECT {KIND}, coalesce(job_id, job_id_raw), state, start_time, end_time,
     CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END,
-    size_nodes, size_cpus, size_gpus, mem, cpu_time, nullif(energy, 0), admin_comment, gpu_kind
+    size_nodes, size_cpus, size_gpus, mem, cpu_time, nullif(energy, 0), admin_comment, gpu_kind,
+    last_limit, more_used
 FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ?
 """
 #: Only the last run of a task that was requeued: SQLite shows the row that has the maximum.
@@ -44,6 +45,8 @@ class Finished:
     energy: int | None  # joules
     admin_comment: str | None
     gpu_kind: str | None = None
+    last_limit: int | None = None  # what would have ended it, which is more than kind.req_limit where time was given
+    more_used: int | None = None  # seconds of that time; None where none was given
 
 
 @dataclass(frozen=True, slots=True)

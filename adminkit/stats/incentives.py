@@ -25,7 +25,7 @@ DAY: Final = 86_400
 GPU_HOUR: Final = 3_600_000
 
 COUNTED: Final = "counted"  # its limit is scored
-MISSED: Final = "missed"  # it ran into its limit
+MISSED: Final = "missed"  # it ran into its limit, or past it because it was given more time
 #: Why a run is left out, in the order applied: a run has the first reason that fits.
 LEFT_OUT: Final = (
     "short", "checkpoint", "state", "limit", "unrecorded", "size", "class", "bundle", "use_unknown", "idle",
@@ -53,13 +53,13 @@ SELECT *, CASE
     WHEN :recorded_only AND NOT recorded THEN 'unrecorded'
     WHEN size IS NULL THEN 'size'
     WHEN mispaid THEN 'class'
-    WHEN state = 'TIMEOUT' THEN '{MISSED}'
+    WHEN state = 'TIMEOUT' OR more_used > 0 THEN '{MISSED}'
     WHEN bundle THEN 'bundle'
     WHEN used_share IS NULL AND NOT :unknown_counts THEN 'use_unknown'
     WHEN used_share < :min_cpu_use THEN 'idle'
     ELSE '{COUNTED}' END AS reason
 FROM (
-    SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time,
+    SELECT uid, user, job_id, job_name, end_time / {DAY} AS day, state, limit_source, limit_kind, end_time, more_used,
         CASE WHEN elapsed BETWEEN 0 AND {TOO_LONG} THEN elapsed END AS elapsed,
         limit_original IS NOT NULL AS recorded,
         req_limit,

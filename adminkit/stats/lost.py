@@ -27,7 +27,8 @@ UNSAVED: Final = f"({LOST} AND coalesce(ckpt_heard, 0) = 0)"
 _ONE_FAILURE: Final = 600
 
 _FIELDS: Final = """job_id_raw, submit_time, coalesce(job_id, job_id_raw), array_task, state, elapsed, end_time,
-    size_gpus, coalesce(size_units, 0), size_nodes, coalesce(mem, req_mem), max_rss, node_list, ckpt_at, ckpt_heard"""
+    size_gpus, coalesce(size_units, 0), size_nodes, coalesce(mem, req_mem), max_rss, node_list, ckpt_at, ckpt_heard,
+    CASE WHEN more_given > 0 THEN last_limit END"""
 _RUN: Final = f"SELECT {_FIELDS} FROM run WHERE cluster = ? AND job_id_raw = ? AND submit_time = ? AND {LOST}"
 _TASKS: Final = f"""
 SELECT {_FIELDS} FROM run
@@ -78,6 +79,7 @@ class LostRun(NamedTuple):
     node_list: str | None
     ckpt_at: int | None  # when the checkpoint plugin looked for a process to warn
     ckpt_heard: int | None  # how many it warned
+    last_limit: int | None = None  # what ended it, where it had been given more time than it asked for
 
     @property
     def saved(self) -> bool:

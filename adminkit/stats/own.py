@@ -31,6 +31,11 @@ SELECT count(*), total(elapsed * coalesce(size_gpus, 0)),
     total(CASE WHEN coalesce(size_gpus, 0) = 0 THEN elapsed * size_units END)
 {_MINE} AND elapsed > 0 AND {UNSAVED}
 """
+#: Runs past the limit that was asked for, because they were given more time; how far, and how many completed.
+_OVER: Final = f"""
+SELECT count(*), total(more_used), total(state = 'COMPLETED')
+{_MINE} AND more_used > 0
+"""
 _NAMES: Final = f"""
 SELECT job_name, count(*), max(end_time), avg(1.0 * elapsed / req_limit), max(elapsed), max(user)
 {_MINE} AND elapsed > 0 AND job_name IS NOT NULL GROUP BY job_name ORDER BY max(end_time) DESC, job_name LIMIT :most
@@ -97,6 +102,14 @@ def lost(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, Reserve
     """Those of the same runs that lost their work, as far as is known (stats/lost.py), and what they had reserved."""
     runs, gpu, cpu = db.execute(_LOST, _values(owner, since)).fetchone()
     return int(runs), Reserved(gpu, cpu)
+
+
+def ran_over(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, int, int]:
+    """How many of the same runs ran past their limits because they were given more time; seconds past them, and how
+    many of these runs completed.
+    """
+    runs, seconds, completed = db.execute(_OVER, _values(owner, since)).fetchone()
+    return int(runs), int(seconds), int(completed)
 
 
 def counted(db: sqlite3.Connection, owner: Owner, since: int) -> tuple[int, int | None]:

@@ -34,6 +34,7 @@ _NUMBERS: Final = (
     "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 0 ELSE 2 END",
     "(cluster, user, job_name) IN"
     " (SELECT cluster, user, job_name FROM run WHERE ckpt_heard > 0 OR ckpt_requeues > 0) IS TRUE",
+    "elapsed >= last_limit",
 )  # fmt: skip
 
 
@@ -70,6 +71,7 @@ class QueueJobs:
     nodes: Ints
     source: Ints  # 1: took the default, 0: asked, 2: unknown
     restartable: Ints  # 1: runs of its name have resumed from a checkpoint
+    at_limit: Ints  # 1: it ran until its last limit, which may have been raised while it ran
 
     @property
     def at_default(self) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, lef
 from adminkit.trace.comment_words import RECORD
 from adminkit.trace.continued_runs import REQUEUED
 from adminkit.trace.decision_sql import seconds_of
-from adminkit.trace.run_view import ASKED_GPUS, ASKED_PARTS, TOO_LONG
+from adminkit.trace.run_view import ASKED_GPUS, ASKED_PARTS, TOO_LONG, UNEXTENDED
 
 #: A requeued run is followed by another one of the same submission.
 STATES: Final = tuple(state for state in ENDED_STATES if state != REQUEUED)
@@ -27,7 +27,7 @@ KIND: Final = f"""CASE
 
 #: One row per job: Submission's fields, then the seconds it ran, and what names it.
 ROWS: Final = f"""
-SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, time_limit),
+SELECT user, uid, account, queue, qos, {KIND}, coalesce(limit_original, {UNEXTENDED}),
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), {ASKED_GPUS}, coalesce(req_mem, mem),
     limit_source = 'unknown' AND limit_kind = 'finite', {{name}}, {{time_min}}, {ASKED_PARTS},
     elapsed, job_id_raw, submit_time
@@ -40,8 +40,9 @@ _RECORDED: Final = f"limit_source IN ('explicit', 'default') AND instr(admin_com
 _TIME_MIN: Final = f"CASE WHEN {_RECORDED} THEN {seconds_of('admin_comment', 'min')} END"
 #: Slurm lowers a limit at the start, to no less than --time-min. It leaves those that backfill plans by need; where a
 #: rule lowered one, the record names it.
-_LOWERED: Final = f"""time_limit < limit_original AND time_limit >= {_TIME_MIN} AND instr(admin_comment, ',keep=') = 0
-    AND instr(admin_comment, ',soft=') = 0 AND instr(admin_comment, ',rules=') = 0"""
+_LOWERED: Final = f"""({UNEXTENDED}) < limit_original AND ({UNEXTENDED}) >= {_TIME_MIN}
+    AND instr(admin_comment, ',keep=') = 0 AND instr(admin_comment, ',soft=') = 0
+    AND instr(admin_comment, ',rules=') = 0"""
 _TYPED: Final = f"""
 SELECT total({_TIME_MIN} IS NOT NULL), count(DISTINCT CASE WHEN {_TIME_MIN} IS NOT NULL THEN user END),
     total({_LOWERED}), total(({_RECORDED}) IS NOT TRUE)

@@ -22,7 +22,8 @@ ENDED: Final = f"""FROM {{run}} WHERE elapsed > 0 AND elapsed < {TOO_LONG} AND e
     AND user IS NOT NULL AND NOT {CARRIED_ON}{{more}}"""
 #: SQLite sorts in temporary files, so that no trace has to fit in memory.
 RUNS: Final = f"""
-SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state, job_id_raw
+SELECT {KIND}, uid, array_job, submit_time, end_time, elapsed, state, job_id_raw,
+    CASE WHEN more_given > 0 THEN last_limit END
 {ENDED}
 ORDER BY submit_time, cluster, job_id_raw
 """
@@ -62,6 +63,12 @@ class Run:
     elapsed: int
     state: str | None
     job_id_raw: int | None = None
+    last_limit: int | None = None  # what would have ended it, where more time was given beyond req_limit
+
+    @property
+    def limit(self) -> int | None:
+        """The limit that would have ended it; None for none."""
+        return self.kind.req_limit if self.last_limit is None else self.last_limit
 
 
 def runs(

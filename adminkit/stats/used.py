@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
+from adminkit.trace.run_view import UNEXTENDED
 
-_RUNS: Final = """
+_RUNS: Final = f"""
 SELECT queue, start_time, end_time, size_nodes, size_cpus, size_gpus, coalesce(mem, req_mem), gpu_type, node_list,
-    time_limit, limit_source = 'default' OR limit_kind = 'partition'
+    {UNEXTENDED}, limit_source = 'default' OR limit_kind = 'partition'
 FROM run WHERE cluster = ? AND start_time IS NOT NULL AND end_time > start_time AND size_cpus > 0
 """
 
@@ -26,7 +27,7 @@ class Use(NamedTuple):
     mem: int | None
     gpu_type: str | None
     node_list: str | None
-    time_limit: int | None
+    time_limit: int | None  # without what was given while it ran
     defaulted: int | None  # 0, 1: nobody typed the limit
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
 
 #: Column -> SQL over the view run. Times are epoch seconds, durations seconds, `mem` bytes of the whole job.
-#: The limit is the last one, which the scheduler planned with when the job started. Sizes are what was allocated; of an
+#: The limit is the last one, which the scheduler planned with when the job started, but for a job that was given more
+#: time: a simulated one would be ended at the limit that it asked for. Sizes are what was allocated; of an
 #: SWF trace what was asked for, as published schedules of these have it.
 NUMBERS: Final[Mapping[str, str]] = {
     "id": "job_id_raw",

@@ -15,6 +15,7 @@ from adminkit.trace.word_parts import ADMIN_COMMENT, COMMENT_MAX, FIELDS, Key, R
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _ELASTIC: Final = "`adminkit elastic`"
+_EXTEND: Final = "`adminkit extend`"
 _NO_ACT: Final = (
     "the word is only a record of the past, which is shown and counted; adminkit changes no job because of it"
 )
@@ -140,6 +141,15 @@ RECORD: Final = Word(
             so="TimeMin must be the record's value, and the rules in force must accept that limit for the job as it is",
             files=("adminkit/deploy/soft_guard_plan.py",),
             test="deploy/test_soft_guard.py::test_a_limit_is_given_back_where_the_rules_of_now_take_it",
+        ),
+        Reader(
+            name=_EXTEND,
+            does="gives the job more time when it reaches its limit, if the record has `ext=auto`",
+            since="the queue, account, QOS and size of the job, the rules and `[extend]`",
+            so="`[extend]` in force must take the job, and the rules in force must accept the longer limit for the job"
+            " as it is",
+            files=("adminkit/extend/words.py",),
+            test="extend/test_plan.py::test_who_is_refused",
         ),
     ),
     longest=COMMENT_MAX,
@@ -292,8 +302,16 @@ EXTENDED: Final = Word(
     ),
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
-    writer="`adminkit extend`",
+    writer=_EXTEND,
     readers=(
+        Reader(
+            name=_EXTEND,
+            does="adds to what the job was given, and takes it back",
+            since="the job's limit, through an update; and the run, as the word stays in the job",
+            so="the job's limit must be `lim`; a job that waits again gets the limit `asked`",
+            files=("adminkit/extend/words.py",),
+            test="extend/test_plan.py::test_a_job_that_was_put_back",
+        ),
         Reader(
             name="sync and import",
             does="keep the limit that was asked for, and how much more time was given",

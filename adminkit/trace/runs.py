@@ -169,14 +169,14 @@ def fill_all_from_steps(db: sqlite3.Connection) -> None:
 
 
 def keep_records(db: sqlite3.Connection, cluster: str, found: Iterable[tuple[int, int, str]]) -> None:
-    """Store the words in the AdminComment of open jobs (JobIDRaw, Submit, AdminComment), which other tools may overwrite:
-    the policy's record, and how much more time the job was given.
+    """Store the policy's records of open jobs, and what these were given: (JobIDRaw, Submit, AdminComment). Other tools
+    may overwrite them.
     """
     records = list(found)
-    extensions = [(*key, extension_of(comment)) for *key, comment in records]
+    words = [(job, submit, extension_of(comment)) for job, submit, comment in records]
     with transaction(db):
         db.executemany(_RECORD, ((cluster, *one) for one in records))
-        db.executemany(_EXTENSION, ((cluster, *key, *word) for *key, word in extensions if word is not None))
+        db.executemany(_EXTENSION, ((cluster, job, submit, *word) for job, submit, word in words if word is not None))
 
 
 def lost(db: sqlite3.Connection, cluster: str, before: int) -> int:

@@ -60,7 +60,6 @@ end
 local function step(value)
     return of_type(value, "table", "extend.step")
         or amount(value.seconds or value.share, "extend.step")
-        or optional(value.save, "boolean", "extend.step.save")
 end
 
 -- What only the round reads is checked there.

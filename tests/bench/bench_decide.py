@@ -1,12 +1,12 @@
-"""One submission through job_submit.lua under Lua 5.1, and loading its tables: 50 rules, 10 000 users.
+"""One submission through job_submit.lua under Lua 5.1, and loading its tables: 50 rules, 10,000 users.
 
-Both are measured again with soft limits of 10 000 users and names, each in one queue and in any.
+Both are measured again with soft limits of 10,000 users and names, each in one queue and in any.
 
 The time is the process's own CPU time inside slurm_job_submit, from a mock of job_desc to the fields written back. The
 mixture is 88 % jobs that keep every rule, 8 % without a queue, 3 % amended, 1 % refused. The lines show the best of
-several blocks of 2 000 submissions; `noise` is a loop that is always alike, so its p99 is the machine's own part.
+several blocks of 2,000 submissions; `noise` is a loop that is always alike, so its p99 is the machine's own part.
 
-Judged is a p99 without that part: every round is a process that makes the same 2 000 submissions in the same order from
+Judged is a p99 without that part: every round is a process that makes the same 2,000 submissions in the same order from
 the same state, and the least time of each of them counts. The collector's pauses, which fall into the same ones, stay.
 """
 
@@ -27,7 +27,7 @@ from tests.job_submit.policies import HOUR, incentives, policy, rule
 
 INTERPRETER = "lua5.1"
 ROUNDS = 7
-BLOCKS = 10  # of 2 000 submissions, in each round
+BLOCKS = 10  # of 2,000 submissions, in each round
 USERS = 10_000
 P99_MICROSECONDS = 20.0
 QUEUES = ("gq", "gq-short", "gq-middle", "gq-long")
@@ -117,7 +117,7 @@ def measured(place: Path, what: str) -> list[Ratio]:
                 print(f"{what}: {name:8} {word} " + " ".join(f"{one[name][column]:6.1f}" for one in rounds))
     p99, load = sorted(least)[len(least) * 99 // 100], min(one["load"][0] for one in rounds)
     for name, value, target, unit in (
-        (f"{what}: one decision at p99, 50 rules, 10 000 users", p99, P99_MICROSECONDS, "µs"),
+        (f"{what}: one decision at p99, 50 rules, 10,000 users", p99, P99_MICROSECONDS, "µs"),
         (f"{what}: loading script and tables", load, LOAD_MILLISECONDS, "ms"),
     ):
         met = "met" if value <= target else "MISSED"

@@ -39,7 +39,7 @@ def run(rows: int, folder: Path) -> list[Ratio]:
     ratios = []
     for what, jobs in SITES.items():
         now = int(time.time())
-        site = Site(now, **jobs)
+        site = Site(now, users=3000, **jobs)
         with (
             tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private,
             patch.object(extend_round, "settings_in_force", lambda folder: SETTINGS),

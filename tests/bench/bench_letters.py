@@ -1,4 +1,4 @@
-"""10 000 letters that are due at once: how long it takes to find and write them, and in how much memory.
+"""10,000 letters that are due at once: how long it takes to find and write them, and in how much memory.
 
 And a message of ours against one of Python's email package: why adminkit puts its messages together itself.
 

@@ -1,4 +1,4 @@
-"""`adminkit policy replay`, whole command, over the look-alike trace many times over: 100 000 jobs a second."""
+"""`adminkit policy replay`, whole command, over the look-alike trace many times over: 100,000 jobs a second."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Submissions with the script of adminkit in slurmctld, against the same without it: 200 each, in turn.
 
 Needs root and Slurm's packages: it boots a private cluster, as tests/cluster does. The rules are 50 and the users with
-points 10 000, as in the bench of one decision; jobs are held, and cancelled between two turns.
+points 10,000, as in the bench of one decision; jobs are held, and cancelled between two turns.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ local function job_desc_of(i, name)
     })
 end
 
--- Counts of calls by microseconds, not a list of 20 000 times: Lua's garbage collector would walk through such a list again and
+-- Counts of calls by microseconds, not a list of 20,000 times: Lua's garbage collector would walk through such a list again and
 -- again inside the calls that are measured.
 local LONGEST = 1000
 local BLOCK = 2000 -- calls that a percentile is taken of; Lua collects its garbage several times in them

@@ -1,6 +1,6 @@
 """A sacct file of any length with the columns sync asks for. Deterministic; shaped like a GPU cluster's.
 
-A user has a few habits: a queue, a size, a limit and a usual run time, as users of real sites do (RICC: 447 794 runs of
+A user has a few habits: a queue, a size, a limit and a usual run time, as users of real sites do (RICC: 447,794 runs of
 176 users make 1198 combinations of queue, size, state and limit). Sums by group would be as many as runs otherwise.
 """
 

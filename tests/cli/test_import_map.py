@@ -396,10 +396,15 @@ def test_packed_tables_and_tabs_are_read(run: Callable[..., str], suffix: str, p
     assert "new 2" in run(path)
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [(".gz", gzip.compress), (".bz2", lambda data: bz2.compress(data, 1)), (".xz", lzma.compress)],
+    ids=["gz", "bz2", "xz"],
+)
 def test_a_damaged_packed_table_is_said_and_leaves_the_trace_as_it_was(
     run: Callable[..., str], suffix: str, pack: Callable[[bytes], bytes]
 ) -> None:
+    """Thousands of rows are read before the damage. Trap: of bz2 only whole blocks are read, here of 100 kB."""
     run(table({}))
     before = jobs()
     whole = pack(table(*({"name": f"{n * 2654435761 % 2**32:x}"} for n in range(8_000))).encode())

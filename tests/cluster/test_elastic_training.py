@@ -97,7 +97,7 @@ def _age(cluster: Cluster, job: int) -> int:
 
 
 def test_a_job_grows_into_idle_gpus_by_what_earlier_jobs_told(site: Elastic) -> None:
-    """Three of its name took 6 000 iterations on one GPU, one on four went three times as fast."""
+    """Three of its name took 6,000 iterations on one GPU, one on four went three times as fast."""
     cluster = site.ruled.cluster
     shell = "TERM@3,requeue=9,target=shell"
     before = [site.submit(PACED, "-J", "paced", wish=shell) for _ in range(3)]

@@ -62,11 +62,11 @@ TABLE_3 = {
 
 FIGURES: list[tuple[str, Callable[[Jobs], float], float, float, str]] = [
     # measure, how it is taken, expected, tolerance, where the study says so
-    ("jobs", len, 55_127, 0, "left after the exclusions: 55 127 jobs"),
-    ("completed", lambda jobs: sum(j.state == "COMPLETED" for j in jobs), 53_488, 0, "53 488 ended normally"),
-    ("timeout", lambda jobs: sum(j.state == "TIMEOUT" for j in jobs), 1_639, 0, "1 639 hit the limit"),
-    ("single-gpu", lambda jobs: parallel(jobs, 1, 1), 52_637, 0, "single GPU 52 637 (95.48 %)"),
-    ("multi-gpu", lambda jobs: sum(j.nodes == 1 and j.gpus > 1 for j in jobs), 2_147, 0, "multi-GPU 2 147 (3.89 %)"),
+    ("jobs", len, 55_127, 0, "left after the exclusions: 55,127 jobs"),
+    ("completed", lambda jobs: sum(j.state == "COMPLETED" for j in jobs), 53_488, 0, "53,488 ended normally"),
+    ("timeout", lambda jobs: sum(j.state == "TIMEOUT" for j in jobs), 1_639, 0, "1,639 hit the limit"),
+    ("single-gpu", lambda jobs: parallel(jobs, 1, 1), 52_637, 0, "single GPU 52,637 (95.48 %)"),
+    ("multi-gpu", lambda jobs: sum(j.nodes == 1 and j.gpus > 1 for j in jobs), 2_147, 0, "multi-GPU 2,147 (3.89 %)"),
     ("multi-node", lambda jobs: sum(j.nodes > 1 for j in jobs), 343, 0, "multi-node 343 (0.62 %)"),
     ("users", lambda jobs: len({j.user for j in jobs}), 64, 0, "64 users"),
     ("gq: asks 72 h", share("gq", lambda j: j.time_limit == 72 * HOUR), 0.70, 0.01, "about 70 % ask for 72 h"),
@@ -94,7 +94,7 @@ FIGURES: list[tuple[str, Callable[[Jobs], float], float, float, str]] = [
             (f"{queue}: max", accuracy(queue, max), 1.0, 0.0004, "table 3"),
         )
     ),
-    # A job of gq-short runs for more than 60 s and asks for at most 3 h: 61 / 10 800 is the least there can be.
+    # A job of gq-short runs for more than 60 s and asks for at most 3 h: 61 / 10,800 is the least there can be.
     ("gq-short: min", accuracy("gq-short", min), 61 / 10_800, 0.001, "table 3 has 0.000, see docs/demo.md"),
     ("gq: min", accuracy("gq", min), 0.0, 0.0005, "table 3: 0.000"),
     ("gq-middle: min", accuracy("gq-middle", min), 0.0, 0.0005, "table 3: 0.000"),

@@ -276,7 +276,7 @@ def test_hints_are_for_those_who_want_and_waste_most(
 
 
 def test_the_largest_table_of_hints_loads_in_lua_51_and_54() -> None:
-    """Trap: one Lua 5.1 function holds 262 143 constants, and here every number and name is another."""
+    """Trap: one Lua 5.1 function holds 262,143 constants, and here every number and name is another."""
     rows = (
         hint(100_000 + n, f"name {n}", f"q{n}", float(n), expected=200_000 + n, safe=300_000 + n, runs=400_000 + n)
         for n in range(60_000)

@@ -36,7 +36,7 @@ ClusterName=alpha Account=physics UserName= Partition= Priority=0 ID=2
     GrpTRESMins=cpu=N(39)
     MaxWallPJ=
 """
-USER = """ClusterName=alpha Account=physics UserName=games(1001) Partition= Priority=0 ID=3
+USER = """ClusterName=alpha Account=physics UserName=u{uid}({uid}) Partition= Priority=0 ID={uid}
     ParentAccount=physics(2) Lft=3 DefAssoc=Yes
     MaxJobs= MaxWallPJ=
 """
@@ -62,6 +62,7 @@ class Site:
     planned: int = 0
     unplanned: int = 0
     jobs_each: int = 8  # on a node
+    users: int = 1  # with an association
     release: str = "24.11.5"
     calls: Counter[str] = field(default_factory=Counter)
     _kept: dict[str, str] = field(default_factory=dict)
@@ -93,7 +94,7 @@ class Site:
             case "partition":
                 return QUEUE.format(nodes=-(-self.running // self.jobs_each))
             case "assoc_mgr":
-                return ACCOUNT + USER + QOS
+                return ACCOUNT + "".join(USER.format(uid=1001 + nth) for nth in range(self.users)) + QOS
             case "reservation":
                 return "No reservations in the system\n"
         return f"scontrol: {line}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adminkit.extend.words import Given, given_of, opted_in, with_given
-from adminkit.trace.comment_words import COMMENT_MAX
+from adminkit.trace.word_parts import COMMENT_MAX
 
 
 @pytest.mark.parametrize(

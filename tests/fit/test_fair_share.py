@@ -19,7 +19,7 @@ def waits(number: int, **changes: Any) -> RoomJob:
 
 
 def shares(points: dict[int, int], rests: dict[int, int] | None = None) -> Shares:
-    """Of 1 000 points at most. `rests`: what the other parts are; 0 is far from every priority here, so that what is
+    """Of 1,000 points at most. `rests`: what the other parts are; 0 is far from every priority here, so that what is
     left of it counts."""
     return {(number, "gq"): Share(many / 1000, many, (rests or {}).get(number, 0)) for number, many in points.items()}
 

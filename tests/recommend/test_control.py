@@ -61,7 +61,7 @@ def given_unsteered(found: list[Run], risk: float) -> int:
     ],
 )
 def test_the_promise_holds_on_a_drawn_trace(drawn: Callable[[int, int], list[Run]], seed: int, risk: float) -> None:
-    """Trap: of a trace of 20 000 one array of 200 is a tenth of a tenth, and no controller sees it come."""
+    """Trap: of a trace of 20,000 one array of 200 is a tenth of a tenth, and no controller sees it come."""
     holds(drawn(seed, 60_000), risk)
 
 
@@ -79,7 +79,7 @@ def test_the_promise_holds_on_the_look_alike(look_alike: list[Run], risk: float)
 
 
 def test_what_is_answered_live_holds_it_too() -> None:
-    """The control of the last 20 000 runs, made afresh every 2500 runs, steers as the one that saw all."""
+    """The control of the last 20,000 runs, made afresh every 2500 runs, steers as the one that saw all."""
     found = shifted(FRESH[0], 20_000)
     predictor, before, steered = Predictor(RULE), list[Run](), Control(RULE)
     over = tried = 0

@@ -237,7 +237,7 @@ def test_the_same_jobs_start_at_the_same_seconds(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_clock_has_no_zero(seed: int) -> None:
-    """A trace that begins 6 000 000 000 seconds later has the same waits."""
+    """A trace that begins 6,000,000,000 seconds later has the same waits."""
     jobs, site = workload(seed)
     first = min(one["submit"] for one in jobs)
     shift = 6_000_000_000 - first

@@ -17,6 +17,7 @@ from adminkit.reports import (
     arrivals,
     efficiency,
     energy,
+    extensions,
     feedback,
     frameworks,
     names,
@@ -37,6 +38,7 @@ from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.energies import make_metered
+from tests.support.extended import make_extended
 from tests.support.gaps import some_waste
 from tests.support.hours import some_arrivals, some_use
 from tests.support.uses import make_used, some_programs, some_used
@@ -298,6 +300,7 @@ def feedback_of(path: Path, jobs: list[Job], letters: dict[int, int]) -> Report:
 
 
 _DAY: Final = Filter(since=MONDAY, until=MONDAY + 86_400, clusters=["aaic"], checkpoint_code=85)
+_EVERY: Final = Filter(states=(), min_elapsed=-1, checkpoint_code=85)
 #: Each report of the catalogue, of a trace that shows all it can say; and of an empty one.
 REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Report]]]] = {
     "accuracy": (lambda path: accuracy_of(path, some_jobs(), _DAY), lambda path: accuracy_of(path, [])),
@@ -323,6 +326,10 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: report_of(waste.SPEC, make_trace(path / "t.db"), waste_query()),
     ),
     "soft-limits": (lambda path: planned_of(path, some_planned()), lambda path: planned_of(path, [])),
+    "extensions": (
+        lambda path: report_of(extensions.SPEC, make_extended(path / "t.db"), query(_EVERY)),
+        lambda path: report_of(extensions.SPEC, make_trace(path / "t.db"), query(_EVERY)),
+    ),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
     "efficiency": (

@@ -67,7 +67,8 @@ def test_every_column_is_known_from_some_moment_on() -> None:
         "cluster", "job_id_raw", "submit_time", "source", "audited", "db_index", "job_id", "array_job", "array_task",
         "array_tasks", "het_job", "het_offset", "user", "uid", "group", "account", "queue", "qos", "job_name",
         "time_limit",
-        "limit_kind", "limit_source", "limit_original", "ext_asked", "ext_limit", "ext_times", "req_nodes", "req_cpus", "req_gpus", "req_gpu_parts", "req_mem",
+        "limit_kind", "limit_source", "limit_original", "ext_asked", "ext_limit", "ext_times",
+        "req_nodes", "req_cpus", "req_gpus", "req_gpu_parts", "req_mem",
         "submitted_by",
         "ckpt_asked", "program", "framework", "container", "fingerprint",
     }  # fmt: skip

@@ -141,11 +141,11 @@ def test_side_by_side(hub: Hub) -> None:
                     assert not came
                     known[who].append(seconds)
     print(f"\nstart_timeout {START_TIMEOUT} s; {offers} offers in {len(STATES)} states of one node of {GPUS} GPUs")
-    print("| spawner | impossible starts | known after, median | at most | wrong offers | of 100 | held back |")
+    print("| spawner | impossible requests tried | median until known | maximum | wrong offers | of 100 | held back |")
     for who, found in known.items():
-        share = 100 * len(wrong[who]) / offers
+        share, median = 100 * len(wrong[who]) / offers, statistics.median(found)
         print(
-            f"| {who} | {len(found)} | {statistics.median(found):.2f} s | {max(found):.1f} s"
+            f"| {who} | {len(found)} | {median:.{1 if median >= 1 else 2}f} s | {max(found):.1f} s"
             f" | {len(wrong[who])} | {share:.0f} | {len(unneeded[who])} |"
         )
     print(f"wrong: {dict(wrong)}; held back: {dict(unneeded)}; adminkit's form did not know: {unknown}")

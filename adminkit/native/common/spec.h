@@ -9,7 +9,7 @@
 #define AK_MAX_COLUMNS 256
 #define AK_MAX_OUTPUTS 1024
 #define AK_MAX_RECORD ((size_t)1 << 20)
-#define AK_MAX_LINES 131072 /* slurmdbd keeps 64 KiB of a command line: 65 536 newlines */
+#define AK_MAX_LINES 131072 /* slurmdbd keeps 64 KiB of a command line: 65,536 newlines */
 #define AK_MAX_DELIMITER 16
 #define AK_MAX_SEAL 24
 #define AK_ORDER 7

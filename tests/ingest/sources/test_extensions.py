@@ -19,7 +19,7 @@ COLUMNS = "time_limit, limit_original, ext_asked, ext_limit, ext_times, req_limi
 
 
 def imported(folder: Path, *comments: str) -> list[tuple[object, ...]]:
-    """The columns of a run that sacct shows with each of these comments in turn; its limit was 90 minutes at the end."""
+    """The columns of a run that sacct shows with each of these comments in turn; its last limit was 90 minutes."""
     text, db = folder / "jobs.txt", folder / "t.db"
     for comment in comments:
         text.write_text(f"{FIELDS}\n7|7|alpha|{START - 50}|{START}|{START + 4000}|COMPLETED|90|{comment}\n")
