@@ -94,8 +94,8 @@ def late(run: Run) -> dict[int, int]:
 
 
 def noise(found: Sequence[Three]) -> int:
-    """How late a head is without extending: the latest of both runs of every day, seconds."""
-    return max((seconds for one in found for run in one.without for seconds in late(run).values()), default=0)
+    """How late heads are without extending: the latest one of both runs of every day, seconds."""
+    return max([0, *(seconds for one in found for run in one.without for seconds in late(run).values())])
 
 
 def later(one: Three, than: int) -> list[int]:
