@@ -136,6 +136,20 @@ def acts(found: Iterable[Three]) -> Counter[tuple[str, str]]:
     return Counter((act.did, act.why) for one in found for act in one.on.acts)
 
 
+def lost_for(found: Iterable[Three]) -> dict[str, float]:
+    """GPU seconds lost at limits while jobs were extended, by the last reason for which a job got no more time; "" where
+    none was recorded.
+    """
+    sums: dict[str, float] = {}
+    for one in found:
+        whys = {act.number: act.why for act in one.on.acts if act.did == "refused"}
+        for number, seconds in enumerate(lost(one.day, one.on)):
+            if seconds:
+                why = whys.get(number, "")
+                sums[why] = sums.get(why, 0.0) + float(seconds)
+    return dict(sorted(sums.items(), key=lambda one: -one[1]))
+
+
 def wait_change(found: Sequence[Three], arm: str) -> Estimate:
     """By how much the mean wait of the jobs that got no more time is longer in the run `arm` than without, seconds:
     "on" against the mean of the runs without, "again" against "off".

@@ -17,6 +17,7 @@ from tests.extend_real.measure import (
     later,
     lost,
     lost_change,
+    lost_for,
     mean_wait,
     noise,
     put_back,
@@ -42,7 +43,7 @@ def markdown(runs: Sequence[Run]) -> str:
         days = [one for one in found if one.day.risk == risk]
         if days:
             parts += _shown(risk, days)
-    parts += [prose.LIMITS, "## Runs\n", _disturbed(runs), _table(_MADE, map(_made, runs))]
+    parts += [prose.FOUND, prose.LIMITS, "## Runs\n", _disturbed(runs), _table(_MADE, map(_made, runs))]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -153,10 +154,14 @@ def _day(one: Three, bar: int) -> list[str]:
 
 def _done(found: Sequence[Three]) -> str:
     """What the rounds did and why not, as often as it was recorded: a refusal once for each job and reason."""
-    rows = [[did, why, str(many)] for (did, why), many in sorted(acts(found).items())]
-    return "What the rounds did; a refusal is recorded once for each job and reason:\n\n" + _table(
-        ["did", "why", "how often"], rows
-    )
+    hours = lost_for(found)
+    rows = [
+        [did, why, str(many), f"{hours.get(why, 0) / _HOUR:.2f}" if did == "refused" else ""]
+        for (did, why), many in sorted(acts(found).items())
+    ]
+    if "" in hours:
+        rows.append(["no refusal", "", "", f"{hours[''] / _HOUR:.2f}"])
+    return f"{prose.DONE}\n{_table(['did', 'why', 'how often', 'GPU hours lost'], rows)}"
 
 
 _MADE: Final = [

@@ -28,6 +28,7 @@ from tests.extend_real.measure import (
     later,
     lost,
     lost_change,
+    lost_for,
     mean_wait,
     noise,
     put_back,
@@ -212,6 +213,14 @@ def test_work_is_lost_where_slurm_ended_a_run_at_its_limit(three: Three) -> None
     assert lost(three.day, three.on).sum() == whole[1] and killed(three.on) == 1
     assert lost_change([three]).value == pytest.approx(whole[1] / sum(whole) - 1)
     assert extra(three) == 30 * jobs[0].nodes * jobs[0].gpus and three.given == {0}
+
+
+def test_work_is_lost_for_the_last_reason(three: Three) -> None:
+    seconds = float(lost(three.day, three.on).sum())
+    assert lost_for([three]) == {"planned": seconds}
+    twice = (*GIVEN, replace(GIVEN[1], why="most"))
+    assert lost_for([replace(three, on=Run({}, three.on.rows, twice))]) == {"most": seconds}
+    assert lost_for([replace(three, on=Run({}, three.on.rows))]) == {"": seconds}
 
 
 def test_a_run_that_was_put_back_lost_nothing(three: Three) -> None:
