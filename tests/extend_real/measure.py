@@ -137,8 +137,8 @@ def acts(found: Iterable[Three]) -> Counter[tuple[str, str]]:
 
 
 def lost_for(found: Iterable[Three]) -> dict[str, float]:
-    """GPU seconds lost at limits while jobs were extended, by the last reason for which a job got no more time; "" where
-    none was recorded.
+    """GPU seconds lost at limits while jobs were extended, by the last reason for which a job got no more time; "" for
+    none recorded.
     """
     sums: dict[str, float] = {}
     for one in found:
