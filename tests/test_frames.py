@@ -22,6 +22,7 @@ from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
 from tests.support import study
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
+from tests.support.extended import some_extended
 from tests.support.others import OUTSIDE, READER, as_user, gives_files_away
 from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs, some_planned, some_waits
 from tests.test_docs import blocks
@@ -69,6 +70,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("restarts", {"job": 1}, ["--job", "1"]),
     ("feedback", {"days": 14, "cluster": "aaic"}, ["--days", "14", "--cluster", "aaic"]),
     ("soft-limits", {"by": "user", "queue": "gq"}, ["--by", "user", "--queue", "gq"]),
+    ("extensions", {"by": "user"}, ["--by", "user"]),
     ("users", {"job_class": "single-gpu"}, ["--class", "single-gpu"]),
     ("states", {"by": "month", "since": MONDAY}, ["--by", "month", "--since", str(MONDAY)]),
     ("arrivals", {"by": "queue", "since": MONDAY}, ["--by", "queue", "--since", str(MONDAY)]),
@@ -87,7 +89,8 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
 def test_a_frame_holds_the_rows_of_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, keywords: dict[str, Any], words: list[str]
 ) -> None:
-    jobs = {"restarts": some_chains, "soft-limits": some_planned, "wait": some_waits}.get(name, some_jobs)()
+    some = {"restarts": some_chains, "soft-limits": some_planned, "extensions": some_extended, "wait": some_waits}
+    jobs = some.get(name, some_jobs)()
     path = add_letters(make_trace(tmp_path / "t.db", jobs, QUEUES), [letter()])
     said = shown([name, *words], path, capsys)
     made = adminkit.open(path).report(name, totals=True, **keywords)

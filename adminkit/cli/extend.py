@@ -14,14 +14,14 @@ from adminkit.cli.policy_install import Folder
 from adminkit.cli.soft_trial import site
 from adminkit.render.sink import Way, emit
 
-app = group("Give running jobs more time while nobody waits for their nodes.")
+app = group("Give running jobs more time while nobody waits.")
 
 Last = Annotated[int, typer.Option("--last", metavar="N", min=0, help="Show the last N acts, the newest first.")]
 
 
 @app.command()
 def preview(folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show which jobs a round would give more time now, and why not the others. Changes nothing.
+    """Show which jobs would get more time now. Also says why the others would not; changes nothing.
 
     Example: adminkit extend preview
     """
@@ -52,7 +52,7 @@ def run(
 
 @app.command()
 def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show what the last rounds did, and to how many open jobs time was given.
+    """Show what the last rounds did. Also counts the open jobs that hold extra time.
 
     Example: adminkit extend status
     """

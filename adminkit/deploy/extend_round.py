@@ -207,6 +207,8 @@ def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path) -> l
         said.append(_one(act, now.get(act.job.listed.job_id)))
     try:
         after = extending.again(ids)
+        if _noted_again(acts, said, after):
+            after = extending.again(ids)
     except AdminkitError as error:
         return [Done(act, None, words or error.message) for act, words in zip(acts, said, strict=True)]
     done = []
@@ -215,6 +217,22 @@ def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path) -> l
         actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
         done.append(Done(act, held, words))
     return done
+
+
+def _noted_again(acts: Sequence[Act], said: Sequence[str], after: Mapping[int, QueuedJob]) -> bool:
+    """Write words again that the plugin overwrote, which had read the comment just before; whether there were any. The
+    limits are those that were set: without its word one would be taken for asked.
+    """
+    any_lost = False
+    for act, words in zip(acts, said, strict=True):
+        now = after.get(act.job.listed.job_id)
+        if words or now is None or act.given is None or now.time_limit != act.becomes:
+            continue
+        comment = with_given(now.admin_comment or "", act.given)
+        if comment is not None and comment != now.admin_comment:
+            extending.set_comment(act.job.listed, comment)
+            any_lost = True
+    return any_lost
 
 
 def _one(act: Act, now: QueuedJob | None) -> str:

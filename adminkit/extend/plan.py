@@ -22,7 +22,7 @@ Did = Literal["given", "taken back", "refused"]
 
 #: Less is not worth a raise, seconds.
 LEAST: Final = 300
-#: Raises of one round; the next one goes on.
+#: Raises of one round; the rest come in the next.
 MOST: Final = 100
 
 
@@ -176,6 +176,8 @@ def _unfit(job: Open, settings: Settings) -> tuple[str, Message] | None:
         return "kind", message("it is a part of a heterogeneous job")
     if settings.queues is not None and listed.queue not in settings.queues:
         return "kind", message("its queue is not among those of [extend]")
+    if settings.qos and listed.qos not in settings.qos:
+        return "kind", message("its QOS is not among those of [extend]")
     off = listed.uid in settings.users_off or listed.user in settings.users_off
     if off or listed.account in settings.accounts_off or listed.qos in settings.qos_off:
         return "kind", message("its user, account or QOS is switched off")

@@ -1,4 +1,4 @@
-"""Whether a waiting job would start later if a running one went on. Pure; in doubt, it would.
+"""Whether a waiting job would start later if a running one continued. Pure; in doubt, it would.
 
 What is known of a job that waits: where and when backfill plans to start it, or only what it asks for. The planned ones
 are put on the nodes' timelines, where an extension must leave room for all of them. One without a plan counts wherever
@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from adminkit.fit.needs import need_of_job, own
-from adminkit.fit.place import PAST, in_line, running, runs_by_node
+from adminkit.fit.place import in_line
+from adminkit.fit.running import PAST, running, runs_by_node
 from adminkit.fit.timeline import NEVER, Timeline, Use, holds
 from adminkit.slurm.features import parse_features
 from adminkit.slurm.licences import parse_asked
@@ -37,7 +38,7 @@ _NOT_FOR_NODES: Final = (
     "Reservation",
     "Cleaning",
 )
-#: And of jobs that are too large for a limit of theirs, and so never start as they are.
+#: And of jobs that exceed a limit by themselves, and so never start as they are.
 _NEVER: Final = re.compile(r"(?:QOS|Assoc)M(?:ax|in)\w*PerJob|Partition(?:Node|Time)Limit")
 #: Backfill plans with whole minutes and a resolution of one; so less is no earlier start.
 _ROUNDED: Final = 60
@@ -48,7 +49,7 @@ _ANY: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`until`: up to when the job may go on, epoch seconds; `behind`: the waiting job that is the reason."""
+    """`until`: up to when the job may run, epoch seconds; `behind`: the waiting job that is the reason."""
 
     why: Why
     until: int
@@ -69,7 +70,7 @@ class Outlook:
     runs: Mapping[str, Sequence[RoomJob]]
 
     def may_run(self, job: RoomJob, until: int) -> Said:
-        """How long the running job may go on, at most `until`, such that nobody is known to start later."""
+        """How long the running job may continue, at most `until`, such that nobody is known to start later."""
         assert job.ends is not None
         if self.room.hidden or len(self.room.jobs) >= MOST_JOBS:
             return Said("unknown", job.ends)
@@ -119,7 +120,7 @@ class Outlook:
         return line
 
     def book(self, job: RoomJob, until: int) -> None:
-        """The job goes on until then."""
+        """The job runs until then."""
         assert job.ends is not None
         for name in job.nodes:
             if name in self.lines:

@@ -25,6 +25,7 @@ class Settings:
     earned: bool = False
     preemptible: bool = False
     queues: frozenset[str] | None = None
+    qos: frozenset[str] = frozenset()  # empty: all
     users_off: frozenset[str | int] = frozenset()
     accounts_off: frozenset[str] = frozenset()
     qos_off: frozenset[str] = frozenset()
@@ -58,6 +59,7 @@ def settings_of(table: Mapping[str, Any]) -> Settings:
             earned=bool(table.get("earned")),
             preemptible=bool(table.get("preemptible")),
             queues=None if queues is None else frozenset(queues),
+            qos=frozenset(table.get("qos") or ()),
             users_off=frozenset(table.get("users_off") or ()),
             accounts_off=frozenset(table.get("accounts_off") or ()),
             qos_off=frozenset(table.get("qos_off") or ()),

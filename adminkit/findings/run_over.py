@@ -33,7 +33,7 @@ KIND: Final = Kind(
         "over": Number("of these, runs that ran past the limit that was asked for"),
         "share": Number("over / runs", "share"),
         "more": Number("the mean time by which they ran past it", "seconds"),
-        "asked": Number("the mean limit that they asked for", "seconds"),
+        "req_limit": Number("the mean limit that they asked for", "seconds"),
         "used": Number("used past the limits that were asked for", "GPU-seconds"),
         "cpu_used": Number("used past them by runs without GPUs", "CPU-seconds"),
     },
@@ -48,7 +48,7 @@ def check(measure: RanOver, limits: Limits) -> list[Finding]:
     stake = Stake.both(measure.reserved)
     evidence: dict[str, float | None] = {
         "runs": measure.runs, "over": measure.over, "share": share, "more": measure.more / measure.over,
-        "asked": measure.asked / measure.over, "used": stake.gpu_seconds, "cpu_used": stake.cpu_seconds,
+        "req_limit": measure.req_limit / measure.over, "used": stake.gpu_seconds, "cpu_used": stake.cpu_seconds,
     }  # fmt: skip
     subject = Subject(cluster=measure.cluster, user=measure.user)
     command = f"adminkit report extensions --user {shlex.quote(measure.user)}"

@@ -46,6 +46,7 @@ _RULES: Final[Mapping[str, Message]] = {
     "eligible unknown": in_context("filter", "eligible unknown"),
     "not started": in_context("filter", "not started"),
     "not planned": in_context("filter", "not planned"),
+    "not extended": in_context("filter", "not extended"),
     "open": in_context("filter", "open"),
     "no end": in_context("filter", "no end"),
     "requeued": in_context("filter", "requeued"),

@@ -102,12 +102,7 @@ def _notes(measured: Extensions, query: Query) -> list[str]:
             )
         )
     if any(seconds > 0 for seconds in overall.delays.values()):
-        notes.append(
-            message(
-                "'delayed' is an upper bound: a job may start later than planned for other reasons; docs/extend.md says"
-                " which promises hold"
-            )
-        )
+        notes.append(message("'delayed' is an upper bound: a job may start later than planned for other reasons, too"))
     return notes
 
 

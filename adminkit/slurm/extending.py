@@ -64,6 +64,11 @@ def move_limit(job: squeue.QueuedJob, seconds: int, comment: str) -> None:
     ask(["scontrol", "update", f"JobId={name_of(job)}", f"TimeLimit={by}", f"AdminComment={comment}"])
 
 
+def set_comment(job: squeue.QueuedJob, comment: str) -> None:
+    """Give the job this AdminComment. Refused where slurmctld does not take it."""
+    ask(["scontrol", "update", f"JobId={name_of(job)}", f"AdminComment={comment}"])
+
+
 def is_acting(others: Collection[str]) -> bool:
     """Whether the slurmctld that is at work may be this host's: none of `others`, the other controllers, is up before
     it. AdminkitError when none answers.

@@ -134,7 +134,7 @@ class RanOver(NamedTuple):
     runs: int
     over: int
     more: float  # used past their limits
-    asked: float  # the limits of these
+    req_limit: float  # the limits of these
     gpu_seconds: float  # of `more`
     cpu_seconds: float
 

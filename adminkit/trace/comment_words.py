@@ -313,6 +313,14 @@ EXTENDED: Final = Word(
             test="extend/test_plan.py::test_a_job_that_was_put_back",
         ),
         Reader(
+            name=_PLUGIN,
+            does="asks more often when the job will end, while the limit may be lowered again",
+            since="the job's limit, through an update",
+            so="the plugin signals only by the end that slurmctld names",
+            files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
+            test="cluster/test_ckpt_limits.py::test_the_signal_comes_once_before_the_last_end",
+        ),
+        Reader(
             name="sync and import",
             does="keep the limit that was asked for, and how much more time was given",
             since="somebody else may have changed the limit; and the word stays in the job for its next run",

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/job_log.h"
 #include "common/slurm_compat.h"
+#include "extension.h"
 #include "requeue.h"
 #include "step_records.h"
 
@@ -141,7 +142,7 @@ struct ak_async_call *ck_batch_signalled(const struct ck_batch *batch, const str
     }
     if (info) {
         work->info = *info;
-        work->answered = true;
+        work->answered = !ck_extension_possible(info->comment); /* else its comment may be another by now */
     }
     struct ak_async_call *call = ak_async_start(note_signal, work);
     if (!call) {

@@ -27,6 +27,8 @@ static int64_t next_round(const struct ck_terms *terms, const struct ck_known *k
         return first;
     int64_t base = terms->poll > 0 ? sooner(terms->poll, CK_ROUND) : CK_ROUND;
     uint32_t doublings = known->failures < 4 ? known->failures : 4;
+    if (known->extended)
+        base = sooner(base, CK_EXTENDED);
     if (known->end == 0)
         base = sooner(base, CK_AGAIN);
     base = longer(base, terms->nodes * CK_PLACE);

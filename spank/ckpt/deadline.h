@@ -10,7 +10,10 @@
  * The end in the environment is as old as the job, and may be that of a soft limit, at which nothing happens.
  * So it says when to ask, and no node signals by it: a node whose signal is due by it asks every CK_AGAIN
  * until slurmctld answers. A step with more nodes than places before that signal has closer places, down to
- * CK_CLOSEST. */
+ * CK_CLOSEST.
+ *
+ * A limit that was raised by an extension may be lowered again. While one stands, a round is CK_EXTENDED or
+ * half a second per node, so that the new end is heard a minute later at most in a step of 90 nodes. */
 #ifndef ADMINKIT_CKPT_DEADLINE_H
 #define ADMINKIT_CKPT_DEADLINE_H
 
@@ -21,6 +24,7 @@
 #define CK_PLACE (CK_SECOND / 2) /* between the questions of two nodes */
 #define CK_CLOSEST (CK_PLACE / 10)
 #define CK_ROUND (300 * CK_SECOND)
+#define CK_EXTENDED (45 * CK_SECOND)
 #define CK_AGAIN (15 * CK_SECOND)      /* a round while the end is unknown, or not confirmed when due */
 #define CK_FIRST_EARLY (3 * CK_SECOND) /* so that a limit of twice `quiet` is met to the second */
 #define CK_LAST_EARLY (1500)           /* from the last question to the signal */
@@ -35,11 +39,11 @@ struct ck_terms {
 };
 
 struct ck_known {
-    int64_t end;       /* 0: unknown */
-    bool confirmed;    /* slurmctld itself named the end; false: the environment did */
-    int64_t asked;     /* when the last question was put; 0: none was */
-    uint32_t failures; /* consecutive questions without an answer */
-    bool suspended;
+    int64_t end;              /* 0: unknown */
+    bool confirmed;           /* slurmctld itself named the end; false: the environment did */
+    int64_t asked;            /* when the last question was put; 0: none was */
+    uint32_t failures;        /* consecutive questions without an answer */
+    bool suspended, extended; /* extended: its limit was raised, and may be lowered again */
     int64_t doubt; /* the job was resumed then, so its end may have moved: ask before the signal; 0: no */
 };
 

@@ -18,7 +18,8 @@
  * Only for jobs that asked for checkpoints, in at most two RPCs per run:
  *   1. after the signal, while the run continues; with `end=max` or `end=short` where it is clear by then that the job will
  *      not be requeued. Trap: past its limit a job counts as finished, slurmctld has written its row, and answers an
- *      update with ESLURM_JOB_FINISHED;
+ *      update with ESLURM_JOB_FINISHED. Trap: `adminkit extend` writes into the comment at any time, so where it may the
+ *      comment is read just before;
  *   2. at the batch step's exit. A job that is still RUNNING gets its `end` (`more` with rq one higher) before
  *      slurm_requeue(), so that the row of the run that ends has it. A job past its limit gets `limit` after
  *      slurm_requeue(), when it is pending again; the row of that run shows the state REQUEUED at its limit.

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "common/suspended.h"
 #include "common/task_env.h"
+#include "extension.h"
 
 #define LONGEST_SLEEP (60 * CK_SECOND) /* an operator may set the clock meanwhile */
 #define ANSWER_SLEEP 50                /* while an answer is awaited */
@@ -28,6 +29,7 @@ struct ck_watch {
     struct ck_known known;
     struct ak_async_call *question;
     bool stopped, over; /* stopped: its node shows the step suspended; over: the job is ending */
+    bool sent;          /* the signal before the known end was, or is not to be tried again */
     bool answered;
     struct ak_job_info info; /* the last answer without an error */
     int env_reads, attempts;
@@ -53,9 +55,15 @@ static void take_answer(struct ck_watch *watch, const struct ak_job_info *info) 
     watch->known.suspended = info->state == AK_JOB_SUSPENDED;
     watch->over = info->state != AK_JOB_RUNNING && info->state != AK_JOB_SUSPENDED;
     if (info->state == AK_JOB_RUNNING && info->end > 0) {
-        watch->known.end = info->end * CK_SECOND;
+        int64_t end = info->end * CK_SECOND;
+        if (watch->sent && end > watch->known.end) {
+            watch->sent = false;
+            watch->attempts = 0;
+        }
+        watch->known.end = end;
         watch->known.confirmed = true;
     }
+    watch->known.extended = ck_extension_stands(info->comment);
     watch->known.doubt = 0;
     watch->answered = true;
     watch->info = *info;
@@ -130,12 +138,11 @@ static bool deliver(struct ck_watch *watch, int64_t now, uint32_t gpus) {
     return taken || !again;
 }
 
-/* The signal before the end. True: nothing is left to do. */
-static bool fire(struct ck_watch *watch, int64_t now) {
-    bool over = deliver(watch, now, 0);
+/* The signal before the end. */
+static void fire(struct ck_watch *watch, int64_t now) {
+    watch->sent = deliver(watch, now, 0);
     watch->attempts++;
     watch->attempted = now;
-    return over;
 }
 
 /* The signal for an order; that before the end is due all the same, should the step continue. */
@@ -145,8 +152,9 @@ static void obey(struct ck_watch *watch, int64_t now) {
     watch->order.gpus = 0;
 }
 
-/* No process took the signal, and the known end has come. A step that outlives it was given more time:
- * slurmctld is asked once more, and the signal comes before the new end. Returns as turn() does. */
+/* The signal was sent, or no process took it, and the known end has come. A step that outlives it was given
+ * more time: slurmctld is asked once more, and the signal comes before the new end. Returns as turn() does.
+ */
 static int64_t outlive(struct ck_watch *watch) {
     if (watch->question)
         return CK_SECOND;
@@ -179,6 +187,10 @@ static int64_t turn(struct ck_watch *watch) {
     look_for_answer(watch);
     if (watch->over)
         return -1;
+    if (watch->sent && now < watch->known.end) {
+        int64_t rest = watch->known.end - now, most = watch->question ? ANSWER_SLEEP : LONGEST_SLEEP;
+        return rest < most ? rest : most;
+    }
     if (watch->known.suspended || watch->stopped)
         look_for_stop(watch, now);
     if (watch->order.gpus && !watch->known.suspended && !watch->stopped) {
@@ -189,7 +201,7 @@ static int64_t turn(struct ck_watch *watch) {
     int64_t longest = read_env(watch, now);
     struct ck_next next = ck_deadline_next(&watch->plan.terms, &watch->known, now);
     if (next.act == CK_FIRE && watch->attempts > 0) {
-        if (now + RETRY > watch->known.end)
+        if (watch->sent || now + RETRY > watch->known.end)
             return outlive(watch);
         if (next.at < watch->attempted + RETRY)
             next.at = watch->attempted + RETRY;
@@ -206,7 +218,8 @@ static int64_t turn(struct ck_watch *watch) {
             return 0;
         if (watch->known.doubt && watch->question && now < watch->known.asked + LATE_ANSWER)
             return ANSWER_SLEEP;
-        return fire(watch, now) ? -1 : RETRY;
+        fire(watch, now);
+        return watch->sent ? 0 : RETRY;
     }
     int64_t span = next.at - now;
     if (watch->question)

@@ -5,7 +5,8 @@
  *
  * Start it when all tasks are forked. It asks slurmctld through async_call.h, so that slurmctld never delays
  * the signal or the end of the step. It holds no lock of Slurm's, and touches nothing of the user's but by
- * the signal. Where no process takes the signal, it tries again, at most every five seconds, until the end.
+ * the signal. Where no process takes the signal, it tries again, at most every five seconds, until the end. A
+ * step that outlives its end was given more time, and is signalled again before the new one.
  */
 #ifndef ADMINKIT_CKPT_WATCH_H
 #define ADMINKIT_CKPT_WATCH_H
@@ -20,7 +21,7 @@
 /* An attempt to signal the step. */
 struct ck_firing {
     int64_t at, end; /* ms since the epoch */
-    bool first;      /* false: no process took the signal of an earlier attempt */
+    bool first;      /* false: no process took the signal of an earlier attempt before this end */
     const struct ck_delivery *delivery;
     const struct ak_job_info *info; /* slurmctld's last answer; NULL: there was none */
     uint32_t gpus;                  /* of the order that the signal is for; 0: it is that before the end */
@@ -34,8 +35,8 @@ struct ck_plan {
     int signal;
     bool shells, jvms;
     char cgroup[PATH_MAX]; /* "": none */
-    /* Called in the watch's thread after the first attempt and after the one that a process takes; never
-     * after ck_watch_stop() has returned. False: do not try again. */
+    /* Called in the watch's thread after the first attempt before an end and after the one that a process
+     * takes; never after ck_watch_stop() has returned. False: do not try again before this end. */
     bool (*fired)(const struct ck_firing *firing, void *arg);
     void *arg;
     struct ck_elastic

@@ -58,6 +58,7 @@ COMMANDS: Final = [
     "report restarts --job {job}",
     "report feedback --days 7 --cluster {cluster}",
     "report soft-limits --by user --since 30d",
+    "report extensions --by user",
     "recommend walltime --user {user} --queue gq --policy {policy}",
     "recommend walltime --backtest --policy {policy}",
     "incentives compute --cluster {cluster} --points-per-hour 60 --policy {policy}",

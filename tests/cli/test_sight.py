@@ -58,6 +58,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
         "only operators may see how soft limits affected other users",
         False,
     ),
+    (("report", "extensions"), 2, "only operators may see whom more time for others delayed", False),
     (("recommend", "walltime", "--user", "bob", "--name", "secret"), 2, "may see the jobs of bob", True),
     (("recommend", "queues"), 2, "only operators may see what queues need", False),
     (("recommend", "walltime", "--name", "mine"), 0, "such runs", False),

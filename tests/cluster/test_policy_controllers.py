@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -65,12 +66,13 @@ class Pair:
     def ping(self) -> bytes:
         return self.cluster.run("scontrol", "ping").out
 
-    def carry(self, hours: int) -> None:
+    def carry(self, rules: int | str) -> None:
         """Install on this host and, by the command, on the other."""
-        self.install(hours, "--push", self.push, "--fetch", self.fetch)
+        self.install(rules, "--push", self.push, "--fetch", self.fetch)
 
-    def install(self, hours: int, *words: str, code: int = 0) -> str:
-        self.ruled.policy.write_text(HEAD + at_most(hours))
+    def install(self, rules: int | str, *words: str, code: int = 0) -> str:
+        """`rules`: policy.toml behind its head, or the most hours that gq takes."""
+        self.ruled.policy.write_text(HEAD + (rules if isinstance(rules, str) else at_most(rules)))
         policy = ("--policy", self.ruled.policy)
         done = self.adminkit("policy", "install", "--apply", *policy, *words, code=code)
         return done.stdout + done.stderr
@@ -85,9 +87,10 @@ class Pair:
         return self.adminkit(*words, code=code, fetch=self.fetch if fetch else "").stdout
 
 
-@pytest.fixture(scope="module")
-def booted(outside: Listing) -> Iterator[Pair]:
-    with private_slurm(nodes=1) as cluster:
+@contextmanager
+def pairing(**settings: str) -> Iterator[Pair]:
+    """A cluster of one node with two controllers, of which the first is at work."""
+    with private_slurm(nodes=1, **settings) as cluster:
         conf = cluster.home / "slurm.conf"
         here = socket.gethostname().partition(".")[0]
         text = conf.read_text().replace("NoInAddrAny,NoCtldInAddrAny", "NoCtldInAddrAny")
@@ -98,6 +101,12 @@ def booted(outside: Listing) -> Iterator[Pair]:
         conf.write_text("\n".join([text, "SlurmctldTimeout=10", *more, ""]))
         with ruling(cluster) as ruled:
             yield Pair(ruled)
+
+
+@pytest.fixture(scope="module")
+def booted(outside: Listing) -> Iterator[Pair]:
+    with pairing() as found:
+        yield found
 
 
 @pytest.fixture

@@ -102,6 +102,8 @@ def test_when_a_job_is_looked_at(left: int, limit: int, settings: Settings, look
         (opened(MINE), {"users_off": frozenset({"games"})}, Bounds(), "kind", "its user by name"),
         (opened(MINE), {"accounts_off": frozenset({"physics"})}, Bounds(), "kind", "its account"),
         (opened(MINE), {"qos_off": frozenset({"normal"})}, Bounds(), "kind", "its QOS"),
+        (opened(MINE), {"qos": frozenset({"low"})}, Bounds(), "kind", "it was moved to another QOS"),
+        (opened(MINE, qos=None), {"qos": frozenset({"normal"})}, Bounds(), "kind", "a QOS that nobody knows"),
         (opened(MINE, het_id=3), {}, Bounds(), "kind", "a part of a heterogeneous job"),
         (opened(MINE, odd_limit="?"), {}, Bounds(), "unread", "its limit cannot be read"),
         (opened(MINE, uid=None), {}, Bounds(), "unknown", "whose it is is not known"),

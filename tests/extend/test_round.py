@@ -39,6 +39,7 @@ class World:
     calls: list[tuple[int, int]] = field(default_factory=list)
     acting: bool = True
     meanwhile: dict[int, dict[str, Any]] = field(default_factory=dict)  # what becomes of jobs behind the snapshot
+    overwrites: str = ""  # the comment that another writes just behind an update
 
     def queue(self, now: int) -> Queue:
         self._may("queue")
@@ -65,9 +66,14 @@ class World:
             limit = (one.time_limit or 0) + by
             self.jobs[job.job_id] = (
                 replace(room, time_limit=limit),
-                replace(one, time_limit=limit, admin_comment=comment),
+                replace(one, time_limit=limit, admin_comment=self.overwrites or comment),
             )
         self._may("killed")
+
+    def set_comment(self, job: QueuedJob, comment: str) -> None:
+        self._may("comment")
+        room, one = self.jobs[job.job_id]
+        self.jobs[job.job_id] = room, replace(one, admin_comment=comment)
 
     def is_acting(self, others: Collection[str]) -> bool:
         return self.acting
@@ -106,7 +112,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 
 def world(monkeypatch: pytest.MonkeyPatch, *jobs: tuple[RoomJob, str], **more: Any) -> World:
     made = World({room.job_id: (room, listed(room, comment)) for room, comment in jobs}, **more)
-    for name in ("queue", "room_around", "again", "move_limit", "is_acting"):
+    for name in ("queue", "room_around", "again", "move_limit", "set_comment", "is_acting"):
         monkeypatch.setattr(extending, name, getattr(made, name))
     return made
 
@@ -198,6 +204,24 @@ def test_a_word_that_another_wrote_meanwhile_stays(host: Host, monkeypatch: pyte
     there = world(monkeypatch, MINE, meanwhile={1: {"admin_comment": f"{RECORD} pf1:it=5"}})
     host.once()
     assert there.jobs[1][1].admin_comment == f"{RECORD} pf1:it=5 xt1:asked=3600,lim=4500,n=1"
+
+
+@pytest.mark.parametrize(
+    ("fails", "held", "reason"),
+    [
+        (set(), True, "the word is written again, beside the other's"),
+        ({"comment"}, None, "slurmctld is away by then: the next round says what became of it"),
+    ],
+)
+def test_a_word_that_another_overwrites_is_written_again(
+    host: Host, monkeypatch: pytest.MonkeyPatch, fails: set[str], held: bool | None, reason: str
+) -> None:
+    there = world(monkeypatch, MINE, fails=fails, overwrites=f"{RECORD} ck1:at=9,heard=1,rq=0")
+    done = host.once()
+    assert [one.held for one in done.done] == [held] and there.calls == [(1, 900)], reason
+    if held:
+        assert there.jobs[1][1].admin_comment == f"{RECORD} ck1:at=9,heard=1,rq=0 xt1:asked=3600,lim=4500,n=1"
+        assert len(host.recorded()) == 2
 
 
 @pytest.mark.parametrize(

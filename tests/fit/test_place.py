@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.fit.place import board, by_vectors, free_for, running, take
+from adminkit.fit.place import board, by_vectors, free_for, take
 from adminkit.fit.request import Request, request
+from adminkit.fit.running import running
 from adminkit.slurm.room import Reserved, Room, RoomJob, Vector
 from tests.fit.rooms import HOUR, MIB, NOW, job, make, node, taken
 

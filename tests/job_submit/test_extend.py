@@ -48,6 +48,7 @@ WHO: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "another QOS": ({"qos": {"low": True}}, {}, "qos"),
     "one of its QOS": ({"qos": {"normal": True}}, {"qos": "normal,low"}, "qos"),
     "a QOS that nobody knows": ({"qos": {"normal": True}}, {"qos": False}, "qos"),
+    "a list of QOS that names none": ({"qos": {"normal": True}}, {"qos": ","}, "qos"),
     "a QOS that is left out": ({"qos_off": {"normal": True}}, {}, "qos"),
     "another is left out": ({"qos_off": {"low": True}}, {}, "auto"),
     "one of its own is": ({"qos_off": {"low": True}}, {"qos": "normal,low"}, "qos"),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adminkit.deploy.extend_round import settings_in_force
+from adminkit.deploy.files import SUBFOLDER, table_path
 from adminkit.doctor.ckpt import _signal_lead
 from adminkit.errors import AdminkitError
+from adminkit.extend.settings import Settings
 from adminkit.lua.runtime import Decider, Decision, LuaVersion
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.policy.diff import differences
@@ -291,3 +295,32 @@ def test_replay_counts_who_opts_in_and_who_ran_into_the_limit(tmp_path: Path) ->
         assert len(notes) == (default == "auto") and all(
             "4 jobs, of which 2 ran into their limit" in one for one in notes
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Settings(600, 2.0, 8, share=0.25, budget=86_400, queues=frozenset({"gq"}))),
+        (
+            'step = "30m"\nmost = 3\nlead = "15m"\nbudget = "none"\nqos = ["Low"]\nearned = true\npreemptible = true',
+            Settings(900, 3.0, 8, 1800, None, None, True, True, frozenset({"gq"}), frozenset({"low"})),
+        ),
+        (
+            'step = "save"\nusers_off = ["alice"]\naccounts_off = ["Vision"]\nqos_off = ["Free"]',
+            Settings(
+                600, 2.0, 8, share=0.25, budget=86_400, queues=frozenset({"gq"}), users_off=frozenset({"alice", 1}),
+                accounts_off=frozenset({"vision"}), qos_off=frozenset({"free"}),
+            ),
+        ),
+    ],
+)  # fmt: skip
+def test_the_round_reads_what_was_compiled(tmp_path: Path, text: str, expected: Settings) -> None:
+    table = policy_table(loaded(tmp_path, f"enabled = true\n{text}"), made_up(["gq"], ["alice"]), NOW)
+    (tmp_path / SUBFOLDER).mkdir()
+    table_path(tmp_path, "policy").write_text(policy_text(table))
+    if expected.users_off:
+        expected = replace(expected, users_off=frozenset(table["extend"]["users_off"]))
+    assert settings_in_force(tmp_path) == expected
+    off = policy_table(loaded(tmp_path, text), made_up(["gq"]), NOW)
+    table_path(tmp_path, "policy").write_text(policy_text(off))
+    assert settings_in_force(tmp_path) is None

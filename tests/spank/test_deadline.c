@@ -43,6 +43,16 @@ static const struct row CASES[] = {
     {"a young step's last question is the only one", 30, 60, 0, 1, 0, 80, 49, 0, 0, 0, 49, CK_FIRE, 50, 50},
 };
 
+/* The last answer's comment has an extension that stands. */
+static const struct row EXTENDED[] = {
+    {"rounds are short while the limit may be lowered again", 300, 60, 0, 1, 0, 86400, 297, 0, 0, 0, 297,
+     CK_ASK, 342, 353.25},
+    {"a site's are shorter", 300, 60, 10, 1, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 307, 309.5},
+    {"two questions a second all the same", 300, 60, 0, 1000, 0, 86400, 297, 0, 0, 0, 297, CK_ASK, 797, 922},
+    {"without an answer the next round is longer", 300, 60, 0, 1, 0, 86400, 297, 1, 0, 0, 297, CK_ASK, 387,
+     409.5},
+};
+
 /* The end is the environment's: slurmctld has not answered yet. */
 static const struct row ENVIRONMENT[] = {
     {"an end known from the start needs one question", 60, 60, 0, 1, 0, 200, 0, 0, 0, 0, 5, CK_ASK, 57,
@@ -60,7 +70,7 @@ static const struct row ENVIRONMENT[] = {
     {"a node that has not asked yet does", 30, 60, 0, 1, 0, 80, 0, 0, 0, 0, 64, CK_ASK, 48.5, 48.5},
 };
 
-static void each_row(const struct row *rows, size_t count, bool confirmed) {
+static void each_row(const struct row *rows, size_t count, bool confirmed, bool extended) {
     for (size_t i = 0; i < count; i++) {
         const int64_t began = 1000000 * CK_SECOND;
         struct ck_terms terms = {.began = began,
@@ -75,6 +85,7 @@ static void each_row(const struct row *rows, size_t count, bool confirmed) {
                                  .confirmed = confirmed,
                                  .failures = (uint32_t)rows[i].failures,
                                  .suspended = rows[i].suspended,
+                                 .extended = extended,
                                  .doubt = rows[i].doubt ? began + rows[i].doubt * CK_SECOND : 0};
         struct ck_next next = ck_deadline_next(&terms, &known, began + rows[i].now * CK_SECOND);
         double at = (double)(next.at - began) / CK_SECOND;
@@ -136,8 +147,9 @@ static void a_step_of(uint32_t nodes, int64_t limit, int64_t lead, int64_t poll,
 }
 
 int main(void) {
-    each_row(CASES, sizeof CASES / sizeof *CASES, true);
-    each_row(ENVIRONMENT, sizeof ENVIRONMENT / sizeof *ENVIRONMENT, false);
+    each_row(CASES, sizeof CASES / sizeof *CASES, true, false);
+    each_row(EXTENDED, sizeof EXTENDED / sizeof *EXTENDED, true, true);
+    each_row(ENVIRONMENT, sizeof ENVIRONMENT / sizeof *ENVIRONMENT, false, false);
     a_step_of(1, 7200, 300, 0, 0);
     a_step_of(1, 7200, 300, 10, 0);
     a_step_of(3, 7200, 300, 0, 1000);

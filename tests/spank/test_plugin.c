@@ -310,6 +310,25 @@ static void is_noted_late(void) {
     fake_unlock();
 }
 
+/* `adminkit extend` writes its word after slurmctld's last answer and before the note: both stay. */
+static void is_extended_meanwhile(void) {
+    set("ADMINKIT_CKPT", "TERM@60,requeue=2");
+    strcpy(job()->comment, "ak1:lim=240,src=e,ext=auto");
+    begin(SLURM_BATCH_SCRIPT, 240);
+    let_run_until(100);
+    fake_lock();
+    job()->load_error = ETIMEDOUT;
+    strcpy(job()->comment, "ak1:lim=240,src=e,ext=auto xt1:asked=240,lim=240,n=0");
+    fake_unlock();
+    let_run(300);
+    fake_lock();
+    job()->load_error = 0;
+    fake_unlock();
+    ak_sleep(20000);
+    end();
+    CASE(requeued("rq=1,end=more xt1:asked=240,lim=240,n=0") == 1, "%s", fake.log);
+}
+
 /* Something refuses every note, a site's job_submit script perhaps: Slurm's own count bounds the chain then.
  */
 static void is_not_counted(uint32_t restarts, uint32_t state) {
@@ -592,6 +611,7 @@ static void (*const SCENARIOS[])(void) = {says_how_far_it_came,
                                           is_not_counted_at_its_limit,
                                           hangs_at_the_end,
                                           is_noted_late,
+                                          is_extended_meanwhile,
                                           is_short,
                                           has_no_request,
                                           is_not_to_be_watched,

@@ -26,28 +26,40 @@ static const struct {
     int listens;               /* from that second on somebody hears; 0: always */
     int soft;                  /* the end in the task's environment; 0: there is none */
     int lives;                 /* from that second on slurmctld answers again */
+    int moves, moves_to;       /* at that second it has yet another end */
+    int extended;              /* what changes the end says that it is an extension */
+    int before;                /* when an earlier signal was heard; 0: there was none */
 } CASES[] = {
-    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120, 0, 0, 0},
-    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160, 0, 0, 0},
-    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140, 0, 0, 0},
-    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88, 0, 0, 0},
-    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120, 0, 0, 0},
-    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120, 0, 0, 0},
-    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"at its time", 180, 60, 0, 0, 0, 0, 0, 0, 0, 0, 120, 0, 0, 0, 0, 0, 0, 0},
+    {"a raised limit", 180, 60, 0, 100, 220, 0, 0, 0, 0, 0, 160, 0, 0, 0, 0, 0, 0, 0},
+    {"a lowered limit", 900, 60, 10, 70, 200, 0, 0, 0, 0, 0, 140, 0, 0, 0, 0, 0, 0, 0},
+    {"a grace that is shorter than the lead", 900, 60, 10, 80, 110, 0, 0, 0, 0, 0, 88, 0, 0, 0, 0, 0, 0, 0},
+    {"slurmctld dies", 180, 60, 0, 0, 0, 80, 0, 0, 0, 0, 120, 0, 0, 0, 0, 0, 0, 0},
+    {"slurmctld hangs", 180, 60, 0, 0, 0, 0, 80, 0, 0, 0, 120, 0, 0, 0, 0, 0, 0, 0},
+    {"slurmctld was never there", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {"suspended before the signal, resumed after its time", 180, 60, 0, 130, 220, 0, 0, 100, 130, 0, 160, 0,
-     0, 0},
-    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140, 0, 0, 0},
-    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0, 0, 0, 0},
+     0, 0, 0, 0, 0, 0},
+    {"suspended and slurmctld dies", 180, 60, 0, 0, 0, 105, 0, 100, 140, 0, 140, 0, 0, 0, 0, 0, 0, 0},
+    {"the job is over", 180, 60, 10, 0, 0, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0},
     {"nobody heard, and the limit was raised after the signal", 120, 40, 0, 100, 190, 0, 0, 0, 0, 0, 150, 117,
-     0, 0},
-    {"a soft limit", 900, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 110, 0},
+     0, 0, 0, 0, 0, 0},
+    {"a soft limit", 900, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 110, 0, 0, 0, 0, 0},
     {"slurmctld dies before it was asked, and a soft limit ends", 900, 60, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 110,
+     0, 0, 0, 0, 0},
+    {"slurmctld is back after the signal's time", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 130, 0, 180, 130, 0, 0, 0,
      0},
-    {"slurmctld is back after the signal's time", 180, 60, 0, 0, 0, 1, 0, 0, 0, 0, 130, 0, 180, 130},
+    {"raised by an extension, and lowered before the next round of the settings", 180, 60, 0, 100, 900, 0, 0,
+     0, 0, 0, 190, 0, 0, 0, 130, 250, 1, 0},
+    {"lowered to its time", 180, 60, 0, 100, 900, 0, 0, 0, 0, 0, 165, 0, 0, 0, 110, 225, 1, 0},
+    {"raised by hand: asked for in rounds", 180, 60, 0, 100, 900, 0, 0, 0, 0, 0, 0, 0, 0, 0, 130, 250, 0, 0},
+    {"raised after the signal, which a process heard", 120, 40, 0, 100, 190, 0, 0, 0, 0, 0, 150, 0, 0, 0, 0,
+     0, 0, 80},
+    {"by less than the lead: as soon as it is known", 100, 30, 0, 90, 140, 0, 0, 0, 0, 0, 115, 0, 0, 0, 0, 0,
+     0, 70},
 };
 #define COUNT (sizeof CASES / sizeof *CASES)
 
-static int64_t began, signalled[COUNT];
+static int64_t began, signalled[COUNT], first[COUNT];
 static unsigned calls[COUNT];
 
 static bool fired(const struct ck_firing *firing, void *arg) {
@@ -55,6 +67,8 @@ static bool fired(const struct ck_firing *firing, void *arg) {
     if (CASES[i].listens && firing->delivery->sent == 0)
         return true;
     fake_lock();
+    if (calls[i] == 0)
+        first[i] = firing->at;
     signalled[i] = firing->at;
     calls[i]++;
     fake_unlock();
@@ -68,6 +82,10 @@ static void act(size_t i, int now, pid_t task) {
     fake_lock();
     if (now == CASES[i].changes)
         job->end = began / 1000 + CASES[i].to_end;
+    if (now == CASES[i].moves)
+        job->end = began / 1000 + CASES[i].moves_to;
+    if (now == CASES[i].changes && CASES[i].extended)
+        snprintf(job->comment, sizeof job->comment, "xt1:asked=60,lim=900,n=1");
     if (now == CASES[i].dies)
         job->load_error = ETIMEDOUT;
     if (now == CASES[i].lives)
@@ -100,7 +118,12 @@ static void set_soft_end(int64_t end) {
 static void check(size_t i) {
     const struct fake_job *job = fake_job((uint32_t)i + 1);
     double at = signalled[i] ? (double)(signalled[i] - began) / 1000 : 0;
-    CASE(calls[i] == (CASES[i].signalled ? 1 : 0), "%s: %u times", CASES[i].why, calls[i]);
+    double before = first[i] ? (double)(first[i] - began) / 1000 : 0;
+    unsigned expected = (CASES[i].signalled ? 1 : 0) + (CASES[i].before ? 1 : 0);
+    CASE(calls[i] == expected, "%s: %u times", CASES[i].why, calls[i]);
+    if (CASES[i].before)
+        CASE(before >= CASES[i].before - 1 && before <= CASES[i].before + LATE, "%s: first at %g",
+             CASES[i].why, before);
     if (CASES[i].signalled)
         CASE(at >= CASES[i].signalled - 1 && at <= CASES[i].signalled + LATE + CASES[i].poll / 5, "%s: at %g",
              CASES[i].why, at);

@@ -109,6 +109,30 @@ def test_a_record_that_slurmdbd_still_has_is_compared(slurm: FakeSlurm, db: Path
     assert list(ask(slurm, db).examples[0].differs) == ["limit_original"]
 
 
+@pytest.mark.parametrize(
+    ("comment", "forged", "differs", "why"),
+    [
+        (
+            "xt1:asked=3600,lim=259200,n=2",
+            "ext_asked = 7200, ext_limit = 259200, ext_times = 2",
+            True,
+            "more asked for",
+        ),
+        ("xt1:asked=3600,lim=259200,n=2", "ext_asked = NULL", True, "nothing was given"),
+        ("ak1:lim=259200,src=e", "ext_asked = 60, ext_limit = 259200, ext_times = 1", True, "nobody gave anything"),
+        ("JS1:x", "ext_asked = 60, ext_limit = 259200, ext_times = 1", False, "another tool wrote over the word"),
+    ],
+)
+def test_what_a_job_was_given_is_compared(
+    slurm: FakeSlurm, db: Path, comment: str, forged: str, differs: bool, why: str
+) -> None:
+    slurm.fields += ["AdminComment"]
+    slurm.jobs[6]["AdminComment"] = comment
+    change(db, f"UPDATE job SET {forged} WHERE job_id_raw = 7")
+    found = [one.differs for one in ask(slurm, db).examples]
+    assert ("ext_limit" in found[0] if found else False) == differs, why
+
+
 def test_rows_of_files_are_nobodys_to_confirm(slurm: FakeSlurm, db: Path) -> None:
     change(db, forge(), "UPDATE job SET source = 'trusted' WHERE job_id_raw = 990001")
     change(db, forge(990002), "UPDATE job SET source = 'text' WHERE job_id_raw = 990002")
