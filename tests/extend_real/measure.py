@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from adminkit.slurm.hostlist import hosts
 from tests.extend_real.runs import ARMS, Row, Run
-from tests.extend_real.workloads import Day, day
+from tests.extend_real.workloads import SHAPE, Day, day
 
 Numbers = NDArray[np.float64]
 
@@ -166,12 +166,15 @@ def mean_wait(found: Sequence[Three], arm: str) -> float:
     return float(np.concatenate([waits(getattr(one, arm))[_others(one)] for one in found]).mean())
 
 
-def lost_change(found: Sequence[Three]) -> Estimate:
-    """Lost at limits with extending / without, less 1. Without is the mean of both runs."""
-    columns = [
-        np.stack([lost(one.day, one.on), (lost(one.day, one.off) + lost(one.day, one.again)) / 2], axis=1)
-        for one in found
-    ]
+def lost_change(found: Sequence[Three], *, allowed: bool = False) -> Estimate:
+    """Lost at limits with extending / without, less 1. Without is the mean of both runs. `allowed`: only of the jobs that
+    need no more than their queue's maximum.
+    """
+    columns = []
+    for one in found:
+        both = np.stack([lost(one.day, one.on), (lost(one.day, one.off) + lost(one.day, one.again)) / 2], axis=1)
+        may = [not allowed or job.sleep <= SHAPE.queue(job.queues[0]).max_limit for job in one.day.workload.jobs]
+        columns.append(both[may])
     return bootstrap(columns, _ratio)
 
 
