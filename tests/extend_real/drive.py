@@ -29,6 +29,8 @@ LOOK: Final = 4
 #: A checkpoint's signal comes so many seconds before the end: after a job was looked at for more time.
 SIGNAL: Final = 10
 _CKPT: Final = {"ADMINKIT_CKPT": f"TERM@{SIGNAL},requeue=9,target=shell"}
+#: Behind the word for an act that did not hold when it was read back.
+NOT_HELD: Final = ", not read back"
 _BEAT: Final = 0.25
 _LIMIT: Final = re.compile(r"^JobId=(\d+) .*? TimeLimit=(\S+) ", re.MULTILINE)
 _FIELDS: Final = ("JobIDRaw", "Eligible", "Start", "End", "State", "NodeList")
@@ -146,17 +148,20 @@ def rows_of(
 
 
 def acts_of(lines: str, ids: Mapping[int, int], began: int) -> tuple[Act, ...]:
-    """What was done and refused to the day's jobs, of the action log; of what was done, what was read back."""
+    """What was done and refused to the day's jobs, of the action log. Of what was done, each line that says whether it
+    held: it did not where the job ended before it was read back.
+    """
     found = []
     for line in map(json.loads, lines.splitlines()):
         if line.get("what") != "extend" or line["job"] not in ids:
             continue
-        if line["did"] != "refused" and line["held"] is not True:
+        if line["did"] != "refused" and line["held"] is None:
             continue
+        did = f"{line['did']}{NOT_HELD}" if line["held"] is False else line["did"]
         starts, behind = line["starts"], line["behind"]
         found.append(
             Act(
-                line["at"] - began, line["did"], ids[line["job"]], line["was"], line["becomes"], line["why"],
+                line["at"] - began, did, ids[line["job"]], line["was"], line["becomes"], line["why"],
                 None if behind is None else ids.get(behind), None if starts is None else starts - began,
             )
         )  # fmt: skip

@@ -167,8 +167,9 @@ def mean_wait(found: Sequence[Three], arm: str) -> float:
 
 
 def lost_change(found: Sequence[Three], *, allowed: bool = False) -> Estimate:
-    """Lost at limits with extending / without, less 1. Without is the mean of both runs. `allowed`: only of the jobs that
-    need no more than their queue's maximum.
+    """Lost at limits with extending / without, less 1; without is the mean of both runs.
+
+    `allowed`: only of the jobs that need no more than their queue's maximum.
     """
     columns = []
     for one in found:
