@@ -80,7 +80,12 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     """What was wanted, and what came of it; nothing is left out that went the wrong way."""
     over = [(one, number) for one in found for number in later(one, bar)]
     heads = sum(len(late(one.on)) for one in found)
-    blamed = sum(bool(behind_extended(one, number)) for one in found for number, by in late(one.on).items() if by > 0)
+    blamed = [
+        _blamed(one, number)
+        for one in found
+        for number, by in late(one.on).items()
+        if by > 0 and behind_extended(one, number)
+    ]
     wait, same = wait_change(found, "on"), wait_change(found, "again")
     change, allowed = lost_change(found), lost_change(found, allowed=True)
     gone = [sum(float(lost(one.day, getattr(one, arm)).sum()) for one in found) / _HOUR for arm in ARMS]
@@ -90,7 +95,7 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
         f"- Heads that started later than planned by more than the noise: {f'**{len(over)}**' if over else 'none'} of"
         f" {heads}. The noise is {bar} s, the latest head of the runs without extending."
         f" Heads that started later than planned, by any time, while a job ran on one of their nodes beyond the limit"
-        f" that it had asked for: {blamed}.",
+        f" that it had asked for: {len(blamed)}{' (' + '; '.join(blamed) + ')' if blamed else ''}.",
         f"- GPU hours lost at limits: {gone[1]:.2f} with extending, {gone[0]:.2f} and {gone[2]:.2f} without:"
         f" {_percent(change)}. The goal was {100 * WANTED:.0f} % less: {reached}. Without the jobs that need more than"
         f" their queue allows, which no policy may extend so far, the change is {_percent(allowed)}.",
@@ -99,6 +104,12 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
         f" {_seconds(wait)}, {_sign(wait)}; between the two runs without extending it is {_seconds(same)}.",
     ]
     return "\n".join(lines) + f"\n\n{prose.METHOD}"
+
+
+def _blamed(one: Three, number: int) -> str:
+    """How late a head was in each run, which may be as much without extending."""
+    without = " and ".join(f"{late(run)[number]} s" if number in late(run) else "no head" for run in one.without)
+    return f"day {one.day.seed}: {late(one.on)[number]} s late, in the runs without extending {without}"
 
 
 def _percent(of: Estimate) -> str:
@@ -200,10 +211,7 @@ def _made(run: Run) -> list[str]:
 def _disturbed(runs: Sequence[Run]) -> str:
     """Whether the host was too busy."""
     pauses = [float(run.head["longest pause"].split()[0]) for run in runs]
-    return (
-        "Runs went side by side, beside other work. *Longest pause* is how much longer than it should a pause of the"
-        f" test took, which is how long the host kept a run from going on: at most {max(pauses):.1f} s.\n"
-    )
+    return f"{prose.BUSY} The longest pause was {max(pauses):.1f} s too long.\n"
 
 
 def _table(head: list[str], rows: Iterable[list[str]]) -> str:

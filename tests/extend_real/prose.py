@@ -64,3 +64,7 @@ reason that was given, `reservation`, was wrong too. Only about half (at 10 %) a
 limits was avoided. Both errors were corrected, and all runs with extending were made again; the runs without it were
 kept.
 """
+
+BUSY: Final = """\
+Up to 20 runs went side by side on two cores, beside other work. To see whether that disturbs them, each run measured
+its own pauses of a quarter of a second: *longest pause* is by how much the longest one was too long."""
