@@ -26,7 +26,7 @@ from tests.extend_real.measure import (
     waits,
 )
 from tests.extend_real.runs import ARMS, Run
-from tests.extend_real.workloads import RISKS, SEEDS
+from tests.extend_real.workloads import LOADS, RISKS, SEEDS
 from tests.matrix.rows import ROOT
 
 PAGE: Final = ROOT / "docs/measured/extend-real.md"
@@ -43,7 +43,7 @@ def markdown(runs: Sequence[Run]) -> str:
         days = [one for one in found if one.day.risk == risk]
         if days:
             parts += _shown(risk, days)
-    parts += [prose.FOUND, prose.LIMITS, "## Runs\n", _disturbed(runs), _table(_MADE, map(_made, runs))]
+    parts += [prose.LEARNT, prose.FOUND, prose.LIMITS, "## Runs\n", _disturbed(runs), _table(_MADE, map(_made, runs))]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -90,20 +90,41 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     change, allowed = lost_change(found), lost_change(found, allowed=True)
     gone = [sum(float(lost(one.day, getattr(one, arm)).sum()) for one in found) / _HOUR for arm in ARMS]
     reached = "reached" if change.value <= -WANTED else "**not reached**"
+    any_ = [sum(by > 0 for one in found for by in late(getattr(one, arm)).values()) for arm in ARMS]
+    more = sum(map(extra, found)) / _HOUR
     others = sum(len(one.day.workload.jobs) - len(one.given) for one in found)
     lines = [
         f"- Heads that started later than planned by more than the noise: {f'**{len(over)}**' if over else 'none'} of"
         f" {heads}. The noise is {bar} s, the latest head of the runs without extending."
-        f" Heads that started later than planned, by any time, while a job ran on one of their nodes beyond the limit"
-        f" that it had asked for: {len(blamed)}{' (' + '; '.join(blamed) + ')' if blamed else ''}.",
+        f" Later than planned by any time: {any_[1]} with extending, {any_[0]} and {any_[2]} without. Late heads on one"
+        " of whose nodes a job ran, at the planned start, beyond the limit that it had asked for:"
+        f" {len(blamed)}{' (' + '; '.join(blamed) + ')' if blamed else ''}.",
         f"- GPU hours lost at limits: {gone[1]:.2f} with extending, {gone[0]:.2f} and {gone[2]:.2f} without:"
         f" {_percent(change)}. The goal was {100 * WANTED:.0f} % less: {reached}. Without the jobs that need more than"
-        f" their queue allows, which no policy may extend so far, the change is {_percent(allowed)}.",
+        f" their queue allows, which no policy may extend so far, the change is {_percent(allowed)}. Jobs ran"
+        f" {more:.2f} GPU hours beyond the limits that they had asked for.",
+        *_by_load(found),
         f"- Mean wait of the {others} jobs that got no more time: {mean_wait(found, 'on'):.1f} s with extending;"
         f" {mean_wait(found, 'off'):.1f} s and {mean_wait(found, 'again'):.1f} s without. The change is"
         f" {_seconds(wait)}, {_sign(wait)}; between the two runs without extending it is {_seconds(same)}.",
     ]
     return "\n".join(lines) + f"\n\n{prose.METHOD}"
+
+
+def _by_load(found: Sequence[Three]) -> list[str]:
+    """The work that was lost on days that the nodes could bear, and on those that they could not."""
+    parts = {True: [one for one in found if LOADS[one.day.seed] <= 1], False: []}
+    parts[False] = [one for one in found if one not in parts[True]]
+    if not all(parts.values()):
+        return []
+    said = [
+        f"{_days([one.day.seed for one in parts[bears]])} {_percent(lost_change(parts[bears]))}"
+        for bears in (True, False)
+    ]
+    return [
+        f"- GPU hours lost at limits on the days on which no more work came than the GPUs can do ({said[0]}), and on the"
+        f" others ({said[1]}). The runs were split in this way after they were made."
+    ]
 
 
 def _blamed(one: Three, number: int) -> str:

@@ -287,6 +287,7 @@ def test_the_page_says_what_did_not_run_and_what_went_wrong(three: Three) -> Non
     assert "- Risk 30 %: no day ran three times; **not run: days 1, 2, 3, 4, 5, 6**." in said
     assert "later than planned by more than the noise: **1** of 1. The noise is 3 s" in said
     assert "for: 1 (day 1: 10 s late, in the runs without extending 3 s and no head)." in said
+    assert "Later than planned by any time: 1 with extending, 1 and 0 without." in said
     assert "**not reached**" in said and "**significantly longer**" in said
 
 
