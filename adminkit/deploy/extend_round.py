@@ -99,9 +99,10 @@ def once(folder: Path, now: int, log: Path, group: int | None = None, others: Se
     jobs = chosen(queue.jobs, queue.listed)
     state = _settle(state, queue, log)
     acts = [] if settings is None else _decide(folder, queue, jobs, settings, state)
-    state = _refuse(acts, jobs, state, log)
+    cluster = queue.config.get("ClusterName", "")
+    state = _refuse(acts, jobs, state, cluster, log)
     doing = [act for act in acts if act.becomes is not None]
-    lines = [_line(act) for act in doing]
+    lines = [_line(act, cluster) for act in doing]
     state = replace(state, at=now)
     with changing(folder, group):
         write_state(folder, replace(state, given=_counted(lines, state.given), under_way=tuple(lines)))
@@ -135,12 +136,20 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
     """Record what became of the acts that a round before could not read back."""
     if not state.under_way:
         return state
-    there, failed = {one.job_id: one for one in queue.listed}, []
+    there, failed, known = {one.job_id: one for one in queue.listed}, [], _recorded(log, state.at)
     for line in state.under_way:
-        held = _held(line, there.get(line["job"]))
-        actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
+        held = known.get(line["job"])
+        if held is None:
+            held = _held(line, there.get(line["job"]))
+            actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
         failed += [] if held else [{**line, "was": line["becomes"], "becomes": line["was"]}]
     return replace(state, given=_counted(failed, state.given), under_way=())
+
+
+def _recorded(log: Path, since: int) -> dict[int, bool]:
+    """What the acts of the round that began then came to, by job, as far as it was recorded before it was cut off."""
+    acts = (one for one in actions.read(log) if one.get("what") == WHAT and one["at"] >= since)
+    return {one["job"]: one["held"] for one in acts if type(one.get("held")) is bool and type(one.get("job")) is int}
 
 
 def _held(line: Mapping[str, Any], job: QueuedJob | None) -> bool:
@@ -149,14 +158,14 @@ def _held(line: Mapping[str, Any], job: QueuedJob | None) -> bool:
     return job is not None and word is not None and job.time_limit == line["becomes"] == word.limit
 
 
-def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, log: Path) -> State:
+def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, cluster: str, log: Path) -> State:
     """Record refusals, each once for a job and a why; forget those of jobs that are gone."""
     there = {job.room.job_id for job in jobs}
     refused = {job: whys for job, whys in state.refused.items() if job in there}
     for act in acts:
         whys = refused.get(act.job.room.job_id, ())
         if act.becomes is None and act.why not in whys:
-            actions.append(log, actions.act(WHAT, None, None, {}, **_line(act)))
+            actions.append(log, actions.act(WHAT, None, None, {}, **_line(act, cluster)))
             refused[act.job.room.job_id] = (*whys, act.why)
     return replace(state, refused=refused)
 
@@ -170,10 +179,11 @@ def _counted(lines: Sequence[Mapping[str, Any]], before: Mapping[int, int]) -> d
     return given
 
 
-def _line(act: Act) -> dict[str, Any]:
+def _line(act: Act, cluster: str) -> dict[str, Any]:
     """The act as it is recorded."""
     listed = act.job.listed
     return {
+        "cluster": cluster,
         "did": act.did,
         "job": listed.job_id,
         "uid": listed.uid,

@@ -14,9 +14,11 @@ from adminkit.trace.word_parts import COMMENT_MAX
 
 #: Keys that stand before `ext` are read over, those of a later release too; the rules end a record.
 _OPTED_IN: Final = re.compile(
-    rf"{RECORD.prefix}:lim=\w+,src=[ed](?:,(?!ext=|rules=)[a-z]+=[A-Za-z0-9_.+-]+)*,ext=auto(?=[, ]|\Z)"
+    rf"{RECORD.prefix}:lim=\w+,src=[ed](?:,(?!ext=|rules=)[a-z]+=[A-Za-z0-9_.+-]+)*,ext=auto(?=[, ]|\Z)", re.ASCII
 )
-_GIVEN: Final = re.compile(rf"(?:(?<= )|\A){EXTENDED.prefix}:asked=(\d{{1,12}}),lim=(\d{{1,12}}),n=(\d{{1,4}})(?= |\Z)")
+_GIVEN: Final = re.compile(
+    rf"(?:(?<= )|\A){EXTENDED.prefix}:asked=(\d{{1,12}}),lim=(\d{{1,12}}),n=(\d{{1,4}})(?= |\Z)", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)

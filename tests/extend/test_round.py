@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -246,6 +247,30 @@ def test_a_round_that_was_cut_off_is_completed_by_the_next(
     assert host.recorded()[-1] == ("given", 1, 4500, "free", held), reason
     after = host.state(NOW + 30)
     assert (after.given, after.under_way) == ({1001: 900 if held else 0}, ()), reason
+
+
+def test_an_outcome_is_recorded_once_however_often_rounds_are_cut_off(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the last line of the log and the state, in two rounds in a row."""
+    now = int(time.time())
+    there = world(monkeypatch, (replace(run(1), ends=now + 400), RECORD))
+    write = extend_round.write_state
+    for at in (now, now + 30):
+
+        def cut(folder: Path, state: State) -> None:
+            if not state.under_way:
+                raise KeyboardInterrupt
+            write(folder, state)
+
+        monkeypatch.setattr(extend_round, "write_state", cut)
+        with suppress(KeyboardInterrupt):
+            host.once(at)
+        there.jobs[1] = replace(there.jobs[1][0], ends=now + 5000), there.jobs[1][1]
+    monkeypatch.setattr(extend_round, "write_state", write)
+    host.once(now + 60)
+    assert [line[-1] for line in host.recorded()] == [None, True]
+    assert (host.state(now + 60).given, host.state(now + 60).under_way) == ({1001: 900}, ())
 
 
 def test_what_is_taken_back_counts_no_longer(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adminkit.deploy import extend_round
-from adminkit.deploy.extend_state import read_state
+from adminkit.deploy.extend_state import State, read_state
 from adminkit.extend.words import Given, given_of
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.cluster import Cluster
@@ -114,9 +114,13 @@ class Extending:
         lines = self.ruled.acts.read_text().splitlines() if self.ruled.acts.exists() else []
         return [act for act in map(json.loads, lines) if act["what"] == extend_round.WHAT]
 
+    def state(self) -> State:
+        """What the rounds keep."""
+        return read_state(self.ruled.folder, int(time.time()), True, 0)
+
     def given(self) -> dict[int, int]:
         """Seconds by user that count for the budgets of this month."""
-        return dict(read_state(self.ruled.folder, int(time.time()), True, 0).given)
+        return dict(self.state().given)
 
     def audit(self, asked: int = ASKED) -> None:
         """No job has a limit that nobody decided, or none of what was decided; none has less than it asked for. What
