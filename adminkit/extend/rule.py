@@ -94,7 +94,9 @@ class Outlook:
             key=lambda one: one.starts or 0,
             default=None,
         )
-        return Said("planned" if behind is not None and why != "reservation" else "reservation", clear, behind)
+        if why == "reservation":
+            return Said("reservation", clear, behind)
+        return Said("unknown" if behind is None else "planned", clear, behind)
 
     def could_start(self, head: RoomJob, ends: Mapping[int, int]) -> bool:
         """Whether the planned job could start earlier on its nodes if these jobs, by id, ended then instead."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from adminkit.fit.timeline import NEVER, Timeline, Use, less
+from adminkit.fit.timeline import NEVER, Timeline, Use, gpus_left, less
 from adminkit.slurm.room import Room, RoomJob, RoomNode, Vector
 from adminkit.slurm.shares import gpu_type, matching, of_whole
 
@@ -36,7 +36,7 @@ def running(node: RoomNode, room: Room, runs: Sequence[RoomJob]) -> Timeline:
         gpus.subtract(part.gpus)
         shares.subtract(part.shares)
     left = sum(gpus.values())
-    rest = Vector(max(0, rest_cpus), max(0, rest_mem), {k: n for k, n in gpus.items() if n > 0} if left > 0 else {})
+    rest = Vector(max(0, rest_cpus), max(0, rest_mem), gpus_left(gpus) if left > 0 else {})
     if node.has.shares:
         rest = replace(rest, shares={key: many for key, many in shares.items() if many > 0})
     if rest.cpus or rest.mem or rest.gpus or rest.shares:
@@ -82,8 +82,7 @@ def _shares(node: RoomNode, runs: Sequence[RoomJob], hidden: bool) -> list[tuple
     even = rest
     for job in several:
         even = less(even, job.each)
-    if hidden or not several or (not even.cpus and not even.mem and not any(even.gpus.values())):
+    if hidden or not several or (not even.cpus and not even.mem and not gpus_left(even.gpus)):
         return [*each, *((job, job.each) for job in several)]
     last = max(several, key=lambda job: NEVER if job.ends is None else job.ends)
-    gpus = {kind: many for kind, many in rest.gpus.items() if many > 0}
-    return [*each, (last, Vector(max(0, rest.cpus), max(0, rest.mem), gpus))]
+    return [*each, (last, Vector(max(0, rest.cpus), max(0, rest.mem), gpus_left(rest.gpus)))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -87,6 +87,15 @@ def less(free: Vector, used: Vector) -> Vector:
         return Vector(free.cpus - used.cpus, free.mem - used.mem, dict(gpus))
     shares = {key: many - used.shares.get(key, 0) for key, many in free.shares.items()}
     return Vector(free.cpus - used.cpus, free.mem - used.mem, dict(gpus), shares)
+
+
+def gpus_left(gpus: Mapping[str, int]) -> dict[str, int]:
+    """Those above zero. Trap: where AccountingStorageTRES has gres/gpu and no type, jobs have GPUs of no type on a node
+    that has types; then nobody knows of which type the rest is.
+    """
+    if gpus.get(UNTYPED, 0) < 0:
+        gpus = {UNTYPED: sum(gpus.values())}
+    return {kind: many for kind, many in gpus.items() if many > 0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,13 @@ def test_licences(mine: str | None, other: str, why: str, reason: str) -> None:
     assert outlook(room).may_run(job, UNTIL).why == why, reason
 
 
+def test_a_node_that_is_overbooked_for_no_known_reason_allows_nothing() -> None:
+    """Nothing is reserved there, and nobody is planned."""
+    more = job(2, "n1", cpus=5, ends=NOW + 2 * HOUR)
+    said = outlook(make([node("n1", taken(MINE, more)), node("n2")], MINE, more)).may_run(MINE, UNTIL)
+    assert (said.until, said.why, said.behind) == (ENDS, "unknown", None)
+
+
 def test_what_is_hidden_or_cut_short_allows_nothing() -> None:
     room = make(nodes(MINE), MINE)
     assert outlook(replace(room, hidden=1)).may_run(MINE, UNTIL).why == "unknown"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from adminkit.fit.place import board, by_vectors, free_for, take
 from adminkit.fit.request import Request, request
-from adminkit.slurm.room import Reserved, Room, Vector
+from adminkit.fit.running import running
+from adminkit.slurm.room import Reserved, Room, RoomJob, Vector
 from tests.fit.rooms import HOUR, MIB, NOW, job, make, node, taken
 
 SIX, FOUR = job(1, "n1", gpus=6), job(2, "n2", gpus=4)
@@ -111,3 +112,26 @@ def test_what_is_now_fits_beside_all_that_runs_and_waits(
             full = after
             here[said.nodes[0]][0] += many
             here[said.nodes[0]][1] += each
+
+
+ONE = job(3, "n1", gpus=1, ends=NOW + 3 * HOUR)
+PAIR = (job(1, "n1 n2", gpus=3, cpus=3), job(2, "n1 n2", gpus=2, cpus=2, ends=NOW + 2 * HOUR))
+
+
+@pytest.mark.parametrize(
+    ("jobs", "cpus", "gpus", "free", "why"),
+    [
+        ([*PAIR, ONE], 6, 6, [2, 5, 7, 8], "each until its own end"),
+        ([*PAIR, ONE], 7, 7, [1, 7, 8], "of two that are not even, the one that ends last has the rest"),
+        ([ONE], 1, 1, [7, 8], "one job"),
+        ([ONE], 1, 7, [1, 2], "nobody shows the others"),
+    ],
+)
+def test_gpus_of_a_typed_node_count_once_where_jobs_have_them_without_a_type(
+    jobs: list[RoomJob], cpus: int, gpus: int, free: list[int], why: str
+) -> None:
+    """AccountingStorageTRES=gres/gpu says no type, Gres=gpu:p100:8 does."""
+    has, used = Vector(8, 64_000 * MIB, {"p100": 8}), Vector(cpus, len(jobs) * 500 * MIB, {"p100": gpus})
+    typed = node("n1", used, has=has)
+    found = running(typed, make([typed, node("n2")], *jobs), jobs).steps()
+    assert list(dict.fromkeys(sum(vector.gpus.values()) for _, vector in found)) == free, why
