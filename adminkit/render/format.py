@@ -129,7 +129,13 @@ UNITS_OF: Final[Mapping[str, Message]] = {
     "ratio": message("ratio"),
 }
 #: The unit of a row -> how its measured cells are shown.
-UNITS: Final[Mapping[str, Style]] = {"seconds": "duration", "ratio": "ratio", "share": "share", "count": "hours", "hours": "hours"}
+UNITS: Final[Mapping[str, Style]] = {
+    "seconds": "duration",
+    "ratio": "ratio",
+    "share": "share",
+    "count": "hours",
+    "hours": "hours",
+}
 
 
 def _style(report: Report, row: Sequence[Cell], place: int) -> Style:
