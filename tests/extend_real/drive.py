@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,14 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.slurm.cluster import parse_limit
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import Ruled
 from tests.extend_real.cluster import turn
 from tests.extend_real.runs import Act, Row, Run
 from tests.extend_real.workloads import Day
 from tests.simulate_real.cluster import Shaped
-from tests.simulate_real.drive import counts, next_second, until_ended, words
+from tests.simulate_real.drive import counts, limits_of, next_second, until_ended, words
 from tests.simulate_real.workloads import Job
 
 #: Seconds between the beginnings of two rounds.
@@ -32,7 +30,6 @@ _CKPT: Final = {"ADMINKIT_CKPT": f"TERM@{SIGNAL},requeue=9,target=shell"}
 #: Behind the word for an act that did not hold when it was read back.
 NOT_HELD: Final = ", not read back"
 _BEAT: Final = 0.25
-_LIMIT: Final = re.compile(r"^JobId=(\d+) .*? TimeLimit=(\S+) ", re.MULTILINE)
 _FIELDS: Final = ("JobIDRaw", "Eligible", "Start", "End", "State", "NodeList")
 
 
@@ -86,7 +83,8 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Told:
 
 def run_of(told: Told) -> Run:
     """ClusterError where a run is missing or has no end."""
-    rows = rows_of(told.runs, limits_of(told.jobs), told.ids, told.promised, told.began)
+    limits = {job: limit or 0 for job, (limit, _) in limits_of(told.jobs).items()}
+    rows = rows_of(told.runs, limits, told.ids, told.promised, told.began)
     return Run(told.head, rows, acts_of(told.acts, told.ids, told.began) if told.head["arm"] == "on" else ())
 
 
@@ -117,11 +115,6 @@ def _submit(cluster: Shaped, day: Day, began: float) -> tuple[dict[int, int], fl
             raise ClusterError(f"{command}: {done.err.decode(errors='replace')}")
         ids[int(done.text.partition(";")[0])] = job.number
     return ids, late
-
-
-def limits_of(told: str) -> dict[int, int]:
-    """The limit of each job of `scontrol show jobs`, seconds."""
-    return {int(job): parse_limit(limit) or 0 for job, limit in _LIMIT.findall(told)}
 
 
 def rows_of(

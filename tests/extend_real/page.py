@@ -117,13 +117,12 @@ def _by_load(found: Sequence[Three]) -> list[str]:
     parts[False] = [one for one in found if one not in parts[True]]
     if not all(parts.values()):
         return []
-    said = [
-        f"{_days([one.day.seed for one in parts[bears]])} {_percent(lost_change(parts[bears]))}"
-        for bears in (True, False)
-    ]
+    bearable, others = (
+        f"{_days([one.day.seed for one in days])}: {_percent(lost_change(days))}" for days in parts.values()
+    )
     return [
-        f"- GPU hours lost at limits on the days on which no more work came than the GPUs can do ({said[0]}), and on the"
-        f" others ({said[1]}). The runs were split in this way after they were made."
+        "- GPU hours lost at limits on the days on which no more work came than the GPUs can do,"
+        f" {bearable}; on the others, {others}. The days were split in this way after they had run."
     ]
 
 

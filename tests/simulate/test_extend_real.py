@@ -17,7 +17,7 @@ from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import HEAD
 from tests.extend_real import page, runs
 from tests.extend_real.cluster import EXTEND, LEAST_LEAD, RECORD
-from tests.extend_real.drive import NOT_HELD, Told, acts_of, heads, limits_of, rows_of, run_of, script
+from tests.extend_real.drive import NOT_HELD, Told, acts_of, heads, rows_of, run_of, script
 from tests.extend_real.measure import (
     Three,
     behind_extended,
@@ -37,6 +37,7 @@ from tests.extend_real.measure import (
 )
 from tests.extend_real.runs import ARMS, Act, Row, Run
 from tests.extend_real.workloads import LOADS, MENU, RISKS, SEEDS, SHAPE, Day, day
+from tests.simulate_real.drive import limits_of
 from tests.soft_real.history import QUIET
 
 #: As they were committed before the first run; who changes a day has to run it again.
@@ -163,7 +164,7 @@ def test_what_programs_said_is_read_whole() -> None:
     runs_ = "7|100|101|161|TIMEOUT|c1\n"
     kept = {"head": {"arm": "off"}, "began": 100, "ids": {7: 0}, "promised": {7: 3}, "acts": ""}
     told = Told.of(json.dumps({**kept, "jobs": jobs, "runs": runs_}))
-    assert limits_of(jobs) == {7: 120}
+    assert limits_of(jobs) == {7: (120, None)}
     assert run_of(told) == Run({"arm": "off"}, (Row(0, 1, 0, 1, 61, "TIMEOUT", "c1", 120, 3),))
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from adminkit.slurm.cluster import parse_limit
 from tests.cluster.harness.cluster import FINISHED
 from tests.cluster.harness.processes import ClusterError
 from tests.simulate_real.cluster import Shaped
@@ -19,6 +20,7 @@ LIMIT: Final = 1200.0
 _TIMES: Final = ("Submit", "Eligible", "Start", "End")
 _SUBMITTED: Final = re.compile(r"\] _slurm_rpc_submit_batch_job: JobId=(\d+) (?:SLUID=\S+ )?InitPrio=(\d+)")
 _ALLOCATED: Final = re.compile(r"\] sched: Allocate JobId=(\d+) ")
+_LIMITS: Final = re.compile(r"^JobId=(\d+) .*? TimeLimit=(\S+) TimeMin=(\S+) ", re.MULTILINE)
 #: What sdiag says of the two loops, and the words for it in a run's head.
 _SDIAG: Final = (
     ("main mean µs", r"Main schedule statistics.*?Mean cycle:\s+(\d+)"),
@@ -121,6 +123,14 @@ def rows_of(told: str, ids: Mapping[int, Job], began: int, log: Log) -> list[Row
     if missing := {job.number for job in ids.values()} - set(found):
         raise ClusterError(f"slurmctld no longer knows {sorted(missing)[:5]}")
     return [found[number] for number in sorted(found)]
+
+
+def limits_of(told: str) -> dict[int, tuple[int | None, int | None]]:
+    """The limit and the soft limit of each job of `scontrol show jobs`, seconds.
+
+    Trap: both stand behind Reason, at which keyvalue.records() ends.
+    """
+    return {int(job): (parse_limit(limit), parse_limit(soft)) for job, limit, soft in _LIMITS.findall(told)}
 
 
 def _epoch(word: str) -> int:

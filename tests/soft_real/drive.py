@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Final
 
-from adminkit.slurm.cluster import parse_limit
-from adminkit.slurm.keyvalue import records
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import Ruled
-from tests.simulate_real.drive import Log, counts, next_second, rows_of, submit_all, until_ended, words
+from tests.simulate_real.drive import Log, counts, limits_of, next_second, rows_of, submit_all, until_ended, words
 from tests.soft_real.cluster import Planned, turn
 from tests.soft_real.runs import Row, Run
 from tests.soft_real.workloads import Day
@@ -42,7 +40,7 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
             until_ended(cluster)
     told = cluster.ask("scontrol", "-o", "show", "jobs")
     rows = rows_of(told, ids, int(began), Log(cluster))
-    limits = {ids[job].number: found for job, found in _limits(told).items() if job in ids}
+    limits = {ids[job].number: found for job, found in limits_of(told).items() if job in ids}
     first = {ids[job].number: at for job, at in promised.items() if job in ids}
     acts = [act["did"] for one in rounds for act in one["rows"]]
     more = {
@@ -57,14 +55,6 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
         limit, soft = limits[row.number]
         whole.append(Row(**asdict(row), limit=limit or 0, soft=soft, promised=first.get(row.number)))
     return Run({**head, "arm": arm, **more}, tuple(whole))
-
-
-def _limits(told: str) -> dict[int, tuple[int | None, int | None]]:
-    """The limit and the soft limit of each job of `scontrol show jobs`, seconds."""
-    return {
-        int(one["JobId"]): (parse_limit(one["TimeLimit"]), parse_limit(one["TimeMin"]))
-        for one in records(told, "JobId")
-    }
 
 
 @contextmanager
