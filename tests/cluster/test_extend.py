@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.harness.extend import ASKED, GIVEN, STEP, Extending, extending, policy
-from tests.cluster.harness.extend_kills import after_update, ctld_is_killed, killed_at_random
+from tests.cluster.harness.extend_kills import after_update, killed_at_random
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
 
@@ -104,11 +104,12 @@ def test_refused_for_a_reservation(site: Extending) -> None:
 
 def test_refused_for_a_maximum(site: Extending) -> None:
     """Of the queue; of a QOS; of the policy; of a limit on minutes; of the job's deadline."""
-    site.cluster.run("sacctmgr", "-i", "add", "qos", "walled")
-    site.cluster.run("sacctmgr", "-i", "add", "qos", "minutes")
-    site.cluster.run("sacctmgr", "-i", "modify", "qos", "walled", "set", "MaxWall=00:03:00")
-    site.cluster.run("sacctmgr", "-i", "modify", "qos", "minutes", "set", "GrpTRESRunMins=cpu=100000")
-    site.cluster.run("sacctmgr", "-i", "modify", "user", "games", "set", "qos+=walled,minutes")
+    for words in (
+        ("add", "qos", "walled", "MaxWall=00:03:00"),
+        ("add", "qos", "minutes", "GrpTRESRunMins=cpu=100000"),
+        ("modify", "user", "games", "set", "qos+=walled,minutes"),
+    ):
+        site.cluster.ask("sacctmgr", "-i", *words)
     until("slurmctld to know", lambda: "cpu=100000" in site.cluster.run("scontrol", "show", "assoc_mgr").text, 30)
     cases = {
         site.submit("-p", "tiny"): "limit",
@@ -224,10 +225,6 @@ def test_a_word_that_the_plugin_overwrites_is_written_again(site: Extending, tmp
     shown = site.shown(job)
     assert (shown.limit, shown.comment) == (ASKED + STEP, f"{comment} {shown.given}")
     site.audit()
-
-
-def test_slurmctld_is_killed_between_the_update_and_the_read_back(site: Extending, tmp_path: Path) -> None:
-    ctld_is_killed(site, tmp_path, "after")
 
 
 def test_a_round_that_is_killed_anywhere(site: Extending) -> None:
