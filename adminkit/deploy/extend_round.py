@@ -35,11 +35,14 @@ _PERIODS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An act and what came of it: `held` None where it was not done, `said` Slurm's words where it refused."""
+    """An act and what came of it: `held` None where it was not done, `said` Slurm's words where it refused, `over`
+    where the job ended or was put back meanwhile, which is nobody's failure.
+    """
 
     act: Act
     held: bool | None = None
     said: str = ""
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Round:
 
     @property
     def ok(self) -> bool:
-        return not self.notes and all(one.held is not False for one in self.done)
+        return not self.notes and all(one.held is not False or one.over for one in self.done)
 
 
 def settings_in_force(folder: Path) -> Settings | None:
@@ -223,9 +226,11 @@ def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path) -> l
         return [Done(act, None, words or error.message) for act, words in zip(acts, said, strict=True)]
     done = []
     for act, line, words in zip(acts, lines, said, strict=True):
-        held = _held(line, after.get(act.job.listed.job_id))
+        there = after.get(act.job.listed.job_id)
+        held = _held(line, there)
         actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
-        done.append(Done(act, held, words))
+        is_over = there is None or there.state != act.job.listed.state
+        done.append(Done(act, held, "" if is_over else words, is_over))
     return done
 
 

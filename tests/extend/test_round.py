@@ -189,7 +189,6 @@ def test_an_update_that_did_not_hold_is_said(
     [
         ({"time_limit": 10 * HOUR}, "an operator raised it"),
         ({"time_limit": 600}, "its owner lowered it"),
-        ({"state": "COMPLETING"}, "it ended"),
         ({"admin_comment": f"{RECORD} xt1:asked=3600,lim=3660,n=1"}, "another round was there"),
     ],
 )
@@ -199,6 +198,13 @@ def test_a_job_that_was_changed_behind_the_snapshot_is_left_alone(
     there = world(monkeypatch, MINE, meanwhile={1: changes})
     assert not host.once().ok, reason
     assert there.calls == [] and host.recorded()[-1][-1] is False, reason
+
+
+def test_a_job_that_ends_meanwhile_is_no_failure(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = world(monkeypatch, MINE, meanwhile={1: {"state": "COMPLETING"}})
+    done = host.once()
+    assert done.ok and [one.over for one in done.done] == [True]
+    assert there.calls == [] and host.recorded()[-1][-1] is False and host.state().given == {}
 
 
 def test_a_word_that_another_wrote_meanwhile_stays(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
