@@ -141,18 +141,24 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
         return state
     there, failed, known = {one.job_id: one for one in queue.listed}, [], _recorded(log, state.at)
     for line in state.under_way:
-        held = known.get(line["job"])
-        if held is None:
-            held = _held(line, there.get(line["job"]))
+        held = _key(line) in known or _held(line, there.get(line["job"]))
+        if _key(line) not in known:
             actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
         failed += [] if held else [{**line, "was": line["becomes"], "becomes": line["was"]}]
     return replace(state, given=_counted(failed, state.given), under_way=())
 
 
-def _recorded(log: Path, since: int) -> dict[int, bool]:
-    """What the acts of the round that began then came to, by job, as far as it was recorded before it was cut off."""
+def _recorded(log: Path, since: int) -> set[tuple[object, ...]]:
+    """The acts since then that are recorded as held, so that none is recorded as that twice. Trap: one that did not
+    hold may be an act on the same job by the round before, recorded in the same second.
+    """
     acts = (one for one in actions.read(log) if one.get("what") == WHAT and one["at"] >= since)
-    return {one["job"]: one["held"] for one in acts if type(one.get("held")) is bool and type(one.get("job")) is int}
+    return {_key(one) for one in acts if one.get("held") is True}
+
+
+def _key(line: Mapping[str, Any]) -> tuple[object, ...]:
+    """What tells the acts of two rounds in a row apart."""
+    return str(line.get("job")), str(line.get("did")), str(line.get("becomes"))
 
 
 def _held(line: Mapping[str, Any], job: QueuedJob | None) -> bool:

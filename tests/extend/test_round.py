@@ -279,6 +279,22 @@ def test_an_outcome_is_recorded_once_however_often_rounds_are_cut_off(
     assert (host.state(now + 60).given, host.state(now + 60).under_way) == ({1001: 900}, ())
 
 
+def test_an_act_is_told_from_that_of_the_round_before_in_the_same_second(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first is cut off before its update, the second behind it, the third says what became of both."""
+    now = int(time.time())
+    there = world(monkeypatch, (replace(run(1), ends=now + 400), RECORD), fails={"again"})
+    for fails in ({"again"}, {"killed"}, set[str]()):
+        there.fails = fails
+        with suppress(KeyboardInterrupt, AdminkitError):
+            host.once(now)
+        if "killed" in fails:
+            there.jobs[1] = replace(there.jobs[1][0], ends=now + 5000), there.jobs[1][1]
+    assert [line[-1] for line in host.recorded()] == [False, None, True]
+    assert host.state(now).given == {1001: 900}
+
+
 def test_what_is_taken_back_counts_no_longer(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     given = f"{RECORD} xt1:asked=3600,lim=5400,n=2"
     with changing(host.folder, None):
