@@ -167,13 +167,16 @@ def outlook(room: Room) -> Outlook:
     nodes, runs = {node.name: node for node in room.nodes}, runs_by_node(room)
     lines = {node.name: running(node, room, runs.get(node.name, ())) for node in room.nodes}
     planned: dict[str, list[RoomJob]] = {}
-    without, bound, licences = list[RoomJob](), list[RoomJob](), dict[str, RoomJob]()
+    without, bound, licences, seen = list[RoomJob](), list[RoomJob](), dict[str, RoomJob](), set[int]()
     for job in in_line(room):
         if job.reason.startswith(_NOT_FOR_NODES) or _NEVER.match(job.reason):
             continue
         for name in _licences(job):
             licences.setdefault(name, job)
-        if job.nodes and job.starts is not None:
+        # Trap: the tasks of an array that wait are one record with one plan, which is the first task's.
+        is_first = job.job_id not in seen
+        seen.add(job.job_id)
+        if job.nodes and job.starts is not None and is_first:
             for name in job.nodes:
                 planned.setdefault(name, []).append(job)
                 if name in lines:

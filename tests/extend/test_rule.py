@@ -79,6 +79,17 @@ def test_a_task_of_the_same_array_waits_for_its_end() -> None:
 
 
 @pytest.mark.parametrize(
+    ("jobs", "why", "reason"),
+    [
+        ([wait(5, "n2", ENDS)], "free", "a job is planned elsewhere"),
+        ([wait(5, "n2", ENDS, job_id_array=5)] * 2, "waiting", "a plan is of an array's first task only"),
+    ],
+)
+def test_several_that_wait(jobs: list[RoomJob], why: str, reason: str) -> None:
+    assert outlook(make(nodes(MINE), MINE, *jobs)).may_run(MINE, UNTIL).why == why, reason
+
+
+@pytest.mark.parametrize(
     ("changes", "reserved", "until", "why", "reason"),
     [
         ({}, [(ENDS + 600, "n1")], ENDS + 600, "reservation", "a reservation begins: up to then"),
