@@ -193,9 +193,8 @@ def _wanted(room: Room, waiting: Iterable[RoomJob]) -> dict[str, RoomJob]:
     found: dict[str, RoomJob] = {}
     kinds = dict[object, RoomJob]()
     for job in waiting:
-        begins = job.eligible_time if job.reason.startswith("BeginTime") else None
-        kinds.setdefault((job.queue, job.features, str(job.each), job.even, begins), job)
-    for job in kinds.values():
+        kinds.setdefault((job.queue, job.features, str(job.each), job.even, _begins(job)), job)
+    for job in sorted(kinds.values(), key=_begins):  # one that begins later hides nobody who could start now
         queues, need = set(job.queue.split(",")), need_of_job(job)
         wanted = None if job.features is None else parse_features(job.features)
         for node in room.nodes:
@@ -249,7 +248,12 @@ def _is_leaving(state: str) -> bool:
 
 def _begins_after(job: RoomJob, until: int) -> bool:
     """A job that its user lets wait for a time (--begin) starts no earlier."""
-    return job.reason.startswith("BeginTime") and job.eligible_time is not None and job.eligible_time >= until
+    return _begins(job) >= until
+
+
+def _begins(job: RoomJob) -> int:
+    """When it may start, by its user's --begin; 0: at any time."""
+    return (job.eligible_time or 0) if job.reason.startswith("BeginTime") else 0
 
 
 def _shares_a_bound(waiting: RoomJob, job: RoomJob) -> bool:

@@ -83,8 +83,10 @@ def test_a_task_of_the_same_array_waits_for_its_end() -> None:
     [
         ([wait(5, "n2", ENDS)], "free", "a job is planned elsewhere"),
         ([wait(5, "n2", ENDS, job_id_array=5)] * 2, "waiting", "a plan is of an array's first task only"),
+        ([wait(5, reason="BeginTime", eligible_time=UNTIL, priority=200), wait(6)], "waiting",
+         "one that begins later stands before one that waits"),
     ],
-)
+)  # fmt: skip
 def test_several_that_wait(jobs: list[RoomJob], why: str, reason: str) -> None:
     assert outlook(make(nodes(MINE), MINE, *jobs)).may_run(MINE, UNTIL).why == why, reason
 
