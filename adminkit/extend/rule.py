@@ -36,9 +36,8 @@ _NOT_FOR_NODES: Final = (
     "InvalidQOS",
     "DeadLine",
     "Reservation",
-    "Cleaning",
 )
-#: And of jobs that exceed a limit by themselves, and so never start as they are.
+#: And of jobs that exceed a limit by themselves, and so never start as they are: in the one queue that was tried last.
 _NEVER: Final = re.compile(r"(?:QOS|Assoc)M(?:ax|in)\w*PerJob|Partition(?:Node|Time)Limit")
 #: Backfill plans with whole minutes and a resolution of one; so less is no earlier start.
 _ROUNDED: Final = 60
@@ -169,7 +168,7 @@ def outlook(room: Room) -> Outlook:
     planned: dict[str, list[RoomJob]] = {}
     without, bound, licences, seen = list[RoomJob](), list[RoomJob](), dict[str, RoomJob](), set[int]()
     for job in in_line(room):
-        if job.reason.startswith(_NOT_FOR_NODES) or _NEVER.match(job.reason):
+        if _waits_for_no_node(job):
             continue
         for name in _licences(job):
             licences.setdefault(name, job)
@@ -186,6 +185,10 @@ def outlook(room: Room) -> Outlook:
             if job.reason not in READY:
                 bound.append(job)
     return Outlook(room, lines, planned, _wanted(room, without), bound, licences, nodes, runs)
+
+
+def _waits_for_no_node(job: RoomJob) -> bool:
+    return job.reason.startswith(_NOT_FOR_NODES) or ("," not in job.queue and _NEVER.match(job.reason) is not None)
 
 
 def _wanted(room: Room, waiting: Iterable[RoomJob]) -> dict[str, RoomJob]:
