@@ -171,10 +171,12 @@ def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, cluster: st
 
 
 def _counted(lines: Sequence[Mapping[str, Any]], before: Mapping[int, int]) -> dict[int, int]:
-    """What users were given with these acts; what is taken back counts no longer."""
+    """What users were given with these acts; what is taken back counts no longer, but for a job that was put back: it
+    may have used it, and be put back again and again.
+    """
     given = dict(before)
     for line in lines:
-        if line["uid"] is not None:
+        if line["uid"] is not None and line["why"] != "requeued":
             given[line["uid"]] = max(0, given.get(line["uid"], 0) + line["becomes"] - line["was"])
     return given
 

@@ -71,6 +71,7 @@ def _parse(value: Any) -> State:
     for one in under_way:
         for key in ("job", "uid", "was", "becomes"):
             _whole(one[key])
+        str(one["why"])
     if type(value["month"]) is not str or type(value["whole"]) is not bool:
         raise ValueError("not a state")
     return State(_whole(value["at"]), value["month"], given, value["whole"], under_way, refused)

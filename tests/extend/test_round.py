@@ -285,6 +285,15 @@ def test_what_is_taken_back_counts_no_longer(host: Host, monkeypatch: pytest.Mon
     assert actions.read(host.log)[-1]["behind"] == 5 and actions.read(host.log)[-1]["starts"] == NOW + 1500
 
 
+def test_what_a_job_was_given_that_was_put_back_counts_on(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a job that is put back at its end could run on for ever."""
+    with changing(host.folder, None):
+        write_state(host.folder, State(NOW - 30, month_of(NOW), {1001: 1800}))
+    there = world(monkeypatch, (wait(1, time_limit=5400), f"{RECORD} xt1:asked=3600,lim=5400,n=2"))
+    assert host.once().ok and there.calls == [(1, -1800)]
+    assert host.state().given == {1001: 1800}
+
+
 def test_only_the_host_whose_slurmctld_is_at_work_decides(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     there = world(monkeypatch, MINE, acting=False)
     assert host.once(others=("other",)).idle and not there.calls
