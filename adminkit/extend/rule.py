@@ -145,8 +145,9 @@ class Outlook:
         assert job.ends is not None
         line = self.lines[name].copy()
         line.add(Use(self._end(job), until, _part(job, self.nodes[name])))
-        uneven = (one for one in self.planned.get(name, ()) if not (one.even and job.even))
-        starts = [one.starts for one in uneven if one.starts is not None]
+        planned = self.planned.get(name, ())
+        sure = all(_is_sure(one, self.nodes[name], self.room) for one in (job, *self.runs.get(name, ()), *planned))
+        starts = [] if sure else [one.starts for one in planned if one.starts is not None]
         odd = min((at for at in starts if job.ends - _ROUNDED <= at < until), default=until)
         steps = line.steps()
         ends = [at for at, _ in steps[1:]] + [NEVER]
@@ -156,8 +157,8 @@ class Outlook:
             if _is_short(free, self.room.memory):
                 first = max(at, job.ends)
                 reserved = any(name in one.nodes and one.starts < until for one in self.room.reserved)
-                planned = any((one.starts or 0) <= first for one in self.planned.get(name, ()))
-                return first, "reservation" if reserved and not planned else "planned"
+                is_planned = any((one.starts or 0) <= first for one in planned)
+                return first, "reservation" if reserved and not is_planned else "planned"
         return (max(odd, job.ends), "planned") if odd < until else (until, "free")
 
 
@@ -221,6 +222,12 @@ def _licences(job: RoomJob) -> tuple[str, ...]:
 def _is_whole(job: RoomJob, room: Room) -> bool:
     queues = [queue for queue in room.queues if queue.name in job.queue.split(",")]
     return job.exclusive or any(queue.whole for queue in queues)
+
+
+def _is_sure(job: RoomJob, node: RoomNode, room: Room) -> bool:
+    """Whether its part of the node is known. Trap: Slurm may give eight CPUs of two nodes as seven and one."""
+    whole = job.each.cpus >= node.has.cpus or (not job.runs and _is_whole(job, room))
+    return job.even and (job.many == 1 or whole)
 
 
 def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:

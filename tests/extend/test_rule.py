@@ -76,6 +76,24 @@ def test_jobs_without_a_plan(job: RoomJob, why: str, reason: str) -> None:
     assert said.until == (UNTIL if why == "free" else ENDS), reason
 
 
+WIDE = run(1, "n1 n2")
+
+
+@pytest.mark.parametrize(
+    ("mine", "jobs", "until", "why", "reason"),
+    [
+        (WIDE, [], UNTIL, "free", "nobody waits"),
+        (WIDE, [wait(5, "n1", ENDS, cpus=4)], ENDS, "planned", "how the running one is spread is not known"),
+        (MINE, [wait(5, "n1 n2", ENDS, cpus=4)], ENDS, "planned", "how the planned one will be spread is not known"),
+        (MINE, [wait(5, "n1 n2", NOW, cpus=1), wait(6, "n1", ENDS, cpus=2)], ENDS, "planned", "nor one before it"),
+        (run(1, "n1 n2", cpus=8), [wait(5, "n1 n2", ENDS + 600)], ENDS + 600, "planned", "both have whole nodes"),
+    ],
+)
+def test_jobs_of_several_nodes(mine: RoomJob, jobs: list[RoomJob], until: int, why: str, reason: str) -> None:
+    said = outlook(make(nodes(mine), mine, *jobs)).may_run(mine, UNTIL)
+    assert (said.until, said.why) == (until, why), reason
+
+
 def test_a_task_of_the_same_array_waits_for_its_end() -> None:
     mine = replace(MINE, job_id_array=1)
     next_one = wait(5, reason="JobArrayTaskLimit", cpus=9, job_id_array=1)
