@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from adminkit.fit.needs import need_of_job, own
+from adminkit.fit.needs import ALL, need_of_job, own
 from adminkit.fit.place import in_line
 from adminkit.fit.running import PAST, running, runs_by_node
 from adminkit.fit.timeline import NEVER, Timeline, Use, holds
@@ -100,6 +100,7 @@ class Outlook:
         if head.starts is None or not head.even:
             return False
         need = replace(need_of_job(head), whole=_is_whole(head, self.room))
+        need = replace(need, mem=ALL) if _takes_all_memory(head, self.room) else need
         sooner = head.starts - EARLIER
         return all(
             name in self.nodes and self._before(name, head, ends).earliest(own(need, self.nodes[name])) <= sooner
@@ -240,7 +241,14 @@ def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:
 def _use(job: RoomJob, node: RoomNode, room: Room) -> Use:
     """A planned job on one of its nodes."""
     starts = max(job.starts or 0, room.at)
-    return Use(starts, starts + (job.time_limit or NEVER), _part(job, node, _is_whole(job, room)))
+    part = _part(job, node, _is_whole(job, room))
+    part = replace(part, mem=node.has.mem) if _takes_all_memory(job, room) else part
+    return Use(starts, starts + (job.time_limit or NEVER), part)
+
+
+def _takes_all_memory(job: RoomJob, room: Room) -> bool:
+    """Trap: a job that waits with --mem=0, or without any where there is no default, lists none and gets all."""
+    return room.memory and not job.each.mem
 
 
 def _is_short(free: Vector, memory: bool) -> bool:

@@ -32,6 +32,7 @@ def nodes(*jobs: RoomJob, **changes: Any) -> list[RoomNode]:
         ([wait(5, "n1", UNTIL)], UNTIL, "free", "one is planned for the new end"),
         ([wait(5, "n2", ENDS)], UNTIL, "free", "one is planned elsewhere"),
         ([wait(5, "n1", ENDS, cpus=4)], UNTIL, "free", "the node has room for both"),
+        ([wait(5, "n1", ENDS, each=Vector(4, 0))], ENDS, "planned", "one that asks for no memory gets all"),
         ([wait(5, "n1", ENDS, cpus=4, exclusive=True)], ENDS, "planned", "one that takes the whole node"),
         ([wait(5, "n1", ENDS, cpus=2), wait(6, "n1", ENDS, cpus=3)], ENDS, "planned", "two that fit only without it"),
         ([OTHER, wait(5, "n1", NOW + 2 * HOUR, cpus=8)], UNTIL, "free", "one waits for another job's end"),
