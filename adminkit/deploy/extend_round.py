@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.extend_bounds import SlurmBounds
-from adminkit.deploy.extend_state import State, read_state, write_state
+from adminkit.deploy.extend_state import State, alone_here, read_state, write_state
 from adminkit.deploy.files import changing, read_text, table_path
 from adminkit.errors import AdminkitError
 from adminkit.extend.plan import Act, Open, chosen, is_near, plan
@@ -87,11 +87,17 @@ def once(folder: Path, now: int, log: Path, group: int | None = None, others: Se
 
     `others`: slurmctld's other hosts, on which rounds may be at work while this one's slurmctld is not.
     """
-    alone = not others
     settings = settings_in_force(folder)
-    state = read_state(folder, now, alone, _PERIODS * PERIOD)
-    if settings is None and not state.under_way:
+    if settings is None and not read_state(folder, now, not others, _PERIODS * PERIOD).under_way:
         return Round(now, False)
+    with alone_here(folder):
+        return _once(folder, now, log, group, others, settings)
+
+
+def _once(
+    folder: Path, now: int, log: Path, group: int | None, others: Sequence[str], settings: Settings | None
+) -> Round:
+    state = read_state(folder, now, not others, _PERIODS * PERIOD)
     if others and not extending.is_acting(others):
         return Round(now, settings is not None, idle=True)
     actions.check(log)

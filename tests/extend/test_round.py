@@ -15,7 +15,7 @@ import pytest
 from adminkit import actions
 from adminkit.deploy import extend_bounds, extend_round
 from adminkit.deploy.extend_round import look, once
-from adminkit.deploy.extend_state import STATE, State, month_of, read_state, write_state
+from adminkit.deploy.extend_state import STATE, State, alone_here, month_of, read_state, write_state
 from adminkit.deploy.files import SUBFOLDER, changing
 from adminkit.deploy.in_force import Answer
 from adminkit.errors import AdminkitError
@@ -128,6 +128,15 @@ def test_a_job_near_its_limit_is_given_more(host: Host, monkeypatch: pytest.Monk
     assert there.calls == [(1, 900)] and there.jobs[1][1].admin_comment == f"{RECORD} xt1:asked=3600,lim=4500,n=1"
     assert host.recorded() == [("given", 1, 4500, "free", None), ("given", 1, 4500, "free", True)]
     assert (host.state().given, host.state().under_way) == ({1001: 900}, ())
+
+
+def test_one_round_at_a_time(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by the timer and one by hand would both raise a limit that both have just read."""
+    there = world(monkeypatch, MINE)
+    with alone_here(host.folder), pytest.raises(AdminkitError, match="another round"):
+        host.once()
+    assert not there.calls and not host.log.exists()
+    assert host.once().ok and there.calls == [(1, 900)]
 
 
 def test_a_preview_changes_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
