@@ -56,6 +56,18 @@ class SlurmBounds:
             return 0, "unknown", message("its limits are not known: {why}", why=error.message)
         return min(found, key=lambda one: one[0], default=(None, "", ""))
 
+    def above(self) -> dict[str, frozenset[str]]:
+        """By account: itself and those above it that have a limit for all below."""
+        if "slurmdbd" not in self.config.get("AccountingStorageType", ""):
+            return {}
+        try:
+            words = [one.words for one in self._records if one.words.get("UserName") == ""]
+        except AdminkitError:
+            return {}  # which leaves each job as it is: most()
+        parent = {one["Account"]: one.get("ParentAccount", "").partition("(")[0] for one in words}
+        limited = {one["Account"] for one in words if any(map(_is_group_limit, one.items()))}
+        return {account: frozenset(limited.intersection(_line_of(account, parent))) for account in parent}
+
     def _held(
         self, uid: int, account: str | None, qos: str | None, queue_qos: str | None
     ) -> list[tuple[int, str, Message | str]]:
@@ -108,6 +120,20 @@ class SlurmBounds:
 
     def earned(self, uid: int) -> bool | None:
         return self._earned(uid)
+
+
+def _is_group_limit(word: tuple[str, str]) -> bool:
+    name, value = word
+    return name.startswith("Grp") and any(bound.most is not None for _, bound in assoc_limits.bounds(value))
+
+
+def _line_of(account: str, parent: Mapping[str, str]) -> list[str]:
+    """The account and those above it."""
+    line: list[str] = []
+    while account and account not in line:
+        line.append(account)
+        account = parent.get(account, "")
+    return line
 
 
 def _wall(holder: Holder) -> int | None:

@@ -135,7 +135,7 @@ def _decide(folder: Path, queue: Queue, jobs: Sequence[Open], settings: Settings
     names |= {name for one in queue.jobs if one.state == "PENDING" and names & set(one.nodes) for name in one.nodes}
     room, limits = extending.room_around(queue, names)
     bounds = SlurmBounds(folder, room, limits, queue.config, settings, state)
-    return plan(mine, settings, outlook(room), bounds, queue.at)
+    return plan(mine, settings, outlook(room, bounds.above()), bounds, queue.at)
 
 
 def _settle(state: State, queue: Queue, log: Path) -> State:

@@ -67,6 +67,7 @@ class Outlook:
     licences: Mapping[str, RoomJob]  # by name: the first waiting job that asks for some
     nodes: Mapping[str, RoomNode]
     runs: Mapping[str, Sequence[RoomJob]]
+    above: Mapping[str, frozenset[str]]  # by account: those above it that have a limit for all below
 
     def may_run(self, job: RoomJob, until: int) -> Said:
         """How long the running job may continue, at most `until`, such that nobody is known to start later."""
@@ -139,7 +140,20 @@ class Outlook:
             one = self.wanted.get(name)
             if one is not None and not _begins_after(one, until):
                 return one
-        return next((one for one in self.bound if _shares_a_bound(one, job)), None)
+        return next((one for one in self.bound if self._shares_a_bound(one, job)), None)
+
+    def _shares_a_bound(self, waiting: RoomJob, job: RoomJob) -> bool:
+        """Whether the end of `job` may free what a limit keeps from `waiting`."""
+        if waiting.reason.startswith("JobArrayTaskLimit"):
+            return waiting.job_id_array == job.job_id_array
+        if waiting.reason.startswith("BeginTime"):
+            return False
+        if waiting.uid == job.uid or waiting.account == job.account or waiting.qos == job.qos:
+            return True
+        above = self.above.get(waiting.account or "", frozenset())
+        if above & self.above.get(job.account or "", frozenset()):
+            return True
+        return bool(_held_by_qos(waiting, self.room) & _held_by_qos(job, self.room))
 
     def _clear_until(self, name: str, job: RoomJob, until: int) -> tuple[int, str]:
         """Up to when the node has room for the job beside what is planned there, and what comes then."""
@@ -163,8 +177,8 @@ class Outlook:
         return (max(odd, job.ends), "planned") if odd < until else (until, "free")
 
 
-def outlook(room: Room) -> Outlook:
-    """Once for a snapshot, whose nodes are at least those of the jobs that are looked at."""
+def outlook(room: Room, above: Mapping[str, frozenset[str]] | None = None) -> Outlook:
+    """Once for a snapshot, whose nodes are at least those of the jobs that are looked at. `above` as Outlook has it."""
     nodes, runs = {node.name: node for node in room.nodes}, runs_by_node(room)
     lines = {node.name: running(node, room, runs.get(node.name, ())) for node in room.nodes}
     planned: dict[str, list[RoomJob]] = {}
@@ -186,7 +200,7 @@ def outlook(room: Room) -> Outlook:
             without.append(job)
             if job.reason not in READY:
                 bound.append(job)
-    return Outlook(room, lines, planned, _wanted(room, without), bound, licences, nodes, runs)
+    return Outlook(room, lines, planned, _wanted(room, without), bound, licences, nodes, runs, above or {})
 
 
 def _waits_for_no_node(job: RoomJob) -> bool:
@@ -218,6 +232,12 @@ def _licences(job: RoomJob) -> tuple[str, ...]:
         return ()
     asked = parse_asked(job.licences)
     return (_ANY,) if asked is None else tuple(asked)
+
+
+def _held_by_qos(job: RoomJob, room: Room) -> set[str]:
+    """All QOS by which the job may be held: its own, and those of its queues."""
+    queues = job.queue.split(",")
+    return {queue.qos for queue in room.queues if queue.qos and queue.name in queues} | ({job.qos} if job.qos else set())
 
 
 def _is_whole(job: RoomJob, room: Room) -> bool:
@@ -272,12 +292,3 @@ def _begins_after(job: RoomJob, until: int) -> bool:
 def _begins(job: RoomJob) -> int:
     """When it may start, by its user's --begin; 0: at any time."""
     return (job.eligible_time or 0) if job.reason.startswith("BeginTime") else 0
-
-
-def _shares_a_bound(waiting: RoomJob, job: RoomJob) -> bool:
-    """Whether the end of `job` may free what a limit keeps from `waiting`."""
-    if waiting.reason.startswith("JobArrayTaskLimit"):
-        return waiting.job_id_array == job.job_id_array
-    if waiting.reason.startswith("BeginTime"):
-        return False
-    return waiting.uid == job.uid or waiting.account == job.account or waiting.qos == job.qos

@@ -73,3 +73,13 @@ def most(
 )  # fmt: skip
 def test_the_tightest_bound_counts(given: dict[str, Any], expected: tuple[int | None, str], reason: str) -> None:
     assert most(**given) == expected, reason
+
+
+def test_accounts_above_that_have_limits_for_all_below() -> None:
+    lab = "ClusterName=alpha Account=lab UserName= Partition= Priority=0 ID={}\n    ParentAccount={}\n    GrpTRES=cpu={}\n"
+    limits = ACCOUNT.replace("root(1)", "lab(9)") + lab.format(9, "root(1)", "64(4)") + QOS
+    made = SlurmBounds(Path("/nowhere"), make([node("n1")]), limits, CONFIG, SETTINGS, State(NOW, "2026-11"))
+    assert made.above() == {"physics": frozenset({"lab"}), "lab": frozenset({"lab"})}
+    assert replace(made, limits=limits.replace("64(4)", "N(4)")).above() == {"physics": frozenset(), "lab": frozenset()}
+    assert replace(made, config={}).above() == {}, "no accounting"
+    assert replace(made, limits=limits + lab.format(9, "x", "")).above() == {}, "a record twice"

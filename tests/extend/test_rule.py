@@ -115,6 +115,23 @@ def test_several_that_wait(jobs: list[RoomJob], why: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("queue_qos", "above", "why", "reason"),
+    [
+        (None, {}, "free", "they share nothing"),
+        ("part", {}, "waiting", "the QOS of their queue"),
+        (None, {"x": frozenset({"lab"}), "y": frozenset({"lab"})}, "waiting", "a limit of an account above both"),
+        (None, {"x": frozenset({"lab"}), "y": frozenset({"dept"})}, "free", "of accounts above each"),
+    ],
+)
+def test_limits_that_both_are_held_to(
+    queue_qos: str | None, above: dict[str, frozenset[str]], why: str, reason: str
+) -> None:
+    mine = replace(MINE, account="x", qos="a")
+    head = wait(5, reason="AssocGrpCpuLimit", cpus=9, uid=7, account="y", qos="b")
+    assert outlook(make(nodes(mine), mine, head, qos=queue_qos), above).may_run(mine, UNTIL).why == why, reason
+
+
+@pytest.mark.parametrize(
     ("changes", "reserved", "until", "why", "reason"),
     [
         ({}, [(ENDS + 600, "n1")], ENDS + 600, "reservation", "a reservation begins: up to then"),
