@@ -51,7 +51,7 @@ class SlurmBounds:
         if queue.max_limit is not None:
             found.append((queue.max_limit, "limit", message("its queue allows no more")))
         try:
-            found += self._held(listed.uid, listed.account, listed.qos, queue.qos)
+            found += self._held(listed.uid, listed.account, listed.qos, queue)
         except AdminkitError as error:
             return 0, "unknown", message("its limits are not known: {why}", why=error.message)
         return min(found, key=lambda one: one[0], default=(None, "", ""))
@@ -69,17 +69,21 @@ class SlurmBounds:
         return {account: frozenset(limited.intersection(_line_of(account, parent))) for account in parent}
 
     def _held(
-        self, uid: int, account: str | None, qos: str | None, queue_qos: str | None
+        self, uid: int, account: str | None, qos: str | None, queue: RoomQueue
     ) -> list[tuple[int, str, Message | str]]:
         """What QOS and associations hold the job to."""
         if "slurmdbd" not in self.config.get("AccountingStorageType", ""):
             return []
         if not self.settings.preemptible and qos in self._preempted:
             return [_PREEMPTED]
-        held = assoc_limits.held_by(self._records, uid, account, qos, queue_qos, {}, {})
+        held = assoc_limits.held_by(self._records, uid, account, qos, queue.qos, {}, {})
         if held.problem and self._is_enforced:
             return [(0, "unknown", message("its limits are not known: {why}", why=held.problem))]
-        holders = [*held.qos, *([held.user] if held.user else []), *held.accounts]
+        # Trap: a user may have an association of their own for a queue, beside the one for all queues.
+        mine = [one for one in self._records if one.words.get("UserName", "").endswith(f"({uid})")]
+        own = [one for one in mine if (one.words.get("Account"), one.words.get("Partition")) == (account, queue.name)]
+        users = [*([held.user] if held.user else []), *map(assoc_limits.of_user, own)]
+        holders = [*held.qos, *users, *held.accounts]
         if any(name in holder.limits for holder in holders for name in _MINUTES):
             return [(0, "minutes", message("its QOS or its association has a limit on minutes"))]
         walls = [wall for wall in map(_wall, holders) if wall is not None]

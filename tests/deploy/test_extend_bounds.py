@@ -21,6 +21,7 @@ CONFIG = {
 }
 MINE = USER.format(uid=1001)
 LIMITS = ACCOUNT + MINE + QOS
+OF_QUEUE = MINE.replace("Partition=", "Partition=gq").replace("DefAssoc=Yes", "DefAssoc=No") + "    MaxWallPJ=90\n"
 
 
 def most(
@@ -52,6 +53,8 @@ def most(
         ({"listed": {"deadline": NOW + 300 + 1200}}, (HOUR + 1200, "deadline"), "its deadline"),
         ({"limits": LIMITS.replace("    MaxJobs= MaxWallPJ=", "    MaxJobs= MaxWallPJ=90")}, (5400, "limit"),
          "its association's"),
+        ({"limits": f"{LIMITS}\n{OF_QUEUE}"}, (5400, "limit"), "its association's for the queue"),
+        ({"limits": f"{LIMITS}\n{OF_QUEUE.replace('=gq', '=x')}"}, (72 * HOUR, "limit"), "one for another queue"),
         ({"limits": LIMITS.replace("GrpJobs=N(3)\n    MaxWallPJ=", "GrpJobs=N(3)\n    MaxWallPJ=120")}, (7200, "limit"),
          "its QOS's"),
         ({"limits": LIMITS.replace("GrpTRESMins=cpu=N(39)", "GrpTRESMins=cpu=100(39)")}, (0, "minutes"),
