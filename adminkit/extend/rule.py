@@ -246,9 +246,9 @@ def _is_whole(job: RoomJob, room: Room) -> bool:
 
 
 def _is_sure(job: RoomJob, node: RoomNode, room: Room) -> bool:
-    """Whether its part of the node is known. Trap: Slurm may give eight CPUs of two nodes as seven and one."""
+    """Whether what it leaves of the node is known. Trap: Slurm may give eight CPUs of two nodes as seven and one."""
     whole = job.each.cpus >= node.has.cpus or (not job.runs and _is_whole(job, room))
-    return job.even and (job.many == 1 or whole)
+    return job.even and not job.apart and (job.many == 1 or whole)
 
 
 def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:

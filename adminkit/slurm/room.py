@@ -30,6 +30,8 @@ from adminkit.slurm.show_config import show_config
 PATIENCE: Final = 6.0
 
 _MIB: Final = 1 << 20
+#: What squeue says of jobs that share nodes with some jobs only; also where the queue makes them (ExclusiveUser).
+_APART: Final = ("USER", "MCS")
 #: Reasons of jobs that the scheduler will start as soon as there is room for them.
 READY: Final = frozenset({"None", "Priority", "Resources", ""})
 #: Jobs of a day-long queue are as many; more are counted, not read.
@@ -135,6 +137,7 @@ class RoomJob:
     features: str | None = None  # as its -C says it
     licences: str | None = None
     exclusive: bool = False
+    apart: bool = False  # only its user's jobs, or those of its label, may be on its nodes
     reservation: str | None = None  # that it asks for
 
     @property
@@ -322,6 +325,7 @@ def _job(one: squeue.QueuedJob, release: Release) -> RoomJob:
         features=one.features,
         licences=one.licences,
         exclusive=one.sharing == exclusive(release)[1],
+        apart=one.sharing in _APART,
         reservation=one.reservation,
     )
 

@@ -88,9 +88,11 @@ WIDE = run(1, "n1 n2")
         (MINE, [wait(5, "n1 n2", ENDS, cpus=4)], ENDS, "planned", "how the planned one will be spread is not known"),
         (MINE, [wait(5, "n1 n2", NOW, cpus=1), wait(6, "n1", ENDS, cpus=2)], ENDS, "planned", "nor one before it"),
         (run(1, "n1 n2", cpus=8), [wait(5, "n1 n2", ENDS + 600)], ENDS + 600, "planned", "both have whole nodes"),
+        (replace(MINE, apart=True), [wait(5, "n1", ENDS, cpus=4)], ENDS, "planned", "only its user's jobs may be there"),
+        (MINE, [wait(5, "n1", ENDS, cpus=4, apart=True)], ENDS, "planned", "only the planned one's user's jobs"),
     ],
 )
-def test_jobs_of_several_nodes(mine: RoomJob, jobs: list[RoomJob], until: int, why: str, reason: str) -> None:
+def test_jobs_of_several_nodes_or_apart(mine: RoomJob, jobs: list[RoomJob], until: int, why: str, reason: str) -> None:
     said = outlook(make(nodes(mine), mine, *jobs)).may_run(mine, UNTIL)
     assert (said.until, said.why) == (until, why), reason
 
