@@ -237,7 +237,7 @@ def _licences(job: RoomJob) -> tuple[str, ...]:
 def _held_by_qos(job: RoomJob, room: Room) -> set[str]:
     """All QOS by which the job may be held: its own, and those of its queues."""
     queues = job.queue.split(",")
-    return {queue.qos for queue in room.queues if queue.qos and queue.name in queues} | ({job.qos} if job.qos else set())
+    return {name for name in (job.qos, *(one.qos for one in room.queues if one.name in queues)) if name}
 
 
 def _is_whole(job: RoomJob, room: Room) -> bool:

@@ -131,9 +131,7 @@ def held_by(
         above.append(Holder("association", f"account {name}", _limits(parents[name].words, group=True)))
         name = parents[name].words.get("ParentAccount", "").partition("(")[0]
     problem = "" if job_qos else "the QOS of the job is not known"
-    return Held(
-        True, tuple(found), of_user(chosen), tuple(above), problem
-    )
+    return Held(True, tuple(found), of_user(chosen), tuple(above), problem)
 
 
 def of_user(record: Record) -> Holder:

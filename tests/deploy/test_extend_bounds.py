@@ -79,7 +79,7 @@ def test_the_tightest_bound_counts(given: dict[str, Any], expected: tuple[int | 
 
 
 def test_accounts_above_that_have_limits_for_all_below() -> None:
-    lab = "ClusterName=alpha Account=lab UserName= Partition= Priority=0 ID={}\n    ParentAccount={}\n    GrpTRES=cpu={}\n"
+    lab = "ClusterName=alpha Account=lab UserName= Partition= ID={}\n    ParentAccount={}\n    GrpTRES=cpu={}\n"
     limits = ACCOUNT.replace("root(1)", "lab(9)") + lab.format(9, "root(1)", "64(4)") + QOS
     made = SlurmBounds(Path("/nowhere"), make([node("n1")]), limits, CONFIG, SETTINGS, State(NOW, "2026-11"))
     assert made.above() == {"physics": frozenset({"lab"}), "lab": frozenset({"lab"})}

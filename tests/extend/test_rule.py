@@ -88,7 +88,7 @@ WIDE = run(1, "n1 n2")
         (MINE, [wait(5, "n1 n2", ENDS, cpus=4)], ENDS, "planned", "how the planned one will be spread is not known"),
         (MINE, [wait(5, "n1 n2", NOW, cpus=1), wait(6, "n1", ENDS, cpus=2)], ENDS, "planned", "nor one before it"),
         (run(1, "n1 n2", cpus=8), [wait(5, "n1 n2", ENDS + 600)], ENDS + 600, "planned", "both have whole nodes"),
-        (replace(MINE, apart=True), [wait(5, "n1", ENDS, cpus=4)], ENDS, "planned", "only its user's jobs may be there"),
+        (replace(MINE, apart=True), [wait(5, "n1", ENDS, cpus=4)], ENDS, "planned", "only its user's jobs may be"),
         (MINE, [wait(5, "n1", ENDS, cpus=4, apart=True)], ENDS, "planned", "only the planned one's user's jobs"),
     ],
 )

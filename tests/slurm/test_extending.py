@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm import extending, show_config
-from adminkit.slurm import scontrol_show
+from adminkit.slurm import extending, scontrol_show, show_config
 from adminkit.slurm.extending import again, is_acting, move_limit, name_of, queue, room_around
 from adminkit.slurm.room import Vector
 from adminkit.slurm.squeue import QueuedJob
