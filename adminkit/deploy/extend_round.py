@@ -7,6 +7,7 @@ whether it was done.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ WHAT: Final = "extend"
 #: Seconds between two rounds, and how many of them may be missed before this host counts as not at work.
 PERIOD: Final = 30
 _PERIODS: Final = 4
+#: Seconds after which a snapshot decides nothing more: half of the shortest lead, within which nothing is taken back.
+_OLD: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ def _once(
     if others and not extending.is_acting(others):
         return Round(now, settings is not None, idle=True)
     actions.check(log)
+    begun = time.monotonic()
     queue = extending.queue(now)
     jobs = chosen(queue.jobs, queue.listed)
     state = _settle(state, queue, log)
@@ -112,7 +116,7 @@ def _once(
     state = replace(state, at=now)
     with changing(folder, group):
         write_state(folder, replace(state, given=_counted(lines, state.given), under_way=tuple(lines)))
-    done = _do(doing, lines, log)
+    done = _do(doing, lines, log, begun)
     if doing and all(one.held is not None for one in done):
         held = [line for line, one in zip(lines, done, strict=True) if one.held]
         with changing(folder, group):
@@ -214,15 +218,17 @@ def is_outcome(line: Mapping[str, Any]) -> bool:
     return line.get("did") == "refused" or line.get("held") is not None
 
 
-def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path) -> list[Done]:
-    """Look again, record, do and read back. `held` stays None for acts of which slurmctld could not be asked."""
+def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begun: float) -> list[Done]:
+    """Look again, record, do and read back, as long as what was decided by is not old. `held` stays None for acts of which slurmctld could not be asked."""
     if not acts:
         return []
     ids = [act.job.listed.job_id for act in acts]
     now, said = extending.again(ids), []
     for act, line in zip(acts, lines, strict=True):
         actions.append(log, actions.act(WHAT, None, None, {}, **line))
-        said.append(_one(act, now.get(act.job.listed.job_id)))
+        old = time.monotonic() - begun > _OLD
+        late = f"job {act.job.listed.job_id}: slurmctld took too long; the next round decides again"
+        said.append(late if old else _one(act, now.get(act.job.listed.job_id)))
     try:
         after = extending.again(ids)
         if _noted_again(acts, said, after):

@@ -139,6 +139,23 @@ def test_one_round_at_a_time(host: Host, monkeypatch: pytest.MonkeyPatch) -> Non
     assert host.once().ok and there.calls == [(1, 900)]
 
 
+def test_what_was_decided_too_long_ago_is_not_done(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is taken back might end a job now, which had its lead when that was decided."""
+    there = world(monkeypatch, MINE, (run(2, "n2", left=400), RECORD))
+    clock = [0.0]
+    update = there.move_limit
+
+    def slow(job: QueuedJob, by: int, comment: str) -> None:
+        clock[0] += 61
+        update(job, by, comment)
+
+    monkeypatch.setattr(extending, "move_limit", slow)
+    monkeypatch.setattr(extend_round.time, "monotonic", lambda: clock[0])
+    done = host.once()
+    assert [one.held for one in done.done] == [True, False] and not done.ok
+    assert there.calls == [(1, 900)] and host.state().given == {1001: 900}
+
+
 def test_a_preview_changes_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     there = world(monkeypatch, MINE)
     found = look(host.folder, NOW)
