@@ -219,7 +219,9 @@ def is_outcome(line: Mapping[str, Any]) -> bool:
 
 
 def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begun: float) -> list[Done]:
-    """Look again, record, do and read back, as long as what was decided by is not old. `held` stays None for acts of which slurmctld could not be asked."""
+    """Look again, record, do and read back, as long as what was decided by is not old. `held` stays None for acts of
+    which slurmctld could not be asked.
+    """
     if not acts:
         return []
     ids = [act.job.listed.job_id for act in acts]

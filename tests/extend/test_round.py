@@ -150,7 +150,7 @@ def test_what_was_decided_too_long_ago_is_not_done(host: Host, monkeypatch: pyte
         update(job, by, comment)
 
     monkeypatch.setattr(extending, "move_limit", slow)
-    monkeypatch.setattr(extend_round.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     done = host.once()
     assert [one.held for one in done.done] == [True, False] and not done.ok
     assert there.calls == [(1, 900)] and host.state().given == {1001: 900}
