@@ -86,6 +86,8 @@ def read_state(folder: Path, now: int, alone: bool, margin: int) -> State:
         return State(now, month, whole=False)
     if kept is None:
         return State(now, month, whole=alone)
+    if kept.month > month:  # the clock was set back; what was given counts on
+        return kept
     if kept.month != month:
         return State(kept.at, month, {}, kept.at >= now - margin or alone, kept.under_way, kept.refused)
     if not alone and now - kept.at > margin:

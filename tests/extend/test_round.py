@@ -357,6 +357,12 @@ def test_what_is_known_of_the_month(
         assert state.given == {5: 60}, reason
 
 
+def test_a_clock_that_is_set_back_over_a_month_gives_no_new_budget(host: Host) -> None:
+    with changing(host.folder, None):
+        write_state(host.folder, State(NOW - 30, month_of(NOW), {5: 60}))
+    assert read_state(host.folder, NOW - 40 * 86_400, True, MARGIN).given == {5: 60}
+
+
 def test_the_state_is_for_root_alone(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     world(monkeypatch, MINE)
     host.once()
