@@ -30,8 +30,6 @@ from adminkit.slurm.show_config import show_config
 PATIENCE: Final = 6.0
 
 _MIB: Final = 1 << 20
-#: What squeue says of jobs that share nodes with some jobs only; also where the queue makes them (ExclusiveUser).
-_APART: Final = ("USER", "MCS")
 #: Reasons of jobs that the scheduler will start as soon as there is room for them.
 READY: Final = frozenset({"None", "Priority", "Resources", ""})
 #: Jobs of a day-long queue are as many; more are counted, not read.
@@ -325,7 +323,7 @@ def _job(one: squeue.QueuedJob, release: Release) -> RoomJob:
         features=one.features,
         licences=one.licences,
         exclusive=one.sharing == exclusive(release)[1],
-        apart=one.sharing in _APART,
+        apart=one.sharing in ("USER", "MCS"),  # squeue says so where the queue makes them, too
         reservation=one.reservation,
     )
 
