@@ -23,7 +23,7 @@ from adminkit.slurm.process import TIMEOUT, ask
 _MIB: Final = 1 << 20
 #: Characters of a list of nodes. Built without readline, scontrol cuts a line of 4096 in two.
 _LONGEST: Final = 4000
-#: A prompt with what scontrol read, and one alone.
+#: A prompt with what scontrol read, and a bare one.
 _ECHO: Final = re.compile(r"^scontrol: (?:show|oneliner)\b.*\n", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^(?:scontrol: )+", re.MULTILINE)
 

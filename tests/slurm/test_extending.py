@@ -77,7 +77,7 @@ def test_half_an_answer_is_none(say: Say, lacks: str, reason: str) -> None:
     ("echo", "reason"),
     [
         ("scontrol: {}\n", "scontrol that was built with readline prints what it reads"),
-        ("scontrol: ", "one that was built without prints its prompt alone"),
+        ("scontrol: ", "one that was built without prints only its prompt"),
     ],
 )
 def test_a_prompt_is_no_answer(say: Say, echo: str, reason: str) -> None:
