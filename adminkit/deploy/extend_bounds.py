@@ -51,23 +51,39 @@ class SlurmBounds:
         if queue.max_limit is not None:
             found.append((queue.max_limit, "limit", message("its queue allows no more")))
         try:
-            found += self._held(listed.uid, listed.account, listed.qos, queue.qos)
+            found += self._held(listed.uid, listed.account, listed.qos, queue)
         except AdminkitError as error:
             return 0, "unknown", message("its limits are not known: {why}", why=error.message)
         return min(found, key=lambda one: one[0], default=(None, "", ""))
 
+    def above(self) -> dict[str, frozenset[str]]:
+        """By account: itself and those above it that have a limit for all below."""
+        if "slurmdbd" not in self.config.get("AccountingStorageType", ""):
+            return {}
+        try:
+            words = [one.words for one in self._records if one.words.get("UserName") == ""]
+        except AdminkitError:
+            return {}  # which leaves each job as it is: most()
+        parent = {one["Account"]: one.get("ParentAccount", "").partition("(")[0] for one in words}
+        limited = {one["Account"] for one in words if any(map(_is_group_limit, one.items()))}
+        return {account: frozenset(limited.intersection(_line_of(account, parent))) for account in parent}
+
     def _held(
-        self, uid: int, account: str | None, qos: str | None, queue_qos: str | None
+        self, uid: int, account: str | None, qos: str | None, queue: RoomQueue
     ) -> list[tuple[int, str, Message | str]]:
         """What QOS and associations hold the job to."""
         if "slurmdbd" not in self.config.get("AccountingStorageType", ""):
             return []
         if not self.settings.preemptible and qos in self._preempted:
             return [_PREEMPTED]
-        held = assoc_limits.held_by(self._records, uid, account, qos, queue_qos, {}, {})
+        held = assoc_limits.held_by(self._records, uid, account, qos, queue.qos, {}, {})
         if held.problem and self._is_enforced:
             return [(0, "unknown", message("its limits are not known: {why}", why=held.problem))]
-        holders = [*held.qos, *([held.user] if held.user else []), *held.accounts]
+        # Trap: a user may have an association of their own for a queue, beside the one for all queues.
+        mine = [one for one in self._records if one.words.get("UserName", "").endswith(f"({uid})")]
+        own = [one for one in mine if (one.words.get("Account"), one.words.get("Partition")) == (account, queue.name)]
+        users = [*([held.user] if held.user else []), *map(assoc_limits.of_user, own)]
+        holders = [*held.qos, *users, *held.accounts]
         if any(name in holder.limits for holder in holders for name in _MINUTES):
             return [(0, "minutes", message("its QOS or its association has a limit on minutes"))]
         walls = [wall for wall in map(_wall, holders) if wall is not None]
@@ -108,6 +124,20 @@ class SlurmBounds:
 
     def earned(self, uid: int) -> bool | None:
         return self._earned(uid)
+
+
+def _is_group_limit(word: tuple[str, str]) -> bool:
+    name, value = word
+    return name.startswith("Grp") and any(bound.most is not None for _, bound in assoc_limits.bounds(value))
+
+
+def _line_of(account: str, parent: Mapping[str, str]) -> list[str]:
+    """The account and those above it."""
+    line: list[str] = []
+    while account and account not in line:
+        line.append(account)
+        account = parent.get(account, "")
+    return line
 
 
 def _wall(holder: Holder) -> int | None:

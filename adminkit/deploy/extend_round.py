@@ -7,6 +7,7 @@ whether it was done.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.extend_bounds import SlurmBounds
-from adminkit.deploy.extend_state import State, read_state, write_state
+from adminkit.deploy.extend_state import State, alone_here, read_state, write_state
 from adminkit.deploy.files import changing, read_text, table_path
 from adminkit.errors import AdminkitError
 from adminkit.extend.plan import REQUEUED, Act, Open, chosen, is_near, plan
@@ -31,6 +32,8 @@ WHAT: Final = "extend"
 #: Seconds between two rounds, and how many of them may be missed before this host counts as not at work.
 PERIOD: Final = 30
 _PERIODS: Final = 4
+#: Seconds after which a snapshot decides nothing more: half of the shortest lead, within which nothing is taken back.
+_OLD: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,21 @@ def once(folder: Path, now: int, log: Path, group: int | None = None, others: Se
 
     `others`: slurmctld's other hosts, on which rounds may be at work while this one's slurmctld is not.
     """
-    alone = not others
     settings = settings_in_force(folder)
-    state = read_state(folder, now, alone, _PERIODS * PERIOD)
-    if settings is None and not state.under_way:
+    if settings is None and not read_state(folder, now, not others, _PERIODS * PERIOD).under_way:
         return Round(now, False)
+    with alone_here(folder):
+        return _once(folder, now, log, group, others, settings)
+
+
+def _once(
+    folder: Path, now: int, log: Path, group: int | None, others: Sequence[str], settings: Settings | None
+) -> Round:
+    state = read_state(folder, now, not others, _PERIODS * PERIOD)
     if others and not extending.is_acting(others):
         return Round(now, settings is not None, idle=True)
     actions.check(log)
+    begun = time.monotonic()
     queue = extending.queue(now)
     jobs = chosen(queue.jobs, queue.listed)
     state = _settle(state, queue, log)
@@ -109,7 +119,7 @@ def once(folder: Path, now: int, log: Path, group: int | None = None, others: Se
     state = replace(state, at=now)
     with changing(folder, group):
         write_state(folder, replace(state, given=_counted(lines, state.given), under_way=tuple(lines)))
-    done = _do(doing, lines, log)
+    done = _do(doing, lines, log, begun)
     if doing and all(one.held is not None for one in done):
         held = [line for line, one in zip(lines, done, strict=True) if one.held]
         with changing(folder, group):
@@ -132,7 +142,7 @@ def _decide(folder: Path, queue: Queue, jobs: Sequence[Open], settings: Settings
     names |= {name for one in queue.jobs if one.state == "PENDING" and names & set(one.nodes) for name in one.nodes}
     room, limits = extending.room_around(queue, names)
     bounds = SlurmBounds(folder, room, limits, queue.config, settings, state)
-    return plan(mine, settings, outlook(room), bounds, queue.at)
+    return plan(mine, settings, outlook(room, bounds.above()), bounds, queue.at)
 
 
 def _settle(state: State, queue: Queue, log: Path) -> State:
@@ -215,15 +225,19 @@ def is_outcome(line: Mapping[str, Any]) -> bool:
     return line.get("did") == "refused" or line.get("held") is not None
 
 
-def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path) -> list[Done]:
-    """Look again, record, do and read back. `held` stays None for acts of which slurmctld could not be asked."""
+def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begun: float) -> list[Done]:
+    """Look again, record, do and read back, as long as what was decided by is not old. `held` stays None for acts of
+    which slurmctld could not be asked.
+    """
     if not acts:
         return []
     ids = [act.job.listed.job_id for act in acts]
     now, said = extending.again(ids), []
     for act, line in zip(acts, lines, strict=True):
         actions.append(log, actions.act(WHAT, None, None, {}, **line))
-        said.append(_one(act, now.get(act.job.listed.job_id)))
+        old = time.monotonic() - begun > _OLD
+        late = f"job {act.job.listed.job_id}: slurmctld took too long; the next round decides again"
+        said.append(late if old else _one(act, now.get(act.job.listed.job_id)))
     try:
         after = extending.again(ids)
         if _noted_again(acts, said, after):

@@ -6,19 +6,26 @@ It is written before an act: a round that is cut off has counted too much, never
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from adminkit.deploy.files import SUBFOLDER, put_file, read_text
-from adminkit.errors import AdminkitError
+from adminkit.errors import AdminkitError, cause
+from adminkit.files import open_folder
 
 #: Below the folder of job_submit.lua. An install does not put it there, so its checksums leave it out.
 STATE: Final = f"{SUBFOLDER}/extend_state.json"
 _MODE: Final = 0o600
+#: Who is at work has it locked, a whole round long.
+_LOCK: Final = ".extend.lock"
+_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,28 @@ def month_of(now: int) -> str:
     return time.strftime("%Y-%m", time.localtime(now))
 
 
+@contextmanager
+def alone_here(folder: Path) -> Iterator[None]:
+    """One round at a time: two that look at the same moment would both give. AdminkitError where one is at work."""
+    inner = folder / SUBFOLDER
+    try:
+        within = open_folder(inner)
+        try:
+            handle = os.open(_LOCK, _OPEN, _MODE, dir_fd=within)
+        finally:
+            os.close(within)
+    except OSError as error:
+        raise AdminkitError(f"couldn't lock {inner}: {cause(error)}", "run it as root on slurmctld's host") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AdminkitError("another round is at work", "try again when it has ended") from None
+        yield
+    finally:
+        os.close(handle)
+
+
 def read_state(folder: Path, now: int, alone: bool, margin: int) -> State:
     """What was kept. Nothing is known of a month in which it was lost, or in which the rounds were on another host:
     slurmctld has one, and this one was not at work for longer than `margin` seconds, where it is not `alone`.
@@ -57,6 +86,8 @@ def read_state(folder: Path, now: int, alone: bool, margin: int) -> State:
         return State(now, month, whole=False)
     if kept is None:
         return State(now, month, whole=alone)
+    if kept.month > month:  # the clock was set back; what was given counts on
+        return kept
     if kept.month != month:
         return State(kept.at, month, {}, kept.at >= now - margin or alone, kept.under_way, kept.refused)
     if not alone and now - kept.at > margin:
@@ -71,6 +102,7 @@ def _parse(value: Any) -> State:
     for one in under_way:
         for key in ("job", "uid", "was", "becomes"):
             _whole(one[key])
+        str(one["why"])
     if type(value["month"]) is not str or type(value["whole"]) is not bool:
         raise ValueError("not a state")
     return State(_whole(value["at"]), value["month"], given, value["whole"], under_way, refused)

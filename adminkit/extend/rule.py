@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from adminkit.fit.needs import need_of_job, own
+from adminkit.fit.needs import ALL, need_of_job, own
 from adminkit.fit.place import in_line
 from adminkit.fit.running import PAST, running, runs_by_node
 from adminkit.fit.timeline import NEVER, Timeline, Use, holds
@@ -36,9 +36,8 @@ _NOT_FOR_NODES: Final = (
     "InvalidQOS",
     "DeadLine",
     "Reservation",
-    "Cleaning",
 )
-#: And of jobs that exceed a limit by themselves, and so never start as they are.
+#: And of jobs that exceed a limit by themselves, and so never start as they are: in the one queue that was tried last.
 _NEVER: Final = re.compile(r"(?:QOS|Assoc)M(?:ax|in)\w*PerJob|Partition(?:Node|Time)Limit")
 #: Backfill plans with whole minutes and a resolution of one; so less is no earlier start.
 _ROUNDED: Final = 60
@@ -68,6 +67,7 @@ class Outlook:
     licences: Mapping[str, RoomJob]  # by name: the first waiting job that asks for some
     nodes: Mapping[str, RoomNode]
     runs: Mapping[str, Sequence[RoomJob]]
+    above: Mapping[str, frozenset[str]]  # by account: those above it that have a limit for all below
 
     def may_run(self, job: RoomJob, until: int) -> Said:
         """How long the running job may continue, at most `until`, such that nobody is known to start later."""
@@ -103,6 +103,7 @@ class Outlook:
         if head.starts is None or not head.even:
             return False
         need = replace(need_of_job(head), whole=_is_whole(head, self.room))
+        need = replace(need, mem=ALL) if _takes_all_memory(head, self.room) else need
         sooner = head.starts - EARLIER
         return all(
             name in self.nodes and self._before(name, head, ends).earliest(own(need, self.nodes[name])) <= sooner
@@ -141,15 +142,29 @@ class Outlook:
             one = self.wanted.get(name)
             if one is not None and not _begins_after(one, until):
                 return one
-        return next((one for one in self.bound if _shares_a_bound(one, job)), None)
+        return next((one for one in self.bound if self._shares_a_bound(one, job)), None)
+
+    def _shares_a_bound(self, waiting: RoomJob, job: RoomJob) -> bool:
+        """Whether the end of `job` may free what a limit keeps from `waiting`."""
+        if waiting.reason.startswith("JobArrayTaskLimit"):
+            return waiting.job_id_array == job.job_id_array
+        if waiting.reason.startswith("BeginTime"):
+            return False
+        if waiting.uid == job.uid or waiting.account == job.account or waiting.qos == job.qos:
+            return True
+        above = self.above.get(waiting.account or "", frozenset())
+        if above & self.above.get(job.account or "", frozenset()):
+            return True
+        return bool(_held_by_qos(waiting, self.room) & _held_by_qos(job, self.room))
 
     def _clear_until(self, name: str, job: RoomJob, until: int) -> tuple[int, str]:
         """Up to when the node has room for the job beside what is planned there, and what comes then."""
         assert job.ends is not None
         line = self.lines[name].copy()
         line.add(Use(self._end(job), until, _part(job, self.nodes[name])))
-        uneven = (one for one in self.planned.get(name, ()) if not (one.even and job.even))
-        starts = [one.starts for one in uneven if one.starts is not None]
+        planned = self.planned.get(name, ())
+        sure = all(_is_sure(one, self.nodes[name], self.room) for one in (job, *self.runs.get(name, ()), *planned))
+        starts = [] if sure else [one.starts for one in planned if one.starts is not None]
         odd = min((at for at in starts if job.ends - _ROUNDED <= at < until), default=until)
         steps = line.steps()
         ends = [at for at, _ in steps[1:]] + [NEVER]
@@ -159,23 +174,26 @@ class Outlook:
             if _is_short(free, self.room.memory):
                 first = max(at, job.ends)
                 reserved = any(name in one.nodes and one.starts < until for one in self.room.reserved)
-                planned = any((one.starts or 0) <= first for one in self.planned.get(name, ()))
-                return first, "reservation" if reserved and not planned else "planned"
+                is_planned = any((one.starts or 0) <= first for one in planned)
+                return first, "reservation" if reserved and not is_planned else "planned"
         return (max(odd, job.ends), "planned") if odd < until else (until, "free")
 
 
-def outlook(room: Room) -> Outlook:
-    """Once for a snapshot, whose nodes are at least those of the jobs that are looked at."""
+def outlook(room: Room, above: Mapping[str, frozenset[str]] | None = None) -> Outlook:
+    """Once for a snapshot, whose nodes are at least those of the jobs that are looked at. `above` as Outlook has it."""
     nodes, runs = {node.name: node for node in room.nodes}, runs_by_node(room)
     lines = {node.name: running(node, room, runs.get(node.name, ())) for node in room.nodes}
     planned: dict[str, list[RoomJob]] = {}
-    without, bound, licences = list[RoomJob](), list[RoomJob](), dict[str, RoomJob]()
+    without, bound, licences, seen = list[RoomJob](), list[RoomJob](), dict[str, RoomJob](), set[int]()
     for job in in_line(room):
-        if job.reason.startswith(_NOT_FOR_NODES) or _NEVER.match(job.reason):
+        if _waits_for_no_node(job):
             continue
         for name in _licences(job):
             licences.setdefault(name, job)
-        if job.nodes and job.starts is not None:
+        # Trap: the tasks of an array that wait are one record with one plan, which is the first task's.
+        is_first = job.job_id not in seen
+        seen.add(job.job_id)
+        if job.nodes and job.starts is not None and is_first:
             for name in job.nodes:
                 planned.setdefault(name, []).append(job)
                 if name in lines:
@@ -184,7 +202,11 @@ def outlook(room: Room) -> Outlook:
             without.append(job)
             if job.reason not in READY:
                 bound.append(job)
-    return Outlook(room, lines, planned, _wanted(room, without), bound, licences, nodes, runs)
+    return Outlook(room, lines, planned, _wanted(room, without), bound, licences, nodes, runs, above or {})
+
+
+def _waits_for_no_node(job: RoomJob) -> bool:
+    return job.reason.startswith(_NOT_FOR_NODES) or ("," not in job.queue and _NEVER.match(job.reason) is not None)
 
 
 def _wanted(room: Room, waiting: Iterable[RoomJob]) -> dict[str, RoomJob]:
@@ -192,9 +214,8 @@ def _wanted(room: Room, waiting: Iterable[RoomJob]) -> dict[str, RoomJob]:
     found: dict[str, RoomJob] = {}
     kinds = dict[object, RoomJob]()
     for job in waiting:
-        begins = job.eligible_time if job.reason.startswith("BeginTime") else None
-        kinds.setdefault((job.queue, job.features, str(job.each), job.even, begins), job)
-    for job in kinds.values():
+        kinds.setdefault((job.queue, job.features, str(job.each), job.even, _begins(job)), job)
+    for job in sorted(kinds.values(), key=_begins):  # one that begins later hides nobody who could start now
         queues, need = set(job.queue.split(",")), need_of_job(job)
         wanted = None if job.features is None else parse_features(job.features)
         for node in room.nodes:
@@ -215,9 +236,21 @@ def _licences(job: RoomJob) -> tuple[str, ...]:
     return (_ANY,) if asked is None else tuple(asked)
 
 
+def _held_by_qos(job: RoomJob, room: Room) -> set[str]:
+    """All QOS by which the job may be held: its own, and those of its queues."""
+    queues = job.queue.split(",")
+    return {name for name in (job.qos, *(one.qos for one in room.queues if one.name in queues)) if name}
+
+
 def _is_whole(job: RoomJob, room: Room) -> bool:
     queues = [queue for queue in room.queues if queue.name in job.queue.split(",")]
     return job.exclusive or any(queue.whole for queue in queues)
+
+
+def _is_sure(job: RoomJob, node: RoomNode, room: Room) -> bool:
+    """Whether what it leaves of the node is known. Trap: Slurm may give eight CPUs of two nodes as seven and one."""
+    whole = job.each.cpus >= node.has.cpus or (not job.runs and _is_whole(job, room))
+    return job.even and not job.apart and (job.many == 1 or whole)
 
 
 def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:
@@ -230,7 +263,14 @@ def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:
 def _use(job: RoomJob, node: RoomNode, room: Room) -> Use:
     """A planned job on one of its nodes."""
     starts = max(job.starts or 0, room.at)
-    return Use(starts, starts + (job.time_limit or NEVER), _part(job, node, _is_whole(job, room)))
+    part = _part(job, node, _is_whole(job, room))
+    part = replace(part, mem=node.has.mem) if _takes_all_memory(job, room) else part
+    return Use(starts, starts + (job.time_limit or NEVER), part)
+
+
+def _takes_all_memory(job: RoomJob, room: Room) -> bool:
+    """Trap: a job that waits with --mem=0, or without any where there is no default, lists none and gets all."""
+    return room.memory and not job.each.mem
 
 
 def _is_short(free: Vector, memory: bool) -> bool:
@@ -248,13 +288,9 @@ def _is_leaving(state: str) -> bool:
 
 def _begins_after(job: RoomJob, until: int) -> bool:
     """A job that its user lets wait for a time (--begin) starts no earlier."""
-    return job.reason.startswith("BeginTime") and job.eligible_time is not None and job.eligible_time >= until
+    return _begins(job) >= until
 
 
-def _shares_a_bound(waiting: RoomJob, job: RoomJob) -> bool:
-    """Whether the end of `job` may free what a limit keeps from `waiting`."""
-    if waiting.reason.startswith("JobArrayTaskLimit"):
-        return waiting.job_id_array == job.job_id_array
-    if waiting.reason.startswith("BeginTime"):
-        return False
-    return waiting.uid == job.uid or waiting.account == job.account or waiting.qos == job.qos
+def _begins(job: RoomJob) -> int:
+    """When it may start, by its user's --begin; 0: at any time."""
+    return (job.eligible_time or 0) if job.reason.startswith("BeginTime") else 0

@@ -131,9 +131,12 @@ def held_by(
         above.append(Holder("association", f"account {name}", _limits(parents[name].words, group=True)))
         name = parents[name].words.get("ParentAccount", "").partition("(")[0]
     problem = "" if job_qos else "the QOS of the job is not known"
-    return Held(
-        True, tuple(found), Holder("association", "your association", _limits(chosen.words)), tuple(above), problem
-    )
+    return Held(True, tuple(found), of_user(chosen), tuple(above), problem)
+
+
+def of_user(record: Record) -> Holder:
+    """A user's association."""
+    return Holder("association", "your association", _limits(record.words))
 
 
 def _of_qos(name: str, record: Record, uid: int, account: str, caps: Mapping[str, Mapping[str, Bound]]) -> Holder:

@@ -135,6 +135,7 @@ class RoomJob:
     features: str | None = None  # as its -C says it
     licences: str | None = None
     exclusive: bool = False
+    apart: bool = False  # only its user's jobs, or those of its label, may be on its nodes
     reservation: str | None = None  # that it asks for
 
     @property
@@ -322,6 +323,7 @@ def _job(one: squeue.QueuedJob, release: Release) -> RoomJob:
         features=one.features,
         licences=one.licences,
         exclusive=one.sharing == exclusive(release)[1],
+        apart=one.sharing in ("USER", "MCS"),  # squeue says so where the queue makes them, too
         reservation=one.reservation,
     )
 

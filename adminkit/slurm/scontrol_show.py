@@ -21,6 +21,11 @@ from adminkit.slurm.keyvalue import all_records, given, names, number, records
 from adminkit.slurm.process import TIMEOUT, ask
 
 _MIB: Final = 1 << 20
+#: Characters of a list of nodes. Built without readline, scontrol cuts a line of 4096 in two.
+_LONGEST: Final = 4000
+#: A prompt with what scontrol read, and a bare one.
+_ECHO: Final = re.compile(r"^scontrol: (?:show|oneliner)\b.*\n", re.MULTILINE)
+_PROMPT: Final = re.compile(r"^(?:scontrol: )+", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +124,11 @@ def _asked(what: str, key: str, cluster: str | None, patience: float) -> list[di
 
 
 def around(names: Collection[str], patience: float = TIMEOUT) -> Around:
-    """What is around these nodes, from one scontrol; all nodes where none is named. AdminkitError as above."""
-    which = f" {','.join(sorted(names))}" if names else ""
+    """What is around these nodes, from one scontrol; all nodes where none is named, or too many. AdminkitError as
+    above.
+    """
+    listed = ",".join(sorted(names))
+    which = f" {listed}" if 0 < len(listed) <= _LONGEST else ""
     asked = ("show assoc_mgr flags=assoc,qos", f"oneliner\nshow node{which}", "show partition", "show reservation")
     limits, *found = _at_once(asked, patience)
     return Around(
@@ -134,13 +142,13 @@ def around(names: Collection[str], patience: float = TIMEOUT) -> Around:
 def _at_once(questions: Sequence[str], patience: float) -> list[str]:
     """The answers to several questions of one scontrol, as `scontrol -d --all` prints each.
 
-    scontrol reads what it is asked, and behind each answer it prints a mark that nobody could know. Trap: built with
-    readline, it prints its prompt and what it read too.
+    scontrol reads what it is asked, and behind each answer it prints a mark that nobody could know. Trap: it prints its
+    prompt before the first line of an answer; built with readline, what it read as well, in a line of its own.
     """
     mark = "".join(secrets.choice(string.ascii_lowercase) for _ in range(24))
     typed = "".join(f"{question}\nshow hostlist {mark}\n" for question in questions)
     text = ask(["scontrol", "-d", "--all"], patience, typed=typed)
-    *found, _ = re.split(rf"^{mark}\n", re.sub(r"^scontrol: .*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+    *found, _ = re.split(rf"^{mark}\n", _PROMPT.sub("", _ECHO.sub("", text)), flags=re.MULTILINE)
     if len(found) != len(questions) or not all(map(str.strip, found)):
         raise AdminkitError("scontrol did not answer all that it was asked", "check that slurmctld runs: scontrol ping")
     return found

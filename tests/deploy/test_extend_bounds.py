@@ -21,6 +21,7 @@ CONFIG = {
 }
 MINE = USER.format(uid=1001)
 LIMITS = ACCOUNT + MINE + QOS
+OF_QUEUE = MINE.replace("Partition=", "Partition=gq").replace("DefAssoc=Yes", "DefAssoc=No") + "    MaxWallPJ=90\n"
 
 
 def most(
@@ -52,6 +53,8 @@ def most(
         ({"listed": {"deadline": NOW + 300 + 1200}}, (HOUR + 1200, "deadline"), "its deadline"),
         ({"limits": LIMITS.replace("    MaxJobs= MaxWallPJ=", "    MaxJobs= MaxWallPJ=90")}, (5400, "limit"),
          "its association's"),
+        ({"limits": f"{LIMITS}\n{OF_QUEUE}"}, (5400, "limit"), "its association's for the queue"),
+        ({"limits": f"{LIMITS}\n{OF_QUEUE.replace('=gq', '=x')}"}, (72 * HOUR, "limit"), "one for another queue"),
         ({"limits": LIMITS.replace("GrpJobs=N(3)\n    MaxWallPJ=", "GrpJobs=N(3)\n    MaxWallPJ=120")}, (7200, "limit"),
          "its QOS's"),
         ({"limits": LIMITS.replace("GrpTRESMins=cpu=N(39)", "GrpTRESMins=cpu=100(39)")}, (0, "minutes"),
@@ -73,3 +76,13 @@ def most(
 )  # fmt: skip
 def test_the_tightest_bound_counts(given: dict[str, Any], expected: tuple[int | None, str], reason: str) -> None:
     assert most(**given) == expected, reason
+
+
+def test_accounts_above_that_have_limits_for_all_below() -> None:
+    lab = "ClusterName=alpha Account=lab UserName= Partition= ID={}\n    ParentAccount={}\n    GrpTRES=cpu={}\n"
+    limits = ACCOUNT.replace("root(1)", "lab(9)") + lab.format(9, "root(1)", "64(4)") + QOS
+    made = SlurmBounds(Path("/nowhere"), make([node("n1")]), limits, CONFIG, SETTINGS, State(NOW, "2026-11"))
+    assert made.above() == {"physics": frozenset({"lab"}), "lab": frozenset({"lab"})}
+    assert replace(made, limits=limits.replace("64(4)", "N(4)")).above() == {"physics": frozenset(), "lab": frozenset()}
+    assert replace(made, config={}).above() == {}, "no accounting"
+    assert replace(made, limits=limits + lab.format(9, "x", "")).above() == {}, "a record twice"

@@ -15,7 +15,7 @@ import pytest
 from adminkit import actions
 from adminkit.deploy import extend_bounds, extend_round
 from adminkit.deploy.extend_round import look, once
-from adminkit.deploy.extend_state import STATE, State, month_of, read_state, write_state
+from adminkit.deploy.extend_state import STATE, State, alone_here, month_of, read_state, write_state
 from adminkit.deploy.files import SUBFOLDER, changing
 from adminkit.deploy.in_force import Answer
 from adminkit.errors import AdminkitError
@@ -128,6 +128,32 @@ def test_a_job_near_its_limit_is_given_more(host: Host, monkeypatch: pytest.Monk
     assert there.calls == [(1, 900)] and there.jobs[1][1].admin_comment == f"{RECORD} xt1:asked=3600,lim=4500,n=1"
     assert host.recorded() == [("given", 1, 4500, "free", None), ("given", 1, 4500, "free", True)]
     assert (host.state().given, host.state().under_way) == ({1001: 900}, ())
+
+
+def test_one_round_at_a_time(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One by the timer and one by hand would both raise a limit that both have just read."""
+    there = world(monkeypatch, MINE)
+    with alone_here(host.folder), pytest.raises(AdminkitError, match="another round"):
+        host.once()
+    assert not there.calls and not host.log.exists()
+    assert host.once().ok and there.calls == [(1, 900)]
+
+
+def test_what_was_decided_too_long_ago_is_not_done(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is taken back might end a job now, which had its lead when that was decided."""
+    there = world(monkeypatch, MINE, (run(2, "n2", left=400), RECORD))
+    clock = [0.0]
+    update = there.move_limit
+
+    def slow(job: QueuedJob, by: int, comment: str) -> None:
+        clock[0] += 61
+        update(job, by, comment)
+
+    monkeypatch.setattr(extending, "move_limit", slow)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    done = host.once()
+    assert [one.held for one in done.done] == [True, False] and not done.ok
+    assert there.calls == [(1, 900)] and host.state().given == {1001: 900}
 
 
 def test_a_preview_changes_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,6 +382,12 @@ def test_what_is_known_of_the_month(
     assert (state.left(5, 600) is None) is not whole, reason
     if isinstance(kept, State) and kept.month == month_of(NOW):
         assert state.given == {5: 60}, reason
+
+
+def test_a_clock_that_is_set_back_over_a_month_gives_no_new_budget(host: Host) -> None:
+    with changing(host.folder, None):
+        write_state(host.folder, State(NOW - 30, month_of(NOW), {5: 60}))
+    assert read_state(host.folder, NOW - 40 * 86_400, True, MARGIN).given == {5: 60}
 
 
 def test_the_state_is_for_root_alone(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,7 @@ def nodes(*jobs: RoomJob, **changes: Any) -> list[RoomNode]:
         ([wait(5, "n1", UNTIL)], UNTIL, "free", "one is planned for the new end"),
         ([wait(5, "n2", ENDS)], UNTIL, "free", "one is planned elsewhere"),
         ([wait(5, "n1", ENDS, cpus=4)], UNTIL, "free", "the node has room for both"),
+        ([wait(5, "n1", ENDS, each=Vector(4, 0))], ENDS, "planned", "one that asks for no memory gets all"),
         ([wait(5, "n1", ENDS, cpus=4, exclusive=True)], ENDS, "planned", "one that takes the whole node"),
         ([wait(5, "n1", ENDS, cpus=2), wait(6, "n1", ENDS, cpus=3)], ENDS, "planned", "two that fit only without it"),
         ([OTHER, wait(5, "n1", NOW + 2 * HOUR, cpus=8)], UNTIL, "free", "one waits for another job's end"),
@@ -57,6 +58,10 @@ def test_planned_jobs(jobs: list[RoomJob], until: int, why: str, reason: str) ->
         (wait(5, reason="JobHeldUser"), "free", "its user holds it"),
         (wait(5, reason="Dependency"), "free", "it waits for another job"),
         (wait(5, reason="QOSMaxCpuPerJobLimit"), "free", "it is too large for ever"),
+        (wait(5, reason="PartitionTimeLimit"), "free", "it is too long for its queue"),
+        (wait(5, reason="PartitionTimeLimit", queue="short,gq"), "waiting", "only for one of its queues"),
+        (wait(5, reason="QOSMaxCpuPerJobLimit", queue="short,gq"), "waiting", "a limit of one queue's QOS"),
+        (wait(5, reason="Cleaning"), "waiting", "it was put back, and waits when its nodes are clean"),
         (wait(5, reason="BeginTime", eligible_time=UNTIL), "free", "it begins after that"),
         (wait(5, reason="BeginTime", eligible_time=UNTIL - 1), "waiting", "it may begin before"),
         (wait(5, reason="Resources"), "waiting", "the first in line has no plan yet"),
@@ -72,10 +77,60 @@ def test_jobs_without_a_plan(job: RoomJob, why: str, reason: str) -> None:
     assert said.until == (UNTIL if why == "free" else ENDS), reason
 
 
+WIDE = run(1, "n1 n2")
+
+
+@pytest.mark.parametrize(
+    ("mine", "jobs", "until", "why", "reason"),
+    [
+        (WIDE, [], UNTIL, "free", "nobody waits"),
+        (WIDE, [wait(5, "n1", ENDS, cpus=4)], ENDS, "planned", "how the running one is spread is not known"),
+        (MINE, [wait(5, "n1 n2", ENDS, cpus=4)], ENDS, "planned", "how the planned one will be spread is not known"),
+        (MINE, [wait(5, "n1 n2", NOW, cpus=1), wait(6, "n1", ENDS, cpus=2)], ENDS, "planned", "nor one before it"),
+        (run(1, "n1 n2", cpus=8), [wait(5, "n1 n2", ENDS + 600)], ENDS + 600, "planned", "both have whole nodes"),
+        (replace(MINE, apart=True), [wait(5, "n1", ENDS, cpus=4)], ENDS, "planned", "only its user's jobs may be"),
+        (MINE, [wait(5, "n1", ENDS, cpus=4, apart=True)], ENDS, "planned", "only the planned one's user's jobs"),
+    ],
+)
+def test_jobs_of_several_nodes_or_apart(mine: RoomJob, jobs: list[RoomJob], until: int, why: str, reason: str) -> None:
+    said = outlook(make(nodes(mine), mine, *jobs)).may_run(mine, UNTIL)
+    assert (said.until, said.why) == (until, why), reason
+
+
 def test_a_task_of_the_same_array_waits_for_its_end() -> None:
     mine = replace(MINE, job_id_array=1)
     next_one = wait(5, reason="JobArrayTaskLimit", cpus=9, job_id_array=1)
     assert outlook(make(nodes(mine), mine, next_one)).may_run(mine, UNTIL).why == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "why", "reason"),
+    [
+        ([wait(5, "n2", ENDS)], "free", "a job is planned elsewhere"),
+        ([wait(5, "n2", ENDS, job_id_array=5)] * 2, "waiting", "a plan is of an array's first task only"),
+        ([wait(5, reason="BeginTime", eligible_time=UNTIL, priority=200), wait(6)], "waiting",
+         "one that begins later stands before one that waits"),
+    ],
+)  # fmt: skip
+def test_several_that_wait(jobs: list[RoomJob], why: str, reason: str) -> None:
+    assert outlook(make(nodes(MINE), MINE, *jobs)).may_run(MINE, UNTIL).why == why, reason
+
+
+@pytest.mark.parametrize(
+    ("queue_qos", "above", "why", "reason"),
+    [
+        (None, {}, "free", "they share nothing"),
+        ("part", {}, "waiting", "the QOS of their queue"),
+        (None, {"x": frozenset({"lab"}), "y": frozenset({"lab"})}, "waiting", "a limit of an account above both"),
+        (None, {"x": frozenset({"lab"}), "y": frozenset({"dept"})}, "free", "of accounts above each"),
+    ],
+)
+def test_limits_that_both_are_held_to(
+    queue_qos: str | None, above: dict[str, frozenset[str]], why: str, reason: str
+) -> None:
+    mine = replace(MINE, account="x", qos="a")
+    head = wait(5, reason="AssocGrpCpuLimit", cpus=9, uid=7, account="y", qos="b")
+    assert outlook(make(nodes(mine), mine, head, qos=queue_qos), above).may_run(mine, UNTIL).why == why, reason
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.slurm import extending, show_config
+from adminkit.slurm import extending, scontrol_show, show_config
 from adminkit.slurm.extending import again, is_acting, move_limit, name_of, queue, room_around
 from adminkit.slurm.room import Vector
 from adminkit.slurm.squeue import QueuedJob
@@ -73,19 +73,38 @@ def test_half_an_answer_is_none(say: Say, lacks: str, reason: str) -> None:
         room_around(jobs, {"n0"})
 
 
-def test_a_prompt_is_no_answer(say: Say) -> None:
-    """scontrol that was built with readline prints what it reads."""
+@pytest.mark.parametrize(
+    ("echo", "reason"),
+    [
+        ("scontrol: {}\n", "scontrol that was built with readline prints what it reads"),
+        ("scontrol: ", "one that was built without prints only its prompt"),
+    ],
+)
+def test_a_prompt_is_no_answer(say: Say, echo: str, reason: str) -> None:
     site = Site(NOW, running=1)
 
     def answer(asked: Question) -> Answer:
         if not asked.typed:
             return site.answer(asked)
-        said = "".join(f"scontrol: {line}\n{site.typed(line)}" for line in asked.typed.splitlines())
+        said = "".join(f"{echo.format(line)}{site.typed(line)}" for line in asked.typed.splitlines())
         return Answer(f"{said}scontrol: ")
 
     say(answer)
     room, _ = room_around(queue(NOW), {"n0"})
-    assert [node.name for node in room.nodes] == ["n0"]
+    assert [node.name for node in room.nodes] == ["n0"], reason
+
+
+@pytest.mark.parametrize(("names", "expected"), [(2, ["show node n0,n1"]), (700, ["show node"])])
+def test_no_line_is_too_long_for_scontrol(say: Say, names: int, expected: list[str]) -> None:
+    site, typed = Site(NOW, running=16), list[str]()
+
+    def answer(asked: Question) -> Answer:
+        typed.extend(line for line in asked.typed.splitlines() if line.startswith("show node"))
+        return site.answer(asked)
+
+    say(answer)
+    scontrol_show.around([f"n{number}" for number in range(2)] if names == 2 else [f"longer{n}" for n in range(names)])
+    assert typed == expected
 
 
 @pytest.mark.parametrize(

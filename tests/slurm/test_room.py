@@ -148,6 +148,7 @@ def test_features_are_those_that_a_node_has_now_and_those_it_may_have() -> None:
         ((24, 11, 5), "OverSubscribe", "OK", False),
         ((26, 5, 5), "Exclusive", "NODE", True),
         ((26, 5, 5), "Exclusive", "NO", False),
+        ((22, 5, 8), "OverSubscribe", "USER", False),
     ],
 )
 def test_whether_a_job_asks_for_whole_nodes_is_another_field_in_later_releases(
@@ -170,4 +171,4 @@ def test_whether_a_job_asks_for_whole_nodes_is_another_field_in_later_releases(
     ]
     line = "".join(f"{cell:<20}{MARKS.delimiter}" for cell in cells)
     assert field in fields(release)
-    assert [one.exclusive for one in parse_jobs(line, MARKS, release)] == [whole]
+    assert [(one.exclusive, one.apart) for one in parse_jobs(line, MARKS, release)] == [(whole, said == "USER")]
