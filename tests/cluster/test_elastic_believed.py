@@ -132,6 +132,7 @@ def test_who_puts_a_job_back_held_keeps_it_held(site: Elastic) -> None:
     assert "el1:gpus=4" in site.comment(job)
     site.ruled.cluster.ask("scontrol", "requeuehold", str(job.id))
     until("the job to be held", lambda: site.field(job, "Reason") == HELD, 60)
+    until("its last run to be over", lambda: site.field(job, "JobState") != "COMPLETING", 60)
     assert did(site) == [("held", str(job.id))]
     (row,) = site.rows("preview", "--job", job.id)
     assert f"scontrol release {job.id}" in row["why"], row
