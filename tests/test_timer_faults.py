@@ -66,10 +66,12 @@ def put(slurm: Programs, monkeypatch: pytest.MonkeyPatch, call: str, fault: str)
         slurm.add(name, f'case "{name} $*" in\n"{call}"*) {fault} ;;\nesac\n{script}')
     asked, real = [], process.spool
 
-    def spool(argv: Sequence[str], target: IO[bytes], timeout: float = process.TIMEOUT, seal: str = "") -> float:
+    def spool(
+        argv: Sequence[str], target: IO[bytes], timeout: float = process.TIMEOUT, seal: str = "", typed: str = ""
+    ) -> float:
         asked.append(" ".join(argv))
         hangs = fault == FAULTS["hangs"] and asked[-1].startswith(call)
-        return real(argv, target, 0.2 if hangs else timeout, seal)
+        return real(argv, target, 0.2 if hangs else timeout, seal, typed)
 
     monkeypatch.setattr(process, "spool", spool)
     return asked

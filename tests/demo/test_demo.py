@@ -311,6 +311,7 @@ def test_what_a_demo_job_cannot_know_stays_unknown() -> None:
         "max_rss", "ckpt_at", "ckpt_heard", "ckpt_requeues", "ckpt_end",
         "disk_read", "disk_write", "energy", "submitted_by", "ckpt_asked", "program", "framework",
         "container", "fingerprint", "array_tasks", "gpu_parts", "req_gpu_parts",
+        "ext_asked", "ext_limit", "ext_times",
     }  # fmt: skip
 
 

@@ -306,7 +306,7 @@ def test_replay_counts_who_opts_in_and_who_ran_into_the_limit(tmp_path: Path) ->
             Settings(900, 3.0, 8, 1800, None, None, True, True, frozenset({"gq"}), frozenset({"low"})),
         ),
         (
-            'step = "save"\nusers_off = ["alice"]\naccounts_off = ["Vision"]\nqos_off = ["Free"]',
+            'step = "25%"\nusers_off = ["alice"]\naccounts_off = ["Vision"]\nqos_off = ["Free"]',
             Settings(
                 600, 2.0, 8, share=0.25, budget=86_400, queues=frozenset({"gq"}), users_off=frozenset({"alice", 1}),
                 accounts_off=frozenset({"vision"}), qos_off=frozenset({"free"}),

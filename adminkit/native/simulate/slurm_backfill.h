@@ -2,7 +2,7 @@
 #ifndef ADMINKIT_SLURM_BACKFILL_H
 #define ADMINKIT_SLURM_BACKFILL_H
 
-#include "slurm_model.h"
+#include "slurm_timeline.h"
 
 struct slurm_memo;
 struct slurm_memos {

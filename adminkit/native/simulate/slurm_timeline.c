@@ -1,5 +1,5 @@
 /* slurm_timeline.c - which nodes backfill has left free, by time. */
-#include "slurm_model.h"
+#include "slurm_timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
