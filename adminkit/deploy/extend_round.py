@@ -226,18 +226,19 @@ def is_outcome(line: Mapping[str, Any]) -> bool:
 
 
 def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begun: float) -> list[Done]:
-    """Look again, record, do and read back, as long as what was decided by is not old. `held` stays None for acts of
-    which slurmctld could not be asked.
+    """Look at each job again, record its act, do it, and read all back, as long as what was decided by is not old. `held` stays
+    None for acts of which slurmctld could not be asked.
     """
     if not acts:
         return []
     ids = [act.job.listed.job_id for act in acts]
-    now, said = extending.again(ids), []
+    said = []
     for act, line in zip(acts, lines, strict=True):
+        now = extending.again([line["job"]]).get(line["job"])
         actions.append(log, actions.act(WHAT, None, None, {}, **line))
         old = time.monotonic() - begun > _OLD
-        late = f"job {act.job.listed.job_id}: slurmctld took too long; the next round decides again"
-        said.append(late if old else _one(act, now.get(act.job.listed.job_id)))
+        late = f"job {line['job']}: slurmctld took too long; the next round decides again"
+        said.append(late if old else _one(act, now))
     try:
         after = extending.again(ids)
         if _noted_again(acts, said, after):
