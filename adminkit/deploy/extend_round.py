@@ -226,8 +226,8 @@ def is_outcome(line: Mapping[str, Any]) -> bool:
 
 
 def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begun: float) -> list[Done]:
-    """Look at each job again, record its act, do it, and read all back, as long as what was decided by is not old. `held` stays
-    None for acts of which slurmctld could not be asked.
+    """Look at each job again, record its act, do it, and read all back, as long as what was decided by is not old.
+    `held` stays None for acts of which slurmctld could not be asked.
     """
     if not acts:
         return []

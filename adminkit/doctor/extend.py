@@ -63,9 +63,9 @@ def _lead(lead: int) -> Iterator[Check]:
         signal = ckpt.signal_lead()
     except (AdminkitError, OSError):
         return  # the check `ckpt` says so
-    if signal is not None and lead <= signal.seconds:
+    if signal is not None and lead < signal.seconds + 60:
         found = f"the checkpoint plugin signals jobs {show_duration(signal.seconds)} before their end ({signal.place})"
-        right = show_duration((signal.seconds // 60 + 1) * 60)
+        right = show_duration(signal.least)
         yield Check(NAME, "warn", found, f'set lead = "{right}" or more in [extend], and install the policy')
 
 

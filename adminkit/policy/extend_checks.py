@@ -19,6 +19,11 @@ class SignalLead(NamedTuple):
     seconds: int
     place: str
 
+    @property
+    def least(self) -> int:
+        """The shortest lead of [extend] beside it, in whole minutes: a round has one to decide before the signal."""
+        return -(-(self.seconds + 60) // 60) * 60
+
 
 def extend_clashes(policy: Policy) -> Iterator[Problem]:
     """Whatever the cluster is."""
@@ -60,12 +65,14 @@ def extend_queue_clashes(policy: Policy, queues: Mapping[str, int | None]) -> It
 
 
 def lead_clashes(policy: Policy, signal: SignalLead | None) -> list[Problem]:
-    """A lead that is no longer than that of the checkpoint plugin: its signal would come before it is decided."""
-    if not policy.extend.enabled or signal is None or policy.extend.lead > signal.seconds:
+    """A lead that is less than a minute longer than that of the checkpoint plugin: its signal may come before it is
+    decided.
+    """
+    if not policy.extend.enabled or signal is None or policy.extend.lead >= signal.seconds + 60:
         return []
     before = show_duration(signal.seconds)
     message = f"the checkpoint plugin signals jobs {before} before their end, when more time may yet be given"
-    right = show_duration((signal.seconds // 60 + 1) * 60)
+    right = show_duration(signal.least)
     return [Problem(("extend.lead", signal.place), message, f'set lead = "{right}" or more')]
 
 

@@ -188,8 +188,11 @@ LEADS: list[tuple[str, int | None, str]] = [
     ("10m", None, ""),
     ("5m", 300, 'set lead = "00:06:00" or more'),
     ("10m", 600, 'set lead = "00:11:00" or more'),
-    ("601s", 600, ""),
-    ("2m", 90, ""),
+    ("601s", 600, 'set lead = "00:11:00" or more'),
+    ("11m", 600, ""),
+    ("12m", 661, 'set lead = "00:13:00" or more'),
+    ("2m", 60, ""),
+    ("2m", 90, 'set lead = "00:03:00" or more'),
     ("10m", 86_400, 'set lead = "1-00:01:00" or more'),
 ]
 
