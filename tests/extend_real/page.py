@@ -26,6 +26,7 @@ from tests.extend_real.measure import (
     waits,
 )
 from tests.extend_real.runs import ARMS, Run
+from tests.extend_real.simulated import against, all_days
 from tests.extend_real.workloads import LOADS, RISKS, SEEDS
 from tests.matrix.rows import ROOT
 
@@ -43,6 +44,8 @@ def markdown(runs: Sequence[Run]) -> str:
         days = [one for one in found if one.day.risk == risk]
         if days:
             parts += _shown(risk, days)
+    if len(found) == len(RISKS) * len(SEEDS):
+        parts += _simulated(found)
     parts += [prose.LEARNT, prose.FOUND, prose.LIMITS, "## Runs\n", _disturbed(runs), _table(_MADE, map(_made, runs))]
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -195,6 +198,46 @@ def _done(found: Sequence[Three]) -> str:
     if "" in hours:
         rows.append(["no refusal", "", "", f"{hours[''] / _HOUR:.2f}"])
     return f"{prose.DONE}\n{_table(['did', 'why', 'how often', 'GPU hours lost'], rows)}"
+
+
+_AGAINST: Final = [
+    "risk",
+    "day",
+    "hours lost, real",
+    "hours lost, simulated",
+    "mean wait of the others, real",
+    "mean wait of the others, simulated",
+]
+
+
+def _simulated(found: Sequence[Three]) -> list[str]:
+    """The same days in the simulator."""
+    rows, lines = [], []
+    for risk in RISKS:
+        days = [one for one in found if one.day.risk == risk]
+        for one in days:
+            made = against(one)
+            rows.append(
+                [
+                    f"{risk} %",
+                    str(one.day.seed),
+                    f"{100 * made.real:+.0f} %",
+                    _shares(made.simulated),
+                    f"{made.real_wait:+.2f} s",
+                    "{:+.2f} s ({:+.2f} to {:+.2f} s)".format(*made.simulated_wait),
+                ]
+            )
+        real, simulated = all_days(days)
+        inside = "inside" if simulated[1] <= real <= simulated[2] else "**outside**"
+        lines.append(
+            f"- All days at a risk of {risk} %: {100 * real:+.0f} % on the real Slurm, {_shares(simulated)} in the"
+            f" simulator; the real figure lies {inside} the simulator's range."
+        )
+    return [prose.SIMULATED, "\n".join(lines) + "\n", _table(_AGAINST, rows)]
+
+
+def _shares(of: tuple[float, float, float]) -> str:
+    return "{:+.0f} % ({:+.0f} to {:+.0f} %)".format(*(100 * one for one in of))
 
 
 _MADE: Final = [

@@ -36,6 +36,7 @@ from tests.extend_real.measure import (
     wait_change,
 )
 from tests.extend_real.runs import ARMS, Act, Row, Run
+from tests.extend_real.simulated import against, all_days
 from tests.extend_real.workloads import LOADS, MENU, RISKS, SEEDS, SHAPE, Day, day
 from tests.simulate_real.drive import limits_of
 from tests.soft_real.history import QUIET
@@ -309,6 +310,18 @@ def test_what_ran_is_what_was_ordered(kept: list[Run]) -> None:
         over = {job.number for job in what.workload.jobs if limits[job.number] > job.limit}
         assert over <= {act.number for act in run.acts if act.did in ("given", f"given{NOT_HELD}")}
         assert all(limits[job.number] >= job.limit for job in what.workload.jobs)
+
+
+def test_the_simulator_says_of_these_days_what_they_showed(kept: list[Run]) -> None:
+    """Each day has the same sign, and all days together lie within its range."""
+    found = threes(kept)
+    for one in found:
+        made = against(one)
+        assert made.real < 0 and made.simulated[2] < 0, (one.day.seed, one.day.risk)
+        assert made.simulated[1] - 0.05 <= made.real <= made.simulated[2] + 0.05, (one.day.seed, one.day.risk)
+    for risk in RISKS:
+        real, (_, low, high) = all_days([one for one in found if one.day.risk == risk])
+        assert low <= real <= high, risk
 
 
 def test_the_page_is_fresh(kept: list[Run]) -> None:
