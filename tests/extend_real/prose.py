@@ -58,7 +58,7 @@ time. `limit` is the queue's maximum, `most` is twice the limit that was asked f
 SIMULATED: Final = f"""\
 ## The same days in the simulator
 
-The simulator ran each day with and without extending, from the committed day alone: the same jobs, step, `most`, lead,
+The simulator ran each day with and without extending, from the committed day only: the same jobs, step, `most`, lead,
 rounds and scheduler settings, {REPLICATES} times with submissions moved by up to two seconds. Both columns of hours are
 changes of the GPU hours lost at limits by jobs without a checkpoint; ranges hold 95 % of the replicates. Waits are
 changes of the mean wait of the jobs that got no more time. On quiet days hardly any replicate differs from another, so
