@@ -26,7 +26,7 @@ from tests.extend_real.measure import (
     waits,
 )
 from tests.extend_real.runs import ARMS, Run
-from tests.extend_real.simulated import against, all_days
+from tests.extend_real.simulated import against, all_days, all_waits
 from tests.extend_real.workloads import LOADS, RISKS, SEEDS
 from tests.matrix.rows import ROOT
 
@@ -224,16 +224,26 @@ def _simulated(found: Sequence[Three]) -> list[str]:
                     f"{100 * made.real:+.0f} %",
                     _shares(made.simulated),
                     f"{made.real_wait:+.2f} s",
-                    "{:+.2f} s ({:+.2f} to {:+.2f} s)".format(*made.simulated_wait),
+                    _waited(made.simulated_wait),
                 ]
             )
         real, simulated = all_days(days)
-        inside = "inside" if simulated[1] <= real <= simulated[2] else "**outside**"
-        lines.append(
-            f"- All days at a risk of {risk} %: {100 * real:+.0f} % on the real Slurm, {_shares(simulated)} in the"
-            f" simulator; the real figure lies {inside} the simulator's range."
-        )
+        wait, waited = all_waits(days)
+        lines += [
+            f"- Hours lost on all days at a risk of {risk} %: {100 * real:+.0f} % on the real Slurm,"
+            f" {_shares(simulated)} in the simulator. The real figure lies {_inside(real, simulated)} the range.",
+            f"- Mean wait of the others on all days at a risk of {risk} %: {wait:+.2f} s on the real Slurm,"
+            f" {_waited(waited)} in the simulator. The real figure lies {_inside(wait, waited)} the range.",
+        ]
     return [prose.SIMULATED, "\n".join(lines) + "\n", _table(_AGAINST, rows)]
+
+
+def _inside(real: float, simulated: tuple[float, float, float]) -> str:
+    return "inside" if simulated[1] <= real <= simulated[2] else "**outside**"
+
+
+def _waited(of: tuple[float, float, float]) -> str:
+    return "{:+.2f} s ({:+.2f} to {:+.2f} s)".format(*of)
 
 
 def _shares(of: tuple[float, float, float]) -> str:

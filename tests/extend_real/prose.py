@@ -40,7 +40,7 @@ LIMITS: Final = f"""\
   runs. `budget` is `none`; all other settings are the defaults.
 - A job that is ended at its limit is not submitted again, so the work of a second try is not counted.
 - A head that was planned when a job had got more time already is promised a start after that job's end. Such waits are
-  part of the mean wait below, but no planned start moved.
+  part of the mean wait above, but no planned start moved.
 """
 
 METHOD: Final = f"""\
@@ -61,8 +61,10 @@ SIMULATED: Final = f"""\
 The simulator ran each day with and without extending, from the committed day only: the same jobs, step, `most`, lead,
 rounds and scheduler settings, {REPLICATES} times with submissions moved by up to two seconds. Both columns of hours are
 changes of the GPU hours lost at limits by jobs without a checkpoint; ranges hold 95 % of the replicates. Waits are
-changes of the mean wait of the jobs that got no more time. On quiet days hardly any replicate differs from another, so
-the range is narrow, and the real figure misses it by a few seconds of kill time.
+changes of the mean wait of the jobs that got no more time; which jobs these are differs between the real Slurm and
+each replicate. On quiet days hardly any replicate differs from another, so a range may have no width; a test allows
+each day five percentage points beyond its range of hours. Waits of single days agree less well: between the two real
+runs without extending, they differ as much.
 """
 
 FOUND: Final = """\

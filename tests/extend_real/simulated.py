@@ -122,8 +122,7 @@ def against(one: Three) -> Against:
     """One day."""
     off, on = (simulated(one.day.seed, one.day.risk, arm) for arm in (False, True))
     before, after = real_lost(one)
-    others = np.array([job.number not in one.given for job in one.day.workload.jobs])
-    wait = (waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[others].mean()
+    wait = (waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[_others(one)].mean()
     waited = [float((new.waits - old.waits)[~new.raised].mean()) for old, new in zip(off, on, strict=True)]
     change = [new.lost / old.lost - 1 for old, new in zip(off, on, strict=True)]
     return Against(after / before - 1, _bounds(change), float(wait), _bounds(waited))
@@ -135,6 +134,27 @@ def all_days(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]]
     made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (False, True)]
     old, new = (np.sum([[one.lost for one in day] for day in days], axis=0) for days in made)
     return float(after / before - 1), _bounds(list(new / old - 1))
+
+
+def all_waits(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]]:
+    """The change of the mean wait, in seconds, of the jobs of all these days that got no more time: real, and
+    simulated, where others may be among them in each replicate.
+    """
+    real = [(waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[_others(one)] for one in found]
+    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (False, True)]
+    changes = [
+        float(
+            np.concatenate(
+                [(new[nth].waits - old[nth].waits)[~new[nth].raised] for old, new in zip(*made, strict=True)]
+            ).mean()
+        )
+        for nth in range(REPLICATES)
+    ]
+    return float(np.concatenate(real).mean()), _bounds(changes)
+
+
+def _others(one: Three) -> NDArray[np.bool_]:
+    return np.array([job.number not in one.given for job in one.day.workload.jobs])
 
 
 def real_lost(one: Three) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from tests.extend_real.measure import (
     wait_change,
 )
 from tests.extend_real.runs import ARMS, Act, Row, Run
-from tests.extend_real.simulated import against, all_days
+from tests.extend_real.simulated import against, all_days, all_waits
 from tests.extend_real.workloads import LOADS, MENU, RISKS, SEEDS, SHAPE, Day, day
 from tests.simulate_real.drive import limits_of
 from tests.soft_real.history import QUIET
@@ -322,6 +322,8 @@ def test_the_simulator_says_of_these_days_what_they_showed(kept: list[Run]) -> N
     for risk in RISKS:
         real, (_, low, high) = all_days([one for one in found if one.day.risk == risk])
         assert low <= real <= high, risk
+        waited, (mean, _, _) = all_waits([one for one in found if one.day.risk == risk])
+        assert waited * mean > 0 or abs(waited) < 0.1, risk
 
 
 def test_the_page_is_fresh(kept: list[Run]) -> None:
