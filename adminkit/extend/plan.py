@@ -24,6 +24,8 @@ Did = Literal["given", "taken back", "refused"]
 REQUEUED: Final = "requeued"
 #: Less is not worth a raise, seconds.
 LEAST: Final = 300
+#: Seconds by which slurmctld's times and ours may differ.
+_UNSEEN: Final = 60
 #: Raises of one round; the rest come in the next.
 MOST: Final = 100
 
@@ -100,7 +102,7 @@ def chosen(rooms: Sequence[RoomJob], listed: Sequence[QueuedJob]) -> list[Open]:
 
 def plan(jobs: Sequence[Open], settings: Settings, outlook: Outlook, bounds: Bounds, now: int) -> list[Act]:
     """The acts of a round, those first that take time back; jobs whose end is near before others."""
-    back = [*_put_back(jobs), *_taken_back(jobs, settings, outlook, now)]
+    back = [*_put_back(jobs, settings, now), *_taken_back(jobs, settings, outlook, now)]
     taken = {act.job.room.job_id for act in back}
     round_ = _Round(settings, outlook, bounds, now)
     acts = []
@@ -203,17 +205,27 @@ def _because(why: str, behind: RoomJob | None) -> Message:
     return message("what its nodes are needed for is not known")
 
 
-def _put_back(jobs: Iterable[Open]) -> Iterable[Act]:
-    """A job that waits again has the limit that it asked for, by which backfill plans it."""
+def _put_back(jobs: Iterable[Open], settings: Settings, now: int) -> Iterable[Act]:
+    """A job that waits again has the limit that it asked for, by which backfill plans it; so has one that was put back
+    and started again before anybody saw it wait.
+    """
     for job in jobs:
         given = job.given
-        if given is None or not given.times or job.listed.state != "PENDING":
+        if given is None or not given.times or not (job.listed.state == "PENDING" or _is_new(job, settings, now)):
             continue
         known = not job.listed.odd and job.listed.uid is not None
         if known and job.listed.time_limit == given.limit and given.limit > given.asked:
             word = Given(given.asked, given.asked, 0)
-            text = message("it was put back, and waits with the limit that it asked for")
+            text = message("it was put back, and has the limit that it asked for")
             yield Act("taken back", job, REQUEUED, text, given.asked, word)
+
+
+def _is_new(job: Open, settings: Settings, now: int) -> bool:
+    """Whether this run is too young to have been given time: a round looks at a job within its lead only."""
+    if job.listed.state != "RUNNING" or job.given is None or job.room.ends is None or job.listed.time_limit is None:
+        return False
+    ran = job.listed.time_limit - (job.room.ends - now)
+    return ran < job.given.asked - settings.lead_of(job.given.asked) - _UNSEEN
 
 
 def _taken_back(jobs: Sequence[Open], settings: Settings, outlook: Outlook, now: int) -> list[Act]:

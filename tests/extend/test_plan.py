@@ -163,7 +163,7 @@ def test_whose_end_is_nearest_comes_first() -> None:
         (opened(LONG, GIVEN), [wait(5, "n1", NOW + 900)], None, None, "one that is planned before its end"),
         (opened(LONG, GIVEN), [wait(5)], None, None, "one without a plan waits for one"),
         (opened(LONG, GIVEN), [], None, None, "nobody waits"),
-        (opened(run(1, left=1500, limit=5400), f"{RECORD} xt1:asked=4800,lim=5400,n=1"), [wait(5, "n1", NOW + 1500)],
+        (opened(run(1, left=1200, limit=5400), f"{RECORD} xt1:asked=4800,lim=5400,n=1"), [wait(5, "n1", NOW + 1200)],
          4800, Given(4800, 4800, 0), "never below what was asked for"),
         (opened(run(1, left=650, limit=5400), GIVEN), [wait(5, "n1", NOW + 650)], None, None, "less than a minute"),
         (opened(LONG, f"{RECORD} xt1:asked=3600,lim=4500,n=1"), [wait(5, "n1", NOW + 1500)], None, None,
@@ -205,6 +205,22 @@ def test_all_that_hold_a_wide_job_back_give_way_or_none() -> None:
 def test_a_job_that_was_put_back(comment: str, limit: int, becomes: int | None, reason: str) -> None:
     waits = wait(1, time_limit=limit)
     found = acts(Open(waits, listed(waits, comment), opened(waits, comment).given))
+    assert [(act.did, act.why, act.becomes) for act in found] == (
+        [("taken back", "requeued", becomes)] if becomes else []
+    ), reason
+
+
+@pytest.mark.parametrize(
+    ("left", "becomes", "reason"),
+    [
+        (5400, 3600, "a new run has just begun with the limit of the one before"),
+        (5400 - (3600 - 600 - 61), 3600, "it cannot have been given time yet"),
+        (5400 - (3600 - 600 - 60), None, "it may have been"),
+        (1500, None, "it was given time in this run"),
+    ],
+)
+def test_a_job_that_was_put_back_and_started_before_anybody_saw_it(left: int, becomes: int | None, reason: str) -> None:
+    found = acts(opened(run(1, left=left, limit=5400), GIVEN))
     assert [(act.did, act.why, act.becomes) for act in found] == (
         [("taken back", "requeued", becomes)] if becomes else []
     ), reason

@@ -274,7 +274,7 @@ def test_a_round_that_was_cut_off_is_completed_by_the_next(
     state = host.state()
     assert (state.given, [line["job"] for line in state.under_way]) == ({1001: 900}, [1]), reason
     there.fails = set()
-    there.jobs[1] = replace(there.jobs[1][0], ends=NOW + 5000), there.jobs[1][1]
+    there.jobs[1] = replace(there.jobs[1][0], ends=NOW + 1100), there.jobs[1][1]
     host.once(NOW + 30)
     assert host.recorded()[-1] == ("given", 1, 4500, "free", held), reason
     after = host.state(NOW + 30)
@@ -298,7 +298,7 @@ def test_an_outcome_is_recorded_once_however_often_rounds_are_cut_off(
         monkeypatch.setattr(extend_round, "write_state", cut)
         with suppress(KeyboardInterrupt):
             host.once(at)
-        there.jobs[1] = replace(there.jobs[1][0], ends=now + 5000), there.jobs[1][1]
+        there.jobs[1] = replace(there.jobs[1][0], ends=now + 1100), there.jobs[1][1]
     monkeypatch.setattr(extend_round, "write_state", write)
     host.once(now + 60)
     assert [line[-1] for line in host.recorded()] == [None, True]
@@ -316,7 +316,7 @@ def test_an_act_is_told_from_that_of_the_round_before_in_the_same_second(
         with suppress(KeyboardInterrupt, AdminkitError):
             host.once(now)
         if "killed" in fails:
-            there.jobs[1] = replace(there.jobs[1][0], ends=now + 5000), there.jobs[1][1]
+            there.jobs[1] = replace(there.jobs[1][0], ends=now + 1100), there.jobs[1][1]
     assert [line[-1] for line in host.recorded()] == [False, None, True]
     assert host.state(now).given == {1001: 900}
 
