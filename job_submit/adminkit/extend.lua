@@ -34,15 +34,6 @@ local function all_in(set, list)
     return #list > 0
 end
 
-local function any_in(set, list)
-    for i = 1, #list do
-        if set[list[i]] then
-            return true
-        end
-    end
-    return false
-end
-
 -- Whether all queues that the job may start in are among those of the settings.
 local function is_in_queue(job, packed, default)
     if job.queues[1] then
@@ -56,7 +47,7 @@ local function is_of_qos(request, packed)
         return true
     end
     local names = request.qos and text.names[request.qos]
-    return names and (not packed.by_qos or all_in(packed.qos, names)) and not any_in(packed.qos_off, names) or false
+    return names and (not packed.by_qos or all_in(packed.qos, names)) and not text.any_in(packed.qos_off, names) or false
 end
 
 -- Why the site leaves this job out; nil where it does not. A name that is not known may be one that is left out.

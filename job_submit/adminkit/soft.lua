@@ -123,15 +123,6 @@ local function need_of(packed, uid, name, queue)
 end
 soft.need = need_of
 
-local function any_in(set, list)
-    for i = 1, #list do
-        if set[list[i]] then
-            return true
-        end
-    end
-    return false
-end
-
 -- Whether the lease lets a job of this limit into this queue: no maximum of the queue's is passed, and no reservation begins on
 -- its nodes before the job would have to end. `margin`: how late the guard may be to see that this has changed.
 local function is_clear(queue, limit, now, margin)
@@ -167,7 +158,7 @@ local function is_unbound(request, lease)
         return true
     end
     local qos = request.qos
-    return qos and not any_in(lease.qos_off, text.names[qos]) or false
+    return qos and not text.any_in(lease.qos_off, text.names[qos]) or false
 end
 
 -- Whether the site leaves this job out.

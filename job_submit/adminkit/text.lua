@@ -60,6 +60,16 @@ text.names = text.kept(function(list)
     return names
 end)
 
+-- Whether a name of the list is in the set.
+function text.any_in(set, list)
+    for i = 1, #list do
+        if set[list[i]] then
+            return true
+        end
+    end
+    return false
+end
+
 -- Keeps what text.whole gives for numbers that come again and again: a user's, a size.
 text.count = text.kept(text.whole)
 
