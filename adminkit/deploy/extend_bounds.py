@@ -11,6 +11,7 @@ from typing import Final
 from adminkit.deploy.earned import earned_of
 from adminkit.deploy.extend_state import State
 from adminkit.deploy.in_force import Rules, rules_of
+from adminkit.deploy.planning import is_preempted
 from adminkit.errors import AdminkitError
 from adminkit.extend.plan import Open
 from adminkit.extend.settings import Settings
@@ -41,7 +42,7 @@ class SlurmBounds:
         assert job.room.starts is not None and listed.uid is not None
         if queue is None:
             return 0, "unknown", message("its queue is not known")
-        if not self.settings.preemptible and self._is_preempted(queue):
+        if not self.settings.preemptible and is_preempted(queue, self.room.queues, self.config.get("PreemptType", "")):
             return _PREEMPTED
         found: list[tuple[int, str, Message | str]] = []
         if listed.deadline is not None:
@@ -88,12 +89,6 @@ class SlurmBounds:
             return [(0, "minutes", message("its QOS or its association has a limit on minutes"))]
         walls = [wall for wall in map(_wall, holders) if wall is not None]
         return [(min(walls), "limit", message("its QOS or its association allows no more"))] if walls else []
-
-    def _is_preempted(self, queue: RoomQueue) -> bool:
-        """Whether another queue's jobs may preempt those of this one."""
-        if self.config.get("PreemptType") != "preempt/partition_prio" or queue.preempt_mode == "OFF":
-            return False
-        return any(other.tier > queue.tier for other in self.room.queues)
 
     @property
     def _is_enforced(self) -> bool:

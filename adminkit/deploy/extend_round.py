@@ -16,13 +16,13 @@ from typing import Any, Final
 from adminkit import actions
 from adminkit.deploy.extend_bounds import SlurmBounds
 from adminkit.deploy.extend_state import State, alone_here, read_state, write_state
-from adminkit.deploy.files import changing, read_text, table_path
+from adminkit.deploy.files import changing
+from adminkit.deploy.in_force import section
 from adminkit.errors import AdminkitError
 from adminkit.extend.plan import REQUEUED, Act, Open, chosen, is_near, plan
 from adminkit.extend.rule import outlook
 from adminkit.extend.settings import Settings, settings_of
 from adminkit.extend.words import given_of, with_given
-from adminkit.lua.runtime import Lua
 from adminkit.slurm import extending
 from adminkit.slurm.extending import Queue
 from adminkit.slurm.squeue import QueuedJob
@@ -67,13 +67,8 @@ class Round:
 
 def settings_in_force(folder: Path) -> Settings | None:
     """[extend] of the policy that slurmctld decides by; None where it is off."""
-    text = read_text(table_path(folder, "policy"))
-    if text is None or '["extend"] = ' not in text:
-        return None
-    lua = Lua()
-    table = lua.out(lua.table(text.encode("utf-8", "surrogateescape"), "policy.lua"))
-    value = table.get("extend") if isinstance(table, dict) else None
-    return settings_of(value) if isinstance(value, dict) else None
+    value = section(folder, "extend")
+    return None if value is None else settings_of(value)
 
 
 def look(folder: Path, now: int, alone: bool = True) -> Round:
@@ -153,7 +148,7 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
     for line in state.under_way:
         held = _key(line) in known or _held(line, there.get(line["job"]))
         if _key(line) not in known:
-            actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
+            _record(log, {**line, "held": held})
         failed += [] if held else [{**line, "was": line["becomes"], "becomes": line["was"]}]
     return replace(state, given=_counted(failed, state.given), under_way=())
 
@@ -184,7 +179,7 @@ def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, cluster: st
     for act in acts:
         whys = refused.get(act.job.room.job_id, ())
         if act.becomes is None and act.why not in whys:
-            actions.append(log, actions.act(WHAT, None, None, {}, **_line(act, cluster)))
+            _record(log, _line(act, cluster))
             refused[act.job.room.job_id] = (*whys, act.why)
     return replace(state, refused=refused)
 
@@ -220,6 +215,10 @@ def _line(act: Act, cluster: str) -> dict[str, Any]:
     }
 
 
+def _record(log: Path, line: Mapping[str, Any]) -> None:
+    actions.append(log, actions.act(WHAT, None, None, {}, **line))
+
+
 def is_outcome(line: Mapping[str, Any]) -> bool:
     """Whether a recorded act is more than the intention, which comes again with what became of it."""
     return line.get("did") == "refused" or line.get("held") is not None
@@ -235,7 +234,7 @@ def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begu
     said = []
     for act, line in zip(acts, lines, strict=True):
         now = extending.again([line["job"]]).get(line["job"])
-        actions.append(log, actions.act(WHAT, None, None, {}, **line))
+        _record(log, line)
         old = time.monotonic() - begun > _OLD
         late = f"job {line['job']}: slurmctld took too long; the next round decides again"
         said.append(late if old else _one(act, now))
@@ -249,7 +248,7 @@ def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begu
     for act, line, words in zip(acts, lines, said, strict=True):
         there = after.get(act.job.listed.job_id)
         held = _held(line, there)
-        actions.append(log, actions.act(WHAT, None, None, {}, **{**line, "held": held}))
+        _record(log, {**line, "held": held})
         is_over = there is None or there.state != act.job.listed.state
         done.append(Done(act, held, "" if is_over else words, is_over))
     return done

@@ -15,7 +15,7 @@ from typing import Any, Final
 from adminkit.deploy.files import read_text, table_path, usable
 from adminkit.deploy.rehearse import check_table
 from adminkit.errors import AdminkitError
-from adminkit.lua.runtime import Decider
+from adminkit.lua.runtime import Decider, Lua
 from adminkit.quote import quote
 from adminkit.slurm.associations import parse_tres
 from adminkit.slurm.elastic_jobs import OpenJob
@@ -37,6 +37,17 @@ def in_force(folder: Path) -> Decider:
         f"couldn't ask the rules: there is no policy in {folder} that slurmctld could use",
         "run it on slurmctld's host; adminkit policy status says what is installed there",
     )
+
+
+def section(folder: Path, name: str) -> dict[str, Any] | None:
+    """A section of the policy that slurmctld decides by; None where it has none, which takes no Lua to see."""
+    text = read_text(table_path(folder, "policy"))
+    if text is None or re.search(rf'^  \["{name}"\] = ', text, re.MULTILINE) is None:
+        return None
+    lua = Lua()
+    table = lua.out(lua.table(text.encode("utf-8", "surrogateescape"), "policy.lua"))
+    value = table.get(name) if isinstance(table, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 @dataclass(frozen=True, slots=True)

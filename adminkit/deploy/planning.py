@@ -13,6 +13,7 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError
 from adminkit.slurm.planning import PARAMETER, PlannedJob, Planning, PlanQueue, open_jobs, planning
 from adminkit.slurm.release import Release, show_release
+from adminkit.slurm.room import RoomQueue
 
 #: The first releases of their series that hold what the guard relies on.
 FIT: Final[tuple[Release, ...]] = ((25, 5, 6), (25, 11, 1))
@@ -170,7 +171,7 @@ def lease(
         for queue in site.queues
         if queue.name not in late
         and (queue.qos is None or queue.qos not in site.bounds.qos)
-        and (preemptible or not _is_preempted(queue, site))
+        and (preemptible or not is_preempted(queue, site.queues, site.preempt))
     }
     return {
         "format": FORMAT,
@@ -194,11 +195,11 @@ def reserved_at(queue: PlanQueue, site: Planning) -> int | None:
     return min(starts, default=None)
 
 
-def _is_preempted(queue: PlanQueue, site: Planning) -> bool:
-    """Whether another queue's jobs may preempt those of this one."""
-    if site.preempt != "preempt/partition_prio" or queue.preempt_mode == "OFF":
+def is_preempted(queue: PlanQueue | RoomQueue, queues: Iterable[PlanQueue | RoomQueue], preempt: str) -> bool:
+    """Whether another queue's jobs may preempt those of this one; `preempt`: PreemptType."""
+    if preempt != "preempt/partition_prio" or queue.preempt_mode == "OFF":
         return False
-    return any(other.tier > queue.tier for other in site.queues)
+    return any(other.tier > queue.tier for other in queues)
 
 
 def unclear(job: PlannedJob, given: Mapping[str, Any], now: int) -> str:

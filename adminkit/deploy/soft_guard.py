@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit import actions
-from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text, table_path
+from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text
 from adminkit.deploy.guard_state import State, read_state, write_state
-from adminkit.deploy.in_force import rules_of
-from adminkit.deploy.planning import Reason, lease, parameter, reasons, turns_on
+from adminkit.deploy.in_force import rules_of, section
+from adminkit.deploy.planning import Reason, lease, parameter, reasons
 from adminkit.deploy.soft_guard_plan import ENDING, STARTED, Act, Plan, Records, Ruled, ours, plan, unread
 from adminkit.deploy.trial import Trial, read_trial, settle
 from adminkit.errors import AdminkitError
@@ -158,7 +158,7 @@ class _Found:
 def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason]) -> _Found:
     settings: Mapping[str, Any] | None = None
     try:
-        settings = _settings(folder)
+        settings = section(folder, "soft_limits")
         is_on = settings is not None
     except AdminkitError as error:
         against, is_on = [*against, Reason("policy", error.message, error.hint or "")], True
@@ -203,17 +203,6 @@ def read_lease(folder: Path) -> dict[str, Any] | None:
         value = lua.out(lua.table(text.encode("utf-8", "surrogateescape"), "soft_lease"))
     except AdminkitError:
         return None
-    return value if isinstance(value, dict) else None
-
-
-def _settings(folder: Path) -> Mapping[str, Any] | None:
-    """[soft_limits] of the policy that slurmctld decides by; None where they are off."""
-    text = read_text(table_path(folder, "policy"))
-    if text is None or not turns_on(text):
-        return None
-    lua = Lua()
-    table = lua.out(lua.table(text.encode("utf-8", "surrogateescape"), "policy.lua"))
-    value = table.get("soft_limits") if isinstance(table, dict) else None
     return value if isinstance(value, dict) else None
 
 
