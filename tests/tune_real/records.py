@@ -7,6 +7,8 @@ from typing import Final
 
 from tests.cluster.harness.ruled import Ruled
 from tests.matrix.rows import ROOT
+from tests.soft_real.history import CLUSTER, sacct
+from tests.tune_real.workloads import RECORDS, day
 
 DATA: Final = ROOT / "tests/data/tune_real"
 SITE: Final = "site.toml"
@@ -16,6 +18,11 @@ FIELDS: Final = (
     "Start", "End", "ElapsedRaw", "State", "ExitCode", "Priority", "TimelimitRaw", "NNodes", "ReqNodes", "NCPUS",
     "ReqCPUS", "ReqMem", "AllocTRES", "ReqTRES", "NodeList",
 )  # fmt: skip
+#: From the beginning of a day to that of the next, in a trace.
+APART: Final = 86_400
+_TIMES: Final = ("Submit", "Eligible", "Start", "End")
+#: Ids of one day in a trace, where each cluster began with 1.
+_IDS: Final = 100_000
 
 
 def name(seed: int) -> str:
@@ -35,3 +42,28 @@ def told(ruled: Ruled) -> str:
 def site(ruled: Ruled, to: Path) -> None:
     """The file of --site, as `adminkit site` writes it."""
     ruled.adminkit("site", "--output", to)
+
+
+def history(now: int) -> str:
+    """Every run before `now` as sacct would have printed it: those of the people, then the six days, each a day later
+    than the one before and the last of them a day ago.
+    """
+    first = now - APART * len(RECORDS)
+    parts = [sacct(day(RECORDS[0]), first)]
+    for number, seed in enumerate(RECORDS):
+        parts.append(moved((DATA / name(seed)).read_text(), first + APART * number, _IDS * (number + 1)))
+    return "".join(parts)
+
+
+def moved(text: str, begin: int, ids: int) -> str:
+    """A day's records with the first submission at `begin`, and job ids that are so much higher."""
+    lines = [line.split("|") for line in text.splitlines()]
+    place = {field: number for number, field in enumerate(lines[0])}
+    later = begin - min(int(cells[place["Submit"]]) for cells in lines[1:])
+    for cells in lines[1:]:
+        cells[place["Cluster"]] = CLUSTER
+        for field in ("JobID", "JobIDRaw"):
+            cells[place[field]] = str(int(cells[place[field]]) + ids)
+        for field in _TIMES:
+            cells[place[field]] = str(int(cells[place[field]]) + later)
+    return "".join("|".join(cells) + "\n" for cells in lines)
