@@ -7,6 +7,8 @@ from statistics import fmean, median
 import pytest
 
 from tests.soft_real.workloads import ACCURACY, SHAPE, SIZES, Day, size_of
+from tests.tune_real.records import moved
+from tests.tune_real.sides import with_lines
 from tests.tune_real.workloads import RECORDS, TRIAL, day, people
 
 #: As they were committed before the first run; who changes a day has to run it again.
@@ -48,3 +50,37 @@ def test_limits_are_asked_for_as_in_the_study() -> None:
     jobs = [job for one in DAYS for job in one.workload.jobs if job.queues == ("gq",) and job.nodes * job.gpus == 1]
     assert median(job.sleep / job.limit for job in jobs) == pytest.approx(ACCURACY["gq"][0], abs=0.015)
     assert fmean(job.limit == SHAPE.queue("gq").max_limit for job in jobs) == pytest.approx(0.7, abs=0.1)
+
+
+CONF = "SlurmctldPort=1\nSchedulerParameters=bf_interval=2,bf_resolution=5,time_min_as_soft_limit\nKillWait=3\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected", "why"),
+    [
+        ({}, CONF, "nothing changes"),
+        ({"KillWait": 9}, CONF.replace("KillWait=3", "KillWait=9"), "a line takes the place of that of its key"),
+        ({"PriorityWeightAge": 7}, f"{CONF}PriorityWeightAge=7\n", "a line that was not there comes last"),
+        (
+            {"SchedulerParameters": {"bf_window": 60, "bf_interval": 4}},
+            CONF.replace("bf_interval=2,", "bf_interval=4,").replace("soft_limit", "soft_limit,bf_window=60"),
+            "options keep those that are not named",
+        ),
+        (
+            {"SchedulerParameters": {"bf_continue": True, "time_min_as_soft_limit": False}},
+            CONF.replace("time_min_as_soft_limit", "bf_continue"),
+            "options without a value come and go",
+        ),
+    ],
+)
+def test_slurm_conf_gets_the_lines_of_a_side(changes: dict[str, object], expected: str, why: str) -> None:
+    assert with_lines(CONF, changes) == expected, why
+
+
+def test_a_days_records_are_moved_whole() -> None:
+    head = "Cluster|JobID|JobIDRaw|Submit|Eligible|Start|End|State\n"
+    text = f"{head}x|1|1|50|50|60|80|COMPLETED\nx|2|2|55|55|99|120|FAILED\n"
+    assert moved(text, 1000, 500).splitlines()[1:] == [
+        "alpha|501|501|1000|1000|1010|1030|COMPLETED",
+        "alpha|502|502|1005|1005|1049|1070|FAILED",
+    ]
