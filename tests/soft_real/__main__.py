@@ -66,7 +66,7 @@ def _here(seed: int, number: int, settings: str, to: Path, made_by: str) -> None
     to.mkdir(parents=True, exist_ok=True)
     with planned() as ruled:
         release = ruled.cluster.ask("slurmctld", "-V").split()[-1]
-        know(ruled, sacct(what, int(time.time())), lambda: turn(ruled, "on", settings))
+        know(ruled, sacct(what.past, int(time.time())), lambda: turn(ruled, "on", settings))
         for arm in ARMS if (seed + number) % 2 == 0 else ARMS[::-1]:
             head = {
                 "seed": str(seed),

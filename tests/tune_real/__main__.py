@@ -78,7 +78,7 @@ def _record(seed: int, to: Path, made_by: str) -> None:
 
     what = day(seed)
     with planned() as ruled:
-        know(ruled, sacct(what, int(time.time())), lambda: turn(ruled, "on", _SETTINGS))
+        know(ruled, sacct(what.past, int(time.time())), lambda: turn(ruled, "on", _SETTINGS))
         turn(ruled, "off", _SETTINGS)
         records.site(ruled, to / records.SITE)
         run = drive(ruled, what, "off", _head(ruled, seed, made_by))

@@ -8,7 +8,8 @@ from typing import Final
 from tests.cluster.harness.ruled import Ruled
 from tests.matrix.rows import ROOT
 from tests.soft_real.history import CLUSTER, sacct
-from tests.tune_real.workloads import RECORDS, day
+from tests.soft_real.workloads import Day, Habit, Past
+from tests.tune_real.workloads import RECORDS, people
 
 DATA: Final = ROOT / "tests/data/tune_real"
 SITE: Final = "site.toml"
@@ -49,10 +50,24 @@ def history(now: int) -> str:
     than the one before and the last of them a day ago.
     """
     first = now - APART * len(RECORDS)
-    parts = [sacct(day(RECORDS[0]), first)]
+    parts = [sacct(people().past, first)]
     for number, seed in enumerate(RECORDS):
         parts.append(moved((DATA / name(seed)).read_text(), first + APART * number, _IDS * (number + 1)))
     return "".join(parts)
+
+
+def ahead(one: Day, begin: int) -> str:
+    """A day before it ran, as if no job of it waited."""
+    jobs = zip(one.workload.jobs, one.names, strict=True)
+    alone = [
+        Past(
+            Habit(job.user, name, job.queues[0], job.gpus, job.nodes, job.sleep, 0.0, job.limit, False),
+            -job.offset,
+            job.sleep,
+        )
+        for job, name in jobs
+    ]
+    return sacct(alone, begin, _IDS * (len(RECORDS) + 1))
 
 
 def moved(text: str, begin: int, ids: int) -> str:
