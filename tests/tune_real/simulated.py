@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from adminkit import config
 from adminkit.cli.main import main
 from adminkit.recommend.menu import Offer
 from adminkit.simulate.change import Sources
@@ -33,6 +34,7 @@ Numbers = NDArray[np.float64]
 #: When the days begin: ten minutes after a midnight, at which the table of needs is made.
 NOW: Final = 1_790_000_600 // 86_400 * 86_400 + 600
 REPLICATES: Final = 8
+_CODE: Final = config.load().checkpoint.code
 #: The most that a submission is moved, seconds.
 _MOVED: Final = 1
 
@@ -51,12 +53,12 @@ def sources_of(seed: int) -> Iterator[Sources]:
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.db"
         imported(history(NOW) + ahead(day(seed), NOW), trace)
-        chosen = Filter((CLUSTER,), NOW, states=("COMPLETED",), min_elapsed=None, checkpoint_code=0)
+        chosen = Filter((CLUSTER,), NOW, states=("COMPLETED",), min_elapsed=None, checkpoint_code=_CODE)
         with reader(trace) as db:
             taken = subject(db, chosen, Wanted(site=load_site(DATA / SITE)))
             case = today(taken.jobs, request(taken.model, taken.jobs, taken.machine), taken.machine.site.queues)
             site = taken.machine.site
-            yield Sources(case, Path(folder), Offer(), db, CLUSTER, site, 0, keys_of(taken.jobs))
+            yield Sources(case, Path(folder), Offer(), db, CLUSTER, site, _CODE, keys_of(taken.jobs))
 
 
 def waits(seed: int, scenario: Scenario) -> tuple[Numbers, Numbers]:
