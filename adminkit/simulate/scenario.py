@@ -54,16 +54,19 @@ class Scenario:
 
 
 def prepare(scenarios: Sequence[Scenario], sources: Sources) -> list[list[Given]]:
-    """What the changes of each scenario have to know; a [[scenarios]] is asked once, however many values it has.
+    """What the changes of each scenario have to know; the same keys are asked once, whatever their scenario's name.
 
     AdminkitError for what does not go with the site or the trace.
     """
-    known: dict[int, Given] = {}
-    for scenario in scenarios:
-        for step in scenario.steps:
-            if id(step.keys) not in known:
-                known[id(step.keys)] = step.kind.prepare(step.keys, sources)
-    return [[known[id(step.keys)] for step in scenario.steps] for scenario in scenarios]
+    return [[_prepared(step, sources) for step in scenario.steps] for scenario in scenarios]
+
+
+def _prepared(step: Step, sources: Sources) -> Given:
+    asked = ("prepare", step.kind.name, step.keys.model_dump_json(exclude={"name", "on"}))
+    if asked not in sources.known:
+        sources.known[asked] = step.kind.prepare(step.keys, sources)
+    found: Given = sources.known[asked]
+    return found
 
 
 def load_scenarios(path: Path) -> list[Scenario]:
