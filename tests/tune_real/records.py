@@ -19,8 +19,8 @@ FIELDS: Final = (
     "Start", "End", "ElapsedRaw", "State", "ExitCode", "Priority", "TimelimitRaw", "NNodes", "ReqNodes", "NCPUS",
     "ReqCPUS", "ReqMem", "AllocTRES", "ReqTRES", "NodeList",
 )  # fmt: skip
-#: From the beginning of a day to that of the next, in a trace.
-APART: Final = 86_400
+#: From the beginning of a day to that of the next, in a trace: `adminkit tune` holds out a month or more.
+APART: Final = 21 * 86_400
 _TIMES: Final = ("Submit", "Eligible", "Start", "End")
 #: Ids of one day in a trace, where each cluster began with 1.
 _IDS: Final = 100_000
@@ -46,8 +46,8 @@ def site(ruled: Ruled, to: Path) -> None:
 
 
 def history(now: int) -> str:
-    """Every run before `now` as sacct would have printed it: those of the people, then the six days, each a day later
-    than the one before and the last of them a day ago.
+    """Every run before `now` as sacct would have printed it: those of the people, then the six days, each APART from
+    the next, and the last of them APART ago.
     """
     first = now - APART * len(RECORDS)
     parts = [sacct(people().past, first)]
