@@ -128,7 +128,16 @@ def _pair(pair: Pair) -> list[str]:
 
 
 def _beside(found: Sequence[Pair], said: Waits) -> str:
-    heads = ["mean wait of", "real change, s", "95 % interval", "change", "simulated", "95 % interval", "change", "sign"]
+    heads = [
+        "mean wait of",
+        "real change, s",
+        "95 % interval",
+        "change",
+        "simulated",
+        "95 % interval",
+        "change",
+        "sign",
+    ]
     rows = []
     for real, made in beside(found, said):
         cells = [cell for one in (real, made) for cell in (_change(one.change), ends(one.change, 1, 1), percent(one))]

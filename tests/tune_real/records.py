@@ -19,8 +19,9 @@ FIELDS: Final = (
     "Start", "End", "ElapsedRaw", "State", "ExitCode", "Priority", "TimelimitRaw", "NNodes", "ReqNodes", "NCPUS",
     "ReqCPUS", "ReqMem", "AllocTRES", "ReqTRES", "NodeList",
 )  # fmt: skip
-#: From the beginning of a day to that of the next, in a trace: `adminkit tune` holds out a month or more.
-APART: Final = 21 * 86_400
+#: From the beginning of a day to that of the next, in a trace: a day that is about a hundred times as fast.
+APART: Final = 900
+_DAY: Final = 86_400
 _TIMES: Final = ("Submit", "Eligible", "Start", "End")
 #: Ids of one day in a trace, where each cluster began with 1.
 _IDS: Final = 100_000
@@ -47,16 +48,21 @@ def site(ruled: Ruled, to: Path) -> None:
 
 def history(now: int) -> str:
     """Every run before `now` as sacct would have printed it: those of the people, then the six days, each APART from
-    the next, and the last of them APART ago.
+    the next, and the last of them a day ago.
     """
-    first = now - APART * len(RECORDS)
+    first = begin(now)
     parts = [sacct(people().past, first)]
     for number, seed in enumerate(RECORDS):
         parts.append(moved((DATA / name(seed)).read_text(), first + APART * number, _IDS * (number + 1)))
     return "".join(parts)
 
 
-def ahead(one: Day, begin: int) -> str:
+def begin(now: int) -> int:
+    """When the first of the six days begins."""
+    return now - _DAY - APART * (len(RECORDS) - 1)
+
+
+def ahead(one: Day, at: int) -> str:
     """A day before it ran, as if no job of it waited."""
     jobs = zip(one.workload.jobs, one.names, strict=True)
     alone = [
@@ -67,14 +73,14 @@ def ahead(one: Day, begin: int) -> str:
         )
         for job, name in jobs
     ]
-    return sacct(alone, begin, _IDS * (len(RECORDS) + 1))
+    return sacct(alone, at, _IDS * (len(RECORDS) + 1))
 
 
-def moved(text: str, begin: int, ids: int) -> str:
-    """A day's records with the first submission at `begin`, and job ids that are so much higher."""
+def moved(text: str, at: int, ids: int) -> str:
+    """A day's records with the first submission at `at`, and job ids that are so much higher."""
     lines = [line.split("|") for line in text.splitlines()]
     place = {field: number for number, field in enumerate(lines[0])}
-    later = begin - min(int(cells[place["Submit"]]) for cells in lines[1:])
+    later = at - min(int(cells[place["Submit"]]) for cells in lines[1:])
     for cells in lines[1:]:
         cells[place["Cluster"]] = CLUSTER
         for field in ("JobID", "JobIDRaw"):

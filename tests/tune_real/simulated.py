@@ -31,8 +31,8 @@ from tests.tune_real.workloads import day
 
 Numbers = NDArray[np.float64]
 
-#: When the days begin: ten minutes after a midnight, at which the table of needs is made.
-NOW: Final = 1_790_000_600 // 86_400 * 86_400 + 600
+#: When the days begin: two hours after a midnight, at which the table of needs is made.
+NOW: Final = 1_790_000_600 // 86_400 * 86_400 + 7200
 REPLICATES: Final = 8
 _CODE: Final = config.load().checkpoint.code
 #: The most that a submission is moved, seconds.
