@@ -75,7 +75,7 @@ def groups_of(case: Case) -> Groups:
     parts: dict[str, tuple[Column, Sequence[str]]] = {"all": (np.zeros(case.count, np.int64), ("(all)",))}
     parts["queue"] = _named(_queue(case), case.names["queues"])
     parts["class"] = _named(case.facts["class"], case.names["classes"])
-    unit = _unit(case)
+    unit = unit_of(case)
     parts["size"] = (np.searchsorted(SIZE_EDGES, sizes(case, unit), side="left"), size_names(unit))
     parts["length"] = (np.searchsorted(_LENGTHS, case.facts["needs"], side="left"), LENGTHS)
     whose = "account" if len(case.names["accounts"]) > 1 else "user"
@@ -110,7 +110,7 @@ def size_names(unit: str) -> list[str]:
     return [f"{size} {unit}{'' if size == '1' else 's'}" for size in SIZES]
 
 
-def _unit(case: Case) -> str:
+def unit_of(case: Case) -> str:
     """What the size of a job is counted in: GPUs where most jobs have some."""
     if case.request.model != "slurm":
         return "processor"
