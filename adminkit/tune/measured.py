@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.simulate.calibrate import LEAST_JOBS
 from adminkit.simulate.compare import SMALLEST, UNITS
 from adminkit.simulate.groups import Groups
 from adminkit.simulate.outcome import EDGES, Summary
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 DRAWS: Final = 500
 #: Days of a block, where there are at least four of these; else a block is a day.
 WEEK: Final = 7
+#: A group of fewer jobs is not judged. The widest jobs are always few, and what few jobs cannot tell their interval says.
+LEAST_GROUP: Final = 5
 #: What is wanted, by the names of the file. Less of each is better.
 OBJECTIVES: Final = ("mean_wait", "p95_wait", "mean_slowdown", "lost_hours")
 #: Late starts: jobs that start after the start that today's backfill promised them first.
@@ -147,7 +148,7 @@ def waits_of(outcomes: Sequence[Outcome], frame: Frame) -> list[Change]:
             frame,
         )
         for place, name in enumerate(frame.names)
-        if counted[place] >= (LEAST_JOBS if place else 1)
+        if counted[place] >= (LEAST_GROUP if place else 1)
     ]
 
 
