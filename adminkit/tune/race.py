@@ -169,7 +169,7 @@ def standing_of(choice: Choice, outcomes: Sequence[Outcome], goal: Goal, frame: 
 
 def going_on(standings: Sequence[Standing], many: int) -> list[Standing]:
     """The best, without those that break something clearly or are beaten: first those that break nothing at all."""
-    ranked = _ranked([one for one in standings if not one.clearly_broken])
+    ranked = _ranked([one for one in distinct(standings) if not one.clearly_broken])
     if not many or not ranked:
         return []
     sure = [one for one in ranked if not one.broken]
@@ -208,6 +208,16 @@ def frontier(standings: Sequence[Standing]) -> list[Standing]:
     return edge
 
 
+def distinct(standings: Sequence[Standing]) -> list[Standing]:
+    """One of those that have the same schedules, which are many where a lever does nothing: the fewest levers."""
+    found: dict[tuple[float, ...], Standing] = {}
+    for one in standings:
+        alike = found.get(one.each)
+        if alike is None or changed(one.choice) < changed(alike.choice):
+            found[one.each] = one
+    return list(found.values())
+
+
 def worst_share(standing: Standing) -> float:
     """How much longer the worst group waits, as a share of today's; 0 where no group is judged."""
     worst = standing.worst
@@ -238,6 +248,7 @@ def _added(
     if one.way == "drawn":
         return candidates.drawn(grid, one.new, fits, seed, known)
     good, all_of_them = _LEADERS
+    here = distinct(here)
     ranked = _ranked([standing for standing in here if not standing.clearly_broken])[:good]
     parents = [standing.choice for standing in (*ranked, *_ranked(here)[:all_of_them])]
     if one.way == "near":
