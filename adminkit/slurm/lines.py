@@ -54,7 +54,7 @@ _TOML_KEY: Final = re.compile(r"""^\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*=""")
 
 
 def _toml_lines(text: str) -> Iterator[tuple[Place, int]]:
-    """Where each [table], each [[table]] and each of its keys begins. Inline tables count with the line of their key."""
+    """Where each [table], each [[table]] and each of its keys begins. An inline table has the line of its key."""
     seen: dict[str, int] = {}
     inside: Place = ()
     for number, line in enumerate(text.split("\n"), start=1):

@@ -13,7 +13,7 @@ from adminkit.deploy.planning import is_fit
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.quote import quote
 from adminkit.simulate.change import Sources
-from adminkit.simulate.core import NONE, Model
+from adminkit.simulate.core import NONE
 from adminkit.simulate.groups import unit_of
 from adminkit.simulate.kinds.catalogue import KINDS
 from adminkit.simulate.scenario import Scenario, Step
@@ -178,7 +178,7 @@ class Here:
     `limits` and `unit` as Space has them; `settings` without Slurm's defaults; `priority`: jobs have the trace's own.
     """
 
-    model: Model = "slurm"
+    model: str = "slurm"
     settings: Mapping[str, int] = field(default_factory=dict)
     limits: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
     classes: Sequence[str] = CLASSES
