@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.simulate.calibrate import LEAST_JOBS
 from adminkit.simulate.compare import SMALLEST, UNITS
 from adminkit.simulate.groups import Groups
 from adminkit.simulate.outcome import EDGES, Summary
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 DRAWS: Final = 500
 #: Days of a block, where there are at least four of these; else a block is a day.
 WEEK: Final = 7
-#: A group of fewer jobs is not judged. The widest jobs are always few, and what few jobs cannot tell their interval says.
-LEAST_GROUP: Final = 5
 #: What is wanted, by the names of the file. Less of each is better.
 OBJECTIVES: Final = ("mean_wait", "p95_wait", "mean_slowdown", "lost_hours")
 #: Late starts: jobs that start after the start that today's backfill promised them first.
@@ -127,8 +126,8 @@ def _pair(both: Sequence[float]) -> tuple[float, float]:
     return float(both[0]), float(both[1])
 
 
-def waits_of(outcomes: Sequence[Outcome], frame: Frame) -> list[Change]:
-    """The change of the mean wait of all jobs, and of each group that is large enough to be judged."""
+def waits_of(outcomes: Sequence[Outcome], frame: Frame, least: int = LEAST_JOBS) -> list[Change]:
+    """The change of the mean wait of all jobs, and of each group of `least` jobs or more."""
     import numpy as np
 
     jobs, before, after = (sum(one.waits[row] for one in outcomes) for row in range(3))
@@ -148,7 +147,7 @@ def waits_of(outcomes: Sequence[Outcome], frame: Frame) -> list[Change]:
             frame,
         )
         for place, name in enumerate(frame.names)
-        if counted[place] >= (LEAST_GROUP if place else 1)
+        if counted[place] >= (least if place else 1)
     ]
 
 

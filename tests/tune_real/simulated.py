@@ -48,12 +48,12 @@ def imported(text: str, trace: Path) -> None:
 
 
 @contextmanager
-def sources_of(seed: int) -> Iterator[Sources]:
-    """A day with the trace of all that ran before it."""
+def sources_in(runs: str, since: int) -> Iterator[Sources]:
+    """The jobs of a trace of these runs that ended after `since`, on the site of the records."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.db"
-        imported(history(NOW) + ahead(day(seed), NOW), trace)
-        chosen = Filter((CLUSTER,), NOW, states=("COMPLETED",), min_elapsed=None, checkpoint_code=_CODE)
+        imported(runs, trace)
+        chosen = Filter((CLUSTER,), since, states=("COMPLETED",), min_elapsed=None, checkpoint_code=_CODE)
         with reader(trace) as db:
             taken = subject(db, chosen, Wanted(site=load_site(DATA / SITE)))
             case = today(taken.jobs, request(taken.model, taken.jobs, taken.machine), taken.machine.site.queues)
@@ -63,7 +63,7 @@ def sources_of(seed: int) -> Iterator[Sources]:
 
 def waits(seed: int, scenario: Scenario) -> tuple[Numbers, Numbers]:
     """The waits of a day's jobs by their numbers, today's and the scenario's: a row for each replicate."""
-    with sources_of(seed) as sources:
+    with sources_in(history(NOW) + ahead(day(seed), NOW), NOW) as sources:
         [given] = prepare([scenario], sources)
         order = np.argsort(sources.case.column("id"))
         made: tuple[list[Numbers], list[Numbers]] = [], []
