@@ -69,6 +69,8 @@ class Sync:
     steps_pause: Annotated[float, Ge(0)] = 0.5
     record: Literal["admin_comment", "comment", "extra"] = "admin_comment"
     timeout: Annotated[float, Gt(0)] = 300.0
+    source: Literal["sacct", "slurmdbd"] = "sacct"
+    option_file: Path | None = None  # of the client of slurmdbd's database, for source = "slurmdbd"
 
 
 def is_alias(word: str) -> bool:

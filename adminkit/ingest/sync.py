@@ -20,6 +20,7 @@ from adminkit.ingest.sync_clock import clock_is_behind, now_of, take_back, tell_
 from adminkit.ingest.sync_open import ask_open
 from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
+from adminkit.ingest.verify import must_agree
 from adminkit.ingest.window_plan import DAY
 from adminkit.quote import quote
 from adminkit.slurm import cluster, gather, partitions
@@ -65,6 +66,7 @@ def sync(
         for name in _clusters(wanted):
             now, began = int(time.time()), time.monotonic()
             source = opener(name, spool, timeout=options.timeout, record=options.record)
+            must_agree(db, source, options.timeout, talk, options.verify)
             one = SyncRun(db, source, options, talk, tick=tick)
             summaries.append(_sync_one(one, now_of(one, now), began))
         return summaries
