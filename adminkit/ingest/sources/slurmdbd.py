@@ -41,6 +41,7 @@ from adminkit.trace import runs
 
 #: Jobs that sacct is asked about at once, for the words of their codes.
 _AT_ONCE: Final = 200
+_DRAWS: Final = 4
 #: Shown before the seconds at which sacct's window ends.
 _LATER: Final = 86_400
 
@@ -125,10 +126,11 @@ class Slurmdbd(Source):
         [(low, high)] = self.database.ask(f"SELECT MIN(job_db_inx), MAX(job_db_inx) FROM {table}")
         if low == "NULL":
             return []
-        draws = {random.randint(int(low), int(high)) for _ in range(count)}
+        # Numbers that purged jobs left free all lead to the job behind them, so more are drawn than are wanted.
+        draws = {random.randint(int(low), int(high)) for _ in range(_DRAWS * count)}
         one = f"SELECT id_job, time_submit FROM {table} WHERE time_end > 0 AND job_db_inx >="
         found = self.database.ask(" UNION ".join(f"({one} {place:d} ORDER BY job_db_inx LIMIT 1)" for place in draws))
-        return [(int(number), int(submit)) for number, submit in found]
+        return [(int(number), int(submit)) for number, submit in random.sample(found, min(count, len(found)))]
 
     def _fields(self, part: Part, known: Known) -> dict[str, str]:
         """sacct's fields in their order, the last one Submit -> SQL."""

@@ -151,7 +151,7 @@ def job_fields(known: Known) -> dict[str, str]:
         "User": f"IFNULL(a.user, {word('User', 'j.id_user', words)})",
         "UID": "j.id_user",
         "Group": word("Group", "j.id_group", words),
-        "Account": "IFNULL(NULLIF(j.account, ''), IFNULL(a.acct, ''))",
+        "Account": "IFNULL(NULLIF(a.acct, ''), IFNULL(j.account, ''))",
         "Partition": "j.`partition`",
         "QOS": word("QOS", "j.id_qos", words),
         "State": (
