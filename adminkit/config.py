@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 _READABLE: Final = "make it readable, or name another with ADMINKIT_CONFIG"
 PREFIX: Final = "ADMINKIT_"
-
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 #: Keys that stand elsewhere now, and what to write there.

@@ -8,7 +8,7 @@ from typing import Final
 from adminkit.config import Config
 from adminkit.doctor.check import Check
 from adminkit.errors import AdminkitError
-from adminkit.ingest.sources.slurmdbd_schema import schema_of
+from adminkit.ingest.sources.slurmdbd_schema import GRANT, schema_of, version_of
 from adminkit.render.format import plural
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.database import Database, DatabaseFailed
@@ -16,7 +16,6 @@ from adminkit.slurm.database import Database, DatabaseFailed
 NAME: Final = "database"
 #: Seconds that doctor waits for it.
 _PATIENCE: Final = 15.0
-_GRANT: Final = "as the database's administrator: GRANT SELECT ON slurm_acct_db.* TO 'USER'@'THIS HOST'"
 
 
 def database(settings: Config) -> Iterator[Check]:
@@ -29,13 +28,13 @@ def database(settings: Config) -> Iterator[Check]:
     there = Database(settings.sync.option_file, _PATIENCE)
     clusters = settings.sync.clusters or (slurm.local_cluster(),)
     try:
-        [(server,)] = there.ask("SELECT VERSION()")
+        server = version_of(there)
         for name in clusters:
             schema_of(there, name)
     except DatabaseFailed as error:
-        yield Check(NAME, "missing", error.message, _GRANT if "denied" in error.message else error.hint or "")
+        yield Check(NAME, "missing", error.message, GRANT if "denied" in error.message else error.hint or "")
         return
     except AdminkitError as error:
-        yield Check(NAME, "missing", error.message, _GRANT if "no table" in error.message else error.hint or "")
+        yield Check(NAME, "missing", error.message, GRANT if "no table" in error.message else error.hint or "")
         return
     yield Check(NAME, "ok", f"{server}, with the tables of {plural(len(clusters), 'cluster')}")

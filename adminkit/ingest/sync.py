@@ -16,11 +16,11 @@ from adminkit.ingest.machine import store_events, store_nodes, store_queues, sto
 from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
+from adminkit.ingest.sources.verify import must_agree
 from adminkit.ingest.sync_clock import clock_is_behind, now_of, take_back, tell_to_come
 from adminkit.ingest.sync_open import ask_open
 from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_windows
-from adminkit.ingest.verify import must_agree
 from adminkit.ingest.window_plan import DAY
 from adminkit.quote import quote
 from adminkit.slurm import cluster, gather, partitions

@@ -54,7 +54,7 @@ def literal(text: str) -> str:
 
 
 def word(field: str, code: str, words: Words) -> str:
-    """The word of a code. NULL where it has none, so that the whole record is none: the next question learns it."""
+    """The word of a code. NULL where it has none: the record is then NULL too, and the next question learns it."""
     known = "".join(f" WHEN {number:d} THEN {literal(text)}" for number, text in sorted(words.get(field, {}).items()))
     return f"CASE {code}{known} END" if known else "NULL"
 

@@ -27,6 +27,8 @@ STEP: Final = frozenset(
 )
 ASSOCIATION: Final = frozenset(("id_assoc", "user", "acct"))
 TRES: Final = frozenset(("id", "type", "name"))
+#: What the user of the option file needs, for the database's administrator.
+GRANT: Final = "as the database's administrator: GRANT SELECT ON slurm_acct_db.* TO 'USER'@'THIS HOST'"
 _HINT: Final = 'this release of adminkit does not know these tables: write source = "sacct" in [sync]'
 
 
@@ -64,6 +66,12 @@ def schema_of(database: Database, cluster: str) -> Schema:
         if missing := sorted(columns - there[name]):
             raise AdminkitError(f"the table {name} has no column {missing[0]}", _HINT)
     return Schema(frozenset(there[f"{cluster}_job_table"]), _tres(database))
+
+
+def version_of(database: Database) -> str:
+    """What the server calls itself. DatabaseFailed where it does not answer."""
+    [(text,)] = database.ask("SELECT VERSION()")
+    return text
 
 
 def _tres(database: Database) -> dict[int, str]:
