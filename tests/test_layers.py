@@ -55,6 +55,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("policy",),
     ("simulate",),
     ("deploy",),
+    ("tune",),
     ("economy",),
     ("feedback",),
     ("reports",),
