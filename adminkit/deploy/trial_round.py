@@ -27,7 +27,7 @@ from adminkit.deploy.trial_switch import give_back, put_side
 from adminkit.errors import AdminkitError
 from adminkit.slurm import extending
 
-_LOCK: Final = ".trial.lock"
+LOCK: Final = ".trial.lock"
 DAMAGED: Final = "its file is damaged"
 NOT_PUT: Final = "B could not be put in place"
 
@@ -94,7 +94,7 @@ def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
 
     `others`: slurmctld's other hosts, on one of which it may be at work; then this round does nothing.
     """
-    with alone_here(target.folder, _LOCK):
+    with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if work is None or isinstance(work, Round):
             return work or Round(now, None)
@@ -106,7 +106,7 @@ def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
 
 def restore(target: Target, now: int) -> Round:
     """Put A back where the lease has run out; nothing where it holds. Works without slurmctld, as far as files go."""
-    with alone_here(target.folder, _LOCK):
+    with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if work is None or isinstance(work, Round):
             return work or Round(now, None)
@@ -125,7 +125,7 @@ def restore(target: Target, now: int) -> Round:
 
 def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
     """End the trial: A back, or B stays. AdminkitError where none is running."""
-    with alone_here(target.folder, _LOCK):
+    with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if isinstance(work, Round):
             return work
