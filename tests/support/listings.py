@@ -267,7 +267,7 @@ def soft_status(_: Path) -> Report:
         {"at": MONDAY, "did": "lease given", "why": HOSTILE},
     ]
     reason = Reason("parameter", "the running slurmctld does not name time_min_as_soft_limit", "")
-    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7, trial=_trial()), acts, "aaic")
+    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7), acts, "aaic")
 
 
 def _trial() -> Trial:
