@@ -37,6 +37,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
         "soft-limits": ("soft_limits.app",),
         "extend": ("extend.app",),
+        "trial": ("trial.app",),
         "power": ("power.app",),
         "elastic": ("elastic.app",),
         "profiles": ("profiles.app",),

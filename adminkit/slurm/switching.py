@@ -1,4 +1,4 @@
-"""The acts and the questions by which a trial switches slurmctld: reconfigure, a queue's keys, what holds now, sdiag."""
+"""How a trial switches slurmctld and asks it: reconfigure, a queue's keys, what holds now, sdiag."""
 
 from __future__ import annotations
 
