@@ -37,6 +37,20 @@ def days_needed(history: Sequence[float | None], effect: float, power: float = P
     return high * BLOCK
 
 
+def smallest_cut(history: Sequence[float | None], days: int) -> float | None:
+    """The smallest cut of a day's mean wait, as a share, that a trial of `days` shows with a probability of POWER.
+
+    None where the history is too short, or no cut would be shown.
+    """
+    if (power_at(history, -0.99, days) or 0.0) < POWER:
+        return None
+    low, high = 0.0, 0.99
+    while high - low > 0.01:
+        middle = (low + high) / 2
+        low, high = (low, middle) if (power_at(history, -middle, days) or 0.0) >= POWER else (middle, high)
+    return high
+
+
 def known(history: Sequence[float | None]) -> bool:
     """Whether enough days have waits to tell what a trial would show."""
     return sum(value is not None for value in history) >= LEAST_HISTORY and any(value for value in history)

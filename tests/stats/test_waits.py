@@ -93,7 +93,9 @@ def test_the_groups_of_jobs(tmp_path: Path) -> None:
 
 
 def test_where_few_jobs_have_gpus_sizes_are_cpus(tmp_path: Path) -> None:
-    found = read(tmp_path, one(1, MONDAY, gpus=0, cpus=8), one(2, MONDAY, gpus=0, cpus=65), one(3, MONDAY, gpus=1, cpus=1))
+    found = read(
+        tmp_path, one(1, MONDAY, gpus=0, cpus=8), one(2, MONDAY, gpus=0, cpus=65), one(3, MONDAY, gpus=1, cpus=1)
+    )
     assert found.unit == "CPU"
     assert [int(found.group("size", name).sum()) for name in ("2 to 8 CPUs", "above 64 CPUs")] == [1, 1]
 
