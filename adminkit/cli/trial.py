@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial_file import Plan
     from adminkit.deploy.trial_round import Round
     from adminkit.deploy.trial_start import Prepared
+    from adminkit.deploy.trial_state import Numbers
     from adminkit.slurm.controller import Controller
 
 app = group("Try another configuration on some days, and keep it only if waits fell.")
@@ -266,8 +268,26 @@ def _written(
     made = replace(made, carry_over=known.carry_over, lines=prepared.lines)
     notes = preview_notes(made, apply, known.means, known.p95, controller.others())
     if apply:
-        begin(prepared, read, made, target)
+        numbers, widest, more = _history(made)
+        begin(prepared, read, made, target, numbers, widest)
+        notes += more
     emit(calendar_report(made, [*notes, *(f"B: {line}" for line in made.lines), *prepared.notes]), way)
+
+
+def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
+    """What the guards compare with at first: the fourteen days before, by slurmdbd."""
+    from adminkit.deploy.trial_numbers import history
+    from adminkit.stats.switchback import BLOCK, Day
+
+    today = midnight(local_time(made.made_at, None).date(), None)
+    days = [Day(today - nth * 86_400, today - (nth - 1) * 86_400, on=False) for nth in range(BLOCK, 0, -1)]
+    try:
+        numbers, widest = history(made.cluster, days, made.carry_over, made.made_at)
+    except AdminkitError as error:
+        return [], None, [f"the guards wait for two days of A: {error.message}"]
+    if len(numbers) < 2:
+        return numbers, widest, [f"the guards wait for days of A: {len(numbers)} of the last {BLOCK} had jobs"]
+    return numbers, widest, [f"the guards compare with {len(numbers)} days before, and with A's days as they pass"]
 
 
 def _trial(folder: Path | None, from_: Path | None) -> Trial:

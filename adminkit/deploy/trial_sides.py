@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,8 +26,6 @@ from adminkit.slurm.run_time import SCHEDULER, check_parameter, check_queue
 #: Beside slurm.conf, which includes it. It is there from the start on and is never removed: Slurm's programs end where
 #: a file that slurm.conf includes is missing.
 INCLUDED: Final = "adminkit_trial.conf"
-#: Every user's programs read it, as they read slurm.conf.
-INCLUDED_MODE: Final = 0o644
 _HEAD: Final = "# Written by adminkit trial; docs/trial.md. A change by hand ends the trial.\n"
 _SIDE: Final = "side.json"
 
@@ -179,11 +179,30 @@ def _word(value: Any) -> str:
 
 
 def put_included(folder: Path, text: str) -> bool:
-    """Have this in the included file; whether that changed anything."""
+    """Have this in the included file; whether that changed anything.
+
+    It is written in its place, so that the unit needs no right to the folder of slurm.conf. All that adminkit writes
+    there begins alike, and A's is only that beginning: one write that makes B's longer, or one cut, leaves A's or B's
+    at any moment.
+    """
     path = folder / INCLUDED
-    if read_text(path) == text and path.stat().st_mode & 0o777 == INCLUDED_MODE:
+    if read_text(path) == text:
         return False
-    put_file(path, text, mode=INCLUDED_MODE)
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+                raise AdminkitError(f"{path} is not a plain file of one name", f"look at it, then make {path} anew")
+            if os.pwrite(handle, data, 0) != len(data):
+                raise AdminkitError(f"couldn't write all of {path}", "free some space")
+            os.ftruncate(handle, len(data))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise AdminkitError(f"couldn't write {path}: {cause(error)}", "run it as root on slurmctld's host") from error
     return True
 
 

@@ -5,6 +5,7 @@ Nothing of slurmctld's changes: A is what is in place. What a trial could not sw
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -192,6 +193,8 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
             why,
             f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
         )
+    if not place.stat().st_mode & stat.S_IROTH:
+        raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
     if left := conf_lines(place, names, ""):
         raise AdminkitError(
             f"{place} sets {', '.join(left)} already", "move its lines into slurm.conf, and empty it; then: start again"
