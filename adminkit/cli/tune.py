@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -169,7 +168,6 @@ def _question(asked: Tune, found: Opened, force: bool) -> tuple[Space, Question]
         tuple(PARTS[name] for name in limits.groups),
         tuple(measure for measure, wanted in keeps if wanted),
         limits.jobs,
-        inf if limits.worst is None else limits.worst,
     )
     site = found.sources.site
     release = None if site is None or site.scheduler.release is None else parse_release(site.scheduler.release)

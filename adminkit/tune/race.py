@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
 from typing import Final, Literal, Protocol
 
 from adminkit.simulate.calibrate import LEAST_JOBS, SHORT_WAIT
@@ -40,17 +39,14 @@ _SURE: Final = 2 / 3
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is wanted, and what may not become worse: waits of the groups of `parts`, and the measures of `keeps`.
-
-    Groups of fewer than `least` jobs are not judged. `most`: how much longer a group may wait as far as is known, as a
-    share of today's, whatever its interval: of few jobs the interval alone allows much.
+    """What is wanted, and what may not become worse: waits of the groups of `parts` that have `least` jobs or more, and
+    the measures of `keeps`.
     """
 
     objective: str = "mean_wait"
     parts: tuple[str, ...] = ("size", "queue", "decile")
     keeps: tuple[str, ...] = ("utilization", LATE, "lost_hours")
     least: int = LEAST_JOBS
-    most: float = inf
 
     def __post_init__(self) -> None:
         assert self.objective in OBJECTIVES
@@ -150,8 +146,8 @@ def race(
     running: list[Choice] = []
     for number, one in enumerate(rounds):
         here = [tried[choice] for choice in running]
-        kept = [standing.choice for standing in going_on(here, one.keep, goal.most)]
-        new = _added(grid, fits, goal.most, one, here, f"{seed} {number}", known)
+        kept = [standing.choice for standing in going_on(here, one.keep)]
+        new = _added(grid, fits, one, here, f"{seed} {number}", known)
         choices = [*kept, *new]
         found = memory.recall(number, choices, one.seeds) if choices else []
         if found is None:
@@ -174,27 +170,26 @@ def standing_of(choice: Choice, outcomes: Sequence[Outcome], goal: Goal, frame: 
     return Standing(choice, each_of(goal.objective, outcomes), objective, others)
 
 
-def going_on(standings: Sequence[Standing], many: int, most: float = inf) -> list[Standing]:
+def going_on(standings: Sequence[Standing], many: int) -> list[Standing]:
     """The best, without those that break something clearly or are beaten: first those that break nothing at all."""
     ranked = _ranked([one for one in distinct(standings) if not one.clearly_broken])
     if not many or not ranked:
         return []
-    sure = [one for one in ranked if not one.broken and worst_share(one) <= most]
+    sure = [one for one in ranked if not one.broken]
     leader = (sure or ranked)[0]
     left = [one for one in ranked if not _beaten(one, leader)]
-    first = [one for one in left if one in sure][: round(many * _SURE) or 1]
+    first = [one for one in left if not one.broken][: round(many * _SURE) or 1]
     rest = [one for one in left if one not in first]
     return _ranked([*first, *rest[: many - len(first)]])
 
 
-def best(standings: Sequence[Standing], most: float = inf) -> Standing | None:
+def best(standings: Sequence[Standing]) -> Standing | None:
     """The pick: the best that has all replicates, breaks nothing and is better than today; None where none is.
 
     Of those that are as good, within a hundredth of today's value, the one that changes the fewest levers.
     """
     able = _ranked([one for one in standings
-                    if one.replicates >= SEEDS[-1] and one.objective.is_less and not one.broken
-                    and worst_share(one) <= most])  # fmt: skip
+                    if one.replicates >= SEEDS[-1] and one.objective.is_less and not one.broken])  # fmt: skip
     if not able:
         return None
     most = able[0].objective.change + _CLOSE * abs(able[0].objective.today)
@@ -246,7 +241,6 @@ def _beaten(one: Standing, leader: Standing) -> bool:
 def _added(
     grid: Grid,
     fits: Callable[[Choice], bool],
-    most: float,
     one: Round,
     here: Sequence[Standing],
     seed: str,
@@ -258,13 +252,11 @@ def _added(
         return candidates.drawn(grid, one.new, fits, seed, known)
     good, all_of_them = _LEADERS
     here = distinct(here)
-    able = [standing for standing in here if not standing.clearly_broken]
-    ranked = _ranked([standing for standing in able if worst_share(standing) <= most] or able)[:good]
+    ranked = _ranked([standing for standing in here if not standing.clearly_broken])[:good]
     parents = [standing.choice for standing in (*ranked, *_ranked(here)[:all_of_them])]
     if one.way == "near":
         return candidates.near(grid, parents, one.new, fits, seed, known)
-    leaders = going_on(here, 2, most)
-    simple = dict.fromkeys(less for standing in leaders for less in candidates.without_one(standing.choice))
+    simple = dict.fromkeys(less for standing in going_on(here, 2) for less in candidates.without_one(standing.choice))
     new = [choice for choice in simple if choice not in known and fits(choice)][: one.new]
     known.update(new)
     return new

@@ -66,7 +66,7 @@ def search(asked: Question, effort: Effort, rounds: Sequence[Round], told: Told 
     drops = [one.keep > 0 for one in rounds]
     many = len(rounds) + 1
     tried = _raced(asked, effort, rounds, Engine(asked.space, effort, asked.train, many, told, run, drops=drops))
-    pick = best(tried, asked.goal.most)
+    pick = best(tried)
     if pick is None:
         return Found(tried, None, None)
     engine = Engine(asked.space, effort, asked.held, many, told, run, first=SEEDS[-1])

@@ -58,7 +58,6 @@ class Constraints(BaseModel):
     promised: Annotated[bool, Field(strict=True)] = True  # starts that jobs were promised first
     lost_hours: Annotated[bool, Field(strict=True)] = True  # at limits
     jobs: Annotated[int, Field(ge=2, strict=True)] = LEAST_JOBS  # groups of fewer are not judged
-    worst: Annotated[float, Field(ge=0, le=10, strict=True)] | None = None  # share by which a group's wait may grow
 
 
 class _File(BaseModel):

@@ -61,7 +61,8 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], said: Waits) -> str
         + ("an unknown share." if chance is None else f"{_share(chance.change)} ({_bounds(chance.low, chance.high)})."),
         f"The goal was a mean wait that is {100 * WANTED:.0f} % lower, with its interval below zero: {_goal(every)}.",
         _sizes(shown),
-        f"Jobs that were killed early or left with a lower limit: {lost.jobs} of {lost.of} in all runs. The goal was 0.",
+        f"Jobs that were killed early or left with a lower limit: {lost.jobs} of {lost.of} in all runs. The goal was"
+        " 0.",
         f"The simulator had said {_share(_ratio(said, found))} for the mean wait of the same days.",
     ]
     worse = [one for one in shown if one.change.sign > 0]

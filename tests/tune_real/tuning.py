@@ -54,7 +54,7 @@ def keep_pick() -> None:
     with space() as levers:
         choice = choice_of(levers, row["settings"].split("; "))
         typed = typed_of(levers, choice, DEFAULTS.policy)
-    sides = parse_toml(typed.trial, "trial.toml")
+    sides = parse_toml(typed.trial)
     found = {
         "choice": {lever.name: value for lever, value in zip(levers.levers, choice, strict=True) if value is not None},
         "policy": typed.policy or DEFAULTS.policy,
@@ -86,12 +86,16 @@ def space() -> Iterator[Space]:
 
 def choice_of(levers: Space, sentences: Sequence[str]) -> Choice:
     """The combination that is said in these sentences."""
-    found: list[Any] = []
-    for place, lever in enumerate(levers.levers):
-        alone = [(value, tuple(value if at == place else None for at in range(len(levers.levers)))) for value in lever.values]
-        found.append(next((value for value, one in alone if levers.words(one)[0] in sentences), None))
-    assert [line for line in levers.words(tuple(found))] == list(sentences), sentences
-    return tuple(found)
+    many = len(levers.levers)
+
+    def said(place: int, value: Any) -> bool:
+        return levers.words(tuple(value if at == place else None for at in range(many)))[0] in sentences
+
+    found = tuple(
+        next((value for value in lever.values if said(place, value)), None) for place, lever in enumerate(levers.levers)
+    )
+    assert list(levers.words(found)) == list(sentences), sentences
+    return found
 
 
 def told() -> str:
