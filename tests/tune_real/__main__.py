@@ -1,9 +1,10 @@
-"""`python -m tests.tune_real records | tune | run | compare`: `adminkit tune` and its pick on a real Slurm.
+"""`python -m tests.tune_real records | tune | run | simulate | compare`: `adminkit tune` and its pick on a real Slurm.
 
 `records` runs six days under the defaults. `tune` gives their records to `adminkit tune`, and keeps its answer and its
-pick. `run` runs each of twelve other days twice on one cluster, with the defaults and with the pick. `compare` writes
-docs/measured/tune-real.md. Each run has a Slurm 26.05 in a container to itself; what ended is kept in
-tests/data/tune_real at once, and a run that is there is not made again. `here` runs one on this host's Slurm.
+pick. `run` runs each of twelve other days twice on one cluster, with the defaults and with the pick. `simulate` asks
+the simulator about the same days, and `compare` writes docs/measured/tune-real.md. Each run has a Slurm 26.05 in a
+container to itself; what ended is kept in tests/data/tune_real at once, and a run that is there is not made again.
+`here` runs one on this host's Slurm.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     here.add_argument("--to", type=Path, required=True, help="a folder")
     here.add_argument("--commit", default="")
     acts.add_parser("tune")
+    acts.add_parser("simulate")
     acts.add_parser("compare")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -51,6 +53,10 @@ def main(argv: list[str] | None = None) -> int:
             from tests.tune_real import tuning
 
             tuning.tune()
+        elif options.act == "simulate":
+            from tests.tune_real import measure
+
+            measure.SIMULATED.write_text(measure.text(measure.simulate()))
         elif options.act == "compare":
             from tests.tune_real import page
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from adminkit.stats.switchback import Change, change
+from adminkit.stats.looks import Effect, Look, effect
 from tests.soft_real.measure import Figure, Pair, cut, pairs, waits
 from tests.soft_real.runs import ARMS, Run, load
 from tests.soft_real.workloads import SIZES, size_of
@@ -43,10 +43,10 @@ def recorded() -> list[Run]:
     return [run for run in load(DATA) if run.seed not in TRIAL]
 
 
-def by_randomisation(found: Sequence[Pair], group: str = GROUPS[0]) -> Change | None:
-    """The effect on a day's mean wait as the trial tells it: by the signs of the pairs."""
+def by_randomisation(found: Sequence[Pair], group: str = GROUPS[0]) -> Effect | None:
+    """The effect on a day's mean wait as `adminkit trial` tells it, looked at once: by the signs of the pairs."""
     means = [[_mean(pair, getattr(pair, arm), group) for pair in found] for arm in ARMS]
-    return change(means[1], means[0])
+    return effect(means[1], means[0], [Look(len(found), 1.0)])
 
 
 def _mean(pair: Pair, run: Run, group: str) -> float:

@@ -31,7 +31,7 @@ def markdown() -> str:
         "## Result\n",
         _verdict(found, shown, said),
         "## What adminkit tune said\n",
-        tuning.told(),
+        prose.TUNED + tuning.told(),
         "## Figures\n",
         prose.FIGURES,
         table(_FIGURE, map(figure_row, shown)),
