@@ -41,8 +41,9 @@ def submit(jobs: Jobs, context: typer.Context, effort: Effort, found: Opened, pl
     keep.mkdir(mode=0o700, parents=True, exist_ok=True)
     words = [sys.executable, "-m", "adminkit", "tune", str(typed["file"].absolute()), *_again(context)]
     edges = {"--since": found.filter.since, "--until": found.filter.until, "--as-of": place.when.as_of}
-    numbers = {**edges, "--keep": keep, "--evaluations": jobs.evaluations}
-    words += [word for name, value in numbers.items() if value is not None for word in (name, str(value))]
+    moments = {name: f"@{at}" for name, at in edges.items() if at is not None}
+    numbers = {**moments, "--keep": keep, "--evaluations": jobs.evaluations}
+    words += [word for name, value in numbers.items() for word in (name, str(value))]
     last = ["--format", typed["format"].value]
     for name in ("output", "picture", "write"):
         last += [] if typed[name] is None else [f"--{name}", str(typed[name].absolute())]
