@@ -35,8 +35,9 @@ runs. The guard of soft limits ran every {PERIOD} s in both.
 
 The seeds {RECORDS[0]} to {RECORDS[-1]} and {TRIAL[0]} to {TRIAL[-1]} and the generator (tests/tune_real/workloads.py)
 were committed to the repository before the first run, and the pick before the first of the twelve days. Nothing was
-changed by hand afterwards. A first set of five pairs was thrown away: its runs with the defaults had the pick's table of
-points, since points are in force by `adminkit incentives install` and not by the policy alone. `adminkit tune` itself did not recommend its pick (below): the trial is what tells.
+changed by hand afterwards. `adminkit tune` itself did not recommend its pick (below): the trial is what tells. A first
+set of five pairs was thrown away, as its runs with the defaults had the pick's table of points: points are in force by
+`adminkit incentives install`, not by the policy alone.
 """
 
 
