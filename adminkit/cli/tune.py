@@ -66,7 +66,7 @@ Evaluations = Annotated[
     int | None,
     typer.Option(
         "--evaluations",
-        min=120,
+        min=130,
         metavar="N",
         help=f"How many simulations of combinations the search may use. Default: {USUAL}.",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from adminkit.deploy.planning import is_fit
 from adminkit.errors import AdminkitError, unknown_word
+from adminkit.policy.load import examine_table
 from adminkit.quote import quote
 from adminkit.simulate.change import Sources
 from adminkit.simulate.core import NONE
@@ -105,6 +107,10 @@ class Space:
             list(self._steps(moved))
         except ValidationError as error:
             yield error.errors()[0]["msg"].removeprefix("Value error, ")
+        for section in _NEEDS:
+            keys = {lever.place[0]: value for lever, value, _ in moved.values() if lever.family == section}
+            if keys:
+                yield from _of_section(section, tuple(sorted(keys.items())))
         yield from self._of_tests(moved)
         yield from self._of_points(moved)
         yield from self._of_queues(moved)
@@ -164,6 +170,13 @@ class Space:
 def _step(kind: str, **keys: Any) -> Step:
     model = KINDS[kind].keys.model_validate({"name": NAME, "kind": kind, **keys})
     return Step(KINDS[kind], model, getattr(model, model.swept)[0] if model.swept else None)
+
+
+@lru_cache(maxsize=4096)
+def _of_section(section: str, keys: tuple[tuple[str, Value], ...]) -> tuple[str, ...]:
+    """What policy.toml forbids in a section with these keys."""
+    _, problems = examine_table({"version": 1, section: {"enabled": True, **dict(keys)}})
+    return tuple(str(one) for one in problems if not one.note)
 
 
 def _plain(key: str, meaning: Meaning) -> Any:

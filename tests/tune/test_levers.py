@@ -87,7 +87,18 @@ def test_a_lever_that_has_only_the_value_of_today_is_left_out_and_noted() -> Non
     ("levers", "values", "why"),
     [
         (SOFT, {"soft_limits__longest": "14d"}, "soft_limits.longest has no effect without soft_limits.quantile"),
-        (SOFT, {"soft_limits__longest": "14d", "soft_limits__quantile": 50}, ""),
+        (SOFT, {"soft_limits__longest": "14d", "soft_limits__quantile": 90}, ""),
+        (
+            '"soft_limits.quantile" = [50]\n"soft_limits.outlived" = [60]',
+            {"soft_limits__quantile": 50},
+            "soft_limits.outlived and soft_limits.quantile: 50 % of jobs outlive a quantile of 50, so it would never "
+            "be used",
+        ),
+        (
+            '"soft_limits.quantile" = [50]\n"soft_limits.outlived" = [60]',
+            {"soft_limits__quantile": 50, "soft_limits__outlived": 60},
+            "",
+        ),
         (
             '"points.size_9" = ["6h"]\nPriorityWeightAge = [0, 7]',
             {"points__size_9": "6h", "PriorityWeightAge": 0},
