@@ -139,6 +139,7 @@ def trying() -> Iterator[Trying]:
         "PriorityWeightAge": "1000",
         "AccountingStorageEnforce": "associations,limits,qos",
         "EnforcePartLimits": "ALL",
+        "MessageTimeout": "2",
     }
     with private_slurm(nodes=2, SlurmUser=SLURM_USER, **settings) as cluster:
         (cluster.home / INCLUDED).write_text("")
