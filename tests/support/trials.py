@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from adminkit.deploy import install, trial_guards, trial_round
+from adminkit.deploy.bundle import tables_only
 from adminkit.deploy.files import changing, put_table
 from adminkit.deploy.install import Target
 from adminkit.deploy.rehearse import check_table
@@ -170,7 +171,7 @@ def tried(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
     ctld = FakeCtld(folder)
     (folder / "slurm.conf").write_text(CONF)
     (folder / INCLUDED).write_text("")
-    (folder / "job_submit.lua").write_bytes(install.tables_only({}).program["job_submit.lua"])
+    (folder / "job_submit.lua").write_bytes(tables_only({}).program["job_submit.lua"])
     put_table(folder, "policy", policy(20), check_table)
     ctld.start()
     for name in ("holds", "reconfigure", "update_queue"):
