@@ -263,12 +263,10 @@ def _written(
     from adminkit.cli.trial_past import past
     from adminkit.deploy.trial_start import begin
     from adminkit.reports.trial import calendar_report, preview_notes
-    from adminkit.stats.switchback import smallest_change
 
     known = past(db, controller.cluster, made.begins, made.made_at, carry_over)
     made = replace(made, carry_over=known.carry_over, lines=prepared.lines)
-    smallest = smallest_change(known.means, len(made.days))
-    notes = preview_notes(made, apply, smallest, known.days, known.p95, controller.others())
+    notes = preview_notes(made, apply, known.means, known.p95, controller.others())
     if apply:
         numbers, widest, more = _history(made)
         begin(prepared, read, made, target, numbers, widest)

@@ -23,11 +23,6 @@ class Past:
     p95: int | None
     carry_over: int
 
-    @property
-    def days(self) -> int:
-        """With waits."""
-        return sum(mean is not None for mean in self.means)
-
 
 def past(db: Path | None, cluster: str, until: int, now: int, typed: str | None) -> Past:
     """What the trace says, up to the midnight before `until`. Without a trace, unless one was named, nothing."""
