@@ -57,6 +57,17 @@ CarryOver = Annotated[
         " runs end, from 1h to 12h; 12h if the trace has none.",
     ),
 ]
+Hoped = Annotated[
+    float | None,
+    typer.Option(
+        "--hoped",
+        metavar="CHANGE",
+        min=-0.99,
+        max=0.99,
+        help="The relative change of the mean wait that you hope for: -0.2 is a fifth less. The preview says how many"
+        " days it needs.",
+    ),
+]
 From = Annotated[
     Path | None,
     typer.Option(
@@ -75,6 +86,7 @@ def plan(
     days: Days = 28,
     seed: Seed = None,
     carry_over: CarryOver = None,
+    hoped: Hoped = None,
     folder: Folder = None,
     db: Database = None,
     format: FormatOption = Format.TABLE,
@@ -84,7 +96,7 @@ def plan(
 
     Example: adminkit trial plan trial.toml
     """
-    _start(file, days, seed, carry_over, False, folder, db, Way(format.value, output))
+    _start(file, days, seed, carry_over, hoped, False, folder, db, Way(format.value, output))
 
 
 @app.command()
@@ -93,6 +105,7 @@ def start(
     days: Days = 28,
     seed: Seed = None,
     carry_over: CarryOver = None,
+    hoped: Hoped = None,
     apply: Apply = False,
     folder: Folder = None,
     db: Database = None,
@@ -103,7 +116,7 @@ def start(
 
     Example: adminkit trial start trial.toml --days 28 --apply
     """
-    _start(file, days, seed, carry_over, apply, folder, db, Way(format.value, output))
+    _start(file, days, seed, carry_over, hoped, apply, folder, db, Way(format.value, output))
 
 
 @app.command()
@@ -175,7 +188,7 @@ def stop(
         _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
-    _emit(done, controller, Way(format.value, output), [])
+    _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
 
 
 @app.command()
@@ -204,6 +217,18 @@ def restore(
     _act((lambda target, now, _: act(target, now)) if apply else None, folder, Way(format.value, output))
 
 
+def _lasting(target: Target) -> list[str]:
+    """What makes B last: it is in place, but slurm.conf and policy.toml still say A."""
+    from adminkit.deploy.trial_sides import INCLUDED, read_pair
+
+    b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
+    said = ["B stays in place; to make it last, have policy.toml say what B's policy says"]
+    said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
+    for queue, keys in b.queues.items():
+        said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
+    return [*said, *([f"then empty {target.folder / INCLUDED}, and: scontrol reconfigure"] if b.slurm else [])]
+
+
 def _act(act: object, folder: Path | None, way: Way) -> None:
     from adminkit.deploy.trial_look import look
 
@@ -228,6 +253,7 @@ def _start(
     days: int,
     seed: int | None,
     carry_over: str | None,
+    hoped: float | None,
     apply: bool,
     folder: Path | None,
     db: Path | None,
@@ -249,8 +275,8 @@ def _start(
     first = local_time(now, None).date() + timedelta(days=1)
     midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
     seed = midnights[0] // 86_400 if seed is None else seed
-    _written(read, prepared, Trial(controller.cluster, now, seed, 0, calendar(midnights, seed)), carry_over, apply,
-             target, controller, db, way)  # fmt: skip
+    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped)
+    _written(read, prepared, made, carry_over, apply, target, controller, db, way)
 
 
 def _written(
