@@ -21,8 +21,8 @@ LEARNT: Final = """\
   of 40 s, the whole range is beyond the goal, and the change of the mean wait of the others is twice as large as in
   the row that ran. A `most` above 3 changes nothing there, with 8 raises or with 40.
 - At a risk of 10 %, no row reaches the goal, and `most` hardly matters. A lead of 40 s saves most. It saves 85 % of
-  what is lost by jobs that fit their queue, so a part of what is lost to planned jobs can be saved by another key; what is
-  lost by jobs that need more than their queue allows cannot.
+  what is lost by jobs that fit their queue, so a part of what is lost to planned jobs can be saved by another key; what
+  is lost by jobs that need more than their queue allows cannot.
 - A larger `step` saves no more, and a shorter lead saves less.
 - The default stays at `most` 2. The rows above are eleven sets of keys on the same six days, so the best one looks
   better than it is, and only the first ran on a real Slurm. At a risk of 30 % the real mean wait of the others grew by
