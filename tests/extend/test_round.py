@@ -107,7 +107,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     (tmp_path / SUBFOLDER).mkdir()
     settings = replace(SETTINGS, budget=24 * HOUR)
     monkeypatch.setattr(extend_round, "settings_in_force", lambda folder: settings)
-    monkeypatch.setattr(extend_bounds.Rules, "of_limit", lambda self, job, limit: Answer())
+    monkeypatch.setattr(extend_bounds.Rules, "of_more", lambda self, job, asked, limit, batch: Answer())
     return Host(tmp_path, tmp_path / "acts.jsonl")
 
 
