@@ -39,7 +39,7 @@ def test_an_array_waits_for_the_one_before(programs: Programs, tmp_path: Path) -
 def test_a_word_arrives_as_it_is(word: str, programs: Programs, tmp_path: Path) -> None:
     """sbatch keeps its input; here a shell runs it at once."""
     programs.add("sbatch", f"cat > {shlex.quote(str(tmp_path))}/script; echo 1")
-    submit(batch(tmp_path, "printf", "<%s>", word))
+    submit(batch(tmp_path, "/usr/bin/printf", "<%s>", word))
     ran = subprocess.run(["/bin/sh", tmp_path / "script"], cwd=tmp_path, stdout=subprocess.PIPE, check=True)
     assert ran.stdout.decode() == f"<{word}>"
     assert not (tmp_path / "bad").exists()

@@ -109,7 +109,7 @@ def test_points_raise_the_cap_and_the_table_is_installed_too() -> None:
     assert [line for line in changed(typed) if line.startswith("+")] == [
         "+multi_gpu_hours = 6.0    # for every job with several GPUs on one node",
         "+cap_hours = 78.0         # the most that any job gets",
-        "+size_hours = { 9 = 72.0 }          # { 9 = 12.0, 65 = 72.0 }",
+        "+size_hours = { 9 = 72.0 }          # for example { 9 = 8.0, 65 = 12.0 }",
     ]
     assert typed.commands == (
         "adminkit policy install --policy policy-b.toml --apply",
