@@ -14,6 +14,7 @@ from adminkit import config
 from adminkit.cli.group import group
 from adminkit.cli.options import Apply, Database, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder, target_of
+from adminkit.cli.report_trial import From, shown
 from adminkit.errors import AdminkitError
 from adminkit.render.sink import Way, emit
 from adminkit.units import local_time, midnight
@@ -38,6 +39,14 @@ Days = Annotated[
         help="How many days the trial lasts, from the next midnight: a multiple of 14; 28 is a good choice.",
     ),
 ]
+Hoped = Annotated[
+    str | None,
+    typer.Option(
+        "--effect",
+        metavar="SHARE",
+        help="The change of the mean wait that is hoped for: -20% is a fifth less. Shows how many days it needs.",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -57,12 +66,6 @@ CarryOver = Annotated[
         " runs end, from 1h to 12h; 12h if the trace has none.",
     ),
 ]
-From = Annotated[
-    Path | None,
-    typer.Option(
-        "--from", metavar="FILE", help="A copy of trial.json from slurmctld's host, if the trace is on another host."
-    ),
-]
 Keep = Annotated[
     str | None,
     typer.Option("--keep", metavar="SIDE", help="Which side stays in place: a or b. Default: a."),
@@ -73,6 +76,7 @@ Keep = Annotated[
 def plan(
     file: File,
     days: Days = 28,
+    effect: Hoped = None,
     seed: Seed = None,
     carry_over: CarryOver = None,
     folder: Folder = None,
@@ -84,13 +88,14 @@ def plan(
 
     Example: adminkit trial plan trial.toml
     """
-    _start(file, days, seed, carry_over, False, folder, db, Way(format.value, output))
+    _start(file, days, effect, seed, carry_over, False, folder, db, Way(format.value, output))
 
 
 @app.command()
 def start(
     file: File,
     days: Days = 28,
+    effect: Hoped = None,
     seed: Seed = None,
     carry_over: CarryOver = None,
     apply: Apply = False,
@@ -103,7 +108,7 @@ def start(
 
     Example: adminkit trial start trial.toml --days 28 --apply
     """
-    _start(file, days, seed, carry_over, apply, folder, db, Way(format.value, output))
+    _start(file, days, effect, seed, carry_over, apply, folder, db, Way(format.value, output))
 
 
 @app.command()
@@ -134,18 +139,7 @@ def result(
 
     Example: adminkit trial result
     """
-    from adminkit.reports.trial import result_report
-    from adminkit.stats.waits import waits
-    from adminkit.trace.connect import reader
-    from adminkit.trace.location import find_trace
-    from adminkit.trace.sight import operators_only
-
-    made, now = _trial(folder, from_), int(time.time())
-    path = find_trace(db, config.load().db)
-    with reader(path) as trace:
-        operators_only(path, "only operators may see what a trial showed", "ask them")
-        quarters = waits(trace, made.cluster, made.begins, made.ends, now)
-    emit(result_report(made, quarters, str(path), now), Way(format.value, output))
+    emit(shown(from_, folder, db), Way(format.value, output))
 
 
 @app.command()
@@ -226,6 +220,7 @@ def _emit(done: Round, controller: Controller, way: Way, notes: list[str]) -> No
 def _start(
     file: Path,
     days: int,
+    effect: str | None,
     seed: int | None,
     carry_over: str | None,
     apply: bool,
@@ -238,8 +233,10 @@ def _start(
     from adminkit.deploy.trial_start import prepare
     from adminkit.slurm.switching import holds
     from adminkit.stats.switchback import calendar, check_days
+    from adminkit.stats.trial_plan import parse_change
 
     check_days(days)
+    hoped = None if effect is None else parse_change(effect)
     target, controller = target_of(folder, None, None)
     if controller.away:
         raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it; a trial compares what it has")
@@ -249,8 +246,8 @@ def _start(
     first = local_time(now, None).date() + timedelta(days=1)
     midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
     seed = midnights[0] // 86_400 if seed is None else seed
-    _written(read, prepared, Trial(controller.cluster, now, seed, 0, calendar(midnights, seed)), carry_over, apply,
-             target, controller, db, way)  # fmt: skip
+    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped)
+    _written(read, prepared, made, carry_over, apply, target, controller, db, way)
 
 
 def _written(
@@ -288,19 +285,3 @@ def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
     if len(numbers) < 2:
         return numbers, widest, [f"the guards wait for days of A: {len(numbers)} of the last {BLOCK} had jobs"]
     return numbers, widest, [f"the guards compare with {len(numbers)} days before, and with A's days as they pass"]
-
-
-def _trial(folder: Path | None, from_: Path | None) -> Trial:
-    from adminkit.deploy.files import read_text
-    from adminkit.deploy.trial import parse_trial, read_trial
-    from adminkit.deploy.trial_state import missing
-
-    if from_ is not None:
-        text = read_text(from_)
-        if text is None:
-            raise AdminkitError(f"{from_} does not exist", "copy adminkit/trial/trial.json from beside slurm.conf")
-        return parse_trial(text, from_)
-    made = read_trial(target_of(folder, None, None)[0].folder)
-    if made is None:
-        raise missing()
-    return made

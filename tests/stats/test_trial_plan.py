@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from adminkit.errors import UsageError
 from adminkit.stats.switchback import BLOCK, MOST_DAYS, POWER
-from adminkit.stats.trial_plan import days_needed, known, power_at
+from adminkit.stats.trial_plan import days_needed, known, parse_change, power_at, smallest_cut
 
 
 def history(days: int = 182, spread: float = 0.5, seed: int = 0) -> list[float | None]:
@@ -57,3 +58,23 @@ def test_a_plan_may_not_be_known(past: list[float | None], why: str) -> None:
     assert days_needed(past, -0.2) is None, why
     assert power_at(past, -0.2, 28) is None, why
     assert not known(past)
+
+
+@pytest.mark.parametrize(("text", "change"), [("-20%", -0.2), ("-0.2", -0.2), ("15%", 0.15), ("-20.5%", -0.205)])
+def test_an_effect_is_typed_as_a_share(text: str, change: float) -> None:
+    assert parse_change(text) == pytest.approx(change)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-100%", "-20", "1e400", "nan", "20 percent", "--", "%"])
+def test_what_is_no_share_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="not a change of the mean wait"):
+        parse_change(text)
+
+
+def test_the_smallest_cut_is_the_effect_that_the_days_are_enough_for() -> None:
+    cut = smallest_cut(history(), 56)
+    assert cut is not None
+    assert (power_at(history(), -cut, 56) or 0) >= POWER > (power_at(history(), -cut + 0.02, 56) or 1)
+    assert (smallest_cut(history(), 112) or 1) < cut
+    assert smallest_cut(history(spread=3.0), BLOCK) is None, "too rough for a fortnight"
+    assert smallest_cut([60.0] * 20, 28) is None, "too little is known"
