@@ -35,6 +35,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         ),
         "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
         "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
+        "tune": ("tune.tune",),
         "soft-limits": ("soft_limits.app",),
         "extend": ("extend.app",),
         "trial": ("trial.app",),

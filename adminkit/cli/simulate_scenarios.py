@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -41,9 +43,12 @@ from adminkit.units import Moment, moment
 if TYPE_CHECKING:
     from adminkit.render.report import Report
     from adminkit.simulate.answer import Effort
+    from adminkit.simulate.calibrate import Calibration
+    from adminkit.simulate.change import Sources
     from adminkit.simulate.scenario import Scenario
-    from adminkit.simulate.subject import Wanted
+    from adminkit.simulate.subject import Subject, Wanted
     from adminkit.slurm.site import Site
+    from adminkit.stats.select import Filter
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The scenarios; etc/scenarios.toml is an example.")]
 Replicates = Annotated[int, typer.Option("--replicates", min=20, metavar="N", help="Replicates of each scenario.")]
@@ -128,9 +133,35 @@ def policy_answer(path: Path, site: Site | None, place: Place, force: bool) -> R
 
 def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effort, place: Place, force: bool) -> Report:
     """The answer to the scenarios of a file in `folder`."""
-    from adminkit.policy.load import load_offer
     from adminkit.reports.simulate_scenarios import scenarios_meta, scenarios_report
-    from adminkit.simulate.answer import answer, plan_of, worth
+    from adminkit.simulate.answer import answer, plan_of
+
+    with opened(folder, how, place) as found:
+        plan = plan_of(scenarios, found.sources, effort)
+    calibration = calibrated(found.subject, force)
+    with progress("simulating") as tick:
+        made = answer(plan, effort, tick)
+    meta = scenarios_meta(found.subject, calibration, found.filter, str(found.path), effort.replicates)
+    return scenarios_report(made, meta)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What scenarios are applied to, and where it is from."""
+
+    subject: Subject
+    sources: Sources
+    filter: Filter
+    path: Path
+
+
+@contextmanager
+def opened(folder: Path, how: Wanted, place: Place) -> Iterator[Opened]:
+    """The jobs and the machine; the trace stays open, for what scenarios have to know of its past.
+
+    AdminkitError unless an operator asks.
+    """
+    from adminkit.policy.load import load_offer
     from adminkit.simulate.change import Sources
     from adminkit.simulate.machine import request
     from adminkit.simulate.subject import subject
@@ -149,10 +180,12 @@ def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effor
         case = today(taken.jobs, request(taken.model, taken.jobs, taken.machine), taken.machine.site.queues)
         site = taken.machine.site if taken.machine.site.queues else how.site
         code = settings.checkpoint.code
-        sources = Sources(case, folder, offer, trace, name, site, code, keys_of(taken.jobs))
-        plan = plan_of(scenarios, sources, effort)
+        yield Opened(taken, Sources(case, folder, offer, trace, name, site, code, keys_of(taken.jobs)), chosen, path)
+
+
+def calibrated(subject: Subject, force: bool) -> Calibration | None:
+    """What answers are worth here, as simulate.answer.worth."""
+    from adminkit.simulate.answer import worth
+
     with progress("calibrating") as tick:
-        calibration = worth(taken, force, lambda done: tick(done, len(taken.jobs), done))
-    with progress("simulating") as tick:
-        found = answer(plan, effort, tick)
-    return scenarios_report(found, scenarios_meta(taken, calibration, chosen, str(path), effort.replicates))
+        return worth(subject, force, lambda done: tick(done, len(subject.jobs), done))

@@ -72,7 +72,7 @@ def _count(work: Work, day: Day) -> str:
         now = switching.cycles()
         found = with_cycles(found, now.since(last)) if last is not None else found
         last = now
-        if not asked <= work.now < asked + EVERY or before.jobs == 0:
+        if not asked <= work.now < asked + EVERY or there is None:
             asked = work.now
             jobs = day_jobs.day_jobs(work.trial.cluster, day.since, min(day.until, work.now + 1))
             lowered = _lowered(work)
@@ -80,9 +80,9 @@ def _count(work: Work, day: Day) -> str:
                 widest = widest_of(jobs)
             fresh = numbers_of(jobs, day, work.trial.carry_over, side, widest, work.now, lowered)
             found = _merged(found, fresh)
-        measured = work.now
+            measured = work.now
     except AdminkitError as error:
-        problem, measured = error.message, machine.measured_at
+        problem = error.message
     others = [one for one in machine.numbers if one.since != day.since]
     kept = work.whole.with_machine(numbers=[*others, found], cycles=last, asked_at=asked, measured_at=measured)
     work.keep(replace(kept, machine=replace(kept.machine, widest=widest)))

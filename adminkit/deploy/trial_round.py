@@ -78,8 +78,10 @@ class Work:
             write_whole(self.target.folder, whole, self.target.group)
         self.whole = whole
 
-    def look(self) -> Seen:
-        return trial_seen.look(self.target.folder, self.pair, self.machine.own)
+    def look(self, before: Seen | None = None) -> Seen:
+        """A slurmctld that was away a moment ago is not asked again: scontrol tries for half a minute."""
+        ask = before is None or before.holds is not None
+        return trial_seen.look(self.target.folder, self.pair, self.machine.own, ask)
 
     def record(self, did: str, **more: object) -> None:
         self.did.append(did)
@@ -207,10 +209,9 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
         work.notes += put_side(work.pair.of(side), work.target, seen)
     except AdminkitError as error:
         work.notes.append(error.message)
-    after = work.look()
+    after = work.look(seen)
     if work.notes or not after.whole(side):
         work.notes += [f"not in place: {part.words}" for part in after.parts if not part.is_of(side)]
-        work.notes = work.notes or [f"slurmctld was not asked: {after.away}"]
         work.keep(work.whole.placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
@@ -249,7 +250,7 @@ def _give_back(work: Work, seen: Seen) -> Round:
         work.notes += give_back(work.pair, work.target, seen)
     except AdminkitError as error:
         work.notes.append(error.message)
-    after = work.look()
+    after = work.look(seen)
     left = [part for part in after.parts if part.whose == "b"]
     work.notes += [f"not given back: {part.words}" for part in left]
     if not work.notes:

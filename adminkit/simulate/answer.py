@@ -68,11 +68,11 @@ def answer(
     run: Callable[[Request, Callable[[int], None] | None], Schedule] = simulate,
 ) -> Answer:
     """Compare the scenarios with today."""
-    made = replicates(plan, effort.keep, _program(), tick, effort.cores, run)
+    made = replicates(plan, effort.keep, program_digest(), tick, effort.cores, run)
     names = [one.name for one in plan.scenarios]
     return Answer(compare(names, made, plan.groups), dict(zip(names, made, strict=True)), plan.window)
 
 
-def _program() -> bytes:
+def program_digest() -> bytes:
     """What stands for the core that is installed: another one makes other replicates."""
     return hashlib.sha256(Path(simulator_path()).read_bytes()).digest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
@@ -78,6 +78,8 @@ class Sources:
     site: Site | None = None  # None: what the trace knows of its queues
     checkpoint_code: int = 0
     keys: Mapping[str, Column] | None = None  # job_id_raw and submit_time of today's jobs, as the trace has them
+    #: What kinds found out once and ask for again, by kind and question: a search asks for hundreds of scenarios.
+    known: dict[tuple[Any, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 #: What a kind found out before the first run, of today's jobs: never changed, shared by all replicates.

@@ -1,12 +1,15 @@
-"""The parts of today's jobs for which an answer is given: all, by queue, class, size, length, and account or user."""
+"""The parts of today's jobs for which an answer is given: all, by queue, class, size, length, and account or user.
+
+A search also asks for deciles of users, and for sums by the day of submission.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from adminkit.simulate.case import Case, Column
+from adminkit.simulate.case import Case, Column, Mask
 from adminkit.simulate.core import NONE
 
 if TYPE_CHECKING:
@@ -24,19 +27,44 @@ FOLLOWS: Final = ("others", "who follow")
 #: Those of a part that tells jobs that were given more time from others.
 GIVEN: Final = ("not given", "given more")
 UNKNOWN: Final = "(unknown)"
+#: The part of users by the unit-hours of their jobs, and how many groups it has at most.
+DECILE: Final = "decile"
+DECILES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Asks for sums by day. `of`: the day of each of today's jobs, 0 to `count` - 1; `parts`: summed by group, too.
+
+    `tail`: whether waits are counted by day as well, for the interval of a quantile.
+    """
+
+    of: Column
+    count: int
+    parts: tuple[str, ...] = ()
+    tail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Each part's group of each of today's jobs, a place in the part's names. `unit`: what sizes count."""
+    """Each part's group of each of today's jobs, a place in the part's names. `unit`: what sizes count.
+
+    `which`: the jobs that are summarised; None: all. `days`: what is summed by day; None: nothing.
+    """
 
     parts: Mapping[str, tuple[Column, Sequence[str]]]
     unit: str
+    which: Mask | None = None
+    days: Days | None = None
 
     def to_bytes(self) -> bytes:
         """The same bytes for the same groups."""
         words = [f"{part}\n{chr(10).join(names)}".encode("utf-8", "surrogateescape") + codes.tobytes()
                  for part, (codes, names) in self.parts.items()]  # fmt: skip
+        if self.which is not None:
+            words.append(b"which\n" + self.which.tobytes())
+        if self.days is not None:
+            words.append(f"{self.days.count} {self.days.parts} {self.days.tail}\n".encode() + self.days.of.tobytes())
         return b"\0".join([self.unit.encode(), *words])
 
 
@@ -47,7 +75,7 @@ def groups_of(case: Case) -> Groups:
     parts: dict[str, tuple[Column, Sequence[str]]] = {"all": (np.zeros(case.count, np.int64), ("(all)",))}
     parts["queue"] = _named(_queue(case), case.names["queues"])
     parts["class"] = _named(case.facts["class"], case.names["classes"])
-    unit = _unit(case)
+    unit = unit_of(case)
     parts["size"] = (np.searchsorted(SIZE_EDGES, sizes(case, unit), side="left"), size_names(unit))
     parts["length"] = (np.searchsorted(_LENGTHS, case.facts["needs"], side="left"), LENGTHS)
     whose = "account" if len(case.names["accounts"]) > 1 else "user"
@@ -56,12 +84,33 @@ def groups_of(case: Case) -> Groups:
     return Groups({"all": parts["all"], **several}, unit)
 
 
+def with_deciles(groups: Groups, case: Case) -> Groups:
+    """The same with users by the unit-hours of their jobs: ten groups of as many users each, the fewest hours first.
+
+    A job whose user is not known is in none.
+    """
+    import numpy as np
+
+    user = case.facts["user"]
+    known = user != NONE
+    hours = np.bincount(user[known], (case.facts["needs"] * sizes(case, groups.unit))[known])
+    there = np.unique(user[known])
+    if len(there) < 2:
+        return groups
+    many = min(DECILES, len(there))
+    ranked = there[np.argsort(hours[there], kind="stable")]
+    decile = np.full(len(hours) + 1, NONE, np.int64)  # the last is that of NONE
+    decile[ranked] = np.arange(len(ranked)) * many // len(ranked)
+    names = [f"{place + 1} of {many}" for place in range(many)]
+    return replace(groups, parts={**groups.parts, DECILE: (decile[user], names)})
+
+
 def size_names(unit: str) -> list[str]:
     """1 GPU, 2 to 8 GPUs, …"""
     return [f"{size} {unit}{'' if size == '1' else 's'}" for size in SIZES]
 
 
-def _unit(case: Case) -> str:
+def unit_of(case: Case) -> str:
     """What the size of a job is counted in: GPUs where most jobs have some."""
     if case.request.model != "slurm":
         return "processor"

@@ -29,13 +29,17 @@ _MINUTE: Final = 60
 
 def recommended(sources: Sources, scenario: str, risk: float, menu: Sequence[int]) -> Column:
     """The limit of the menu that would have been recommended for each of today's jobs; NONE for none."""
-    steered = Steered(Rule(risk=risk))
+    asked = ("recommended", risk, tuple(menu))
+    if asked not in sources.known:
+        steered = Steered(Rule(risk=risk))
 
-    def limit(run: Run) -> int | None:
-        safe = steered.submitted(run).safe
-        return None if safe is None else round_up(safe, menu)
+        def limit(run: Run) -> int | None:
+            safe = steered.submitted(run).safe
+            return None if safe is None else round_up(safe, menu)
 
-    return _told(sources, scenario, limit, steered.ended)
+        sources.known[asked] = _told(sources, scenario, limit, steered.ended)
+    limits: Column = sources.known[asked]
+    return limits
 
 
 def expected(sources: Sources, scenario: str, cautions: Cautions) -> Column:
@@ -43,14 +47,44 @@ def expected(sources: Sources, scenario: str, cautions: Cautions) -> Column:
 
     In whole minutes, rounded up, as Slurm keeps --time-min; NONE where too few runs like it had ended.
     """
-    table, place = Needs(), QUANTILES.index(cautions.quantile)
+    asked = ("expected", cautions)
+    if asked not in sources.known:
+        sources.known[asked] = _planned(_needs(sources, scenario), cautions)
+    planned: Column = sources.known[asked]
+    return planned
 
-    def plan(run: Run) -> int | None:
-        seconds, outlived = table.submitted(run)
-        row = None if seconds is None else cautions.row(seconds, outlived)
-        return None if row is None else max(-(-row[place] // _MINUTE) * _MINUTE, _MINUTE)
 
-    return _told(sources, scenario, plan, table.ended)
+#: What is known of a job at its submission: what runs like it needed, and how often its user's needed more.
+_Known = tuple[tuple[int, ...], tuple[float, ...]]
+
+
+def _needs(sources: Sources, scenario: str) -> Sequence[_Known | None]:
+    """Of each of today's jobs, from one walk through the history; None where too few runs like it had ended."""
+    if ("needs",) not in sources.known:
+        table, found = Needs(), list[_Known]()
+
+        def number(run: Run) -> int | None:
+            seconds, outlived = table.submitted(run)
+            if seconds is None:
+                return None
+            found.append((seconds, outlived))
+            return len(found) - 1
+
+        places = _told(sources, scenario, number, table.ended)
+        sources.known["needs",] = [None if place == NONE else found[place] for place in places.tolist()]
+    known: Sequence[_Known | None] = sources.known["needs",]
+    return known
+
+
+def _planned(needs: Sequence[_Known | None], cautions: Cautions) -> Column:
+    import numpy as np
+
+    place = QUANTILES.index(cautions.quantile)
+    rows = {known: cautions.row(*known) for known in set(needs) if known is not None}
+    chosen = [None if known is None else rows[known] for known in needs]
+    return np.array(
+        [NONE if row is None else max(-(-row[place] // _MINUTE) * _MINUTE, _MINUTE) for row in chosen], np.int64
+    )
 
 
 class Needs:

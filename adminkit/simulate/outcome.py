@@ -5,7 +5,7 @@ Only jobs that ran on both sides count for waits. A job in several pieces waited
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -121,8 +121,9 @@ def summary(
 
     jobs = today[0].count
     before, after = side(*today, jobs), side(*then, jobs)
-    both = before.ran & after.ran
-    lost = today[0].column("id")[before.ran & after.there & ~after.ran]
+    which = np.ones(jobs, bool) if groups.which is None else groups.which
+    both = before.ran & after.ran & which
+    lost = today[0].column("id")[before.ran & after.there & ~after.ran & which]
     parts: dict[str, tuple[Column, Any]] = dict(groups.parts)
     follows = np.full(jobs, NONE, np.int64)
     known = then[0].facts["origin"] != NONE
@@ -133,25 +134,51 @@ def summary(
     if then[1].last_limit is not None:
         parts["time"] = (more.astype(np.int64), GIVEN)
     asked = today[0].column("limit")
-    enough = (asked <= 0) | (today[0].column("run") < asked)
-    in_vain = [float(lost_seconds(*one, groups.unit, jobs)[enough].sum()) / HOUR for one in (today, then)]
+    enough = which & ((asked <= 0) | (today[0].column("run") < asked))
+    in_vain = [np.where(enough, lost_seconds(*one, groups.unit, jobs), 0.0) for one in (today, then)]
+    late = late_jobs(today, then, which)
     counted = {part: _sums(codes, len(names), both, before, after) for part, (codes, names) in parts.items()}
-    return {
+    made: Summary = {
         "parts": counted,
         "median_wait": _both(before.wait[both], after.wait[both], np.median),
         "p95_wait": _both(before.wait[both], after.wait[both], lambda waits: np.quantile(waits, 0.95)),
         "turnaround": _both(before.turnaround[both], after.turnaround[both], np.mean),
-        "killed": [int(before.killed.sum()), int(after.killed.sum())],
-        "lost_hours": in_vain,  # of jobs whose own limit is enough: what others need nobody knows
-        "given_hours": [0.0, float(beyond.sum()) / HOUR],
-        "not_run": [int((before.there & ~before.ran).sum()), int((after.there & ~after.ran).sum())],
+        "killed": [int((before.killed & which).sum()), int((after.killed & which).sum())],
+        "lost_hours": [
+            float(one.sum()) / HOUR for one in in_vain
+        ],  # of jobs whose own limit is enough: what others need nobody knows
+        "given_hours": [0.0, float(beyond[which].sum()) / HOUR],
+        "not_run": [int((one.there & ~one.ran & which).sum()) for one in (before, after)],
         "lost": [len(lost), lost[:NAMED].tolist()],  # who ran today: how many, and the ids of some
-        "left": int((~after.there).sum()),
+        "left": int((~after.there & which).sum()),
         "added": int((then[0].facts["origin"] == NONE).sum()),
         "utilization": [_use(*today, groups.unit, window), _use(*then, groups.unit, window)],
         "waits": [_curve(before.wait[both]), _curve(after.wait[both])],
         "busy": [busy(*today, groups.unit, window), busy(*then, groups.unit, window)],
     }
+    if late is not None:
+        made["late"] = [int(one.sum()) for one in late]
+    if groups.days is not None:
+        made["days"] = by_day(groups, both, (before, after), in_vain, late)
+    return made
+
+
+def late_jobs(today: tuple[Case, Schedule], then: tuple[Case, Schedule], which: Mask) -> list[Mask] | None:
+    """Today's jobs that start after the start that today's backfill promised them first, on both sides.
+
+    None where the request does not ask for promises. Trap: one promise for both sides. A scenario that plans with
+    other limits makes other promises, and one that is made too late is easily kept.
+    """
+    import numpy as np
+
+    if today[1].promised is None:
+        return None
+    jobs, promised = today[0].count, today[1].promised
+    last = np.full(jobs, NONE, np.int64)
+    known = then[0].facts["origin"] != NONE
+    np.maximum.at(last, then[0].facts["origin"][known], then[1].start[known])
+    due = which & (promised != NONE)
+    return [due & (start > promised) for start in (today[1].start, last)]
 
 
 def _both(before: Any, after: Any, measure: Any) -> list[float | None]:
@@ -176,6 +203,32 @@ def _sums(codes: Column, many: int, both: Mask, before: Side, after: Side) -> Ma
         "slowdown_today": total(before.slowdown),
         "slowdown": total(after.slowdown),
     }
+
+
+def by_day(
+    groups: Groups, both: Mask, sides: tuple[Side, Side], in_vain: Sequence[Floats], late: Sequence[Mask] | None
+) -> dict[str, Any]:
+    """Sums by the day of submission: of all jobs, and for each part of `days` by group, one group after the other.
+
+    `tail`: for each side and day, how many jobs waited each of EDGES or less.
+    """
+    import numpy as np
+
+    days = groups.days
+    assert days is not None
+    made: dict[str, Any] = {"all": dict(_sums(days.of, days.count, both, *sides))}
+    more: dict[str, Any] = dict(zip(("lost_today", "lost"), in_vain, strict=True))
+    if late is not None:
+        more |= zip(("late_today", "late"), late, strict=True)
+    made["all"] |= {key: np.bincount(days.of, values, days.count).tolist() for key, values in more.items()}
+    for part in days.parts:
+        codes, names = groups.parts[part]
+        crossed = np.where(codes == NONE, NONE, codes * days.count + days.of)
+        sums = _sums(crossed, len(names) * days.count, both, *sides)
+        made[part] = {key: sums[key] for key in ("jobs", "wait_today", "wait")}
+    if days.tail:
+        made["tail"] = [[_curve(one.wait[both & (days.of == day)]) for day in range(days.count)] for one in sides]
+    return made
 
 
 def capacity(request: Request, unit: str) -> int:

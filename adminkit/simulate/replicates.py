@@ -16,7 +16,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from adminkit import __version__
 from adminkit.errors import AdminkitError, cause
@@ -40,6 +40,8 @@ FORM: Final = 3
 MOST_KEPT: Final = 64 << 20
 #: Seconds between two looks at how far it is.
 _LOOK: Final = 0.2
+#: Shares of the work for each core, so that none waits long for the last one of another.
+_SHARES: Final = 4
 
 Run = Callable[[Request, Callable[[int], None] | None], Schedule]
 Tick = Callable[[float, float | None, int], None]
@@ -81,62 +83,110 @@ def replicates(
     even when they were not kept, so that both ways give the same numbers.
     """
     if folder is not None:
-        _refuse_somebody_elses(folder)
+        refuse_somebody_elses(folder)
         _sweep(folder)
     counter, stop = _Counter(plan.today.count), threading.Event()
     total = len(plan.seeds) * (1 + len(plan.scenarios)) * max(plan.today.count, 1)
-    with ThreadPoolExecutor(cores or _cores()) as pool:
-        work = [pool.submit(_replicate, plan, seed, folder, program, counter, run, stop) for seed in plan.seeds]
+    cores = cores or _cores()
+    made: dict[tuple[int, int], Summary] = {}
+    with ThreadPoolExecutor(cores) as pool:
+        work = [
+            pool.submit(_replicates, plan, chance, places, (folder, program, run), counter, stop)
+            for chance, places in _shares(plan, cores)
+        ]
         try:
             waiting = set(work)
             while waiting:
                 done, waiting = wait(waiting, _LOOK, FIRST_EXCEPTION)
                 for one in done:
-                    one.result()
+                    made |= one.result()
                 tick(counter.total(), total, counter.total())
         except BaseException:
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    by_seed = [one.result() for one in work]
-    return [list(several) for several in zip(*by_seed, strict=True)]
+    return [[made[seed, place] for seed in plan.seeds] for place in range(len(plan.scenarios))]
 
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _replicate(
-    plan: Plan, seed: int, folder: Path | None, program: bytes, counter: _Counter, run: Run, stop: threading.Event
-) -> list[Summary]:
-    """Every scenario with one seed. Today runs once, and only if some scenario has to."""
-    luck = Luck(seed)
-    today = shake(plan.today, luck)
-    asked, before = _digests(today)
-    schedule: Schedule | None = None
-    summaries = []
-    for number, (scenario, given) in enumerate(zip(plan.scenarios, plan.given, strict=True), start=1):
+class _Chance:
+    """Today with one seed, for every scenario: it runs once, and only if some scenario has to."""
+
+    def __init__(self, plan: Plan, seed: int) -> None:
+        self.seed, self._plan, self._lock = seed, plan, threading.Lock()
+        self._today: tuple[Case, bytes, bytes] | None = None
+        self._schedule: Schedule | None = None
+        self._left = len(plan.scenarios)
+
+    def today(self) -> tuple[Case, bytes, bytes]:
+        """The case, and its digests."""
+        with self._lock:
+            if self._today is None:
+                case = shake(self._plan.today, Luck(self.seed))
+                self._today = (case, *digests(case))
+            return self._today
+
+    def schedule(self, run: Run, told: Callable[[int], None]) -> Schedule:
+        """What becomes of it."""
+        case, _, _ = self.today()
+        with self._lock:
+            if self._schedule is None:
+                self._schedule = run(case.request, told)
+            return self._schedule
+
+    def is_over(self, finished: int) -> bool:
+        """Whether all scenarios are finished, with these: the jobs of many seeds would fill the memory."""
+        with self._lock:
+            self._left -= finished
+            if not self._left:
+                self._today = self._schedule = None
+            return not self._left
+
+
+def _shares(plan: Plan, cores: int) -> Iterator[tuple[_Chance, Sequence[int]]]:
+    """Each seed with places of scenarios: those of one seed are divided only where seeds are too few for the cores."""
+    many = min(-(-_SHARES * cores // max(len(plan.seeds), 1)), max(len(plan.scenarios), 1))
+    for seed in plan.seeds:
+        chance = _Chance(plan, seed)
+        yield from ((chance, range(first, len(plan.scenarios), many)) for first in range(many))
+
+
+def _replicates(
+    plan: Plan,
+    chance: _Chance,
+    places: Sequence[int],
+    means: tuple[Path | None, bytes, Run],
+    counter: _Counter,
+    stop: threading.Event,
+) -> dict[tuple[int, int], Summary]:
+    """The scenarios at these places with one seed, by seed and place. `means`: folder, program, run."""
+    (folder, program, run), seed, made = means, chance.seed, dict[tuple[int, int], Summary]()
+    for place in places:
         if stop.is_set():
             break
-        case = scenario.apply(today, given, luck)
-        request, after = _digests(case)
+        today, asked, before = chance.today()
+        case = plan.scenarios[place].apply(today, plan.given[place], Luck(seed))
+        request, after = digests(case)
         name = _name(plan, program, before, after)
         kept = None if folder is None else _read(folder / name)
         if kept is None:
-            if schedule is None:
-                schedule = run(today.request, counter.teller((seed, 0)))
-            then = schedule if request == asked else run(case.request, counter.teller((seed, number)))
+            schedule = chance.schedule(run, counter.teller((seed, 0)))
+            then = schedule if request == asked else run(case.request, counter.teller((seed, place + 1)))
             text = json.dumps(summary((today, schedule), (case, then), plan.groups, plan.window)).encode()
             if folder is not None:
-                _write(folder, name, text)
+                keep_file(folder, name, text)
             kept = json.loads(text)
-        counter.done[seed, number] = plan.today.count
-        summaries.append(kept)
-    counter.done[seed, 0] = plan.today.count
-    return summaries
+        counter.done[seed, place + 1] = plan.today.count
+        made[seed, place] = kept
+    if chance.is_over(len(places)):
+        counter.done[seed, 0] = plan.today.count
+    return made
 
 
-def _digests(case: Case) -> tuple[bytes, bytes]:
+def digests(case: Case) -> tuple[bytes, bytes]:
     """The digests of what the core is given, and of the whole case."""
     digest = hashlib.sha256()
     for piece in case.request.to_bytes():
@@ -155,16 +205,22 @@ def _name(plan: Plan, program: bytes, before: bytes, after: bytes) -> str:
 
 
 def _read(path: Path) -> Summary | None:
-    """A summary that was kept; None where there is none, or none that can be read."""
+    found = kept_file(path)
+    return found if isinstance(found, dict) and "parts" in found else None
+
+
+def kept_file(path: Path) -> Any:
+    """What was kept there, of JSON, a summary or a standing; None where nothing is, or nothing that can be read."""
     try:
         found = json.loads(read_named(path, MOST_KEPT, links=False))
         path.touch()
     except (AdminkitError, OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and "parts" in found else None
+    return found
 
 
-def _write(folder: Path, name: str, text: bytes) -> None:
+def keep_file(folder: Path, name: str, text: bytes) -> None:
+    """Whole or not at all. AdminkitError where that fails."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with folder_to_write(folder) as handle:
@@ -175,7 +231,7 @@ def _write(folder: Path, name: str, text: bytes) -> None:
         ) from error
 
 
-def _refuse_somebody_elses(folder: Path) -> None:
+def refuse_somebody_elses(folder: Path) -> None:
     """Root keeps nothing in a folder of somebody else's, who could put other results there, or a link."""
     if os.geteuid() == 0 and (facts := of_somebody_else(folder / "any")) is not None:
         raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "name a folder of root's own with --keep")

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import unknown_word
 from adminkit.files import read_named
 from adminkit.quote import quote
 from adminkit.simulate.case import Case
 from adminkit.simulate.change import Change, Given, Kind, Sources
 from adminkit.simulate.kinds.catalogue import KINDS
 from adminkit.simulate.luck import Luck
-from adminkit.slurm.lines import Place, line_of
+from adminkit.simulate.problems import Where, problem
+from adminkit.slurm.lines import Place
 from adminkit.toml import MOST_BYTES, table_of
 from adminkit.units import show_duration
 
@@ -54,16 +55,19 @@ class Scenario:
 
 
 def prepare(scenarios: Sequence[Scenario], sources: Sources) -> list[list[Given]]:
-    """What the changes of each scenario have to know; a [[scenarios]] is asked once, however many values it has.
+    """What the changes of each scenario have to know; the same keys are asked once, whatever their scenario's name.
 
     AdminkitError for what does not go with the site or the trace.
     """
-    known: dict[int, Given] = {}
-    for scenario in scenarios:
-        for step in scenario.steps:
-            if id(step.keys) not in known:
-                known[id(step.keys)] = step.kind.prepare(step.keys, sources)
-    return [[known[id(step.keys)] for step in scenario.steps] for scenario in scenarios]
+    return [[_prepared(step, sources) for step in scenario.steps] for scenario in scenarios]
+
+
+def _prepared(step: Step, sources: Sources) -> Given:
+    asked = ("prepare", step.kind.name, step.keys.model_dump_json(exclude={"name", "on"}))
+    if asked not in sources.known:
+        sources.known[asked] = step.kind.prepare(step.keys, sources)
+    found: Given = sources.known[asked]
+    return found
 
 
 def load_scenarios(path: Path) -> list[Scenario]:
@@ -74,7 +78,7 @@ def load_scenarios(path: Path) -> list[Scenario]:
 
 def scenarios_of(raw: Mapping[str, Any], file: str, text: str) -> list[Scenario]:
     """The scenarios of what TOML made of `text`."""
-    where = _Where(file, text, raw)
+    where = Where(file, text, raw, _HINT)
     for key in raw:
         if key not in ("version", "scenarios"):
             raise where.wrong((key,), "no such key", unknown_word("key", key, ("version", "scenarios")).hint)
@@ -87,35 +91,7 @@ def scenarios_of(raw: Mapping[str, Any], file: str, text: str) -> list[Scenario]
     return _ordered(where, changes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """Names places of the file."""
-
-    file: str
-    text: str
-    raw: Mapping[str, Any]
-
-    def wrong(self, place: Place, message: str, hint: str = _HINT) -> AdminkitError:
-        line = line_of(place, self.text, False)
-        at = self.file if line is None else f"{self.file}:{line}"
-        return AdminkitError(f"{at}: {self._dotted(place)}{message}", hint)
-
-    def _dotted(self, place: Place) -> str:
-        """scenarios[2].uptake (better): , counted from 1."""
-        text = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
-        value: Any = self.raw
-        name = ""
-        for part in place[:2]:
-            try:
-                value = value[part]
-            except (KeyError, IndexError, TypeError):
-                return f"{text}: "
-        if isinstance(value, dict) and isinstance(value.get("name"), str):
-            name = f" ({quote(value['name'])})"
-        return f"{text}{name}: "
-
-
-def _change(where: _Where, number: int, table: Mapping[str, Any]) -> Change:
+def _change(where: Where, number: int, table: Mapping[str, Any]) -> Change:
     """One [[scenarios]], checked. Its kind first: the keys depend on it."""
     place: Place = ("scenarios", number)
     kind = table.get("kind")
@@ -128,50 +104,10 @@ def _change(where: _Where, number: int, table: Mapping[str, Any]) -> Change:
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        raise _problem(where, place, model, error.errors(include_url=False)) from None
+        raise problem(where, place, model, error.errors(include_url=False)) from None
 
 
-def _problem(where: _Where, place: Place, model: type[BaseModel], errors: Sequence[Any]) -> AdminkitError:
-    """One of pydantic's errors in an operator's words. An unknown key goes first: it may be the one missing."""
-    error = min(errors, key=lambda one: one["type"] != "extra_forbidden")
-    loc = tuple(part for part in error["loc"] if part != "[key]")
-    kind = error["type"]
-    if kind == "extra_forbidden":
-        near = unknown_word("key", str(loc[-1]), _keys(model, loc[:-1]))
-        return where.wrong((*place, *loc), "no such key", near.hint)
-    if kind == "missing":
-        return where.wrong((*place, *loc), "is missing", "give it one")
-    if kind == "literal_error":
-        words = [one.strip().strip("'") for one in error["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        near = unknown_word("word", str(error["input"]), words)
-        return where.wrong((*place, *loc), near.message, near.hint)
-    message: str = error["msg"]
-    shown = "" if isinstance(error["input"], (dict, BaseModel)) else f"{quote(repr(error['input']))}: "
-    said = message.removeprefix("Value error, ").removeprefix("Input ")
-    if "; did you mean" in said or "; known: " in said:
-        said, _, hint = said.partition("; ")
-        return where.wrong((*place, *loc), said, hint)
-    return where.wrong((*place, *loc), shown + said[:1].lower() + said[1:])
-
-
-def _keys(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    """The keys that may stand at a place."""
-    for part in loc:
-        found = model.model_fields.get(str(part))
-        inner = None if found is None else _model_in(found.annotation)
-        if inner is None:
-            return []
-        model = inner
-    return list(model.model_fields)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((model for part in get_args(annotation) if (model := _model_in(part)) is not None), None)
-
-
-def _ordered(where: _Where, changes: Sequence[Change]) -> list[Scenario]:
+def _ordered(where: Where, changes: Sequence[Change]) -> list[Scenario]:
     """A scenario for each value of each change, behind those of the one that it is `on`."""
     made: dict[str, list[Scenario]] = {}
     for number, keys in enumerate(changes):

@@ -159,7 +159,7 @@ def test_a_replicate_that_was_damaged_is_run_again(tmp_path: Path) -> None:
 def test_another_core_makes_other_replicates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = scenario("nodes", "factor = 2")
     asked(text, keep=tmp_path)
-    monkeypatch.setattr("adminkit.simulate.answer._program", lambda: b"another")
+    monkeypatch.setattr("adminkit.simulate.answer.program_digest", lambda: b"another")
     asked(text, keep=tmp_path)
     assert len(list(tmp_path.iterdir())) == 40
 

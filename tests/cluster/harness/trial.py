@@ -118,11 +118,14 @@ class Trying:
             if whole.trial.ended is None:
                 trial_round.stop(self.target, self.now(), "the test is over")
             (self.folder / TRIAL).unlink()
+        self.ruled.acts.write_text("")
+        if self.there() == A:
+            return
         (self.folder / INCLUDED).write_text("")
         self.cluster.ask("scontrol", "reconfigure")
         self.ruled.text = ""
         self.ruled.rules(at_most(20))
-        self.ruled.acts.write_text("")
+        self.cluster.ask("scontrol", "update", "PartitionName=gq", f"MaxTime={A['MaxTime']}")
 
     def change(self, **changes: Any) -> None:
         """Change what the machine keeps."""
@@ -139,6 +142,7 @@ def trying() -> Iterator[Trying]:
         "PriorityWeightAge": "1000",
         "AccountingStorageEnforce": "associations,limits,qos",
         "EnforcePartLimits": "ALL",
+        "MessageTimeout": "2",
     }
     with private_slurm(nodes=2, SlurmUser=SLURM_USER, **settings) as cluster:
         (cluster.home / INCLUDED).write_text("")

@@ -1,0 +1,248 @@
+"""adminkit tune: search for a better configuration. Nothing here changes anything on the site."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from adminkit.cli import options
+from adminkit.cli.policy_input import PolicyFile
+from adminkit.cli.progress import Tick, progress
+from adminkit.cli.simulate import (
+    ArrivalOption,
+    Depth,
+    Model,
+    ModelOption,
+    Order,
+    OrderOption,
+    Priorities,
+    Priority,
+    Procs,
+    SiteFile,
+    UnitOption,
+    wanted_of,
+)
+from adminkit.cli.simulate_scenarios import Cores, Force, Opened, Place, Seed, calibrated, opened
+from adminkit.errors import UsageError
+from adminkit.render.say import say
+from adminkit.render.sink import Way, emit
+from adminkit.trace.private_copy import cache_home
+from adminkit.units import moment, parse_duration
+
+if TYPE_CHECKING:
+    from adminkit.render.report import Report
+    from adminkit.simulate.answer import Effort
+    from adminkit.simulate.calibrate import Calibration
+    from adminkit.tune.search import Question
+    from adminkit.tune.settings import Tune
+    from adminkit.tune.space import Space
+
+#: Evaluations of a search that is told neither their number nor a time.
+USUAL: Final = 1000
+#: Options that a job of Slurm is told in another way, or not at all.
+_ELSEWHERE: Final = (
+    "file", "slurm", "sbatch", "shard", "since", "until", "as_of", "keep", "evaluations", "budget", "format", "output",
+    "picture",
+)  # fmt: skip
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The levers; etc/tune.toml is an example.")]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep",
+        metavar="DIR",
+        help="Where finished work is kept; for --slurm, on a file system that all nodes share. Default: in your cache"
+        " folder.",
+    ),
+]
+Evaluations = Annotated[
+    int | None,
+    typer.Option(
+        "--evaluations",
+        min=120,
+        metavar="N",
+        help=f"How many simulations of combinations the search may use. Default: {USUAL}.",
+    ),
+]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", metavar="TIME", help="About how long the search may take, such as 30m; not both."),
+]
+Tasks = Annotated[
+    int | None,
+    typer.Option("--slurm", min=1, max=1000, metavar="N", help="Run as jobs of Slurm: arrays of N tasks, by sbatch."),
+]
+Sbatch = Annotated[
+    list[str] | None,
+    typer.Option("--sbatch", metavar="OPTION", help="An option for sbatch, such as --sbatch=--partition=short."),
+]
+Share = Annotated[str | None, typer.Option("--shard", hidden=True)]
+
+
+def tune(
+    context: typer.Context,
+    file: File,
+    model: ModelOption = Model.SLURM,
+    procs: Procs = None,
+    order: OrderOption = Order.SUBMIT,
+    depth: Depth = None,
+    unit: UnitOption = None,
+    site: SiteFile = None,
+    policy: PolicyFile = None,
+    arrival: ArrivalOption = None,
+    priority: Priority = Priorities.AUTO,
+    evaluations: Evaluations = None,
+    budget: Budget = None,
+    seed: Seed = 1,
+    cores: Cores = None,
+    keep: Keep = None,
+    slurm: Tasks = None,
+    sbatch: Sbatch = None,
+    shard: Share = None,
+    force: Force = False,
+    db: options.Database = None,
+    cluster: options.OneCluster = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    format: options.FormatOption = options.Format.TABLE,
+    output: options.Output = None,
+    picture: options.Picture = None,
+) -> None:
+    """Search for a configuration that makes waits shorter and harms nobody, by simulation. The last days of the trace
+    are held out, and decide. Nothing is changed on the site.
+
+    Example: adminkit tune etc/tune.toml --budget 30m
+    """
+    from adminkit.simulate.answer import Effort
+    from adminkit.tune.settings import load_tune
+
+    if evaluations is not None and budget is not None:
+        raise UsageError("--evaluations and --budget contradict each other", "leave one of them out")
+    way, asked = Way(format.value, output, picture=picture), load_tune(file)
+    how = wanted_of(model, procs, order, depth, unit, site, arrival, priority)
+    effort = Effort(20, seed, cores, keep or cache_home() / "simulate")
+    place = Place(db, cluster, since, until, policy, moment(as_of, time.time()))
+    with opened(file.parent, how, place) as found:
+        space, question = _question(asked, found, force)
+        if shard is not None:
+            _work(question, effort, evaluations or USUAL, shard)
+            return
+        calibration = calibrated(found.subject, force)
+        many = evaluations or _many(question, effort, budget)
+        if slurm is not None:
+            _submit(_Jobs(slurm, sbatch or [], many), context, effort, found, place)
+        else:
+            report = _answered(question, space, effort, many, found, calibration)
+            emit(report.dated(place.when.as_of), way)
+
+
+def _question(asked: Tune, found: Opened, force: bool) -> tuple[Space, Question]:
+    from adminkit.slurm.release import parse_release
+    from adminkit.tune.held_out import PARTS
+    from adminkit.tune.measured import LATE
+    from adminkit.tune.race import Goal
+    from adminkit.tune.search import question
+    from adminkit.tune.space import space_of
+
+    limits = asked.constraints
+    keeps = (("utilization", limits.utilization), (LATE, limits.promised), ("lost_hours", limits.lost_hours))
+    goal = Goal(
+        asked.objective,
+        tuple(PARTS[name] for name in limits.groups),
+        tuple(measure for measure, wanted in keeps if wanted),
+    )
+    site = found.sources.site
+    release = None if site is None or site.scheduler.release is None else parse_release(site.scheduler.release)
+    space = space_of(asked, found.sources, release, force)
+    return space, question(found.sources, space, goal, asked.held_out, force)
+
+
+def _many(question: Question, effort: Effort, budget: str | None) -> int:
+    """How many evaluations a budget is."""
+    from adminkit.tune.search import evaluations_in
+
+    if budget is None:
+        return USUAL
+    many = evaluations_in(parse_duration(budget), question, effort)
+    say(f"{budget} are about {many} evaluations here")
+    return many
+
+
+def _answered(
+    question: Question, space: Space, effort: Effort, many: int, found: Opened, calibration: Calibration | None
+) -> Report:
+    from adminkit.reports.tune import tune_meta, tune_report
+    from adminkit.tune.race import rounds_of
+    from adminkit.tune.search import search
+
+    made = search(question, effort, rounds_of(many), _told)
+    meta = tune_meta(found.subject, calibration, found.filter, str(found.path), question)
+    meta = replace(meta, notes=[*meta.notes, *space.notes])
+    basis = calibration is not None and calibration.verdict != "no basis"
+    return tune_report(made, question, meta, space.words, {}, basis=basis)
+
+
+@contextmanager
+def _told(place: tuple[int, int]) -> Iterator[Tick]:
+    number, many = place
+    what = "held-out days" if number == many else f"round {number} of {many - 1}"
+    with progress(what, "evaluations") as tick:
+        yield tick
+
+
+def _work(question: Question, effort: Effort, many: int, shard: str) -> None:
+    from adminkit.tune.race import rounds_of
+    from adminkit.tune.search import work_on
+    from adminkit.tune.shards import shard_of
+
+    work_on(question, effort, rounds_of(many), shard_of(shard), _told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """How a search becomes jobs of Slurm: tasks of each array, sbatch's options, and the search's evaluations."""
+
+    tasks: int
+    options: list[str]
+    evaluations: int
+
+
+def _submit(jobs: _Jobs, context: typer.Context, effort: Effort, found: Opened, place: Place) -> None:
+    """Submit the search. Its jobs are told numbers where a date or a budget was typed, which they would read later."""
+    from adminkit.tune.race import rounds_of
+    from adminkit.tune.shards import NAME, submitted
+
+    assert effort.keep is not None
+    keep, typed = effort.keep.absolute(), context.params
+    keep.mkdir(mode=0o700, parents=True, exist_ok=True)
+    words = [sys.executable, "-m", "adminkit", "tune", str(typed["file"].absolute()), *_again(context)]
+    edges = {"--since": found.filter.since, "--until": found.filter.until, "--as-of": place.when.as_of}
+    numbers = {**edges, "--keep": keep, "--evaluations": jobs.evaluations}
+    words += [word for name, value in numbers.items() if value is not None for word in (name, str(value))]
+    last = ["--format", typed["format"].value]
+    for name in ("output", "picture"):
+        last += [] if typed[name] is None else [f"--{name}", str(typed[name].absolute())]
+    ids = submitted(words, last, rounds_of(jobs.evaluations), jobs.tasks, Path.cwd(), keep, jobs.options)
+    where = typed["output"] or keep / f"slurm-{ids[-1]}.out"
+    say(f"submitted {len(ids)} jobs, {ids[0]} to {ids[-1]}; the last one writes the answer to {where}")
+    say(f"to stop them: scancel --name={NAME} --me")
+
+
+def _again(context: typer.Context) -> list[str]:
+    """The options that were typed and mean the same in a job."""
+    words: list[str] = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if parameter.name in _ELSEWHERE or value is None or value == parameter.default:
+            continue
+        name = parameter.opts[-1]
+        words += [name] if value is True else [name, str(getattr(value, "value", value))]
+    return words
