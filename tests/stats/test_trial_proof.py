@@ -38,8 +38,10 @@ def test_an_effect_is_shown_as_often_as_the_plan_says(real: Site) -> None:
     found = list(powers(real))
     print(*found, sep="\n")
     for one in found:
-        assert 0.93 <= one.held / one.measured <= 0.97
-        assert one.history != SAME or abs(one.shown / one.trials - one.planned) <= POINTS
+        assert one.held / one.measured >= 0.93
+        if one.history == SAME:
+            assert one.held / one.measured <= 0.97
+            assert abs(one.shown / one.trials - one.planned) <= POINTS
     assert any(one.history == SAME for one in found)
 
 

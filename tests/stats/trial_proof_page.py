@@ -51,9 +51,11 @@ the plan promises to show in four trials of five; the smaller one is 60 % of it.
 |---|---|---|---|---|---|---|---|
 """
 _AFTER: Final = f"""
-A plan made of *{HALF}* shows how much a site changes: the waits of the second half vary more, or less, than those of
-the first. No test can know this in advance, so a plan is right only as far as the coming days are like those before.
-Where a length is missing, the plan says that it cannot show any effect.
+Both effects of a length have the same *held*, because their trials have the same calendars and the interval scales with
+the waits. In the rows with the plan of *{HALF}*, the plan may be wrong by as much
+as the site changed: the waits of the second half vary more, or less, than those of the first. No test can know this in
+advance, so a plan is right only as far as the coming days are like those before. Where a length is missing, the plan
+says that it cannot show any effect.
 """
 
 
