@@ -78,3 +78,10 @@ def test_the_smallest_cut_is_the_effect_that_the_days_are_enough_for() -> None:
     assert (smallest_cut(history(), 112) or 1) < cut
     assert smallest_cut(history(spread=3.0), BLOCK) is None, "too rough for a fortnight"
     assert smallest_cut([60.0] * 20, 28) is None, "too little is known"
+
+
+def test_the_whole_effect_is_given_to_the_days_of_b() -> None:
+    """Weeks are 1 and 1.5 in turn: B is below A in all pairs, whichever days it has, once it is a third shorter."""
+    weeks = [60.0 if day // 7 % 2 else 90.0 for day in range(140)]
+    assert power_at(weeks, -0.35, BLOCK) == 1.0
+    assert (power_at(weeks, -0.3, BLOCK) or 0) < 0.1
