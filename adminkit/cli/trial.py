@@ -39,14 +39,6 @@ Days = Annotated[
         help="How many days the trial lasts, from the next midnight: a multiple of 14; 28 is a good choice.",
     ),
 ]
-Hoped = Annotated[
-    str | None,
-    typer.Option(
-        "--effect",
-        metavar="SHARE",
-        help="The change of the mean wait that is hoped for: -20% is a fifth less. Shows how many days it needs.",
-    ),
-]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -66,6 +58,17 @@ CarryOver = Annotated[
         " runs end, from 1h to 12h; 12h if the trace has none.",
     ),
 ]
+Hoped = Annotated[
+    float | None,
+    typer.Option(
+        "--hoped",
+        metavar="CHANGE",
+        min=-0.99,
+        max=0.99,
+        help="The relative change of the mean wait that you hope for: -0.2 is a fifth less. The preview says how many"
+        " days it needs.",
+    ),
+]
 Keep = Annotated[
     str | None,
     typer.Option("--keep", metavar="SIDE", help="Which side stays in place: a or b. Default: a."),
@@ -76,9 +79,9 @@ Keep = Annotated[
 def plan(
     file: File,
     days: Days = 28,
-    effect: Hoped = None,
     seed: Seed = None,
     carry_over: CarryOver = None,
+    hoped: Hoped = None,
     folder: Folder = None,
     db: Database = None,
     format: FormatOption = Format.TABLE,
@@ -88,16 +91,16 @@ def plan(
 
     Example: adminkit trial plan trial.toml
     """
-    _start(file, days, effect, seed, carry_over, False, folder, db, Way(format.value, output))
+    _start(file, days, seed, carry_over, hoped, False, folder, db, Way(format.value, output))
 
 
 @app.command()
 def start(
     file: File,
     days: Days = 28,
-    effect: Hoped = None,
     seed: Seed = None,
     carry_over: CarryOver = None,
+    hoped: Hoped = None,
     apply: Apply = False,
     folder: Folder = None,
     db: Database = None,
@@ -108,7 +111,7 @@ def start(
 
     Example: adminkit trial start trial.toml --days 28 --apply
     """
-    _start(file, days, effect, seed, carry_over, apply, folder, db, Way(format.value, output))
+    _start(file, days, seed, carry_over, hoped, apply, folder, db, Way(format.value, output))
 
 
 @app.command()
@@ -169,7 +172,7 @@ def stop(
         _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
-    _emit(done, controller, Way(format.value, output), [])
+    _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
 
 
 @app.command()
@@ -198,6 +201,18 @@ def restore(
     _act((lambda target, now, _: act(target, now)) if apply else None, folder, Way(format.value, output))
 
 
+def _lasting(target: Target) -> list[str]:
+    """What makes B last: it is in place, but slurm.conf and policy.toml still say A."""
+    from adminkit.deploy.trial_sides import INCLUDED, read_pair
+
+    b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
+    said = ["B stays in place; to make it last, have policy.toml say what B's policy says"]
+    said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
+    for queue, keys in b.queues.items():
+        said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
+    return [*said, *([f"then empty {target.folder / INCLUDED}, and: scontrol reconfigure"] if b.slurm else [])]
+
+
 def _act(act: object, folder: Path | None, way: Way) -> None:
     from adminkit.deploy.trial_look import look
 
@@ -220,9 +235,9 @@ def _emit(done: Round, controller: Controller, way: Way, notes: list[str]) -> No
 def _start(
     file: Path,
     days: int,
-    effect: str | None,
     seed: int | None,
     carry_over: str | None,
+    hoped: float | None,
     apply: bool,
     folder: Path | None,
     db: Path | None,
@@ -233,10 +248,8 @@ def _start(
     from adminkit.deploy.trial_start import prepare
     from adminkit.slurm.switching import holds
     from adminkit.stats.switchback import calendar, check_days
-    from adminkit.stats.trial_plan import parse_change
 
     check_days(days)
-    hoped = None if effect is None else parse_change(effect)
     target, controller = target_of(folder, None, None)
     if controller.away:
         raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it; a trial compares what it has")

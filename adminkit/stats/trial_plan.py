@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from adminkit.errors import UsageError
 from adminkit.stats.looks import Look, limits, signs, sums
 from adminkit.stats.switchback import BLOCK, LEAST_HISTORY, MOST_DAYS, POWER, WEEK
 
@@ -19,17 +18,6 @@ if TYPE_CHECKING:
 _TRIALS: Final = 800
 _DRAWS: Final = 1024
 _SEED: Final = 17
-
-
-def parse_change(text: str) -> float:
-    """-20% or -0.2: the change of the mean wait that is hoped for, as a share. UsageError for another."""
-    try:
-        change = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        change = 0.0
-    if not 0 < abs(change) < 1:
-        raise UsageError(f"--effect {text}: not a change of the mean wait", "a fifth less is --effect -20%")
-    return change
 
 
 def days_needed(history: Sequence[float | None], effect: float, power: float = POWER) -> int | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adminkit.errors import UsageError
 from adminkit.stats.switchback import BLOCK, MOST_DAYS, POWER
-from adminkit.stats.trial_plan import days_needed, known, parse_change, power_at, smallest_cut
+from adminkit.stats.trial_plan import days_needed, known, power_at, smallest_cut
 
 
 def history(days: int = 182, spread: float = 0.5, seed: int = 0) -> list[float | None]:
@@ -58,17 +57,6 @@ def test_a_plan_may_not_be_known(past: list[float | None], why: str) -> None:
     assert days_needed(past, -0.2) is None, why
     assert power_at(past, -0.2, 28) is None, why
     assert not known(past)
-
-
-@pytest.mark.parametrize(("text", "change"), [("-20%", -0.2), ("-0.2", -0.2), ("15%", 0.15), ("-20.5%", -0.205)])
-def test_an_effect_is_typed_as_a_share(text: str, change: float) -> None:
-    assert parse_change(text) == pytest.approx(change)
-
-
-@pytest.mark.parametrize("text", ["", "0", "-100%", "-20", "1e400", "nan", "20 percent", "--", "%"])
-def test_what_is_no_share_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="not a change of the mean wait"):
-        parse_change(text)
 
 
 def test_the_smallest_cut_is_the_effect_that_the_days_are_enough_for() -> None:
