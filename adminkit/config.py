@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 SYSTEM_CONFIG: Final = Path("/etc/adminkit/adminkit.toml")
 _READABLE: Final = "make it readable, or name another with ADMINKIT_CONFIG"
 PREFIX: Final = "ADMINKIT_"
-
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 #: Keys that stand elsewhere now, and what to write there.
@@ -69,6 +68,8 @@ class Sync:
     steps_pause: Annotated[float, Ge(0)] = 0.5
     record: Literal["admin_comment", "comment", "extra"] = "admin_comment"
     timeout: Annotated[float, Gt(0)] = 300.0
+    source: Literal["sacct", "slurmdbd"] = "sacct"
+    option_file: Path | None = None  # of the client of slurmdbd's database, for source = "slurmdbd"
 
 
 def is_alias(word: str) -> bool:

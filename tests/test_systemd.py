@@ -95,6 +95,7 @@ ROOTS = (
     "adminkit-policy-refresh.service",
     "adminkit-soft-limits.service",
     "adminkit-extend.service",
+    *(TRIALS := ("adminkit-trial.service", "adminkit-trial-lease.service")),
 )
 #: Root's too: it reads the trace as whoever owns it, and tells slurmctld.
 ELASTIC = "adminkit-elastic.service"
@@ -173,6 +174,7 @@ def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else(unit
     found = dict(settings(unit))
     tables = unit not in ("adminkit-soft-limits.service", "adminkit-extend.service")
     touches = "" if not tables else "-/etc/slurm/job_submit.lua "  # it installs no table
+    touches += "-/etc/slurm/adminkit_trial.conf " if unit in TRIALS else ""  # written in its place
     assert found["ReadWritePaths"] == f"-/etc/slurm/adminkit {touches}-/var/log/adminkit"
     assert not {"StateDirectory", "User"} & found.keys()
     assert set(found["CapabilityBoundingSet"].split()) == {"CAP_CHOWN", "CAP_DAC_READ_SEARCH"}

@@ -11,7 +11,7 @@ from adminkit import config
 from adminkit.cli.group import group
 from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder
-from adminkit.cli.soft_trial import site
+from adminkit.cli.slurmctld import site
 from adminkit.render.sink import Way, emit
 
 app = group("Give running jobs more time while nobody waits.")

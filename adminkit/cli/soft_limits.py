@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from adminkit import config
-from adminkit.cli import soft_trial
 from adminkit.cli.group import group
 from adminkit.cli.options import Apply, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder
-from adminkit.cli.soft_trial import site
+from adminkit.cli.slurmctld import site
 from adminkit.render.sink import Way, emit
 
 app = group("Let backfill plan with what jobs need, not with their limits.")
@@ -72,7 +71,3 @@ def status(folder: Folder = None, last: Last = 20, format: FormatOption = Format
     emit(status_report(now, acts[::-1][:last], controller.cluster), Way(format.value, output))
     if not now.ok:
         raise typer.Exit(1)
-
-
-app.command()(soft_trial.trial)
-app.command()(soft_trial.stop)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from typing import Annotated
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,10 +16,21 @@ from adminkit.cli.import_ import summary as counts_line
 from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.ingest.sync_run import Options, Summary
 from adminkit.render.format import plural
 from adminkit.render.say import put, say
 from adminkit.trace.location import find_trace
+
+if TYPE_CHECKING:
+    from adminkit.ingest.sources.base import Opener
+
+
+class Accounts(StrEnum):
+    """Who is asked for runs."""
+
+    SACCT = "sacct"
+    SLURMDBD = "slurmdbd"
 
 
 def sync(
@@ -42,6 +55,23 @@ def sync(
         float | None,
         typer.Option("--timeout", min=1, metavar="SECONDS", help="Stop a sacct call after this time. Default: 300."),
     ] = None,
+    source: Annotated[
+        Accounts | None,
+        typer.Option(
+            "--source",
+            help="Read with sacct, or much faster from slurmdbd's database. Default: sacct, or [sync] source.",
+        ),
+    ] = None,
+    verify: Annotated[
+        int | None,
+        typer.Option(
+            "--verify",
+            min=1,
+            metavar="N",
+            help="With the database: first compare N random jobs with sacct. Default: 200 before the first sync, and"
+            " after an upgrade of slurmdbd.",
+        ),
+    ] = None,
     format: CountedOption = Counted.TABLE,
 ) -> None:
     """Bring the trace up to date with slurmdbd. Continues from the last sync.
@@ -65,9 +95,14 @@ def sync(
         acts=settings.acts,
         record=usual.record,
         gpus=settings.gpus,
+        verify=verify,
     )
-    with progress("asking sacct") as tick:
-        done = run(options, cluster or usual.clusters, lambda text: say(f"note: {text}"), tick)
+    asked = source.value if source else usual.source
+    opener = _opener(asked, usual.option_file)
+    if verify and asked == "sacct":
+        raise UsageError("--verify compares the database with sacct", "add --source slurmdbd")
+    with progress(f"asking {asked}") as tick:
+        done = run(options, cluster or usual.clusters, lambda text: say(f"note: {text}"), tick, opener=opener)
     if format is Counted.JSON:
         print(json.dumps({"meta": {"database": str(options.db)}, "rows": [asdict(one) for one in done]}))
         return
@@ -75,6 +110,20 @@ def sync(
         put(f"{one.cluster}: {counts_line(one.closed)}")
         for line in remarks(one):
             put(f"{one.cluster}: {line}")
+
+
+def _opener(source: str, option_file: Path | None) -> Opener:
+    """Who is asked. AdminkitError where the database is wanted and nothing says how to reach it."""
+    from adminkit.ingest.sources import sacct, slurmdbd
+
+    if source == "sacct":
+        return sacct.open_sacct
+    if option_file is None:
+        raise AdminkitError(
+            "nothing says how to reach slurmdbd's database",
+            "write option_file in [sync]: a file with [client] and host, user, password and database",
+        )
+    return slurmdbd.opener(option_file)
 
 
 def remarks(one: Summary) -> list[str]:

@@ -53,13 +53,13 @@ def month_of(now: int) -> str:
 
 
 @contextmanager
-def alone_here(folder: Path) -> Iterator[None]:
+def alone_here(folder: Path, lock: str = _LOCK) -> Iterator[None]:
     """One round at a time: two that look at the same moment would both give. AdminkitError where one is at work."""
     inner = folder / SUBFOLDER
     try:
         within = open_folder(inner)
         try:
-            handle = os.open(_LOCK, _OPEN, _MODE, dir_fd=within)
+            handle = os.open(lock, _OPEN, _MODE, dir_fd=within)
         finally:
             os.close(within)
     except OSError as error:

@@ -67,6 +67,28 @@ def refreshed(text: str, privileged: Iterable[int], unsure: bool = False) -> Ref
     )
 
 
+def rules_digest(text: str) -> str:
+    """Of the rules alone: a policy whose operators were looked up again, or that was made again, has the same.
+
+    Of a text that adminkit did not write: of all of it.
+    """
+    try:
+        entries = _taken_apart(text)[1]
+    except AdminkitError:
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    content = "".join(lines for name, lines in sorted(entries.items()) if name not in (*_MADE, "exempt"))
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def with_operators_of(text: str, in_force: str) -> str:
+    """`text` with the operators of the policy in force: one who lost the right since it was made does not get it back.
+
+    AdminkitError where either is not, byte for byte, what adminkit writes.
+    """
+    entries = _taken_apart(in_force)[1]
+    return refreshed(text, _uids(entries["exempt"]) - _uids(entries["exempt_named"])).text
+
+
 def look(target: Target, privileged: Iterable[int], unsure: bool = False) -> Refreshed | None:
     """What would change; None where no rules are installed."""
     text = _in_force(target)

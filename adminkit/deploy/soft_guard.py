@@ -1,9 +1,9 @@
 """The guard of soft limits: one round of it, by a timer on slurmctld's host, a few times a minute.
 
 A round writes the lease, without which the script gives no job a soft limit, takes soft limits from pending jobs where
-they are no longer safe, and raises what Slurm lowered at a job's start. On a day off of a trial there is no lease. It
-touches only jobs that have our word in AdminComment. What it does is recorded; what it did not reach, the next round
-does. A file that it cannot read or write ends the lease, and never keeps it from the jobs.
+they are no longer safe, and raises what Slurm lowered at a job's start. It touches only jobs that have our word in
+AdminComment. What it does is recorded; what it did not reach, the next round does. A file that it cannot read or write
+ends the lease, and never keeps it from the jobs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from adminkit.deploy.guard_state import State, read_state, write_state
 from adminkit.deploy.in_force import rules_of, section
 from adminkit.deploy.planning import Reason, lease, parameter, reasons
 from adminkit.deploy.soft_guard_plan import ENDING, STARTED, Act, Plan, Records, Ruled, ours, plan, unread
-from adminkit.deploy.trial import Trial, read_trial, settle
 from adminkit.errors import AdminkitError
 from adminkit.lua.literal import module
 from adminkit.lua.runtime import Lua
@@ -35,7 +34,6 @@ PERIODS: Final = 3
 PERIOD: Final = 30
 #: In the action log.
 WHAT: Final = "soft-limits guard"
-DAY_OFF: Final = "trial: a day off"
 _COMMENT: Final = "Written by `adminkit soft-limits guard`, a few times a minute."
 
 
@@ -51,18 +49,11 @@ class Round:
     acts: Sequence[Act] = ()
     left: Sequence[Act] = ()
     notes: Sequence[str] = ()
-    trial: Trial | None = None  # running, or about to begin
     odd: bool = False  # jobs were left alone, of which nobody knows what they have; `notes` names them
 
     @property
-    def is_off(self) -> bool:
-        """Whether a trial says that nobody is given a soft limit."""
-        return self.trial is not None and self.trial.is_off(self.now)
-
-    @property
     def ok(self) -> bool:
-        waits = self.is_off and not self.reasons
-        return not self.left and not self.odd and (not self.enabled or waits or self.valid_until is not None)
+        return not self.left and not self.odd and (not self.enabled or self.valid_until is not None)
 
 
 def once(folder: Path, now: int, period: int, log: Path, group: int | None = None, alone: bool = True) -> Round:
@@ -76,7 +67,6 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with _noted(notes), changing(folder, group):
         _write_lease(folder, found.given, group)
         is_written = True
-        settle(folder, found.there, now, log, group)
     acts = found.plan.acts
     notes += _do(acts)
     left: Sequence[Act] = acts  # as long as nobody has seen that they hold
@@ -92,9 +82,7 @@ def once(folder: Path, now: int, period: int, log: Path, group: int | None = Non
     with _noted(notes), changing(folder, group):
         write_state(folder, State(now, {**found.plan.started, **seen}))
     until = int(found.given["valid_until"]) if found.given is not None and is_written else None
-    return Round(
-        now, found.enabled, found.against, until, len(found.jobs), acts, left, notes, found.trial, bool(found.unread)
-    )
+    return Round(now, found.enabled, found.against, until, len(found.jobs), acts, left, notes, bool(found.unread))
 
 
 @contextmanager
@@ -120,7 +108,7 @@ def look(folder: Path, now: int, period: int = PERIOD, alone: bool = True) -> Ro
     found = _look(folder, now, period, alone, [])
     there = read_lease(folder)
     until = int(there["valid_until"]) if there and int(there["valid_until"]) > now else None
-    late = found.enabled and not found.against and (until is not None if found.is_off else until is None)
+    late = found.enabled and not found.against and until is None
     notes = [*found.unread, *(["the guard's timer did not run lately"] if late else [])]
     return Round(
         now,
@@ -131,7 +119,6 @@ def look(folder: Path, now: int, period: int = PERIOD, alone: bool = True) -> Ro
         found.plan.acts,
         (),
         notes,
-        found.trial,
         bool(found.unread),
     )
 
@@ -143,16 +130,13 @@ class _Found:
     given: Mapping[str, Any] | None
     jobs: Sequence[PlannedJob]  # with adminkit's soft limit
     plan: Plan
-    there: Trial | None  # under way or ended
-    trial: Trial | None  # under way
-    is_off: bool
     unread: Sequence[str]  # jobs that may have adminkit's soft limit, or not
 
     @property
     def why(self) -> str:
         """Why there is no lease, in words for the record; "" where there is one."""
         words = "; ".join(one.why for one in self.against)
-        return words or (DAY_OFF if self.is_off else "" if self.enabled else "soft limits are off")
+        return words or ("" if self.enabled else "soft limits are off")
 
 
 def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason]) -> _Found:
@@ -164,33 +148,21 @@ def _look(folder: Path, now: int, period: int, alone: bool, against: list[Reason
         against, is_on = [*against, Reason("policy", error.message, error.hint or "")], True
     site, jobs = planning.planning(now), planning.open_jobs()
     margin, given = PERIODS * period, None
-    there, damaged = _trial(folder)
-    against = [*against, *_against(site, settings), *damaged] if is_on else []
-    trial = there if there is not None and there.under_way(now) else None
-    is_off = is_on and trial is not None and trial.is_off(now)
-    if settings is not None and not against and not is_off:
+    against = [*against, *_against(site, settings)] if is_on else []
+    if settings is not None and not against:
         given = lease(site, jobs, bool(settings.get("preemptible")), int(settings.get("wide", 0)), now, margin)
     mine, state = ours(jobs, Records()), read_state(folder)
     if state is not None and not alone and now - state.at > margin:
         state = None
     started = None if state is None else state.started
-    without = DAY_OFF if is_off else "no lease"
-    done = plan(mine, started, given, site, now, margin, without, _asked_once(folder, now))
-    return _Found(is_on, against, given, [job for job, _ in mine], done, there, trial, is_off, unread(jobs))
+    done = plan(mine, started, given, site, now, margin, "no lease", _asked_once(folder, now))
+    return _Found(is_on, against, given, [job for job, _ in mine], done, unread(jobs))
 
 
 def _asked_once(folder: Path, now: int) -> Ruled:
     """The rules in force, which are loaded where there is a job to ask them about."""
     rules = cache(lambda: rules_of(folder, now))
     return lambda job, limit: rules().of_limit(job, limit)
-
-
-def _trial(folder: Path) -> tuple[Trial | None, list[Reason]]:
-    """The trial that is there. One that cannot be read is a reason to give nobody a soft limit."""
-    try:
-        return read_trial(folder), []
-    except AdminkitError as error:
-        return None, [Reason("trial", error.message, error.hint)]
 
 
 def read_lease(folder: Path) -> dict[str, Any] | None:

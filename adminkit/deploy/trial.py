@@ -1,48 +1,67 @@
-"""The trial of soft limits on slurmctld's host: its calendar in a file, which the guard reads.
+"""A trial of two configurations on slurmctld's host: its calendar, and what was really in place from when.
 
-On a day off the guard gives no lease and takes the soft limits of pending jobs; the parameter of Slurm's stays. A trial
-ends by itself when its days are over: the guard then does what the policy says, and writes the end down.
+`Trial` is what reports need. The same file, trial.json, also has what the machine keeps (trial_state.py).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from adminkit import actions
-from adminkit.deploy.files import SUBFOLDER, changing, put_file, read_text
+from adminkit.deploy.files import SUBFOLDER, read_text
 from adminkit.errors import AdminkitError
 from adminkit.stats.switchback import BLOCK, MOST_DAYS, Day
 
-#: Below the folder of job_submit.lua. It stays after the trial, for its result.
-TRIAL: Final = f"{SUBFOLDER}/soft_trial.json"
+#: Below the folder of job_submit.lua.
+INNER: Final = f"{SUBFOLDER}/trial"
+#: It stays after the trial, for its result.
+TRIAL: Final = f"{INNER}/trial.json"
 FORMAT: Final = 1
 #: In the action log.
-WHAT: Final = "soft-limits trial"
+WHAT: Final = "trial"
 #: Why it ended.
 OVER: Final = "its days are over"
 STOPPED: Final = "stopped"
+KEPT: Final = "stopped, and B was kept"
+BY_HAND: Final = "changed by hand"
 #: Hours of carry-over, at least and at most, seconds.
 LEAST_CARRY_OVER: Final = 3600
 MOST_CARRY_OVER: Final = 12 * 3600
-_HINT: Final = "adminkit soft-limits stop --apply removes it; its calendar is in acts.jsonl"
+_MOST_LINES: Final = 200
+_HINT: Final = "adminkit trial stop --apply puts A back; its calendar is in acts.jsonl"
+
+#: Which configuration; "": neither was seen to be whole in place.
+Side = Literal["a", "b"]
+Place = Literal["a", "b", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What was in place from `since`, epoch seconds, until the next one. It was read back."""
+
+    since: int
+    side: Place
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial. Times are epoch seconds; `days` follow each other."""
+    """One trial. Times are epoch seconds; `days` follow each other, and on a day that is `on` B belongs in place."""
 
     cluster: str
     made_at: int
     seed: int
     carry_over: int  # seconds at the beginning of each day that do not count
     days: Sequence[Day]
+    hoped: float | None = None  # the relative change of the mean wait that it was planned for: -0.2
+    names: tuple[str, str] = ("A", "B")
+    lines: Sequence[str] = ()  # what B changes, in words
     ended: int | None = None
     why: str = ""
+    placed: Sequence[Placed] = ()
 
     @property
     def begins(self) -> int:
@@ -62,10 +81,10 @@ class Trial:
             return None
         return next(((nth, day) for nth, day in enumerate(self.days, 1) if day.since <= now < day.until), None)
 
-    def is_off(self, now: int) -> bool:
-        """Whether nobody is given a soft limit now."""
+    def side(self, now: int) -> Side:
+        """Which configuration the calendar wants now: A before the trial and after it."""
         today = self.day(now)
-        return today is not None and not today[1].on
+        return "b" if today is not None and today[1].on else "a"
 
     def over(self) -> list[Day]:
         """The days that ended before the trial did."""
@@ -81,20 +100,59 @@ def read_trial(folder: Path) -> Trial | None:
 
 def parse_trial(text: str, path: Path) -> Trial:
     """The text of the file of a trial."""
+    return trial_of(table_of(text, path), path)
+
+
+def table_of(text: str, path: Path) -> dict[str, Any]:
+    """What the file has; AdminkitError where it is no table of this release."""
     try:
         table = json.loads(text)
-        days = [Day(_whole(since), _whole(until), _switch(on)) for since, until, on in table["days"]]
-        ended = table["ended"]
+    except (ValueError, RecursionError):
+        table = None
+    if not isinstance(table, dict) or table.get("format") != FORMAT:
+        raise damaged(path)
+    return table
+
+
+def damaged(path: Path) -> AdminkitError:
+    return AdminkitError(f"couldn't read {path}: not a trial as adminkit writes it", _HINT)
+
+
+def trial_of(table: Mapping[str, Any], path: Path) -> Trial:
+    """The part of the file that reports need."""
+    try:
+        days = [Day(whole(since), whole(until), _switch(on)) for since, until, on in table["days"]]
+        names = tuple(map(_words, table["names"]))
         made = Trial(
-            str(table["cluster"]), _whole(table["made_at"]), _whole(table["seed"]), _whole(table["carry_over"]), days,
-            None if ended is None else _whole(ended), str(table["why"]),
+            _words(table["cluster"]), whole(table["made_at"]), whole(table["seed"]), whole(table["carry_over"]), days,
+            _share(table["hoped"]), (names[0], names[1]), [_words(line) for line in table["lines"]],
+            None if table["ended"] is None else whole(table["ended"]), _words(table["why"]),
+            [Placed(whole(since), _place(side)) for since, side in table["placed"]],
         )  # fmt: skip
-        sound = table["format"] == FORMAT and 0 <= made.carry_over <= MOST_CARRY_OVER and _follow(days)
-    except (ValueError, TypeError, KeyError, RecursionError):
+        sound = 0 <= made.carry_over <= MOST_CARRY_OVER and _follow(days) and len(made.lines) <= _MOST_LINES
+    except (ValueError, TypeError, KeyError, IndexError):
         sound = False
     if not sound:
-        raise AdminkitError(f"couldn't read {path}: not a trial as adminkit writes it", _HINT)
+        raise damaged(path)
     return made
+
+
+def trial_table(trial: Trial) -> dict[str, Any]:
+    """The reverse of `trial_of`."""
+    return {
+        "format": FORMAT,
+        "cluster": trial.cluster,
+        "made_at": trial.made_at,
+        "seed": trial.seed,
+        "carry_over": trial.carry_over,
+        "days": [[day.since, day.until, day.on] for day in trial.days],
+        "hoped": trial.hoped,
+        "names": list(trial.names),
+        "lines": list(trial.lines),
+        "ended": trial.ended,
+        "why": trial.why,
+        "placed": [[one.since, one.side] for one in trial.placed],
+    }
 
 
 def _follow(days: Sequence[Day]) -> bool:
@@ -103,67 +161,34 @@ def _follow(days: Sequence[Day]) -> bool:
     return 0 < len(days) <= MOST_DAYS and len(days) % BLOCK == 0 and not gaps and all(d.since < d.until for d in days)
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
     if type(value) is not int or abs(value) >= 2**53:
         raise ValueError
     return value
+
+
+def _words(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError
+    return value
+
+
+def _share(value: Any) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not -1 < value < 1:
+        raise ValueError
+    return float(value)
+
+
+def _place(value: Any) -> Place:
+    if value not in ("a", "b", ""):
+        raise ValueError
+    found: Place = value
+    return found
 
 
 def _switch(value: Any) -> bool:
     if type(value) is not bool:
         raise ValueError
     return value
-
-
-def refuse_second(folder: Path, now: int) -> None:
-    """Raise AdminkitError where a trial is running."""
-    there = read_trial(folder)
-    if there is not None and there.under_way(now):
-        raise AdminkitError("a trial of soft limits is running", "adminkit soft-limits stop --apply ends it")
-
-
-def begin(folder: Path, trial: Trial, log: Path, group: int | None = None) -> None:
-    """Write a trial down, for the guard. AdminkitError where one is running."""
-    actions.check(log)
-    with changing(folder, group):
-        refuse_second(folder, trial.made_at)
-        _write(folder, trial, group)
-    _record(log, {"did": "trial begun", **_table(trial)})
-
-
-def stop(folder: Path, now: int, log: Path, group: int | None = None) -> Trial | None:
-    """End the running trial; None where there is none. A file that cannot be read is removed."""
-    actions.check(log)
-    with changing(folder, group):
-        try:
-            there = read_trial(folder)
-        except AdminkitError as error:
-            (folder / TRIAL).unlink(missing_ok=True)
-            _record(log, {"did": "trial ended", "why": error.message})
-            return None
-        if there is None or not there.under_way(now):
-            return None
-        ended = replace(there, ended=now, why=STOPPED)
-        _write(folder, ended, group)
-    _record(log, {"did": "trial ended", "why": STOPPED})
-    return ended
-
-
-def settle(folder: Path, there: Trial | None, now: int, log: Path, group: int | None = None) -> None:
-    """Write down that a trial's days are over; whoever holds `changing` calls it."""
-    if there is not None and there.ended is None and now >= there.ends:
-        _record(log, {"did": "trial ended", "why": OVER})
-        _write(folder, replace(there, ended=there.ends, why=OVER), group)
-
-
-def _table(trial: Trial) -> dict[str, Any]:
-    days = [[day.since, day.until, day.on] for day in trial.days]
-    return {"format": FORMAT, **asdict(replace(trial, days=())), "days": days}
-
-
-def _write(folder: Path, trial: Trial, group: int | None) -> None:
-    put_file(folder / TRIAL, json.dumps(_table(trial)) + "\n", group)
-
-
-def _record(log: Path, more: Mapping[str, Any]) -> None:
-    actions.append(log, actions.act(WHAT, None, None, {}, **more))

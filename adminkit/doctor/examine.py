@@ -14,7 +14,7 @@ from typing import Final
 
 import adminkit
 from adminkit import config, sqlite
-from adminkit.doctor import audit, ckpt, clocks, extend, letters, power, rules, sees, soft_limits
+from adminkit.doctor import audit, ckpt, clocks, database, extend, letters, power, rules, sees, soft_limits
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.doctor.gpus import gpus
 from adminkit.errors import AdminkitError, cause
@@ -44,6 +44,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     checks = [broken or Check("config", "ok", source), *_ours(), *_trace(db, why), *_slurm(db)]
     if all(check.status != "missing" for check in checks if check.name == "sacct"):
         # Trap: damaged rules may be why slurmctld is away, so they are looked at without it.
+        checks += guarded_all("database", database.database(settings))
         checks += guarded_all("rules", rules.rules(settings.policy))
         checks += rules.foreign_comments(db)
         checks += guarded_all("soft limits", soft_limits.soft_limits(settings.policy))

@@ -33,9 +33,7 @@ def soft_limits(settings: config.Policy) -> Iterator[Check]:
         yield Check("soft limits", "warn", older, f"update Slurm to {release.show_release(BEST)} or newer")
     for one in now.reasons:
         yield Check("soft limits", "missing", f"{one.name}: {one.why}", one.hint)
-    if now.trial is not None and now.is_off and not now.reasons and now.valid_until is None:
-        yield Check("soft limits", "ok", f"none today: a trial runs until {show_time(now.trial.ends)}")
-    elif not now.reasons and now.valid_until is None:
+    if not now.reasons and now.valid_until is None:
         why = "no lease: the guard does not run, so no job is given a soft limit and nothing is put right"
         yield Check("soft limits", "missing", why, "systemctl enable --now adminkit-soft-limits.timer")
     elif now.valid_until is not None:

@@ -16,6 +16,7 @@ from adminkit.ingest.machine import store_events, store_nodes, store_queues, sto
 from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
+from adminkit.ingest.sources.verify import must_agree
 from adminkit.ingest.sync_clock import clock_is_behind, now_of, take_back, tell_to_come
 from adminkit.ingest.sync_open import ask_open
 from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
@@ -65,6 +66,7 @@ def sync(
         for name in _clusters(wanted):
             now, began = int(time.time()), time.monotonic()
             source = opener(name, spool, timeout=options.timeout, record=options.record)
+            must_agree(db, source, options.timeout, talk, options.verify)
             one = SyncRun(db, source, options, talk, tick=tick)
             summaries.append(_sync_one(one, now_of(one, now), began))
         return summaries

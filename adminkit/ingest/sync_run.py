@@ -31,6 +31,7 @@ class Options:
     timeout: float = 300.0
     acts: Path | None = None  # this host's action log, if there is one
     gpus: GpuSettings = field(default_factory=GpuSettings)
+    verify: int | None = None  # runs to compare with sacct; None: the usual number, where it has not been done
     record: str = "admin_comment"  # the field with the policy's record, as policy.toml names it
 
 

@@ -38,6 +38,7 @@ from adminkit.reports import (
     soft_limits,
     status,
     trial,
+    trial_round,
 )
 
 
@@ -108,8 +109,9 @@ LISTINGS: Final = (
     Listing("extend status", extend_round.STATUS_FIELDS),
     Listing("soft-limits guard", soft_limits.ROUND_FIELDS),
     Listing("soft-limits status", soft_limits.STATUS_FIELDS),
-    Listing("soft-limits trial", trial.CALENDAR_FIELDS),
-    Listing("soft-limits trial", trial.RESULT_FIELDS, "--result"),
+    Listing("trial start", trial.CALENDAR_FIELDS),
+    Listing("trial status", trial_round.STATUS_FIELDS),
+    Listing("trial result", trial.RESULT_FIELDS),
 )
 
 #: Commands whose listing has the columns of another's.
@@ -118,6 +120,9 @@ SAME: Final = {
     "feedback resend": "feedback status --letters",
     "incentives compute": "incentives show",
     "incentives install": "policy install",
-    "soft-limits stop": "soft-limits trial",
+    "trial plan": "trial start",
+    "trial restore": "trial status",
+    "trial run": "trial status",
+    "trial stop": "trial status",
     "policy rollback": "policy install --apply",
 }

@@ -11,7 +11,6 @@ from adminkit.units import show_time
 
 if TYPE_CHECKING:
     from adminkit.deploy.soft_guard import Round
-    from adminkit.deploy.trial import Trial
 
 ROUND_FIELDS: Final = (
     Field("job", help="an open job whose soft limit adminkit set"),
@@ -65,19 +64,7 @@ def status_report(now: Round, acts: Sequence[Mapping[str, Any]], cluster: str) -
 def _notes(now: Round) -> list[str]:
     lease = "no lease" if now.valid_until is None else f"the lease lasts until {show_time(now.valid_until)}"
     first = f"{lease}; {plural(now.planned, 'open job')} with a soft limit" if now.enabled else "soft limits are off"
-    trial = [] if now.trial is None else [_trial(now.trial, now.now)]
-    return [first, *trial, *(f"{one.name}: {one.why}" for one in now.reasons), *now.notes]
-
-
-def _trial(trial: Trial, now: int) -> str:
-    today, days = trial.day(now), plural(len(trial.days), "day")
-    if today is None:
-        return f"a trial of {days} begins at {show_time(trial.begins)}"
-    nth, day = today
-    return (
-        f"trial: day {nth} of {len(trial.days)}, soft limits are {'on' if day.on else 'off'} until"
-        f" {show_time(day.until)}; it ends by itself at {show_time(trial.ends)}"
-    )
+    return [first, *(f"{one.name}: {one.why}" for one in now.reasons), *now.notes]
 
 
 def _text(value: Any) -> str | None:

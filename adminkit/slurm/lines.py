@@ -49,11 +49,12 @@ def _json_lines(text: str) -> Iterator[tuple[Place, int]]:
 
 
 _TOML_HEADER: Final = re.compile(r"^\s*\[\[\s*(\w+)\s*\]\]")
+_TOML_TABLE: Final = re.compile(r"^\s*\[\s*([\w-]+)\s*\]")
 _TOML_KEY: Final = re.compile(r"""^\s*(?:"([^"]+)"|'([^']+)'|([\w-]+))\s*=""")
 
 
 def _toml_lines(text: str) -> Iterator[tuple[Place, int]]:
-    """Where each [[table]] and each of its keys begins. Inline tables count with the line of their key."""
+    """Where each [table], each [[table]] and each of its keys begins. An inline table has the line of its key."""
     seen: dict[str, int] = {}
     inside: Place = ()
     for number, line in enumerate(text.split("\n"), start=1):
@@ -61,6 +62,9 @@ def _toml_lines(text: str) -> Iterator[tuple[Place, int]]:
             name = header.group(1)
             seen[name] = seen.get(name, -1) + 1
             inside = (name, seen[name])
+            yield inside, number
+        elif table := _TOML_TABLE.match(line):
+            inside = (table.group(1),)
             yield inside, number
         elif key := _TOML_KEY.match(line):
             yield (*inside, next(filter(None, key.groups()))), number

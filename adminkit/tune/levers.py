@@ -10,31 +10,38 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
+from pydantic import ValidationError
+
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.policy.durations import seconds
-from adminkit.policy.extend_settings import Extend
-from adminkit.policy.soft_settings import JobClass, SoftLimits
+from adminkit.policy.extend_settings import Extend, Step
+from adminkit.policy.soft_settings import SoftLimits
 from adminkit.quote import quote
 from adminkit.tune.candidates import Value
 from adminkit.units import show_duration
 
 Family = Literal["slurm", "points", "queue", "soft_limits", "extend"]
-Unit = Literal["seconds", "minutes", "microseconds", "count", "switch"]
+#: In slurm.conf: seconds, minutes, a time as 1-00:00:00, a number, YES or NO (an option: to be there or not).
+Unit = Literal["seconds", "minutes", "time", "count", "switch"]
 
 MINUTE: Final = 60
+_TIMES: Final = ("seconds", "minutes", "time")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A parameter of slurm.conf: the core's name for it, and the unit in which slurm.conf has it.
+    """A parameter of slurm.conf: the core's name for it, the unit in which slurm.conf has it, and Slurm's own default.
 
-    The core has seconds, but for what is in microseconds in both.
+    `usual`, `least` and `most` are as the core has them: seconds, but for what is in microseconds in both.
     """
 
     core: str
     unit: Unit
+    usual: int | None = 0  # None: that of another setting
+    least: int = 0
+    most: int = 2**31 - 1
 
     def read(self, value: Any) -> int:
         """A value of the file as the core takes it. ValueError says what is wrong."""
@@ -42,61 +49,94 @@ class Setting:
             if not isinstance(value, bool):
                 raise ValueError("true or false belongs here")
             return int(value)
-        if self.unit in ("seconds", "minutes"):
-            found = seconds(value)
-            if self.unit == "minutes" and found % MINUTE:
-                raise ValueError("Slurm keeps it in whole minutes")
-            return found
-        if type(value) is not int or value < 0:
-            raise ValueError("a whole number, 0 or more, belongs here")
-        return value
+        found = seconds(value) if self.unit in _TIMES else value
+        if self.unit in ("minutes", "time") and found % MINUTE:
+            raise ValueError("Slurm keeps it in whole minutes")
+        if type(found) is not int:
+            raise ValueError("a whole number belongs here")
+        if not self.least <= found <= self.most:
+            ends = [show_duration(end) if self.unit in _TIMES else str(end)
+                    for end in (self.least, self.most)]  # fmt: skip
+            raise ValueError(f"Slurm takes {ends[0]} to {ends[1]}")
+        return found
 
-    def typed(self, value: int) -> str:
+    def typed(self, value: int) -> int | str:
         """A value of the core as slurm.conf has it."""
         if self.unit == "minutes":
-            return str(value // MINUTE)
-        return {0: "NO", 1: "YES"}.get(value, str(value)) if self.unit == "switch" else str(value)
+            return value // MINUTE
+        if self.unit == "time":
+            return show_duration(value)
+        return ("YES" if value else "NO") if self.unit == "switch" else value
+
+    def shown(self, value: int | None) -> str:
+        """A value of the core in words."""
+        if value is None:
+            return "Slurm's default"
+        if self.unit in _TIMES:
+            return show_duration(value)
+        return ("true" if value else "false") if self.unit == "switch" else str(value)
 
 
-#: Words of SchedulerParameters.
+def _count(core: str, usual: int, most: int, least: int = 0) -> Setting:
+    return Setting(core, "count", usual, least, most)
+
+
+#: Options of SchedulerParameters, with the bounds of slurm.conf(5).
 SCHEDULER: Final[Mapping[str, Setting]] = {
-    "bf_window": Setting("bf_window", "minutes"),
-    "bf_interval": Setting("bf_interval", "seconds"),
-    "bf_resolution": Setting("bf_resolution", "seconds"),
-    "bf_max_time": Setting("bf_max_time", "seconds"),
-    "bf_max_job_test": Setting("bf_max_job_test", "count"),
-    "bf_max_job_start": Setting("bf_max_job_start", "count"),
-    "bf_max_job_user": Setting("bf_max_job_user", "count"),
-    "bf_max_job_part": Setting("bf_max_job_part", "count"),
-    "bf_max_job_array_resv": Setting("bf_max_job_array_resv", "count"),
-    "bf_min_prio_reserve": Setting("bf_min_prio_reserve", "count"),
-    "bf_min_age_reserve": Setting("bf_min_age_reserve", "seconds"),
-    "bf_job_part_count_reserve": Setting("bf_job_part_count_reserve", "count"),
-    "bf_yield_interval": Setting("bf_yield_interval", "count"),
-    "bf_yield_sleep": Setting("bf_yield_sleep", "count"),
-    "bf_window_linear": Setting("bf_window_linear", "seconds"),
+    "bf_window": Setting("bf_window", "minutes", 86_400, MINUTE, 30 * 86_400),
+    "bf_interval": Setting("bf_interval", "seconds", 30, 1, 10_800),
+    "bf_resolution": Setting("bf_resolution", "seconds", 60, 1, 3600),
+    "bf_max_time": Setting("bf_max_time", "seconds", None, 1, 3600),
+    "bf_max_job_test": _count("bf_max_job_test", 500, 1_000_000, 1),
+    "bf_max_job_start": _count("bf_max_job_start", 0, 10_000),
+    "bf_max_job_user": _count("bf_max_job_user", 0, 1_000_000),
+    "bf_max_job_part": _count("bf_max_job_part", 0, 1_000_000),
+    "bf_max_job_array_resv": _count("bf_max_job_array_resv", 20, 1000),
+    "bf_min_prio_reserve": _count("bf_min_prio_reserve", 0, 2**31 - 1),
+    "bf_min_age_reserve": Setting("bf_min_age_reserve", "seconds", 0, 0, 2_592_000),
+    "bf_job_part_count_reserve": _count("bf_job_part_count_reserve", 0, 100_000),
+    "bf_yield_interval": _count("bf_yield_interval", 2_000_000, 10_000_000, 1),
+    "bf_yield_sleep": _count("bf_yield_sleep", 500_000, 10_000_000, 1),
     "bf_one_resv_per_job": Setting("bf_one_resv_per_job", "switch"),
     "bf_continue": Setting("bf_continue", "switch"),
-    "default_queue_depth": Setting("default_queue_depth", "count"),
-    "partition_job_depth": Setting("partition_job_depth", "count"),
-    "sched_interval": Setting("sched_interval", "seconds"),
-    "sched_min_interval": Setting("sched_min_interval", "count"),
-    "batch_sched_delay": Setting("batch_sched_delay", "seconds"),
+    "default_queue_depth": _count("default_queue_depth", 100, 1_000_000),
+    "partition_job_depth": _count("partition_job_depth", 0, 1_000_000),
+    "sched_interval": Setting("sched_interval", "seconds", 60, 1, 86_400),
+    "sched_min_interval": _count("sched_min_interval", 2, 2**31 - 1),
+    "batch_sched_delay": Setting("batch_sched_delay", "seconds", 3, 0, 86_400),
 }
 #: Parameters that have a line of their own.
 PRIORITY: Final[Mapping[str, Setting]] = {
-    "PriorityWeightAge": Setting("priority_weight_age", "count"),
-    "PriorityWeightJobSize": Setting("priority_weight_job_size", "count"),
-    "PriorityWeightPartition": Setting("priority_weight_partition", "count"),
-    "PriorityWeightQOS": Setting("priority_weight_qos", "count"),
-    "PriorityMaxAge": Setting("priority_max_age", "seconds"),
+    "PriorityWeightAge": _count("priority_weight_age", 0, 2**31 - 1),
+    "PriorityWeightJobSize": _count("priority_weight_job_size", 0, 2**31 - 1),
+    "PriorityWeightPartition": _count("priority_weight_partition", 0, 2**31 - 1),
+    "PriorityWeightQOS": _count("priority_weight_qos", 0, 2**31 - 1),
+    "PriorityMaxAge": Setting("priority_max_age", "time", 7 * 86_400, MINUTE),
     "PriorityFavorSmall": Setting("priority_favor_small", "switch"),
+}
+#: What slurm.conf has and the model lacks, and why.
+LACKS: Final[Mapping[str, str]] = {
+    "PriorityWeightFairshare": "shares of accounts",
+    "PriorityWeightFairShare": "shares of accounts",
+    "PriorityWeightAssoc": "priorities of associations",
+    "PriorityWeightTRES": "weights of single resources",
+    "PriorityDecayHalfLife": "shares of accounts",
+    "PreemptType": "preemption",
+    "PreemptMode": "preemption",
+    "SchedulerParameters.bf_max_job_assoc": "limits by association",
+    "SchedulerParameters.bf_max_job_user_part": "limits by user and queue together",
+    "SchedulerParameters.bf_busy_nodes": "a choice among nodes that are free",
+    "SchedulerParameters.pack_serial_at_end": "a choice among nodes that are free",
+    "SchedulerParameters.bf_running_job_reserve": "reservations of running jobs",
+    "SchedulerParameters.max_sched_time": "the time of a pass of the main loop",
+    "SchedulerParameters.time_min_as_soft_limit": "other jobs than those of soft_limits.quantile",
 }
 #: Keys of the two sections of policy.toml that are levers. Without the first one of each, nobody gets any.
 SOFT: Final = ("quantile", "least", "gap", "longest", "outlived", "wide")
 EXTEND: Final = ("most", "step", "lead", "times")
 QUEUE: Final = ("max_limit", "default_limit")
-CLASSES: Final[tuple[str, ...]] = JobClass.__args__  # type: ignore[attr-defined]
+#: Those that [incentives] can give points to.
+CLASSES: Final = ("multi-gpu", "multi-node")
 #: A lever's value in the words of its family: what the core is set to, points in hours, limits in seconds.
 Meaning = int | float | str
 
@@ -129,14 +169,18 @@ def lever_of(name: str, values: Sequence[Value]) -> Lever:
 
 def _family(name: str) -> tuple[Family, tuple[str, ...], Callable[[Any], Meaning]]:
     head, _, rest = name.partition(".")
+    if name in LACKS:
+        raise AdminkitError(f"{name}: the model does not have {LACKS[name]}", "docs/simulate-slurm.md says what it has")
     if head == "SchedulerParameters":
-        return "slurm", (name,), _among(rest, SCHEDULER, "word of SchedulerParameters").read
+        return "slurm", (name,), _among(rest, SCHEDULER, "option of SchedulerParameters").read
     if name in PRIORITY:
         return "slurm", (name,), PRIORITY[name].read
     if head == "points":
         return "points", _points(rest), _hours
     if head == "queue":
         queue, _, key = rest.rpartition(".")
+        if not queue:
+            raise AdminkitError("it names no queue", "write queue.NAME.max_limit or queue.NAME.default_limit")
         _among(key, {one: one for one in QUEUE}, "limit of a queue")
         return "queue", (queue, key), _limit
     if head == "soft_limits":
@@ -163,7 +207,7 @@ def _points(rest: str) -> tuple[str, ...]:
     if kind == "class":
         return "class", _among(name, {one: one for one in CLASSES}, "class of jobs")
     size = kind.removeprefix("size_")
-    if not (kind.startswith("size_") and not name and size.isascii() and size.isdigit() and 1 <= int(size) < 10**6):
+    if not (kind.startswith("size_") and not name and size.isascii() and size.isdigit() and 2 <= int(size) <= 100_000):
         raise AdminkitError(
             f"{quote(f'points.{rest}')} says neither a size nor a class",
             "write points.size_9 for jobs of 9 GPUs or more, or points.class.multi-node",
@@ -186,10 +230,14 @@ def _limit(value: Any) -> int:
 
 
 def _key(section: type[SoftLimits] | type[Extend], key: str, value: Any) -> Meaning:
-    """A key of a section of policy.toml, as it is written there. ValueError where the section does not take it."""
-    section.model_validate({key: value})
-    found: Meaning = value
-    return found
+    """A key of a section of policy.toml, by that section's own rules. ValueError says what is wrong."""
+    try:
+        found: Any = getattr(section.model_validate({key: value}), key)
+    except ValidationError as error:
+        raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ").removeprefix("Input ")) from None
+    if isinstance(found, Step):
+        return str(value)  # as the scenario has it, too
+    return float(found) if key == "most" else int(found)
 
 
 def shown(lever: Lever, value: Value) -> str:
@@ -197,6 +245,14 @@ def shown(lever: Lever, value: Value) -> str:
     meaning = lever.meaning(value)
     if lever.family == "points":
         return f"{float(meaning):g} h"
+    if lever.family == "slurm":
+        return setting_of(lever.place[0]).shown(int(meaning))
     if lever.family == "queue" or (isinstance(value, str) and isinstance(meaning, int)):
         return show_duration(int(meaning))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value)
+
+
+def setting_of(name: str) -> Setting:
+    """The parameter of slurm.conf that a lever of this name sets."""
+    head, _, rest = name.partition(".")
+    return SCHEDULER[rest] if head == "SchedulerParameters" else PRIORITY[name]

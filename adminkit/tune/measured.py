@@ -252,7 +252,7 @@ def _change(
 ) -> Change:
     """`each`: the differences of the replicates; `spread`: the standard error by days."""
     mean = float(each.mean())
-    reach, p = _wider([(spread, max(frame.days // frame.length - 1, 1)), *_by_replicates(each)], mean)
+    reach, p = _wider([(float(spread), max(frame.days // frame.length - 1, 1)), *_by_replicates(each)], mean)
     return Change(*name, measure, _UNITS[measure], jobs, *means, mean, mean - reach, mean + reach, p)
 
 

@@ -22,7 +22,7 @@ from adminkit.tune.measured import LATE, OBJECTIVES, Change, Frame, Outcome, eac
 #: Replicates of a combination in the rounds after the first one; the last is what an answer is made of.
 SEEDS: Final = (1, 3, 8, 20)
 #: The fewest evaluations (replicates of combinations) that a race is made of.
-LEAST: Final = 120
+LEAST: Final = 130
 #: Combinations in the last round, at most, and how many more are in each round before it.
 _LAST, _MORE = 6, 3
 #: Evaluations for each combination of the last round.

@@ -1,172 +1,324 @@
-"""The levers of a file on one site: which of them this site and this model have, and what a combination changes.
-
-    space = space_of(asked, sources, release)
-    space.fits(choice)         # "" or why it contradicts itself
-    space.scenario(choice)     # what the simulator is asked
-    space.words(choice)        # the same in words
-
-A combination becomes one scenario of the kinds that there are (simulate/kinds): queues first, then what jobs are
-planned with, who gets points, the scheduler, and more time for running jobs.
-"""
+"""The levers of one site together: what a combination changes, and which combinations contradict themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from adminkit.deploy.planning import is_fit
 from adminkit.errors import AdminkitError, unknown_word
-from adminkit.simulate.change import Change, Sources
+from adminkit.policy.load import examine_table
+from adminkit.quote import quote
+from adminkit.simulate.change import Sources
+from adminkit.simulate.core import NONE
+from adminkit.simulate.groups import unit_of
 from adminkit.simulate.kinds.catalogue import KINDS
-from adminkit.simulate.kinds.points import points_per_hour
 from adminkit.simulate.scenario import Scenario, Step
-from adminkit.simulate.settings import SETTINGS
-from adminkit.slurm.release import Release
-from adminkit.tune.candidates import Choice
-from adminkit.tune.levers import PRIORITY, SCHEDULER, Lever, shown
+from adminkit.slurm.release import Release, show_release
+from adminkit.tune.candidates import Choice, Value
+from adminkit.tune.levers import CLASSES, PRIORITY, SCHEDULER, Lever, Meaning, setting_of, shown
 from adminkit.tune.settings import Tune
+from adminkit.units import show_duration
 
-#: The key of each section without which the others say nothing.
-FIRST: Final = {"soft_limits": "quantile", "extend": "most"}
-_NAME: Final = "combination"
+#: What every scenario of a search is called.
+NAME: Final = "tried"
+#: Above every third number of a release: a site keeps only the first two.
+_NEWEST: Final = 99
+#: The key of a section without which its other keys have no effect.
+_NEEDS: Final = {"soft_limits": "quantile", "extend": "most"}
+#: Options of SchedulerParameters that Slurm refuses above bf_max_job_test.
+_OF_TESTS: Final = ("bf_max_job_user", "bf_max_job_part")
+_HOUR: Final = 3600
+
+#: Of each lever that differs from today, with what its value means.
+Moved = Mapping[str, tuple[Lever, Value, Meaning]]
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The levers of one search. `notes`: what was forced, a sentence each."""
+    """The levers that this site has. `settings` are today's, as the core has them, with Slurm's defaults.
+
+    `limits`: the longest and the default limit of each queue. `unit`: what points of a size count. `notes`: levers that
+    were left out or forced, and why.
+    """
 
     levers: tuple[Lever, ...]
+    settings: Mapping[str, int]
+    limits: Mapping[str, tuple[int | None, int | None]]
+    unit: str = "GPU"
     notes: tuple[str, ...] = ()
 
     def scenario(self, choice: Choice) -> Scenario:
-        """What a combination changes. Not for that of today, which changes nothing."""
-        steps = tuple(_steps(self._set(choice)))
+        """What the choice changes, as a scenario. The choice must differ from today and fit."""
+        steps = tuple(self._steps(self.moved(choice)))
         if not steps:
-            raise ValueError("today's combination is no scenario")
-        return Scenario(_NAME, steps)
+            raise ValueError("the choice that is as today is not a scenario")
+        return Scenario(NAME, steps)
 
     def fits(self, choice: Choice) -> str:
         """Why the combination contradicts itself; "" where it does not."""
-        chosen = self._set(choice)
-        there = {lever.name for lever, _ in chosen}
-        for section, first in FIRST.items():
-            others = sorted(name for name in there if name.startswith(f"{section}.") and name != f"{section}.{first}")
-            if others and f"{section}.{first}" not in there:
-                return f"{others[0]} says nothing without {section}.{first}"
-        try:
-            list(_steps(chosen))
-        except ValidationError as error:
-            return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        return ""
+        return next(self._clashes(self.moved(choice)), "")
 
     def words(self, choice: Choice) -> list[str]:
-        """A line for each lever that differs from today."""
-        return [f"{lever.name} = {shown(lever, value)}" for lever, value in self._set(choice)]
+        """A sentence for each lever that differs from today."""
+        return [self._sentence(lever, value) for lever, value, _ in self.moved(choice).values()]
 
-    def _set(self, choice: Choice) -> list[tuple[Lever, Any]]:
-        return [(lever, value) for lever, value in zip(self.levers, choice, strict=True) if value is not None]
+    def moved(self, choice: Choice) -> Moved:
+        """Each lever that differs from today, with its value and what that means."""
+        pairs = zip(self.levers, choice, strict=True)
+        return {lever.name: (lever, value, lever.meaning(value)) for lever, value in pairs if value is not None}
 
+    def _steps(self, moved: Moved) -> Iterator[Step]:
+        """In an order in which each sees what it depends on: soft limits, which plan with all the rest, last."""
+        found = {lever.place: meaning for lever, _, meaning in moved.values()}
+        family = {lever.place: lever.family for lever, _, _ in moved.values()}
 
-def space_of(asked: Tune, sources: Sources, release: Release | None = None, force: bool = False) -> Space:
-    """The levers as this site has them. Values that are today's anyway are left out.
+        def of(name: str) -> dict[tuple[str, ...], Meaning]:
+            return {place: meaning for place, meaning in found.items() if family[place] == name}
 
-    AdminkitError for a lever that the model or the site does not have, or that this release of Slurm does not take
-    (None: unknown). `force` marks what would be refused for the release.
-    """
-    levers, notes = [], []
-    for lever in asked.levers:
-        _refuse(lever, sources)
-        if doubt := _of_release(lever, release):
-            if not force:
-                raise AdminkitError(f"{lever.name}: {doubt}", "leave the lever out, or --force to see what it would do")
-            notes.append(f"forced: {lever.name}: {doubt}")
-        kept = lever.only(lambda meaning, lever=lever: meaning != _today(lever, sources))  # type: ignore[misc]
-        if kept.values:
-            levers.append(kept)
-        else:
-            notes.append(f"{lever.name} is left out: its only value is today's")
-    if not levers:
-        raise AdminkitError("no lever has a value that is not today's", "give the levers other values")
-    return Space(tuple(levers), tuple(notes))
+        if settings := of("slurm"):
+            yield _step("scheduler", set={setting_of(name).core: meaning for (name,), meaning in settings.items()})
+        queues: dict[str, dict[str, Meaning]] = {}
+        for (queue, key), meaning in of("queue").items():
+            queues.setdefault(queue, {})[key] = meaning
+        for queue, keys in queues.items():
+            yield _step("queue", queue=queue, **{key: show_duration(int(limit)) for key, limit in keys.items()})
+        if points := of("points"):
+            sizes = {name: hours for (what, name), hours in points.items() if what == "size"}
+            classes = {name: hours for (what, name), hours in points.items() if what == "class"}
+            yield _step("points", sizes=sizes, classes=classes)
+        if extend := of("extend"):  # no user does anything for it: who gets more time is who reaches the limit today
+            yield _step("extend", uptake=0.0, **{key: _plain(key, meaning) for (key,), meaning in extend.items()})
+        if soft := of("soft_limits"):
+            yield _step("soft-limits", **{key: _plain(key, meaning) for (key,), meaning in soft.items()})
 
+    def _clashes(self, moved: Moved) -> Iterator[str]:
+        for lever, _, _ in moved.values():
+            needs = _NEEDS.get(lever.family)
+            first = f"{lever.family}.{needs}"
+            if needs and first not in moved and any(one.name == first for one in self.levers):
+                yield f"{lever.name} has no effect without {first}"
+        try:
+            list(self._steps(moved))
+        except ValidationError as error:
+            yield error.errors()[0]["msg"].removeprefix("Value error, ")
+        for section in _NEEDS:
+            keys = {lever.place[0]: value for lever, value, _ in moved.values() if lever.family == section}
+            if keys:
+                yield from _of_section(section, tuple(sorted(keys.items())))
+        yield from self._of_tests(moved)
+        yield from self._of_points(moved)
+        yield from self._of_queues(moved)
 
-def _steps(chosen: Sequence[tuple[Lever, Any]]) -> Iterator[Step]:
-    """ValidationError of the kind's keys where values contradict each other."""
-    settings: dict[str, int] = {}
-    queues: dict[str, dict[str, Any]] = {}
-    sections: dict[str, dict[str, Any]] = {"soft_limits": {}, "extend": {}}
-    points: dict[str, dict[str, Any]] = {"sizes": {}, "classes": {}}
-    for lever, value in chosen:
-        meaning = lever.meaning(value)
+    def _of_tests(self, moved: Moved) -> Iterator[str]:
+        most = self.setting(moved, "bf_max_job_test")
+        for name in _OF_TESTS:
+            if self.setting(moved, name) > most:
+                yield f"{name} is above bf_max_job_test = {most}"
+
+    def _of_points(self, moved: Moved) -> Iterator[str]:
+        points = [lever for lever, _, _ in moved.values() if lever.family == "points"]
+        if points and not self.setting(moved, "priority_weight_age"):
+            yield f"{points[0].name} is in hours of age, and with PriorityWeightAge = 0 age weighs nothing"
+        sizes = sorted(
+            (int(lever.place[1]), float(moved[lever.name][2])) for lever in points if lever.place[0] == "size"
+        )
+        for (small, less), (large, more) in pairwise(sizes):
+            if more <= less:
+                yield f"points.size_{large} gives no more than points.size_{small}, which such jobs have already"
+
+    def _of_queues(self, moved: Moved) -> Iterator[str]:
+        for queue, (longest, usual) in self.limits.items():
+            most, default = (
+                int(moved[name][2]) if (name := f"queue.{queue}.{key}") in moved else today
+                for key, today in (("max_limit", longest), ("default_limit", usual))
+            )
+            if (most, default) != (longest, usual) and most is not None and (default or 0) > most:
+                yield f"the default limit of {queue} is above its longest: {show_duration(default or 0)}"
+
+    def setting(self, moved: Moved, core: str) -> int:
+        """What the core is set to."""
+        for lever, _, meaning in moved.values():
+            if lever.family == "slurm" and setting_of(lever.place[0]).core == core:
+                return int(meaning)
+        return self.settings.get(core, 0)
+
+    def _sentence(self, lever: Lever, value: Value) -> str:
+        text = shown(lever, value)
+        if lever.family == "points":
+            what, name = lever.place
+            whose = f"{name} {self.unit}s or more" if what == "size" else f"the class {name}"
+            return f"jobs of {whose} are ranked as if they were {text} older"
+        if lever.family == "queue":
+            queue, key = lever.place
+            today = self.limits[queue][0 if key == "max_limit" else 1]
+            which = "longest" if key == "max_limit" else "default"
+            before = "none" if today is None else show_duration(today)
+            return f"the {which} limit of the queue {queue} is {text} instead of {before}"
         if lever.family == "slurm":
-            settings[_setting(lever)] = int(meaning)
-        elif lever.family == "queue":
-            queues.setdefault(lever.place[0], {})[lever.place[1]] = meaning
-        elif lever.family == "points":
-            points["sizes" if lever.place[0] == "size" else "classes"][lever.place[1]] = meaning
-        else:
-            sections[lever.family][lever.place[0]] = value
-    for name, keys in queues.items():
-        yield _step("queue", queue=name, **keys)
-    if sections["soft_limits"]:
-        yield _step("soft-limits", 1.0, **sections["soft_limits"])
-    if points["sizes"] or points["classes"]:
-        yield _step("points", **points)
-    if settings:
-        yield _step("scheduler", set=settings)
-    if sections["extend"]:
-        yield _step("extend", 0.0, uptake=0.0, **sections["extend"])
+            setting = setting_of(lever.place[0])
+            before = setting.shown(self.settings.get(setting.core, setting.usual))
+            return f"{lever.name} is {text} instead of {before}"
+        return f"{lever.name} in policy.toml is {text}"
 
 
-def _step(kind: str, value: Any = None, **keys: Any) -> Step:
-    made: Change = KINDS[kind].keys.model_validate({"name": _NAME, "kind": kind, **keys})
-    return Step(KINDS[kind], made, value)
+def _step(kind: str, **keys: Any) -> Step:
+    model = KINDS[kind].keys.model_validate({"name": NAME, "kind": kind, **keys})
+    return Step(KINDS[kind], model, getattr(model, model.swept)[0] if model.swept else None)
 
 
-def _setting(lever: Lever) -> str:
-    """The core's name."""
-    word = lever.place[0].removeprefix("SchedulerParameters.")
-    return (PRIORITY.get(word) or SCHEDULER[word]).core
+@lru_cache(maxsize=4096)
+def _of_section(section: str, keys: tuple[tuple[str, Value], ...]) -> tuple[str, ...]:
+    """What policy.toml forbids in a section with these keys."""
+    _, problems = examine_table({"version": 1, section: {"enabled": True, **dict(keys)}})
+    return tuple(str(one) for one in problems if not one.note)
 
 
-def _today(lever: Lever, sources: Sources) -> Any:
-    """What the lever is set to today, in the words of its meanings; None where that is not known."""
-    request = sources.case.request
-    if lever.family == "slurm":
-        return request.settings.get(_setting(lever))
-    if lever.family == "points":
-        return 0.0
-    if lever.family == "queue" and request.queues:
-        return request.queues[sources.case.queue(lever.place[0])].get(lever.place[1])
+def _plain(key: str, meaning: Meaning) -> Any:
+    """A key of a section as its scenario takes it: durations as text."""
+    return f"{meaning}s" if key in ("least", "gap", "longest", "lead") else meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What is known of a site. `refused`: why soft limits cannot be put in place, if anybody asked slurmctld.
+
+    `limits` and `unit` as Space has them; `settings` without Slurm's defaults; `priority`: jobs have the trace's own.
+    """
+
+    model: str = "slurm"
+    settings: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    classes: Sequence[str] = CLASSES
+    priority: bool = False
+    release: Release | None = None  # without its third number it is the newest of its series
+    unit: str = "GPU"
+    refused: Sequence[str] = ()
+
+
+def space_of(
+    tune: Tune, sources: Sources, release: Release | None = None, force: bool = False, refused: Sequence[str] = ()
+) -> Space:
+    """The levers of the file on this site. AdminkitError for the first that the model, the site or the release lacks.
+
+    `refused`: why soft limits cannot be put in place here (deploy.planning.reasons). `force`: note what cannot be put
+    in place here instead of refusing it.
+    """
+    return space_on(tune, here_of(sources, release, refused), force)
+
+
+def here_of(sources: Sources, release: Release | None = None, refused: Sequence[str] = ()) -> Here:
+    """What is known of the site of today's case."""
+    import numpy as np
+
+    case = sources.case
+    queues = case.request.queues
+    limits = {name: (_known(queues, place, "max_limit"), _known(queues, place, "default_limit"))
+              for place, name in enumerate(case.names["queues"])}  # fmt: skip
+    there = {int(code) for code in np.unique(case.facts["class"]).tolist()}
+    return Here(
+        model=case.request.model,
+        settings=case.request.settings,
+        limits=limits,
+        classes=tuple(name for place, name in enumerate(case.names["classes"]) if place in there),
+        priority=bool((case.column("priority") >= 0).any()),
+        release=release,
+        unit=unit_of(case),
+        refused=refused,
+    )
+
+
+def _known(queues: Sequence[Mapping[str, int]], place: int, key: str) -> int | None:
+    found = queues[place].get(key, NONE) if place < len(queues) else NONE
+    return None if found == NONE else found
+
+
+def space_on(tune: Tune, here: Here, force: bool = False) -> Space:
+    """The same of what is known of the site."""
+    usual = {one.core: one.usual for one in (*SCHEDULER.values(), *PRIORITY.values()) if one.usual is not None}
+    empty = Space((), {**usual, **here.settings}, here.limits, here.unit)
+    levers, notes = [], []
+    for lever in tune.levers:
+        if why := _lacking(lever, here):
+            raise tune.wrong(lever.name, *why)
+        if why := _not_here(lever, here):
+            if not force:
+                raise tune.wrong(lever.name, why[0], f"{why[1]}; --force searches all the same, and marks the answer")
+            notes.append(f"{lever.name} is forced: {why[0]}")
+        new = _changing(lever, empty)
+        if len(new.values) < len(lever.values):
+            left = "" if new.values else "; the lever is left out, as no other value is given"
+            notes.append(f"{lever.name}: one of its values is what it is today{left}")
+        if new.values:
+            levers.append(new)
+    _refuse_lonely(tune, levers)
+    if not levers:
+        raise AdminkitError("every value in the file is what the site has today", "give the levers other values to try")
+    return replace(empty, levers=tuple(levers), notes=tuple(notes))
+
+
+def _lacking(lever: Lever, here: Here) -> tuple[str, str] | None:
+    """Why it cannot be simulated here, and what to do."""
+    if here.model != "slurm" and lever.family in ("slurm", "points", "extend"):
+        return f"the {here.model} model does not have it", "use --model slurm"
+    if lever.family == "queue" and lever.place[0] not in here.limits:
+        queue = lever.place[0]
+        return f"the site has no queue {quote(queue)}", unknown_word("queue", queue, here.limits).hint
+    own = lever.family == "points" or lever.name.startswith("Priority")
+    if own and here.priority:
+        return "jobs have the trace's own priorities, which it does not change", "use --priority computed"
+    if lever.family != "points":
+        return None
+    if not here.settings.get("priority_weight_age"):
+        return (
+            "age weighs nothing on this site (priority/basic, or PriorityWeightAge = 0), so an hour of age is worth no "
+            "points",
+            "set PriorityWeightAge in slurm.conf, or priority_weight_age in the file of --site",
+        )
+    what, name = lever.place
+    return (f"no job is of the class {name}", "leave it out") if what == "class" and name not in here.classes else None
+
+
+def _not_here(lever: Lever, here: Here) -> tuple[str, str] | None:
+    """Why it could be simulated, but not put in place, and what to do."""
+    if lever.family != "soft_limits":
+        return None
+    if here.release is not None and not is_fit(here.release if here.release[2] else (*here.release[:2], _NEWEST)):
+        return (
+            f"soft limits are refused on Slurm {show_release(here.release)}: before 25.05.6 and 25.11.1 a job "
+            "without a limit can hang slurmctld",
+            "update Slurm, or leave the soft_limits levers out",
+        )
+    if here.refused:
+        return f"soft limits are refused here: {here.refused[0]}", "see docs/soft-limits.md, or leave the levers out"
     return None
 
 
-def _refuse(lever: Lever, sources: Sources) -> None:
-    """AdminkitError for what this model or this site does not have."""
-    case, model = sources.case, sources.case.request.model
+def _changing(lever: Lever, space: Space) -> Lever:
+    """Without the value that the lever has today."""
     if lever.family == "slurm":
-        if _setting(lever) not in SETTINGS:
-            raise AdminkitError(
-                f"{lever.name}: the simulator does not have it", "docs/simulate-spec.md lists what it has"
+        return lever.only(lambda meaning: meaning != space.settings.get(setting_of(lever.place[0]).core))
+    if lever.family == "points":
+        return lever.only(lambda meaning: meaning != 0)
+    if lever.family == "queue":
+        queue, key = lever.place
+        return lever.only(lambda meaning: meaning != space.limits[queue][0 if key == "max_limit" else 1])
+    return lever
+
+
+def _refuse_lonely(tune: Tune, levers: Sequence[Lever]) -> None:
+    """A key of a section that nothing turns on would never be tried."""
+    names = {lever.name for lever in levers}
+    for lever in levers:
+        needs = _NEEDS.get(lever.family)
+        if needs and f"{lever.family}.{needs}" not in names:
+            raise tune.wrong(
+                lever.name,
+                f"it has no effect without {lever.family}.{needs}",
+                f'write that lever, too: "{lever.family}.{needs}" = [{"90" if needs == "quantile" else "2.0"}]',
             )
-        if model != "slurm":
-            raise AdminkitError(f"{lever.name}: the {model} model does not have it", "use --model slurm")
-    elif lever.family in ("points", "extend") and model != "slurm":
-        raise AdminkitError(f"{lever.name}: the {model} model has no nodes and no priorities", "use --model slurm")
-    elif lever.family == "queue" and lever.place[0] not in (names := list(case.names["queues"])):
-        raise unknown_word("queue", lever.place[0], names)
-    if lever.family == "points" and not points_per_hour(case):
-        raise AdminkitError(
-            f"{lever.name}: age weighs nothing on this site, so an hour of age is worth no points",
-            "set PriorityWeightAge, which multifactor priorities need",
-        )
-
-
-def _of_release(lever: Lever, release: Release | None) -> str:
-    """Why this release does not take the lever; "" where it does, or where the release is not known."""
-    if lever.family == "soft_limits" and release is not None and not is_fit(release):
-        return "soft limits are not safe on this release of Slurm (docs/soft-limits.md)"
-    return ""

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from adminkit.deploy.planning import is_fit
-from adminkit.deploy.soft_guard import DAY_OFF, LEASE
-from adminkit.deploy.trial import TRIAL
+from adminkit.deploy.soft_guard import LEASE
 from adminkit.economy.points_file import dumped
 from adminkit.economy.tables import lua
 from adminkit.lua.literal import module
@@ -444,49 +443,3 @@ def test_each_act_is_recorded(on: Ruled) -> None:
     acts = [json.loads(line) for line in on.acts.read_text().splitlines()]
     mine = [one for one in acts if one["what"] == "soft-limits guard"]
     assert {one["did"] for one in mine} >= {"lease given", "lease withdrawn", "cleared"}
-
-
-def test_on_a_day_off_of_a_trial_nobody_is_given_one(on: Ruled) -> None:
-    """The lease is withdrawn, what waits is cleared, the parameter stays; the trial ends, and they are given again."""
-    waits = submit(on, "-H", "-t", "60")
-    assert limits(on, waits)[1] == "00:05:00"
-    on.adminkit("soft-limits", "trial", "--days", "14", "--seed", "1")
-    assert not (on.folder / TRIAL).exists(), "a preview"
-    on.adminkit("soft-limits", "trial", "--days", "14", "--seed", "1", "--apply")
-    assert (
-        "a trial of soft limits is running"
-        in on.adminkit("soft-limits", "trial", "--days", "14", "--apply", code=1).stderr
-    )
-    assert guard(on)["rows"] == [], "it has not begun"
-    try:
-        today(on, is_on=False)
-        assert did(on) == [("cleared", waits)]
-        assert limits(on, waits) == ("01:00:00", "N/A") and not (on.folder / LEASE).exists()
-        assert limits(on, submit(on, "-H", "-t", "60"))[1] == "N/A"
-        assert "soft limits are off until" in on.adminkit("soft-limits", "status").stdout
-        assert PARAMETER in on.cluster.ask("scontrol", "show", "config")
-        today(on, is_on=True)
-        guard(on)
-        assert limits(on, submit(on, "-H", "-t", "60"))[1] == "00:05:00"
-        today(on, is_on=False)
-        on.adminkit("soft-limits", "stop", "--apply")
-        guard(on)
-        assert limits(on, submit(on, "-H", "-t", "60"))[1] == "00:05:00"
-    finally:
-        (on.folder / TRIAL).unlink(missing_ok=True)
-        guard(on, code=None)
-    acts = [json.loads(line) for line in on.acts.read_text().splitlines()]
-    assert [one["did"] for one in acts if one["what"] == "soft-limits trial"] == ["trial begun", "trial ended"]
-    assert ("lease withdrawn", DAY_OFF) in {(one.get("did"), one.get("why")) for one in acts}
-
-
-def today(ruled: Ruled, is_on: bool) -> None:
-    """Moves the trial, so that one of its days that is on or off is now."""
-    path = ruled.folder / TRIAL
-    table = json.loads(path.read_text())
-    number = next(nth for nth, (*_, on) in enumerate(table["days"]) if on is is_on)
-    begins = int(time.time()) - 3600 - number * 86_400
-    table["days"] = [
-        [begins + nth * 86_400, begins + (nth + 1) * 86_400, on] for nth, (*_, on) in enumerate(table["days"])
-    ]
-    path.write_text(json.dumps(table))

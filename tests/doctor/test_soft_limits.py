@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,12 +11,9 @@ import pytest
 
 from adminkit import config
 from adminkit.deploy.planning import BEST
-from adminkit.deploy.soft_guard import once
-from adminkit.deploy.trial import begin
 from adminkit.doctor import soft_limits
 from adminkit.doctor.check import Check
 from tests.deploy.test_soft_guard import NOW, SITE, FakeSlurm, folder, slurm  # noqa: F401
-from tests.deploy.test_trial import MADE, OFF, ON, at
 
 
 @pytest.fixture
@@ -32,16 +28,6 @@ def checked(slurm: FakeSlurm, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return list(soft_limits.soft_limits(config.Policy()))
 
     return SimpleNamespace(says=says, slurm=slurm, folder=folder, log=folder / "acts.jsonl")
-
-
-def test_a_day_off_of_a_trial_is_no_fault(checked: SimpleNamespace) -> None:
-    begin(checked.folder, MADE, checked.log)
-    for nth, words in ((OFF, "none today: a trial runs until"), (ON, "the lease lasts until")):
-        once(checked.folder, at(nth), 30, checked.log)
-        (check,) = checked.says(at(nth))
-        assert check.status == "ok" and words in check.found
-    checked.slurm.site = replace(SITE, parameters=frozenset())
-    assert [(one.status, one.found.split(":")[0]) for one in checked.says(at(OFF))] == [("missing", "parameter")]
 
 
 def test_a_timer_that_does_not_run_is_one(checked: SimpleNamespace) -> None:

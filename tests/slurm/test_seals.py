@@ -38,6 +38,7 @@ QUESTIONS: Final = {
     "slurm.cluster.admin_levels: sacctmgr show user": "whoever is listed as an operator is asked for again by name",
     "slurm.cluster.known_clusters: sacctmgr show cluster": _OPERATORS,
     "slurm.coordinators.coordinators: sacctmgr show account withcoord": f"{_BY_NAME}; a second line is an error",
+    "slurm.database._run: argv": "the SQL puts a delimiter and seals into its records (slurmdbd_fields.py)",
     "slurm.elastic_jobs.release: scontrol release": _ACT,
     "slurm.elastic_jobs.set_comment: scontrol update": _ACT,
     "slurm.elastic_jobs.set_gpus: scontrol update": _ACT,

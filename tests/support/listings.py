@@ -19,7 +19,11 @@ from adminkit.deploy.planning import Reason
 from adminkit.deploy.soft_guard import Round
 from adminkit.deploy.soft_guard_plan import Act
 from adminkit.deploy.status import Status, TableStatus
-from adminkit.deploy.trial import Trial
+from adminkit.deploy.trial import Placed, Trial
+from adminkit.deploy.trial_file import Guards
+from adminkit.deploy.trial_round import Round as TrialRound
+from adminkit.deploy.trial_seen import Part, Seen
+from adminkit.deploy.trial_state import Machine, Whole
 from adminkit.ingest.audited import Audited
 from adminkit.policy.diff import Difference
 from adminkit.policy.problem import Problem
@@ -41,13 +45,14 @@ from adminkit.reports.answer import answer
 from adminkit.reports.simulate_scenarios import scenarios_report
 from adminkit.reports.spec import ReportOptions
 from adminkit.reports.trial import calendar_report, preview_notes, result_report
+from adminkit.reports.trial_round import status_report as trial_round_report
 from adminkit.simulate.answer import Answer
 from adminkit.simulate.compare import LESS, MORE, NO_CHANGE, UNKNOWN, Row
 from adminkit.stats.history import events
 from adminkit.stats.select import span
 from adminkit.stats.status import Pass
 from adminkit.stats.switchback import calendar
-from adminkit.stats.waits import Quarter
+from adminkit.stats.waits import waits
 from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
@@ -267,28 +272,42 @@ def soft_status(_: Path) -> Report:
         {"at": MONDAY, "did": "lease given", "why": HOSTILE},
     ]
     reason = Reason("parameter", "the running slurmctld does not name time_min_as_soft_limit", "")
-    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7, trial=_trial()), acts, "aaic")
+    return soft_limits.status_report(Round(MONDAY, True, (reason,), None, 7), acts, "aaic")
 
 
-def _trial() -> Trial:
-    return Trial("aaic", MONDAY - HOUR, 7, 6 * HOUR, calendar(range(MONDAY, MONDAY + 29 * DAY, DAY), 7))
+def _trial(hoped: float | None = None) -> Trial:
+    days = calendar(range(MONDAY, MONDAY + 29 * DAY, DAY), 7)
+    placed = [Placed(day.since + 60, "b" if day.on else "a") for day in days]
+    lines = ["PriorityWeightAge 10000 instead of 1000", HOSTILE]
+    return Trial("aaic", MONDAY - HOUR, 7, 6 * HOUR, days, hoped, ("A", "B"), lines, placed=placed)
 
 
-def soft_trial(_: Path) -> Report:
-    notes = preview_notes(_trial(), False, 0.31, 140, 70 * HOUR, ["backup", HOSTILE])
-    return calendar_report(_trial(), notes, UTC)
+def trial_plan(_: Path) -> Report:
+    past = [600.0 + 120 * (day % 7) + 90 * (day * 5 % 11) for day in range(140)]
+    return calendar_report(_trial(-0.2), preview_notes(_trial(-0.2), False, past, 70 * HOUR, ["backup", HOSTILE]), UTC)
 
 
-def trial_result(_: Path) -> Report:
-    """Of four weeks, of which a job of the last still waits; days on have two thirds of the waits."""
-    made, quarters = _trial(), []
+def trial_status(_: Path) -> Report:
+    parts = [Part("policy", "", "b", ""), Part("parameter", "PriorityWeightAge", "other", HOSTILE)]
+    machine = Machine({}, Guards(), "b", MONDAY + HOUR, lease_until=MONDAY + 2 * HOUR)
+    seen = Seen(tuple(parts), None, "")
+    return trial_round_report(TrialRound(MONDAY + HOUR, Whole(_trial(), machine), ["switched"], [], [], seen), "aaic")
+
+
+def trial_result(path: Path) -> Report:
+    """Of four weeks, of which a job of the last still waits; single GPUs wait two thirds as long on B's days."""
+    made, jobs = _trial(), []
     for nth, day in enumerate(made.days):
         wait = (600 + 120 * (nth % 7) + 90 * (nth * 5 % 11)) * (2 if day.on else 3)
-        for kind, times in (("single-gpu", 1), ("multi-node", 2)):
-            waiting = int(nth == 27 and times == 2)
-            at = day.since + 12 * HOUR
-            quarters.append(Quarter(at, kind, 20, 20.0 * wait * times, waiting, 1, 15 if day.on else 0))
-    return result_report(made, quarters, DB, made.ends)
+        at = day.since + 12 * HOUR
+        for times, gpus in ((1, 1), (2, 16)):
+            start = None if nth == 27 and times == 2 else at + (wait if gpus == 1 else 2 * 700 * (3 + nth % 3))
+            ended = {"start_time": start, "end_time": None if start is None else start + HOUR, "elapsed": HOUR}
+            soft = {"admin_comment": "ak1:lim=14400,src=e,soft=600"} if day.on else {}
+            jobs.append(job(10 * nth + times, eligible_time=at, gpus=gpus, nodes=times, **ended, **soft))
+        jobs.append(job(10 * nth + 3, eligible_time=at, start_time=None, end_time=at + 1, state="CANCELLED"))
+    with reader(make_trace(path / "trial.db", jobs)) as db:
+        return result_report(made, waits(db, "aaic", made.begins, made.ends, made.ends), DB, made.ends)
 
 
 #: Listing.name -> its report; of one that is reviewed elsewhere its golden file, without the ending. None: its values
@@ -380,6 +399,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "extend-status": extend_listings.status,
     "soft-limits-guard": guarded,
     "soft-limits-status": soft_status,
-    "soft-limits-trial": soft_trial,
-    "soft-limits-trial-result": trial_result,
+    "trial-start": trial_plan,
+    "trial-status": trial_status,
+    "trial-result": trial_result,
 }

@@ -1,98 +1,108 @@
-"""The file of a search: what is read, and what is refused with its line."""
+"""The file of `adminkit tune`: what it means, and what is said of a mistake."""
 
 from __future__ import annotations
 
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.tune.levers import shown
-from adminkit.tune.settings import load_tune
+from adminkit.tune.settings import Constraints, load_tune, tune_of
+from adminkit.tune.space import space_on
+from tests.tune.files import SITE, tune
 
-ROOT = Path(__file__).resolve().parents[2]
-
-HEAD = "version = 1\n"
-
-
-def write(folder: Path, text: str) -> Path:
-    path = folder / "tune.toml"
-    path.write_text(text)
-    return path
+BF = '"SchedulerParameters.bf_window" = ["4d"]'
 
 
-def test_the_example_can_be_read() -> None:
-    asked = load_tune(ROOT / "etc/tune.toml")
-    assert asked.objective == "mean_wait"
-    assert asked.held_out == Fraction(1, 3)
-    assert {lever.family for lever in asked.levers} == {"slurm", "points", "soft_limits"}
+def test_the_example_loads_and_suits_a_site() -> None:
+    found = load_tune(Path(__file__).parents[2] / "etc" / "tune.toml")
+    assert (found.objective, found.held_out, found.constraints) == ("mean_wait", Fraction(1, 3), Constraints())
+    assert len(space_on(found, SITE).levers) == 8
 
 
-@pytest.mark.parametrize(
-    ("line", "meanings", "words", "why"),
-    [
-        ('SchedulerParameters.bf_window = ["1d", "2-00:00:00"]', (86400, 172800), "1-00:00:00", "seconds in the core"),
-        ('"SchedulerParameters.bf_window" = ["1d"]', (86400,), "1-00:00:00", "the name in quotes"),
-        ("SchedulerParameters.bf_max_job_test = [100, 500]", (100, 500), "100", "a count"),
-        ("SchedulerParameters.bf_continue = [true]", (1,), "true", "a word without a value"),
-        ("PriorityWeightAge = [0, 1000]", (0, 1000), "0", "0 is a value"),
-        ('PriorityMaxAge = ["7d"]', (604800,), "7-00:00:00", "a duration"),
-        ('points.size_9 = ["12h", "3d"]', (12.0, 72.0), "12 h", "hours of age"),
-        ('points.class.multi-node = ["0s"]', (0.0,), "0 h", "a class"),
-        ('queue.gq.max_limit = ["1d"]', (86400,), "1-00:00:00", "a limit"),
-        ('"queue.a.b.max_limit" = ["1d"]', (86400,), "1-00:00:00", "a queue with a dot in its name"),
-        ("soft_limits.quantile = [50, 75]", (50, 75), "50", "as in policy.toml"),
-        ('extend.step = ["25%"]', ("25%",), "25%", "as in policy.toml"),
-    ],
-)
-def test_a_lever_means_what_its_setting_means(
-    line: str, meanings: tuple[object, ...], words: str, why: str, tmp_path: Path
-) -> None:
-    (lever,) = load_tune(write(tmp_path, f"{HEAD}[levers]\n{line}\n")).levers
-    assert lever.meanings == meanings, why
-    assert shown(lever, lever.values[0]) == words
+def test_the_lines_of_the_example_that_are_comments_are_levers_too() -> None:
+    path = Path(__file__).parents[2] / "etc" / "tune.toml"
+    text = path.read_text().replace('# "', '"')
+    found = tune_of(tomllib.loads(text), "tune.toml", text)
+    assert len(space_on(found, SITE).levers) == 17
+
+
+def test_what_is_left_out_has_its_default() -> None:
+    found = tune(BF)
+    assert (found.objective, found.held_out) == ("mean_wait", Fraction(1, 3))
+    assert found.constraints.groups == ("size", "queue", "users")
+
+
+@pytest.mark.parametrize(("written", "share"), [('"1/4"', Fraction(1, 4)), ("0.5", Fraction(1, 2))])
+def test_a_share_of_the_days(written: str, share: Fraction) -> None:
+    assert tune(BF, f"held_out = {written}").held_out == share
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "hint"),
+    ("lever", "message", "hint"),
     [
-        ("version = 2\n[levers]\n", ":1: version: this release of adminkit knows version 1", "version = 1"),
-        (HEAD, "is missing", "give it one"),
-        (f"{HEAD}[levers]\n", "no lever", "write"),
-        (f"{HEAD}objectiv = 'x'\n[levers]\nPriorityWeightAge=[1]", "no such key", "objective"),
-        (f"{HEAD}objective = 'mean_wate'\n[levers]\nPriorityWeightAge=[1]", "mean_wate", "mean_wait"),
-        (f"{HEAD}held_out = '2'\n[levers]\nPriorityWeightAge=[1]", "a twentieth to a half", "docs/tune.md"),
-        (f"{HEAD}held_out = '1/0'\n[levers]\nPriorityWeightAge=[1]", "a share of the days", "docs/tune.md"),
-        (f"{HEAD}[levers]\nPriorityWeightAg = [1]", "PriorityWeightAg", "PriorityWeightAge"),
-        (f"{HEAD}[levers]\nSchedulerParameters.bf_windo = ['1d']", "bf_windo", "bf_window"),
-        (f"{HEAD}[levers]\nPriorityWeightAge = 1000", "a list of values", "write"),
-        (f"{HEAD}[levers]\nPriorityWeightAge = []", "a list of values", "write"),
-        (f"{HEAD}[levers]\nPriorityWeightAge = [1, 1]", "appears twice", "leave"),
-        (f"{HEAD}[levers]\nPriorityWeightAge = [-1]", "0 or more", "docs/tune.md"),
-        (f"{HEAD}[levers]\nPriorityWeightAge = [true]", "a whole number", "docs/tune.md"),
-        (f"{HEAD}[levers]\nSchedulerParameters.bf_window = ['90s']", "whole minutes", "docs/tune.md"),
-        (f"{HEAD}[levers]\nsoft_limits.quantile = [80]", "50, 75 or 90", "docs/tune.md"),
-        (f"{HEAD}[levers]\nsoft_limits.quantil = [90]", "quantil", "quantile"),
-        (f"{HEAD}[levers]\nextend.most = [0.5]", "", "docs/tune.md"),
-        (f"{HEAD}[levers]\nqueue.gq.max = ['1d']", "max", "max_limit"),
-        (f"{HEAD}[levers]\npoints.wide = ['1d']", "neither a size nor a class", "points.size_9"),
-        (f"{HEAD}[levers]\npoints.size_0 = ['1d']", "neither a size nor a class", "points.size_9"),
-        (f"{HEAD}[levers]\npoints.class.huge = ['1d']", "huge", "multi-node"),
-        (f"{HEAD}[levers]\npoints.size_9 = ['5000d']", "10,000 hours", "docs/tune.md"),
-        (f"{HEAD}[constraints]\ngroups = ['sizes']\n[levers]\nPriorityWeightAge=[1]", "sizes", "size"),
+        ('"SchedulerParameters.bf_widow" = ["4d"]', "no such option of SchedulerParameters: bf_widow", "bf_window?"),
+        ('"PriorityWeightAg" = [1]', "no such lever: PriorityWeightAg", "did you mean PriorityWeightAge?"),
+        ('"soft_limits.quantil" = [50]', "no such key of [soft_limits]: quantil", "did you mean quantile?"),
+        ('"extend.mots" = [2.0]', "no such key of [extend]: mots", "did you mean most?"),
+        ('"queue.gq.max_limits" = ["1d"]', "no such limit of a queue: max_limits", "did you mean max_limit?"),
+        ('"queue.max_limit" = ["1d"]', "it names no queue", "queue.NAME.max_limit"),
+        ('"points.class.multinode" = ["1d"]', "no such class of jobs: multinode", "did you mean multi-node?"),
+        ('"points.size" = ["1d"]', "points.size says neither a size nor a class", "points.size_9"),
+        ('"points.size_0" = ["1d"]', "points.size_0 says neither", "points.size_9"),
+        ('"PriorityWeightFairshare" = [1]', "the model does not have shares of accounts", "docs/simulate-slurm.md"),
+        ('"SchedulerParameters.bf_busy_nodes" = [true]', "the model does not have a choice among", "docs/"),
+        ('"SchedulerParameters.bf_window" = []', "an empty list", "at least one value"),
+        ('"SchedulerParameters.bf_window" = [4]', "minutes or seconds?", ""),
+        ('"SchedulerParameters.bf_window" = ["90s"]', "Slurm keeps it in whole minutes", ""),
+        ('"SchedulerParameters.bf_window" = ["40d"]', "Slurm takes 00:01:00 to 30-00:00:00", ""),
+        ('"SchedulerParameters.bf_window" = ["4d", "96h"]', "one value appears twice", ""),
+        ('"SchedulerParameters.bf_max_job_test" = [0]', "Slurm takes 1 to 1000000", ""),
+        ('"SchedulerParameters.bf_max_job_test" = [true]', "a whole number belongs here", ""),
+        ('"SchedulerParameters.bf_continue" = [1]', "true or false belongs here", ""),
+        ('"SchedulerParameters.bf_window" = [[1]]', "a number, a text, true or false belongs here", ""),
+        ('"soft_limits.quantile" = [80]', "50, 75 or 90", ""),
+        ('"soft_limits.wide" = [101]', "less than or equal to 100", ""),
+        ('"points.size_9" = ["1000d"]', "no more than 10,000 hours", ""),
+        ('"points.size_9" = [12]', "minutes or seconds?", ""),
+        ('"queue.gq.max_limit" = ["90s"]', "in whole minutes", ""),
     ],
-)
-def test_what_is_wrong_is_named_with_the_nearest_right_word(text: str, said: str, hint: str, tmp_path: Path) -> None:
-    with pytest.raises(AdminkitError) as failed:
-        load_tune(write(tmp_path, text))
-    assert said in failed.value.message
-    assert hint in (failed.value.hint or "")
+)  # fmt: skip
+def test_a_mistake_in_a_lever_is_named_with_its_line(lever: str, message: str, hint: str) -> None:
+    with pytest.raises(AdminkitError) as caught:
+        tune(lever)
+    assert caught.value.message.startswith("t.toml:4: levers.")
+    assert message in caught.value.message
+    assert hint in caught.value.hint
 
 
-def test_more_levers_or_values_than_can_be_searched_are_refused(tmp_path: Path) -> None:
-    many = "\n".join(f"points.size_{n} = ['1h']" for n in range(1, 34))
-    with pytest.raises(AdminkitError, match="33 levers"):
-        load_tune(write(tmp_path, f"{HEAD}[levers]\n{many}\n"))
-    with pytest.raises(AdminkitError, match="65 values"):
-        load_tune(write(tmp_path, f"{HEAD}[levers]\nPriorityWeightAge = {list(range(65))}\n"))
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ('objectiv = "mean_wait"', "t.toml:2: objectiv: no such key", "did you mean objective?"),
+        ('objective = "mean_weight"', "t.toml:2: objective: no such word: mean_weight", "did you mean mean_wait?"),
+        ('held_out = "3/4"', "t.toml:2: held_out: '3/4': a tenth to two thirds", ""),
+        ('held_out = "1/0"', "t.toml:2: held_out: '1/0': a share of the days", ""),
+        ("[constraints]\nutilisation = true", "t.toml:3: constraints.utilisation: no such key", "utilization?"),
+        ('[constraints]\ngroups = ["sizes"]', "constraints.groups[1]: no such word: sizes", "size?"),
+        ('[constraints]\ngroups = ["size", "size"]', "one word appears twice", ""),
+    ],
+)  # fmt: skip
+def test_a_mistake_elsewhere_is_named_with_its_line(line: str, message: str, hint: str) -> None:
+    with pytest.raises(AdminkitError) as caught:
+        tune(BF, line)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_file_without_levers_or_with_too_many_is_refused() -> None:
+    with pytest.raises(AdminkitError, match="no lever"):
+        tune("")
+    with pytest.raises(AdminkitError, match="33 levers; at most 32"):
+        tune("\n".join(f'"points.size_{size}" = ["1h"]' for size in range(2, 35)))
+    with pytest.raises(AdminkitError, match="33 values; at most 32"):
+        tune(f"PriorityWeightAge = {list(range(33))}")
+    with pytest.raises(AdminkitError, match="knows version 1"):
+        tune_of({"version": 2, "levers": {}}, "t.toml", "version = 2")

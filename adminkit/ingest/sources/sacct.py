@@ -124,33 +124,55 @@ class Sacct(Source):
             raise SourceFailed(error, error.seconds, error.unreachable) from error
 
     def _spool(self, part: Part, answer: Answer, since: int, until: int, ended: bool) -> Spool:
-        """`ended`: a record without an end does not count. An end must be in [since, until)."""
-        names = self._fields(part)
-        columns = _columns(names, ended)
-        cluster = cluster_parameter(columns)
-        reading = Statement(
-            columns, answer.marks.delimiter, ends=True, timezone="UTC", seal=answer.marks.seal,
-            wants=_each(columns, "Cluster", self.cluster), within=_each(columns, "End", f"{max(since, 0)}..{until}"),
-            no_steps=part != STEPS, order=order_of(columns),
-        )  # fmt: skip
-        values = step_values(columns, cluster) if part == STEPS else job_values(columns, cluster, self.record)
-        return Spool(
-            path=answer.path,
-            seconds=answer.seconds,
-            reading=reading,
-            values=values,
-            only_where=self._kept(values) if part == JOBS else "1",
-            job=names.index("JobID"),
-            user=names.index("User") if "User" in names else None,
-        )
+        made = spool_of(part, answer, self._fields(part), (since, until), ended, self.cluster, self.record)
+        return replace(made, only_where=self._kept(made.values)) if part == JOBS else made
 
     def _kept(self, values: Mapping[str, str], stored: bool = False) -> str:
-        """SQL: which runs of an answer are kept. `stored`: siblings, too, that the trace has as open: these end."""
+        """SQL: which runs of an answer are kept."""
         whose = "" if self.uid is None else f" AND {values['uid']} = {self.uid:d}"
-        kept = f"{values['state']} IS NOT '{REVOKED}'"
-        if stored:
-            kept = f"({kept} OR {runs.stored_open(values)})"
-        return f"{kept}{whose}"
+        return f"{own_runs(values, stored)}{whose}"
+
+
+def spool_of(
+    part: Part,
+    answer: Answer,
+    names: Sequence[str],
+    span: tuple[int, int],
+    ended: bool,
+    cluster: str,
+    record: str,
+    alone: bool = False,
+) -> Spool:
+    """How an answer with these fields, the last one Submit, is read. An end must be in [since, until) of `span`.
+
+    `ended`: a record without an end does not count. `alone`: a step has its run's Submit, and no row of its run stands
+    before it. Runs that another cluster of a federation took are left out.
+    """
+    columns = [replace(one, inherit=one.inherit and not alone) for one in _columns(names, ended)]
+    whose = cluster_parameter(columns)
+    reading = Statement(
+        columns, answer.marks.delimiter, ends=True, timezone="UTC", seal=answer.marks.seal,
+        wants=_each(columns, "Cluster", cluster), within=_each(columns, "End", f"{max(span[0], 0)}..{span[1]}"),
+        no_steps=part != STEPS, order=order_of(columns),
+    )  # fmt: skip
+    values = step_values(columns, whose) if part == STEPS else job_values(columns, whose, record)
+    return Spool(
+        path=answer.path,
+        seconds=answer.seconds,
+        reading=reading,
+        values=values,
+        only_where=own_runs(values) if part == JOBS else "1",
+        job=names.index("JobID"),
+        user=names.index("User") if "User" in names else None,
+    )
+
+
+def own_runs(values: Mapping[str, str], stored: bool = False) -> str:
+    """SQL: the runs of an answer but for siblings that another cluster took. `stored`: those too that the trace has as
+    open, because they end.
+    """
+    kept = f"{values['state']} IS NOT '{REVOKED}'"
+    return f"({kept} OR {runs.stored_open(values)})" if stored else kept
 
 
 def open_own(cluster: str, folder: Path, *, timeout: float, uid: int, probe: bool = False) -> Sacct:

@@ -25,6 +25,7 @@ class Points(Change):
     kind: Literal["points"]
     sizes: dict[str, Hours] = Field(default_factory=dict)  # GPUs (or CPUs) or more -> hours of age
     classes: dict[JobClass, Hours] = Field(default_factory=dict)
+    points_per_hour: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] | None = None  # None: the site's
 
     @model_validator(mode="after")
     def _something(self) -> Points:
@@ -44,10 +45,10 @@ def prepare(keys: Points, sources: Sources) -> Given:
         raise AdminkitError(
             f"{where} is about priorities, which {case.request.model} does not have", "use --model slurm"
         )
-    if not points_per_hour(case):
+    if keys.points_per_hour is None and not points_per_hour(case):
         raise AdminkitError(
             f"{where}: age weighs nothing on this site, so an hour of age is worth no points",
-            "set PriorityWeightAge in slurm.conf, or priority_weight_age in the file of --site",
+            "set PriorityWeightAge in slurm.conf, or points_per_hour here",
         )
     if (case.column("priority") >= 0).any():
         raise AdminkitError(
@@ -74,7 +75,8 @@ def apply(case: Case, keys: Points, value: Any, given: Given, luck: Luck) -> Cas
     for name, worth in keys.classes.items():
         hours = np.maximum(hours, np.where(_in_class(case, name), worth, 0.0))
     before = case.column("site_factor", 0)
-    factor = np.where(before == NONE, 0, before) + np.rint(hours * points_per_hour(case)).astype(np.int64)
+    each = keys.points_per_hour or points_per_hour(case)
+    factor = np.where(before == NONE, 0, before) + np.rint(hours * each).astype(np.int64)
     return with_columns(case, site_factor=factor)
 
 

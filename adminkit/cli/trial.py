@@ -1,0 +1,306 @@
+"""adminkit trial …"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from adminkit import config
+from adminkit.cli.group import group
+from adminkit.cli.options import Apply, Database, Format, FormatOption, Output
+from adminkit.cli.policy_install import Folder, target_of
+from adminkit.errors import AdminkitError
+from adminkit.render.sink import Way, emit
+from adminkit.units import local_time, midnight
+
+if TYPE_CHECKING:
+    from adminkit.deploy.install import Target
+    from adminkit.deploy.trial import Trial
+    from adminkit.deploy.trial_file import Plan
+    from adminkit.deploy.trial_round import Round
+    from adminkit.deploy.trial_start import Prepared
+    from adminkit.deploy.trial_state import Numbers
+    from adminkit.slurm.controller import Controller
+
+app = group("Try another configuration on some days, and keep it only if waits fell.")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="What to compare: trial.toml, as tune --write makes it.")]
+Days = Annotated[
+    int,
+    typer.Option(
+        "--days",
+        metavar="N",
+        help="How many days the trial lasts, from the next midnight: a multiple of 14; 28 is a good choice.",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        help="The seed that decides which days are B's; the same seed gives the same days. Default: derived from the"
+        " date.",
+    ),
+]
+CarryOver = Annotated[
+    str | None,
+    typer.Option(
+        "--carry-over",
+        metavar="TIME",
+        help="How much time at the start of each day does not count. Default: the time in which 95 % of each queue's"
+        " runs end, from 1h to 12h; 12h if the trace has none.",
+    ),
+]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE", help="A copy of trial.json from slurmctld's host, if the trace is on another host."
+    ),
+]
+Keep = Annotated[
+    str | None,
+    typer.Option("--keep", metavar="SIDE", help="Which side stays in place: a or b. Default: a."),
+]
+
+
+@app.command()
+def plan(
+    file: File,
+    days: Days = 28,
+    seed: Seed = None,
+    carry_over: CarryOver = None,
+    folder: Folder = None,
+    db: Database = None,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Show what a trial would switch, on which days, and what it can show. Changes nothing.
+
+    Example: adminkit trial plan trial.toml
+    """
+    _start(file, days, seed, carry_over, False, folder, db, Way(format.value, output))
+
+
+@app.command()
+def start(
+    file: File,
+    days: Days = 28,
+    seed: Seed = None,
+    carry_over: CarryOver = None,
+    apply: Apply = False,
+    folder: Folder = None,
+    db: Database = None,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Start a trial. Its days are drawn at random; the timer adminkit-trial switches. Refused if A is not in place.
+
+    Example: adminkit trial start trial.toml --days 28 --apply
+    """
+    _start(file, days, seed, carry_over, apply, folder, db, Way(format.value, output))
+
+
+@app.command()
+def status(folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
+    """Show which side is in place, and what a round would say. Exit code 1 if it is not whole.
+
+    Example: adminkit trial status
+    """
+    from adminkit.deploy.trial_look import look
+    from adminkit.reports.trial_round import status_report
+
+    target, controller = target_of(folder, None, None)
+    found = look(target, int(time.time()))
+    emit(status_report(found, controller.cluster), Way(format.value, output))
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def result(
+    from_: From = None,
+    folder: Folder = None,
+    db: Database = None,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Show by how much waits changed, with an interval, or that they did not.
+
+    Example: adminkit trial result
+    """
+    from adminkit.reports.trial import result_report
+    from adminkit.stats.waits import waits
+    from adminkit.trace.connect import reader
+    from adminkit.trace.location import find_trace
+    from adminkit.trace.sight import operators_only
+
+    made, now = _trial(folder, from_), int(time.time())
+    path = find_trace(db, config.load().db)
+    with reader(path) as trace:
+        operators_only(path, "only operators may see what a trial showed", "ask them")
+        quarters = waits(trace, made.cluster, made.begins, made.ends, now)
+    emit(result_report(made, quarters, str(path), now), Way(format.value, output))
+
+
+@app.command()
+def stop(
+    keep: Keep = None,
+    apply: Apply = False,
+    folder: Folder = None,
+    format: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """End the trial and put A back. With --keep b, B stays instead.
+
+    Example: adminkit trial stop --keep b --apply
+    """
+    from adminkit.deploy import trial_round
+    from adminkit.deploy.trial import KEPT, STOPPED
+    from adminkit.deploy.trial_look import look
+
+    if keep not in (None, "a", "b"):
+        raise AdminkitError(f"--keep {keep}: no such side", "a or b")
+    target, controller = target_of(folder, None, None)
+    now, stays = int(time.time()), keep == "b"
+    if not apply:
+        found = look(target, now)
+        if found.whole is None or found.whole.trial.ended is not None:
+            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
+        _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
+        return
+    done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
+    _emit(done, controller, Way(format.value, output), [])
+
+
+@app.command()
+def run(
+    apply: Apply = False, folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None
+) -> None:
+    """Run one round, as its timer does on slurmctld's host. Exit code 1 if a switch did not hold.
+
+    Example: adminkit trial run --apply
+    """
+    from adminkit.deploy.trial_round import once
+
+    _act(once if apply else None, folder, Way(format.value, output))
+
+
+@app.command()
+def restore(
+    apply: Apply = False, folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None
+) -> None:
+    """Put A back if the lease has run out, as its own timer does. Does nothing while the lease holds.
+
+    Example: adminkit trial restore --apply
+    """
+    from adminkit.deploy.trial_round import restore as act
+
+    _act((lambda target, now, _: act(target, now)) if apply else None, folder, Way(format.value, output))
+
+
+def _act(act: object, folder: Path | None, way: Way) -> None:
+    from adminkit.deploy.trial_look import look
+
+    target, controller = target_of(folder, None, None)
+    now = int(time.time())
+    if not callable(act):
+        _emit(look(target, now), controller, way, ["nothing was done; add --apply to do it"])
+        return
+    _emit(act(target, now, controller.others()), controller, way, [])
+
+
+def _emit(done: Round, controller: Controller, way: Way, notes: list[str]) -> None:
+    from adminkit.reports.trial_round import status_report
+
+    emit(status_report(done, controller.cluster, notes), way)
+    if not done.ok:
+        raise typer.Exit(1)
+
+
+def _start(
+    file: Path,
+    days: int,
+    seed: int | None,
+    carry_over: str | None,
+    apply: bool,
+    folder: Path | None,
+    db: Path | None,
+    way: Way,
+) -> None:
+    from adminkit.deploy.trial import Trial
+    from adminkit.deploy.trial_file import load_plan
+    from adminkit.deploy.trial_start import prepare
+    from adminkit.slurm.switching import holds
+    from adminkit.stats.switchback import calendar, check_days
+
+    check_days(days)
+    target, controller = target_of(folder, None, None)
+    if controller.away:
+        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it; a trial compares what it has")
+    now = int(time.time())
+    read = load_plan(file, holds().release)
+    prepared = prepare(read, controller, target.folder, now, config.load().gpus)
+    first = local_time(now, None).date() + timedelta(days=1)
+    midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
+    seed = midnights[0] // 86_400 if seed is None else seed
+    _written(read, prepared, Trial(controller.cluster, now, seed, 0, calendar(midnights, seed)), carry_over, apply,
+             target, controller, db, way)  # fmt: skip
+
+
+def _written(
+    read: Plan, prepared: Prepared, made: Trial, carry_over: str | None, apply: bool, target: Target,
+    controller: Controller, db: Path | None, way: Way,
+) -> None:  # fmt: skip
+    """Show the calendar, and with `apply` write the trial down."""
+    from dataclasses import replace
+
+    from adminkit.cli.trial_past import past
+    from adminkit.deploy.trial_start import begin
+    from adminkit.reports.trial import calendar_report, preview_notes
+
+    known = past(db, controller.cluster, made.begins, made.made_at, carry_over)
+    made = replace(made, carry_over=known.carry_over, lines=prepared.lines)
+    notes = preview_notes(made, apply, known.means, known.p95, controller.others())
+    if apply:
+        numbers, widest, more = _history(made)
+        begin(prepared, read, made, target, numbers, widest)
+        notes += more
+    emit(calendar_report(made, [*notes, *(f"B: {line}" for line in made.lines), *prepared.notes]), way)
+
+
+def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
+    """What the guards compare with at first: the fourteen days before, by slurmdbd."""
+    from adminkit.deploy.trial_numbers import history
+    from adminkit.stats.switchback import BLOCK, Day
+
+    today = midnight(local_time(made.made_at, None).date(), None)
+    days = [Day(today - nth * 86_400, today - (nth - 1) * 86_400, on=False) for nth in range(BLOCK, 0, -1)]
+    try:
+        numbers, widest = history(made.cluster, days, made.carry_over, made.made_at)
+    except AdminkitError as error:
+        return [], None, [f"the guards wait for two days of A: {error.message}"]
+    if len(numbers) < 2:
+        return numbers, widest, [f"the guards wait for days of A: {len(numbers)} of the last {BLOCK} had jobs"]
+    return numbers, widest, [f"the guards compare with {len(numbers)} days before, and with A's days as they pass"]
+
+
+def _trial(folder: Path | None, from_: Path | None) -> Trial:
+    from adminkit.deploy.files import read_text
+    from adminkit.deploy.trial import parse_trial, read_trial
+    from adminkit.deploy.trial_state import missing
+
+    if from_ is not None:
+        text = read_text(from_)
+        if text is None:
+            raise AdminkitError(f"{from_} does not exist", "copy adminkit/trial/trial.json from beside slurm.conf")
+        return parse_trial(text, from_)
+    made = read_trial(target_of(folder, None, None)[0].folder)
+    if made is None:
+        raise missing()
+    return made

@@ -1,0 +1,31 @@
+"""What a round would find of a trial. Changes nothing."""
+
+from __future__ import annotations
+
+from adminkit.deploy import trial_seen
+from adminkit.deploy.install import Target
+from adminkit.deploy.trial_round import Round
+from adminkit.deploy.trial_sides import read_pair
+from adminkit.deploy.trial_state import is_leased, read_whole
+from adminkit.units import show_time
+
+
+def look(target: Target, now: int) -> Round:
+    """AdminkitError where what the trial keeps is damaged."""
+    whole = read_whole(target.folder)
+    if whole is None:
+        return Round(now, None)
+    machine, trial = whole.machine, whole.trial
+    if trial.ended is not None and machine.under_way is None:
+        return Round(now, whole)
+    seen = trial_seen.look(target.folder, read_pair(target.folder), machine.own)
+    notes = [f"changed by hand: {part.words}" for part in seen.by_hand(None if machine.under_way else machine.in_place)]
+    if seen.away:
+        notes.append(f"slurmctld was not asked: {seen.away}")
+    if machine.under_way is not None:
+        notes.append(f"a switch to {machine.under_way.upper()} is not over")
+    elif seen.holds is not None and not seen.whole(machine.in_place):
+        notes.append(f"{machine.in_place.upper()} is not whole in place")
+    if not is_leased(machine, now):
+        notes.append(f"the lease ran out at {show_time(machine.lease_until)}: adminkit-trial.timer did not run lately")
+    return Round(now, whole, notes=notes, seen=seen)

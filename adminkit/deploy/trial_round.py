@@ -1,0 +1,258 @@
+"""One round of a trial, by a timer on slurmctld's host once a minute, and the end of its lease, by another timer.
+
+A round says by the calendar which side belongs in place, puts it there where it is not, reads back that it is, and
+renews the lease. trial.json is written before each act and after it: a round that was cut off anywhere is completed by
+the next. What somebody changed by hand ends the trial, and stays as they made it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adminkit import actions
+from adminkit.deploy import trial_guards, trial_seen
+from adminkit.deploy.extend_state import alone_here
+from adminkit.deploy.files import changing
+from adminkit.deploy.install import Target
+from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side, Trial
+from adminkit.deploy.trial_seen import Part, Seen
+from adminkit.deploy.trial_sides import Pair, read_pair
+from adminkit.deploy.trial_state import LEASE, Machine, Whole, is_leased, read_whole, record, write_whole
+from adminkit.deploy.trial_switch import give_back, put_side
+from adminkit.errors import AdminkitError
+from adminkit.slurm import extending
+
+LOCK: Final = ".trial.lock"
+DAMAGED: Final = "its file is damaged"
+NOT_PUT: Final = "B could not be put in place"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round found and did. `whole`: the trial afterwards, None for none; `did`: its acts, in words."""
+
+    now: int
+    whole: Whole | None
+    did: Sequence[str] = ()
+    notes: Sequence[str] = ()  # what did not hold, or could not be done
+    said: Sequence[str] = ()  # what an operator may want to know
+    seen: Seen | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.notes
+
+
+@dataclass(slots=True)
+class Work:
+    """A round at work: where, on what, and what it has to say. It writes the file before and after each act."""
+
+    target: Target
+    now: int
+    pair: Pair
+    whole: Whole
+    did: list[str]
+    notes: list[str]
+    said: list[str]
+    begun: float
+
+    @property
+    def machine(self) -> Machine:
+        return self.whole.machine
+
+    @property
+    def trial(self) -> Trial:
+        return self.whole.trial
+
+    def at(self) -> int:
+        """Now, by the clock that the round was given."""
+        return self.now + int(time.monotonic() - self.begun)
+
+    def keep(self, whole: Whole) -> None:
+        with changing(self.target.folder, self.target.group):
+            write_whole(self.target.folder, whole, self.target.group)
+        self.whole = whole
+
+    def look(self) -> Seen:
+        return trial_seen.look(self.target.folder, self.pair, self.machine.own)
+
+    def record(self, did: str, **more: object) -> None:
+        self.did.append(did)
+        record(self.target.log, did, cluster=self.trial.cluster, **more)
+
+    def ended(self, seen: Seen | None = None) -> Round:
+        return Round(self.now, self.whole, self.did, self.notes, self.said, seen)
+
+
+def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
+    """A whole round. AdminkitError when nothing can be recorded, or A cannot be told: then nothing is done.
+
+    `others`: slurmctld's other hosts, on one of which it may be at work; then this round does nothing.
+    """
+    with alone_here(target.folder, LOCK):
+        work = _begin(target, now)
+        if work is None or isinstance(work, Round):
+            return work or Round(now, None)
+        if others and not extending.is_acting(others):
+            work.said.append("slurmctld is at work on another host: its rounds decide")
+            return work.ended()
+        return _decide(work)
+
+
+def restore(target: Target, now: int) -> Round:
+    """Put A back where the lease has run out; nothing where it holds. Works without slurmctld, as far as files go."""
+    with alone_here(target.folder, LOCK):
+        work = _begin(target, now)
+        if work is None or isinstance(work, Round):
+            return work or Round(now, None)
+        machine = work.machine
+        if machine.kept or (machine.in_place == "a" and machine.under_way is None):
+            work.said.append("A is in place")
+        elif is_leased(machine, now):
+            work.said.append("the lease has not run out")
+        else:
+            work.record("lease ran out", until=machine.lease_until)
+            seen = work.look()
+            hands = seen.by_hand(None if machine.under_way else machine.in_place)
+            return _by_hand(work, seen, hands) if hands else switch(work, "a", seen)
+        return work.ended()
+
+
+def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
+    """End the trial: A back, or B stays. AdminkitError where none is running."""
+    with alone_here(target.folder, LOCK):
+        work = _begin(target, now)
+        if isinstance(work, Round):
+            return work
+        if work is None or work.trial.ended is not None:
+            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
+        return _end(work, work.look(), why, keep)
+
+
+def _begin(target: Target, now: int) -> Work | Round | None:
+    """None without a trial; a Round where its file was damaged, which gives A back."""
+    pair = None
+    try:
+        whole = read_whole(target.folder)
+        if whole is None:
+            return None
+        actions.check(target.log)
+        pair = read_pair(target.folder)
+        if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
+            raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+    except AdminkitError as error:
+        actions.check(target.log)
+        return _lost(target, now, error)
+    return Work(target, now, pair, whole, [], [], [], time.monotonic())
+
+
+def _lost(target: Target, now: int, error: AdminkitError) -> Round:
+    """A back by its own folder; then the file is put aside, so that no later round acts on it."""
+    pair = read_pair(target.folder)
+    record(target.log, "trial ended", why=f"{DAMAGED}: {error.message}")
+    seen = trial_seen.look(target.folder, pair, {}, ask=True)
+    notes = give_back(pair, target, seen)
+    after = trial_seen.look(target.folder, pair, {})
+    if not notes and not any(part.whose == "b" for part in after.parts):
+        with changing(target.folder, target.group), suppress(FileNotFoundError):
+            os.replace(target.folder / TRIAL, target.folder / f"{TRIAL}.damaged")  # noqa: PTH105
+    return Round(now, None, ["trial ended"], notes, [error.message], after)
+
+
+def _decide(work: Work) -> Round:
+    machine, trial, now = work.machine, work.trial, work.now
+    if trial.ended is not None and machine.under_way is None:
+        return work.ended()
+    seen = work.look()
+    hands = seen.by_hand(None if machine.under_way else machine.in_place)
+    if hands:
+        return _by_hand(work, seen, hands)
+    if seen.holds is None:
+        work.notes.append(f"slurmctld was not asked: {seen.away}")
+        return work.ended(seen)
+    if trial.ended is not None:
+        return switch(work, "b" if machine.kept else "a", seen)
+    if now >= trial.ends:
+        return _end(work, seen, OVER, at=trial.ends)
+    wanted = trial.side(now)
+    if machine.seen_at and now - machine.seen_at > LEASE:
+        work.whole = work.whole.placed(machine.seen_at, "")
+    if machine.in_place == wanted and machine.under_way is None and seen.whole(wanted):
+        _holds(work, wanted)
+        why = trial_guards.guard(work)
+        return _end(work, seen, why) if why else work.ended(seen)
+    if wanted == "b" and machine.under_way == "b" and now - machine.under_since > LEASE:
+        return _end(work, seen, NOT_PUT)
+    return switch(work, wanted, seen)
+
+
+def _holds(work: Work, side: Side) -> None:
+    """Renew the lease of what was read back."""
+    at = work.at()
+    whole = work.whole.placed(at, side)
+    work.keep(whole.with_machine(in_place=side, seen_at=at, under_way=None, lease_until=at + LEASE))
+
+
+def switch(work: Work, side: Side, seen: Seen) -> Round:
+    """Put a side in place, and see that it is."""
+    before = work.machine
+    if before.under_way != side:
+        work.keep(work.whole.with_machine(under_way=side, under_since=work.now))
+    try:
+        work.notes += put_side(work.pair.of(side), work.target, seen)
+    except AdminkitError as error:
+        work.notes.append(error.message)
+    after = work.look()
+    if work.notes or not after.whole(side):
+        work.notes += [f"not in place: {part.words}" for part in after.parts if not part.is_of(side)]
+        work.notes = work.notes or [f"slurmctld was not asked: {after.away}"]
+        work.keep(work.whole.placed(work.at(), ""))
+        work.record("not put", side=side, why="; ".join(work.notes))
+        return work.ended(after)
+    _holds(work, side)
+    if before.in_place != side or before.under_way:
+        work.record("put", side=side)
+    else:
+        work.record("put again", side=side, why="; ".join(p.words for p in seen.parts if not p.is_of(side)))
+    return work.ended(after)
+
+
+def _end(work: Work, seen: Seen, why: str, keep: bool = False, at: int | None = None) -> Round:
+    """End the trial, and put the side that stays in place. It is written down first: a kill finds it ended."""
+    trial = replace(work.trial, ended=work.now if at is None else at, why=why)
+    side: Side = "b" if keep else "a"
+    whole = Whole(trial, replace(work.machine, kept=keep, under_way=side, under_since=work.now))
+    work.keep(whole)
+    work.record("trial ended", why=why, kept=keep)
+    hands = seen.by_hand(None)
+    return _give_back(work, seen) if hands else switch(work, side, seen)
+
+
+def _by_hand(work: Work, seen: Seen, hands: Sequence[Part]) -> Round:
+    """Somebody changed what the trial had put in place: it ends, and only what is still the trial's is put back."""
+    if work.trial.ended is None:
+        words = "; ".join(part.words for part in hands)
+        trial = replace(work.trial, ended=work.now, why=f"{BY_HAND}: {words}")
+        machine = replace(work.machine, under_way="a", under_since=work.now, kept=False)
+        work.keep(Whole(trial, machine).placed(work.now, ""))
+        work.record("trial ended", why=trial.why)
+    return _give_back(work, seen)
+
+
+def _give_back(work: Work, seen: Seen) -> Round:
+    try:
+        work.notes += give_back(work.pair, work.target, seen)
+    except AdminkitError as error:
+        work.notes.append(error.message)
+    after = work.look()
+    left = [part for part in after.parts if part.whose == "b"]
+    work.notes += [f"not given back: {part.words}" for part in left]
+    if not work.notes:
+        work.keep(work.whole.with_machine(in_place="a", under_way=None))
+        work.record("given back", left=[part.words for part in after.parts if part.whose == "other"])
+    return work.ended(after)

@@ -1,0 +1,270 @@
+"""slurmdbd's own database as a source: the records that sacct would print, made by SQL in a fraction of its time.
+
+A record has sacct's fields in sacct's spelling, behind each field the answer's delimiter and behind each time its seal,
+as sacct's answers have them; so all that follows is the same. The tables are private to Slurm: their shape is looked at
+before the first question, and one that is not known is refused (slurmdbd_schema.py).
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import ClassVar, Final
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Opener, Part, Source, SourceFailed, Spool
+from adminkit.ingest.sources.sacct import FOREVER, own_runs, spool_of
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS
+from adminkit.ingest.sources.slurmdbd_fields import (
+    CODED,
+    NO_VAL,
+    Known,
+    ended_elapsed,
+    exit_code,
+    job_fields,
+    literal,
+    step_fields,
+)
+from adminkit.ingest.sources.slurmdbd_schema import Schema, schema_of
+from adminkit.ingest.window_plan import Window
+from adminkit.slurm import cluster as slurm
+from adminkit.slurm.database import Database, DatabaseFailed
+from adminkit.slurm.process import end_all
+from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
+from adminkit.slurm.seal import Marks, draw
+from adminkit.trace import runs
+
+#: Jobs that sacct is asked about at once, for the words of their codes.
+_AT_ONCE: Final = 200
+_DRAWS: Final = 4
+#: Shown before the seconds at which sacct's window ends.
+_LATER: Final = 86_400
+
+
+@dataclass
+class Slurmdbd(Source):
+    """One cluster's jobs from the tables. `words`: field -> code -> sacct's word; it grows as codes are met."""
+
+    name: ClassVar[str] = "slurmdbd"
+    cluster: str
+    folder: Path
+    database: Database
+    record: str
+    schema: Schema
+    started_at: int | None = None
+    words: dict[str, dict[int, str]] = field(default_factory=lambda: {one.field: {} for one in CODED})
+
+    @property
+    def claims_apart(self) -> bool:  # type: ignore[override]
+        return self.record != "admin_comment"
+
+    def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
+        ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
+        return self._spool(part, "closed", window, ended, ids, ended=True)
+
+    def open_snapshot(self, part: Part, moment: int, ids: Sequence[int] = ()) -> Spool:
+        after = moment + 1
+        still = (
+            f"j.time_eligible AND j.time_eligible < {after:d}"
+            f" AND (j.time_start > {moment:d} OR j.time_start = 0 AND (j.time_end = 0 OR j.time_end > {moment:d}))"
+            f" OR j.time_start AND j.time_start < {after:d} AND (j.time_end = 0 OR j.time_end > {moment:d})"
+        )
+        return self._spool(part, "open", Window(moment, FOREVER), f"({still})", ids, ended=False)
+
+    def lookup(self, part: Part, window: Window, ids: Sequence[int]) -> Spool:
+        there = f"j.time_submit < {window.until:d} AND (j.time_end = 0 OR j.time_end >= {window.since:d})"
+        spool = self._spool(part, "lookup", Window(window.since, FOREVER), there, ids, ended=False)
+        return replace(spool, only_where=own_runs(spool.values, stored=True)) if part == JOBS else spool
+
+    def digest(self, window: Window) -> runs.Digest:
+        ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
+        begun = time.monotonic()
+        try:
+            self._learn(ended)
+            code = exit_code("j.derived_ec")
+            limit = f"IF(j.timelimit >= {NO_VAL}, 0, 60 * j.timelimit)"
+            found = self.database.ask(
+                f"SELECT j.state, COUNT(*), SUM({ended_elapsed()}), SUM(j.time_end), SUM({limit}), SUM({code})"
+                f" FROM `{self.cluster}_job_table` AS j WHERE {ended} GROUP BY j.state"
+            )
+        except DatabaseFailed as error:
+            raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
+        states = dict.fromkeys(runs.DIGEST_STATES, 0)
+        sums = [0] * 5
+        for state, *numbers in found:
+            word = self.words["State"].get(int(state), "")
+            if word == "REVOKED":
+                continue
+            sums = [total + int(number) for total, number in zip(sums, numbers, strict=True)]
+            if word in states:
+                states[word] += int(numbers[0])
+        return (sums[0], sums[1], sums[2], sums[3], sums[4], *states.values())
+
+    def backlog(self) -> int | None:
+        try:
+            return slurm.dbd_backlog(self.cluster)
+        except AdminkitError:
+            return None
+
+    def clock(self) -> int | None:
+        try:
+            return slurm.clock(self.cluster)
+        except AdminkitError:
+            return None
+
+    def stop(self) -> None:
+        end_all()
+
+    def sample(self, count: int) -> list[tuple[int, int]]:
+        """(JobIDRaw, Submit) of up to `count` runs that have ended, drawn at random over the whole table."""
+        table = f"`{self.cluster}_job_table`"
+        [(low, high)] = self.database.ask(f"SELECT MIN(job_db_inx), MAX(job_db_inx) FROM {table}")
+        if low == "NULL":
+            return []
+        # Numbers that purged jobs left free all lead to the job behind them, so more are drawn than are wanted.
+        draws = {random.randint(int(low), int(high)) for _ in range(_DRAWS * count)}
+        one = f"SELECT id_job, time_submit FROM {table} WHERE time_end > 0 AND job_db_inx >="
+        found = self.database.ask(" UNION ".join(f"({one} {place:d} ORDER BY job_db_inx LIMIT 1)" for place in draws))
+        return [(int(number), int(submit)) for number, submit in random.sample(found, min(count, len(found)))]
+
+    def _fields(self, part: Part, known: Known) -> dict[str, str]:
+        """sacct's fields in their order, the last one Submit -> SQL."""
+        if part == CLAIMS:
+            wanted: Sequence[str] = ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
+        else:
+            wanted = STEP_FIELDS if part == STEPS else JOB_FIELDS
+        there = step_fields(known) if part == STEPS else job_fields(known)
+        return {name: there[name] for name in wanted if name in there}
+
+    def _spool(self, part: Part, kind: str, window: Window, where: str, ids: Sequence[int], ended: bool) -> Spool:
+        """The runs, or steps of runs, for which `where` is true, of these JobIDRaws if any are given."""
+        begun, marks = time.monotonic(), draw()
+        target = self.folder / f"{kind}-{part}-{window.since}-{window.until}"
+        chosen = f"{where}{_among(ids)}"
+        try:
+            self._learn(chosen)
+            known = Known(self.cluster, marks.seal, int(time.time()), self.schema.tres, self.words, self.schema.columns)
+            fields = self._fields(part, known)
+            sql = _select(self.cluster, part, [*fields.values(), known.time("j.time_submit")], marks, chosen)
+            self.database.spool(sql, target)
+        except DatabaseFailed as error:
+            raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
+        _write_tasks(target, marks)
+        answer = Answer(target, time.monotonic() - begun, marks)
+        span = (window.since, window.until)
+        return spool_of(part, answer, [*fields, "Submit"], span, ended, self.cluster, self.record, alone=True)
+
+    def _learn(self, where: str) -> None:
+        """Ask sacct for the words of codes that are new, each by one job that has it."""
+        wanted: dict[tuple[int, int], list[tuple[str, int]]] = {}
+        for row in self.database.ask(_codes(self.cluster, where)):
+            codes, job = row[:-2], (int(row[-2]), int(row[-1]))
+            for one, cell in zip(CODED, codes, strict=True):
+                if cell != "NULL" and int(cell) not in self.words[one.field]:
+                    self.words[one.field][int(cell)] = ""  # found below
+                    wanted.setdefault(job, []).append((one.field, int(cell)))
+        jobs = list(wanted)
+        for at in range(0, len(jobs), _AT_ONCE):
+            told = self._told(jobs[at : at + _AT_ONCE])
+            for job in jobs[at : at + _AT_ONCE]:
+                for name, code in wanted[job]:
+                    if job in told:
+                        self.words[name][code] = told[job][name]
+                    else:
+                        del self.words[name][code]
+
+    def _told(self, jobs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, str]]:
+        """(JobIDRaw, Submit) -> the words of the coded fields, as sacct prints them."""
+        names = [one.field for one in CODED]
+        ids = sorted({number for number, _ in jobs})
+        since = min(submit for _, submit in jobs)
+        fields = ["JobIDRaw", *names, "Submit"]
+        query = Query(self.cluster, since, int(time.time()) + _LATER, (), fields, job_ids=ids)
+        target = self.folder / f"words-{ids[0]}-{len(ids)}"
+        try:
+            answer = fetch(query, target, self.database.timeout)
+        except SacctFailed as error:
+            raise SourceFailed(error, error.seconds, error.unreachable) from error
+        mark, told = answer.marks.delimiter, {}
+        for line in target.read_text(errors="replace").split("\n"):
+            cells = line.split(mark)
+            submit = answer.marks.epoch(cells[-2]) if len(cells) == len(fields) + 1 else None
+            if submit is not None and cells[0].isdigit():
+                words = dict(zip(names, cells[1:], strict=False))
+                words["State"] = words["State"].partition(" ")[0]
+                told[int(cells[0]), submit] = words
+        target.unlink()
+        return told
+
+
+def opener(option_file: Path) -> Opener:
+    """Opens the source by the option file of the database's client.
+
+    AdminkitError where the database does not answer, has tables of another shape, or no jobs of this cluster.
+    """
+
+    def open_slurmdbd(cluster: str, folder: Path, *, timeout: float, record: str) -> Slurmdbd:
+        database = Database(option_file, timeout)
+        schema = schema_of(database, cluster)
+        return Slurmdbd(cluster, folder, database, record, schema, slurm.accounting().booted_at)
+
+    return open_slurmdbd
+
+
+def _among(ids: Sequence[int]) -> str:
+    """SQL: the jobs that sacct -j names: these, and the tasks and components of these."""
+    if not ids:
+        return ""
+    listed = ",".join(f"{one:d}" for one in ids)
+    return f" AND (j.id_job IN ({listed}) OR j.id_array_job IN ({listed}) OR j.het_job_id IN ({listed}))"
+
+
+def _tables(cluster: str, part: Part) -> str:
+    steps = f" JOIN `{cluster}_step_table` AS s ON s.job_db_inx = j.job_db_inx" if part == STEPS else ""
+    return f"`{cluster}_job_table` AS j LEFT JOIN `{cluster}_assoc_table` AS a ON a.id_assoc = j.id_assoc{steps}"
+
+
+def _codes(cluster: str, where: str) -> str:
+    """SQL: each combination of codes, with a job that has it: a number and a submission."""
+    codes = ", ".join(one.code for one in CODED)
+    latest = "MAX(j.id_job * 4294967296 + j.time_submit)"
+    return (
+        f"SELECT {codes}, {latest} DIV 4294967296, {latest} MOD 4294967296"
+        f" FROM {_tables(cluster, JOBS)} WHERE {where} GROUP BY {codes}"
+    )
+
+
+def _select(cluster: str, part: Part, fields: Sequence[str], marks: Marks, where: str) -> str:
+    """SQL: one record a row, each field with the delimiter behind it, as sacct -p prints them."""
+    mark = literal(marks.delimiter)
+    record = ", ".join(f"{one}, {mark}" for one in fields)
+    return f"SELECT CONCAT({record}) FROM {_tables(cluster, part)} WHERE {where} ORDER BY j.id_job, j.time_submit"
+
+
+def _write_tasks(target: Path, marks: Marks) -> None:
+    """The tasks of arrays that wait as ranges: the table has them as a hexadecimal mask."""
+    data = target.read_bytes()
+    masks = re.compile(rb"(\d_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\]" + re.escape(marks.delimiter.encode()) + rb")")
+    if masks.search(data):
+        target.write_bytes(masks.sub(lambda one: one[1] + tasks_of(int(one[2], 16)).encode() + one[3], data))
+
+
+def tasks_of(mask: int) -> str:
+    """The numbers of the bits of a mask as Slurm writes them: 0-4,7, or 1-21:2 for more than five at equal steps."""
+    bits = [place for place, bit in enumerate(bin(mask)[:1:-1]) if bit == "1"]
+    if len(bits) > 5 and bits[-1] - bits[0] > 10 and bits[1] - bits[0] > 1:
+        steps = {after - before for before, after in pairwise(bits)}
+        if len(steps) == 1:
+            return f"{bits[0]}-{bits[-1]}:{steps.pop()}"
+    ranges: list[list[int]] = []
+    for bit in bits:
+        if ranges and bit == ranges[-1][1] + 1:
+            ranges[-1][1] = bit
+        else:
+            ranges.append([bit, bit])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

@@ -1,0 +1,257 @@
+"""sacct's fields as SQL over slurmdbd's tables: each expression gives the text that sacct prints for the field.
+
+The tables of a cluster have aliases: j for its jobs, a for its associations, s for its steps. A field whose words are
+Slurm's own (State, Reason, Flags …) is a code in the tables. Its words are not written down here: sacct is asked once
+for a job that has the code (slurmdbd.py), so that they are always those of this release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+#: Slurm's marks in numbers: NO_VAL and INFINITE, and the state of a suspended job (slurm.h).
+NO_VAL: Final = 0xFFFFFFFE
+INFINITE: Final = 0xFFFFFFFF
+SUSPENDED: Final = 2
+CANCELLED: Final = 4
+STATE_BASE: Final = 0xFF
+#: SLURMDB_JOB_FLAG_START_R of slurmdb.h: slurmdbd was told that the job started.
+STARTED: Final = 16
+#: Ids in tres_table that every cluster has (slurmdb.h).
+CPU, MEM, ENERGY, NODE, BILLING, DISK, VMEM, PAGES = 1, 2, 3, 4, 5, 6, 7, 8
+#: Steps that have a word for a number (slurm_protocol_defs.h).
+_STEPS: Final = {-5: "batch", -4: "extern", -6: "interactive", -3: "TBD"}
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A field whose words sacct knows. `code` is SQL for what stands in the table."""
+
+    field: str
+    code: str
+
+
+#: Fields that are learned from sacct. A state's word does not depend on who cancelled the job.
+CODED: Final = (
+    Coded("State", "j.state"),
+    Coded("Reason", "j.state_reason_prev"),
+    Coded("Flags", "j.flags"),
+    Coded("QOS", "j.id_qos"),
+    Coded("Group", "j.id_group"),
+    Coded("User", "IF(a.user IS NULL, j.id_user, NULL)"),  # an association that was removed
+)
+#: NO_VAL64 and INFINITE64 but for the last digit: a TRES that has it is not known, and sacct leaves it out.
+_NOTHING: Final = "=1844674407370955161"
+#: field -> code -> word
+Words = Mapping[str, Mapping[int, str]]
+
+
+def literal(text: str) -> str:
+    """A text as SQL. Bytes as hexadecimal digits: nothing in it can end the literal, whatever the server's mode."""
+    return f"x'{text.encode('utf-8', 'surrogateescape').hex()}'" if text else "''"
+
+
+def word(field: str, code: str, words: Words) -> str:
+    """The word of a code. NULL where it has none: the record is then NULL too, and the next question learns it."""
+    known = "".join(f" WHEN {number:d} THEN {literal(text)}" for number, text in sorted(words.get(field, {}).items()))
+    return f"CASE {code}{known} END" if known else "NULL"
+
+
+def _tres(column: str, number: int) -> str:
+    """What a list of TRES says of one of them; NULL where it says nothing."""
+    listed = f"CONCAT(',', {column})"
+    return (
+        f"IF(LOCATE(',{number}=', {listed}), "
+        f"SUBSTRING_INDEX(SUBSTRING_INDEX({listed}, ',{number}=', -1), ',', 1), NULL)"
+    )
+
+
+def tres_names(column: str, names: Mapping[int, str]) -> str:
+    """A list of TRES with names in place of ids, memory in MB, as sacct --noconvert prints it."""
+    sql = f"CONCAT(',', {column})"
+    sql = f"IF(LOCATE('{_NOTHING}', {column}), REGEXP_REPLACE({sql}, ',[0-9]+{_NOTHING}[0-9]', ''), {sql})"
+    for number, name in sorted(names.items()):
+        if number != MEM:
+            sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
+    sql = f"IF(LOCATE(',{MEM}=', {sql}), REGEXP_REPLACE({sql}, ',{MEM}=([0-9]+)', ',mem=\\\\1M'), {sql})"
+    return f"IF({column} = '', '', SUBSTRING({sql}, 2))"
+
+
+def exit_code(column: str) -> str:
+    """The code of a status of wait(); 0 where a signal ended it, or nothing is known."""
+    return f"IF({column} = {NO_VAL} OR {column} & 127, 0, ({column} >> 8) & 255)"
+
+
+def _exit(column: str, less: bool) -> str:
+    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a larger code."""
+    code = f"(({column} >> 8) & 255)"
+    shown = f"IF({code} >= 128, {code} - 128, {code})" if less else code
+    low = f"({column} & 127)"
+    return (
+        f"CASE WHEN {column} = {NO_VAL} THEN '0:0' WHEN {column} < 0 THEN ''"
+        f" WHEN {low} NOT IN (0, 127) THEN CONCAT('0:', {low})"
+        f" WHEN {low} = 0 THEN CONCAT({shown}, ':0') ELSE '0:0' END"
+    )
+
+
+def _since(state: str, suspended: str, now: int) -> str:
+    """Seconds of suspension: while it lasts, the table has the moment when it began."""
+    return f"IF({state} & {STATE_BASE} = {SUSPENDED}, GREATEST({now}, {suspended}) - {suspended}, {suspended})"
+
+
+def _elapsed(state: str, start: str, end: str, suspended: str, now: int) -> str:
+    paused = f"CAST({_since(state, suspended, now)} AS SIGNED)"
+    ran = f"CAST(IF({start} = 0, 0, IF({end} = 0, {now}, {end}) - CAST({start} AS SIGNED)) AS SIGNED)"
+    return f"GREATEST({ran} - {paused}, 0)"
+
+
+#: sacct takes an end before the start for the start.
+_START: Final = "IF(j.time_end AND j.time_start > j.time_end, j.time_end, j.time_start)"
+_JOB_ID: Final = (
+    "CASE WHEN j.array_task_str <> '' THEN CONCAT(j.id_array_job, '_[', j.array_task_str,"
+    " IF(j.array_max_tasks, CONCAT('%', j.array_max_tasks), ''), ']')"
+    f" WHEN j.id_array_task <> {NO_VAL} AND (j.id_array_job OR j.id_array_task)"
+    " THEN CONCAT(j.id_array_job, '_', j.id_array_task)"
+    " WHEN j.het_job_id THEN CONCAT(j.het_job_id, '+', j.het_job_offset) ELSE j.id_job END"
+)
+
+
+def ended_elapsed() -> str:
+    """Seconds that a run ran that has ended."""
+    return _elapsed("j.state", _START, "j.time_end", "j.time_suspended", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the expressions need to know besides the tables. `now`: the moment of an open snapshot, epoch seconds."""
+
+    cluster: str
+    seal: str
+    now: int
+    tres: Mapping[int, str]  # id -> name as sacct prints it
+    words: Words
+    columns: frozenset[str]  # of the job table
+
+    def time(self, column: str, never: str = "Unknown") -> str:
+        return f"IF({column}, CONCAT({column}, {literal(self.seal)}), '{never}')"
+
+
+def job_fields(known: Known) -> dict[str, str]:
+    """sacct's field -> SQL for a job's row."""
+    words, names = known.words, known.tres
+    state = word("State", "j.state", words)
+    never = f"j.time_start = 0 AND j.time_end AND j.flags & {STARTED}"
+    fields = {
+        "JobID": _JOB_ID,
+        "JobIDRaw": "j.id_job",
+        "Cluster": literal(known.cluster),
+        "DBIndex": "j.job_db_inx",
+        "User": f"IFNULL(a.user, {word('User', 'j.id_user', words)})",
+        "UID": "j.id_user",
+        "Group": word("Group", "j.id_group", words),
+        "Account": "IFNULL(NULLIF(a.acct, ''), IFNULL(j.account, ''))",
+        "Partition": "j.`partition`",
+        "QOS": word("QOS", "j.id_qos", words),
+        "State": (
+            f"IF(j.state & {STATE_BASE} = {CANCELLED} AND j.kill_requid IS NOT NULL AND j.kill_requid <> {INFINITE},"
+            f" CONCAT({state}, ' by ', j.kill_requid), {state})"
+        ),
+        "Reason": word("Reason", "j.state_reason_prev", words),
+        "ExitCode": _exit("j.exit_code", less=True),
+        "DerivedExitCode": _exit("j.derived_ec", less=False),
+        "Priority": "j.priority",
+        "Submit": known.time("j.time_submit"),
+        "Eligible": known.time("j.time_eligible"),
+        "Start": f"IF({never}, 'None', {known.time(_START)})",
+        "End": known.time("j.time_end"),
+        "ElapsedRaw": _elapsed("j.state", _START, "j.time_end", "j.time_suspended", known.now),
+        "Suspended": _clock(_since("j.state", "j.time_suspended", known.now)),
+        "TimelimitRaw": (
+            f"CASE j.timelimit WHEN {INFINITE} THEN 'UNLIMITED' WHEN {NO_VAL} THEN 'Partition_Limit' WHEN 0 THEN ''"
+            " ELSE j.timelimit END"
+        ),
+        "ReqNodes": f"IFNULL({_tres('j.tres_req', NODE)}, 0)",
+        "ReqCPUS": "j.cpus_req",
+        "ReqMem": f"IFNULL(CONCAT(NULLIF({_tres('j.tres_req', MEM)}, 0), 'M'), 0)",
+        "ReqTRES": tres_names("j.tres_req", names),
+        "AllocNodes": f"IF(j.nodes_alloc, j.nodes_alloc, IFNULL({_tres('j.tres_alloc', NODE)}, 0))",
+        "AllocCPUS": f"IFNULL({_tres(_either('j.tres_alloc', 'j.tres_req'), CPU)}, 0)",
+        "AllocTRES": tres_names("j.tres_alloc", names),
+        "NodeList": "IF(j.nodelist IS NULL OR j.nodelist IN ('', '(null)'), 'None assigned', j.nodelist)",
+        "Restarts": "j.restart_cnt",
+        "Flags": word("Flags", "j.flags", words),
+        "AdminComment": "IFNULL(j.admin_comment, '')",
+        "SystemComment": "IFNULL(j.system_comment, '')",
+        "Comment": "IFNULL(j.derived_es, '')",
+        "Extra": "IFNULL(j.extra, '')",
+        "SubmitLine": "IFNULL(j.submit_line, '')",
+        "JobName": "j.job_name",
+    }
+    needs = {"Restarts": "restart_cnt", "Extra": "extra"}
+    return {name: sql for name, sql in fields.items() if needs.get(name, "id_job") in known.columns}
+
+
+def step_fields(known: Known) -> dict[str, str]:
+    """sacct's field -> SQL for a step's row, beside its job."""
+    number = "".join(f" WHEN {code} THEN '{text}'" for code, text in _STEPS.items())
+    het = f"IF(s.step_het_comp = {NO_VAL}, '', CONCAT('+', s.step_het_comp))"
+    step = f"CONCAT('.', CASE s.id_step{number} ELSE s.id_step END, {het})"
+    ended = "IF(s.time_end = 0 AND j.time_end, j.time_end, s.time_end)"
+    state = "IF(s.time_end = 0 AND j.time_end, j.state, s.state)"
+    told = word("State", state, known.words)
+    user, system = ("s.user_sec", "s.user_usec"), ("s.sys_sec", "s.sys_usec")
+    return {
+        "JobID": f"CONCAT({_JOB_ID}, {step})",
+        "JobIDRaw": f"CONCAT(j.id_job, {step})",
+        "Cluster": literal(known.cluster),
+        "Submit": known.time("j.time_submit"),  # its run's: sacct prints the job's row before it, which says so
+        "State": (
+            f"IF({state} & {STATE_BASE} = {CANCELLED} AND s.kill_requid IS NOT NULL AND s.kill_requid <> {INFINITE},"
+            f" CONCAT({told}, ' by ', s.kill_requid), {told})"
+        ),
+        "ExitCode": _exit("s.exit_code", less=True),
+        "Start": known.time("s.time_start"),
+        "End": known.time(ended),
+        "ElapsedRaw": _elapsed(state, "s.time_start", ended, "s.time_suspended", known.now),
+        "NNodes": f"IF(s.nodes_alloc, s.nodes_alloc, IFNULL({_tres('s.tres_alloc', NODE)}, 0))",
+        "NTasks": "s.task_cnt",
+        "AllocTRES": tres_names("s.tres_alloc", known.tres),
+        "TotalCPU": _cpu_time((user, system)),
+        "MaxRSS": f"IFNULL({_tres('s.tres_usage_in_max', MEM)}, '')",
+        "TRESUsageInTot": _usage("s.tres_usage_in_tot", known.tres),
+        "TRESUsageOutTot": _usage("s.tres_usage_out_tot", known.tres),
+        "ConsumedEnergyRaw": "s.consumed_energy",
+        "JobName": "s.step_name",
+    }
+
+
+def _either(first: str, second: str) -> str:
+    return f"IF({first} = '', {second}, {first})"
+
+
+def _clock(seconds: str) -> str:
+    """Seconds as [days-]hours:minutes:seconds."""
+    rest = f"SEC_TO_TIME(({seconds}) MOD 86400)"
+    return f"CONCAT(IF(({seconds}) >= 86400, CONCAT(({seconds}) DIV 86400, '-'), ''), {rest})"
+
+
+def _cpu_time(parts: Sequence[tuple[str, str]]) -> str:
+    """Seconds and microseconds as sacct prints CPU time: thousandths, and hours only where there are any."""
+    micros = " + ".join(f"({seconds} * 1000000 + {more})" for seconds, more in parts)
+    total = f"(({micros}) DIV 1000000)"
+    thousandths = f"LPAD((({micros}) MOD 1000000) DIV 1000, 3, '0')"
+    short = f"CONCAT(LPAD({total} DIV 60, 2, '0'), ':', LPAD({total} MOD 60, 2, '0'), '.', {thousandths})"
+    return f"IF(({micros}) = 0 OR {total} >= 3600, {_clock(total)}, {short})"
+
+
+def _usage(column: str, names: Mapping[int, str]) -> str:
+    """A list of usage with names in place of ids; CPU time is in thousandths of a second in the table."""
+    cpu = _tres(column, CPU)
+    sql = f"CONCAT(',', {column})"
+    for number, name in sorted(names.items()):
+        if number != CPU:
+            sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
+    rest = f"REPLACE({sql}, CONCAT(',{CPU}=', {cpu}), CONCAT(',cpu=', {_clock(f'{cpu} DIV 1000')}))"
+    return f"IF({column} = '', '', SUBSTRING(IF({cpu} IS NULL, {sql}, {rest}), 2))"

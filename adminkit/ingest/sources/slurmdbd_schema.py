@@ -1,0 +1,83 @@
+"""The shape of slurmdbd's tables: what a question needs of them, looked at before the first one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.errors import AdminkitError
+from adminkit.quote import quote
+from adminkit.slurm.database import Database
+
+#: What a cluster may be called, as slurm.conf takes it: its tables have the name, and no quotes go into SQL.
+_CLUSTER: Final = re.compile(r"[a-z0-9_.-]{1,40}")
+#: Columns that every supported release has, 22.05 to 26.05, and on which the questions are built.
+JOB: Final = frozenset(
+    """job_db_inx account admin_comment array_task_str array_max_tasks cpus_req derived_ec derived_es exit_code flags
+    job_name id_assoc id_array_job id_array_task id_job id_qos id_user id_group het_job_id het_job_offset kill_requid
+    state_reason_prev nodelist nodes_alloc partition priority state timelimit time_submit time_eligible time_start
+    time_end time_suspended submit_line system_comment tres_alloc tres_req""".split()
+)
+STEP: Final = frozenset(
+    """job_db_inx exit_code id_step step_het_comp kill_requid nodes_alloc state step_name task_cnt time_start time_end
+    time_suspended user_sec user_usec sys_sec sys_usec consumed_energy tres_alloc tres_usage_in_max tres_usage_in_tot
+    tres_usage_out_tot""".split()
+)
+ASSOCIATION: Final = frozenset(("id_assoc", "user", "acct"))
+TRES: Final = frozenset(("id", "type", "name"))
+#: What the user of the option file needs, for the database's administrator.
+GRANT: Final = "as the database's administrator: GRANT SELECT ON slurm_acct_db.* TO 'USER'@'THIS HOST'"
+_HINT: Final = 'this release of adminkit does not know these tables: write source = "sacct" in [sync]'
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A cluster's tables: the columns of jobs, and the names of TRES by id, as sacct prints them."""
+
+    columns: frozenset[str]
+    tres: Mapping[int, str]
+
+
+def schema_of(database: Database, cluster: str) -> Schema:
+    """AdminkitError for tables that are missing, that this user may not read, or whose shape is not known."""
+    if not _CLUSTER.fullmatch(cluster):
+        raise AdminkitError(f"{quote(cluster)} cannot be the name of a cluster's tables", _HINT)
+    wanted = {
+        f"{cluster}_job_table": JOB,
+        f"{cluster}_step_table": STEP,
+        f"{cluster}_assoc_table": ASSOCIATION,
+        "tres_table": TRES,
+    }
+    there: dict[str, set[str]] = {name: set() for name in wanted}
+    listed = ", ".join(f"'{name}'" for name in wanted)
+    for row in database.ask(
+        "SELECT table_name, column_name FROM information_schema.columns"
+        f" WHERE table_schema = DATABASE() AND table_name IN ({listed})"
+    ):
+        there[row[0]].add(row[1])
+    for name, columns in wanted.items():
+        if not there[name]:
+            raise AdminkitError(
+                f"slurmdbd's database has no table {name} that this user may read",
+                "`adminkit doctor` prints the GRANT; sacctmgr show cluster lists the clusters",
+            )
+        if missing := sorted(columns - there[name]):
+            raise AdminkitError(f"the table {name} has no column {missing[0]}", _HINT)
+    return Schema(frozenset(there[f"{cluster}_job_table"]), _tres(database))
+
+
+def version_of(database: Database) -> str:
+    """What the server calls itself. DatabaseFailed where it does not answer."""
+    [(text,)] = database.ask("SELECT VERSION()")
+    return text
+
+
+def _tres(database: Database) -> dict[int, str]:
+    names = {}
+    for number, kind, name in database.ask("SELECT id, type, name FROM tres_table WHERE deleted = 0"):
+        if not number.isdigit():
+            raise AdminkitError("tres_table has an id that is not a number", _HINT)
+        names[int(number)] = f"{kind}/{name}" if name else kind
+    return names

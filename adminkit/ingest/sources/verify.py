@@ -1,0 +1,116 @@
+"""Whether two sources say the same of the same runs, field by field, before the database is believed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest.sources.base import JOBS, Source, Spool
+from adminkit.ingest.sources.sacct import open_sacct
+from adminkit.ingest.sources.slurmdbd import Slurmdbd
+from adminkit.ingest.window_plan import Window
+from adminkit.quote import quote
+from adminkit.render.format import plural
+from adminkit.slurm import cluster as slurm
+from adminkit.sqlite import sqlite3
+from adminkit.trace.windows import fact, set_fact
+
+#: Runs that are compared before the first sync, and after slurmdbd's release has changed.
+USUAL: Final = 200
+#: The fact that the two sources were found to agree; its value is slurmdbd's release.
+AGREED: Final = "slurmdbd's database verified"
+#: Differences that are named.
+_NAMED: Final = 5
+_AT_ONCE: Final = 200
+
+#: (JobIDRaw, Submit)
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A run of which the two say something else. `field` None: only one of them has the run."""
+
+    key: Key
+    field: str | None
+    sacct: str
+    database: str
+
+    def __str__(self) -> str:
+        if self.field is None:
+            return f"job {self.key[0]}: {self.sacct or 'sacct does not have it'}"
+        return f"job {self.key[0]}, {self.field}: sacct says {quote(self.sacct)}, the database {quote(self.database)}"
+
+
+def must_agree(
+    db: sqlite3.Connection, source: Source, timeout: float, talk: Callable[[str], None], count: int | None = None
+) -> None:
+    """Compare `count` runs. None: the usual number, where this release of slurmdbd has not been compared yet.
+
+    AdminkitError with the differences; then nothing of the database is stored.
+    """
+    if not isinstance(source, Slurmdbd):
+        return
+    running = slurm.accounting().release or "unknown"
+    known = fact(db, source.cluster, AGREED)
+    if count is None and known is not None and known[0] == running:
+        return
+    there = open_sacct(source.cluster, source.folder, timeout=timeout, record=source.record)
+    compared, different = compare(source, there, USUAL if count is None else count)
+    if different:
+        named = "; ".join(str(one) for one in different[:_NAMED])
+        raise AdminkitError(
+            f"the database and sacct disagree on {plural(len({one.key for one in different}), 'job')} of {compared}:"
+            f" {named}",
+            'nothing was stored; write source = "sacct" in [sync], and report the differences',
+        )
+    if compared:
+        set_fact(db, source.cluster, AGREED, running, int(time.time()))
+    talk(f"the database and sacct agree on {plural(compared, 'job')}, field by field")
+
+
+def compare(database: Slurmdbd, sacct: Source, count: int) -> tuple[int, list[Difference]]:
+    """(the number of runs compared, the differences), over runs that the database draws at random."""
+    drawn = database.sample(count)
+    different: list[Difference] = []
+    for at in range(0, len(drawn), _AT_ONCE):
+        keys = drawn[at : at + _AT_ONCE]
+        window = Window(min(submit for _, submit in keys), int(time.time()))
+        ids = sorted({number for number, _ in keys})
+        ours, theirs = (_records(one.lookup(JOBS, window, ids)) for one in (database, sacct))
+        for key in keys:
+            different += _differences(key, theirs.get(key), ours.get(key))
+    return len(drawn), different
+
+
+def _differences(key: Key, sacct: Mapping[str, str] | None, database: Mapping[str, str] | None) -> list[Difference]:
+    if sacct is None or database is None:
+        return [] if sacct is database else [Difference(key, None, "" if sacct is None else "only sacct has it", "")]
+    return [
+        Difference(key, name, sacct[name], database[name]) for name in sacct if sacct[name] != database.get(name, "")
+    ]
+
+
+def _records(spool: Spool) -> dict[Key, dict[str, str]]:
+    """Each run's fields as text. A list of TRES is in the order of its names, which does not matter to its reader."""
+    names = [column.name for column in spool.reading.columns]
+    data = spool.path.read_bytes().decode("utf-8", "surrogateescape")
+    spool.path.unlink()
+    cells = data.split(spool.reading.delimiter)
+    found = {}
+    for at in range(0, len(cells) - len(names) + 1, len(names)):
+        record = cells[at : at + len(names)]
+        record[0] = record[0].removeprefix("\n")
+        fields = {
+            name: _sorted(name, cell.removesuffix(spool.reading.seal)) for name, cell in zip(names, record, strict=True)
+        }
+        if fields["JobIDRaw"].isdigit() and fields["Submit"].isdigit():
+            found[int(fields["JobIDRaw"]), int(fields["Submit"])] = fields
+    return found
+
+
+def _sorted(name: str, cell: str) -> str:
+    return ",".join(sorted(cell.split(","))) if name.endswith("TRES") else cell

@@ -1,0 +1,165 @@
+"""`adminkit sync --source slurmdbd` on a real slurmdbd and MariaDB: the rows are sacct's, and failures lose nothing."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.harness.cluster import DATABASE, Cluster
+from tests.cluster.harness.operator import adminkit, one
+from tests.cluster.harness.workload import Workload
+
+READER, PASSWORD = "adminkit_reader", "only for this test"
+
+
+@pytest.fixture(scope="module")
+def reader(cluster: Cluster) -> Iterator[str]:
+    """A user of the database that may read slurmdbd's tables, as docs/sync.md grants it."""
+    cluster.sql(f"CREATE OR REPLACE USER {READER}@localhost IDENTIFIED BY '{PASSWORD}'")
+    cluster.sql(f"GRANT SELECT ON {DATABASE}.* TO {READER}@localhost")
+    yield READER
+    cluster.sql(f"DROP USER {READER}@localhost")
+
+
+def options(cluster: Cluster, folder: Path, more: str = "", password: str = PASSWORD, database: str = DATABASE) -> Path:
+    path = folder / "slurmdbd.cnf"
+    path.write_text(
+        f"[client]\nsocket={cluster.socket}\nuser={READER}\npassword={password}\ndatabase={database}\n{more}"
+    )
+    path.chmod(0o600)
+    return path
+
+
+def env(path: Path) -> dict[str, str]:
+    return {"ADMINKIT_SYNC_SOURCE": "slurmdbd", "ADMINKIT_SYNC_OPTION_FILE": str(path)}
+
+
+def dump(db: Path, table: str) -> list[tuple[object, ...]]:
+    """All columns of all rows but the fingerprint of the text that they were read from."""
+    with closing(sqlite3.connect(db)) as trace:
+        names = [row[1] for row in trace.execute(f"PRAGMA table_info({table})")]
+        kept = ", ".join(f'"{name}"' for name in names if name not in ("fingerprint", "seen_open"))
+        return sorted(trace.execute(f"SELECT {kept} FROM {table}").fetchall(), key=repr)
+
+
+@pytest.fixture
+def waiting(cluster: Cluster) -> Iterator[list[int]]:
+    """Jobs that are open: a running one, a held array with a step and one without, and one of a later time."""
+    jobs = [
+        cluster.submit("sleep 300", "-t", "10", user="games"),
+        cluster.submit("true", "--hold", "--array=1-30:3", "-t", "5", user="news"),
+        cluster.submit("true", "--array=0-3,9%2", "--begin=now+1hour", "-t", "5", user="news"),
+        cluster.submit("true", "--begin=now+1hour", "-t", "5", user="games"),
+    ]
+    cluster.wait(jobs[0], "RUNNING")
+    cluster.settle()
+    yield jobs
+    cluster.ask("scancel", *map(str, jobs))
+    for job in jobs:
+        cluster.wait(job)
+    cluster.settle()
+    time.sleep(1.1)  # what ended in a sync's own second is left to the next
+
+
+def test_both_sources_give_the_same_rows(
+    cluster: Cluster, workload: Workload, waiting: list[int], reader: str, tmp_path: Path
+) -> None:
+    plain, quick = tmp_path / "sacct.db", tmp_path / "slurmdbd.db"
+    adminkit(cluster, plain, "sync", "--since", "1d", "--steps")
+    done = adminkit(cluster, quick, "sync", "--since", "1d", "--steps", env=env(options(cluster, tmp_path)))
+    assert "agree on" in done.stderr
+    assert one(quick, "SELECT count(*) FROM rejected") == 0
+    for table, least in (("job", 30), ("step", 30)):
+        ours, theirs = dump(quick, table), dump(plain, table)
+        assert len(theirs) >= least
+        differing = [pair for pair in zip(ours, theirs, strict=False) if _still(pair[0]) != _still(pair[1])]
+        assert len(ours) == len(theirs)
+        assert not differing, differing[:3]
+    assert one(quick, "SELECT source FROM load ORDER BY rowid DESC LIMIT 1") == "slurmdbd"
+
+
+def _still(row: tuple[object, ...]) -> tuple[object, ...]:
+    """A row without what goes on while a job runs: a minute may have passed between the two."""
+    running = "RUNNING" in row
+    return tuple(None if running and isinstance(cell, int) and cell < 3600 else cell for cell in row)
+
+
+def test_a_second_run_finds_nothing_new_and_compares_only_when_asked(
+    cluster: Cluster, workload: Workload, reader: str, tmp_path: Path
+) -> None:
+    db, how = tmp_path / "trace.db", env(options(cluster, tmp_path))
+    adminkit(cluster, db, "sync", "--since", "1d", env=how)
+    before = dump(db, "job")
+    again = adminkit(cluster, db, "sync", env=how)
+    assert "new 0, changed 0" in again.stdout
+    assert "agree on" not in again.stderr
+    assert dump(db, "job") == before
+    assert "agree on" in adminkit(cluster, db, "sync", "--verify", "5", env=how).stderr
+
+
+def test_what_is_changed_behind_sacct_is_named_and_nothing_is_stored(
+    cluster: Cluster, workload: Workload, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """sacct that says another Account: as if this release made the field of another column."""
+    db, how = tmp_path / "trace.db", env(options(cluster, tmp_path))
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real = cluster.ask("sh", "-c", "command -v sacct").strip()
+    (folder / "sacct").write_text(f'#!/bin/sh\n{real} "$@" | sed s/physics/alchemy/g\n')
+    (folder / "sacct").chmod(0o755)
+    changed = {**how, "PATH": f"{folder}:{cluster.env()['PATH']}"}
+    failed = adminkit(cluster, db, "sync", "--since", "1d", code=1, env=changed)
+    assert "disagree" in failed.stderr
+    assert "Account: sacct says alchemy, the database physics" in failed.stderr
+    assert one(db, "SELECT count(*) FROM job") == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"password": "wrong"}, "Access denied"),
+        ({"database": "mysql"}, "command denied|no table|Access denied"),
+        ({"more": "ssl-ca=/nowhere.pem\nssl-verify-server-cert\n"}, "SSL|TLS"),
+    ],
+    ids=["a wrong password", "another database", "TLS that the server does not offer"],
+)
+def test_a_database_that_refuses_is_a_clear_error(
+    how: dict[str, str], said: str, cluster: Cluster, reader: str, tmp_path: Path
+) -> None:
+    named = env(options(cluster, tmp_path, **how))
+    failed = adminkit(cluster, tmp_path / "t.db", "sync", "--since", "1d", code=1, env=named)
+    assert re.search(said, failed.stderr), failed.stderr
+    assert "hint:" in failed.stderr
+
+
+def test_a_server_that_ends_the_connection_leaves_the_window_open(
+    cluster: Cluster, workload: Workload, reader: str, tmp_path: Path
+) -> None:
+    """The connection is ended while rows come: each answer waits a moment in the middle, and is killed there."""
+    db, how = tmp_path / "trace.db", env(options(cluster, tmp_path))
+    adminkit(cluster, db, "sync", "--since", "1h", env=how)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real = cluster.ask("sh", "-c", "command -v mariadb").strip()
+    killer = f'{real} --no-defaults --socket={cluster.socket} -e "KILL USER {READER}"'
+    (folder / "mariadb").write_text(
+        f'#!/bin/sh\nsql=$(cat)\ncase "$sql" in *CONCAT*j.job_name*) (sleep 0.5; {killer}) & '
+        f'sql=$(printf "%s" "$sql" | sed "s/ORDER BY/AND SLEEP(1) = 0 ORDER BY/") ;; esac\n'
+        f'printf "%s" "$sql" | exec {real} "$@"\n'
+    )
+    (folder / "mariadb").chmod(0o755)
+    job = cluster.submit("true", "-t", "5", user="games")
+    cluster.wait(job)
+    cluster.settle()
+    time.sleep(1.1)
+    broken = adminkit(cluster, db, "sync", code=None, env={**how, "PATH": f"{folder}:{cluster.env()['PATH']}"})
+    assert broken.returncode == 1, broken.stdout
+    assert "couldn't read slurmdbd's database" in broken.stderr
+    adminkit(cluster, db, "sync", env=how)
+    assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 1

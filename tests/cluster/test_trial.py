@@ -1,0 +1,205 @@
+"""`adminkit trial` on a real slurmctld: both sides whole, hands respected, and A back when nobody looks after it.
+
+Rounds are called with a clock that is ahead, so that a trial's days pass at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from adminkit.deploy.trial import TRIAL, Side
+from adminkit.deploy.trial_sides import INCLUDED
+from adminkit.deploy.trial_state import LEASE
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.ruled import at_most
+from tests.cluster.harness.trial import FILE, A, B, Trying, trying
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def booted(outside: Listing) -> Iterator[Trying]:
+    with trying() as found:
+        yield found
+
+
+@pytest.fixture
+def site(booted: Trying, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trying]:
+    """With A in place and no trial, before and after."""
+    monkeypatch.setenv("SLURM_CONF", str(booted.cluster.home / "slurm.conf"))
+    yield booted
+    booted.end()
+
+
+def test_each_side_is_whole_on_its_days(site: Trying) -> None:
+    site.start()
+    assert site.there() == A, "it has not begun"
+    site.to("b")
+    site.round()
+    assert site.there() == B
+    site.round()
+    site.to("a")
+    site.round()
+    assert site.there() == A
+    assert [did for did, _ in site.acts()] == ["trial begun", "put", "put"]
+    assert [one.side for one in site.whole.trial.placed][-1] == "a"
+
+
+def test_a_slurmctld_that_starts_anew_has_the_side_that_was_in_place(site: Trying) -> None:
+    """It reads the included file; a queue's key that it took from slurm.conf is put again, and the day stays whole."""
+    site.start()
+    site.to("b")
+    site.round()
+    site.cluster.restart_ctld()
+    assert site.there() == {**B, "MaxTime": A["MaxTime"]}
+    site.round()
+    assert site.there() == B
+    assert site.acts()[-1][0] == "put again" and site.whole.trial.placed[-1].side == "b"
+    site.to("a")
+    site.cluster.restart_ctld()
+    site.round()
+    assert site.there() == A
+
+
+def test_a_queue_that_was_closed_by_hand_stays_closed(site: Trying) -> None:
+    """Though slurm.conf, which a reconfigure reads, says that it is up."""
+    site.start()
+    site.cluster.ask("scontrol", "update", "PartitionName=gq-long", "State=DRAIN")
+    site.to("b")
+    site.round()
+    assert "State=DRAIN" in site.cluster.ask("scontrol", "-o", "show", "partition", "gq-long")
+    site.cluster.ask("scontrol", "update", "PartitionName=gq-long", "State=UP")
+
+
+def test_a_policy_that_was_installed_by_hand_ends_the_trial(site: Trying) -> None:
+    """It stays; what is still the trial's is given back."""
+    site.start()
+    site.to("b")
+    site.round()
+    site.ruled.text = ""
+    site.ruled.rules(at_most(7))
+    site.round()
+    assert site.there() == {**A, "policy": 7}
+    assert site.whole.trial.why == "changed by hand: the policy"
+    site.round()
+    assert site.there() == {**A, "policy": 7} and site.acts()[-1][0] == "given back"
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+def test_a_line_of_slurm_conf_that_was_changed_by_hand_ends_it(site: Trying, side: Side) -> None:
+    """On either side's days; the line counts from then on."""
+    conf = site.cluster.home / "slurm.conf"
+    text = conf.read_text()
+    site.start()
+    site.to(side)
+    site.round()
+    try:
+        conf.write_text(text.replace("PriorityWeightAge=1000", "PriorityWeightAge=777"))
+        if side == "a":
+            site.cluster.ask("scontrol", "reconfigure")
+        site.round()
+        assert site.there() == {**A, "PriorityWeightAge": "777"}
+        assert site.whole.trial.why.startswith("changed by hand: PriorityWeightAge in slurm.conf")
+    finally:
+        conf.write_text(text)
+
+
+def test_a_key_of_a_queue_that_was_set_by_hand_ends_it(site: Trying) -> None:
+    site.start()
+    site.to("b")
+    site.round()
+    site.cluster.ask("scontrol", "update", "PartitionName=gq", "MaxTime=2-00:00:00")
+    site.round()
+    assert site.whole.trial.why == "changed by hand: gq MaxTime is '2-00:00:00'"
+    assert {**site.there(), "MaxTime": ""} == {**A, "MaxTime": ""}
+
+
+def test_a_comes_back_where_no_round_runs(site: Trying) -> None:
+    """By the other timer, once the lease has run out; not before. The trial goes on where rounds run again."""
+    site.start()
+    site.to("b")
+    site.round()
+    site.restore()
+    assert site.there() == B
+    site.skip += LEASE + 5
+    site.restore()
+    assert site.there() == A and [one.side for one in site.whole.trial.placed][-2:] == ["b", "a"]
+    site.round()
+    assert site.there() == B
+
+
+def test_a_day_that_never_ended_does_not_count(site: Trying) -> None:
+    """No timer ran from one B day until another: nobody saw what was in place meanwhile."""
+    site.start()
+    site.to("b")
+    site.round()
+    site.to("b", 3)
+    site.round()
+    assert [one.side for one in site.whole.trial.placed][-3:] == ["b", "", "b"]
+
+
+def test_a_comes_back_without_slurmctld(site: Trying) -> None:
+    """As far as files go; slurmctld reads them when it starts."""
+    site.start()
+    site.to("b")
+    site.round()
+    site.cluster.stop_ctld()
+    try:
+        site.skip += LEASE + 5
+        assert not site.restore().ok
+    finally:
+        site.cluster.start_ctld()
+    assert site.there() == A
+    site.to("a")
+    site.round()
+    assert site.there() == A
+
+
+def test_a_damaged_file_gives_a_back(site: Trying) -> None:
+    site.start()
+    site.to("b")
+    site.round()
+    (site.folder / TRIAL).write_text("{")
+    site.round()
+    assert site.there() == A and not (site.folder / TRIAL).exists()
+
+
+def test_b_stays_where_it_is_kept(site: Trying) -> None:
+    site.start()
+    site.to("a")
+    site.round()
+    site.ruled.adminkit("trial", "stop", "--keep", "b", "--apply")
+    assert site.there() == B
+    site.round()
+    site.restore()
+    assert site.there() == B
+    site.cluster.ask("scontrol", "update", "PartitionName=gq", "MaxTime=3-00:00:00")
+
+
+def test_what_a_trial_could_not_switch_is_refused(site: Trying) -> None:
+    """Before anything is written."""
+    cases = {
+        FILE.replace("PriorityWeightAge", "SelectType"): "takes SelectType at its start only",
+        FILE.replace("bf_window", "bf_windows"): "did you mean bf_window",
+        FILE.replace("bf_window = 5760", "time_min_as_soft_limit = true"): "an option of Slurm 23.11",
+        FILE.replace("queues.gq", "queues.gqq"): "there is no queue gqq",
+        FILE.replace("20000", '"1\\nSlurmUser=root"'): "is not a whole number",
+        "version = 1\n[b.slurm]\nPriorityWeightAge = 1000\n": "there is nothing to compare",
+        f'version = 1\n[a]\npolicy = "policy-b.toml"\n{FILE[12:]}': "A must be what is in place",
+    }
+    for text, words in cases.items():
+        assert words in site.start(text, code=1), text
+    assert not (site.folder / TRIAL).exists()
+    conf = site.cluster.home / "slurm.conf"
+    text = conf.read_text()
+    try:
+        conf.write_text(text.replace(f"Include {INCLUDED}", ""))
+        assert "does not include" in site.start(code=1)
+        conf.write_text(text + "PriorityWeightAge=1000\n")
+        assert "behind the line that includes" in site.start(code=1)
+    finally:
+        conf.write_text(text)
+    site.start()
+    assert "another trial is running" in site.start(code=1)

@@ -1,0 +1,143 @@
+"""slurmdbd's database as a source, without a database: what is refused before a question, and what errors say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from adminkit.errors import AdminkitError
+from adminkit.ingest.sources.slurmdbd import tasks_of
+from adminkit.ingest.sources.slurmdbd_fields import literal
+from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, schema_of
+from adminkit.slurm.database import Database, DatabaseFailed
+from tests.support.fakes import Programs
+
+TABLES = {"alpha_job_table": JOB, "alpha_step_table": STEP, "alpha_assoc_table": ASSOCIATION, "tres_table": TRES}
+
+
+@pytest.mark.parametrize(
+    ("mask", "text", "why"),
+    [
+        (0b1, "0", "one task"),
+        (0b110, "1-2", "neighbours"),
+        (0b10101010, "1,3,5,7", "steps, but only four"),
+        (sum(1 << n for n in range(1, 22, 2)), "1-21:2", "more than five at equal steps, over more than ten"),
+        (sum(1 << n for n in (0, 2, 4, 6, 8, 10)), "0,2,4,6,8,10", "no further apart than ten"),
+        (sum(1 << n for n in (0, 5, 10, 15, 20, 26)), "0,5,10,15,20,26", "steps that are not equal"),
+        (sum(1 << n for n in (0, 1, 4, 7, 10, 13)), "0-1,4,7,10,13", "a neighbour of the first"),
+    ],
+)
+def test_the_tasks_of_an_array_are_written_as_slurm_writes_them(mask: int, text: str, why: str) -> None:
+    assert tasks_of(mask) == text, why
+
+
+@pytest.mark.parametrize("text", ["", "a'b", "a\\", "\x1f", "学習", "x\ny"])
+def test_a_literal_has_no_character_of_its_text(text: str) -> None:
+    sql = literal(text)
+    assert set(sql) <= set("x'0123456789abcdef")
+    assert bytes.fromhex(sql.strip("x'")).decode() == text
+
+
+def option_file(folder: Path, mode: int = 0o600) -> Path:
+    path = folder / "slurmdbd.cnf"
+    path.write_text("[client]\nuser=reader\n")
+    path.chmod(mode)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [(0o600, None), (0o640, None), (0o644, "others can read"), (0o660, "others can read or change"), (0o602, "change")],
+)
+def test_an_option_file_is_for_its_owner_and_group_only(
+    mode: int, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Programs(tmp_path / "bin", monkeypatch).add("mariadb", "cat >/dev/null; printf '1\\t2\\n'")
+    database = Database(option_file(tmp_path, mode), 5)
+    if said is None:
+        assert database.ask("SELECT 1, 2") == [["1", "2"]]
+        return
+    with pytest.raises(AdminkitError, match=said):
+        database.ask("SELECT 1, 2")
+
+
+@pytest.mark.parametrize(
+    ("says", "hint", "unreachable"),
+    [
+        ("ERROR 1045 (28000): Access denied for user 'reader'", "GRANT", True),
+        ("ERROR 1142 (42000): SELECT command denied to user", "GRANT", True),
+        ("ERROR 1049 (42000): Unknown database 'x'", "StorageLoc", True),
+        ("ERROR 2002 (HY000): Can't connect to local server through socket", "socket", True),
+        ("ERROR 2026 (HY000): TLS/SSL error: certificate", "ssl", True),
+        ("ERROR 2013 (HY000): Lost connection to server during query", "next run", True),
+        ("ERROR 1969 (70100): Query execution was interrupted (max_statement_time exceeded)", "timeout", False),
+        ("ERROR 1054 (42S22): Unknown column 'j.x'", "log", True),
+    ],
+)
+def test_what_the_client_says_comes_with_a_hint(
+    says: str, hint: str, unreachable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Programs(tmp_path / "bin", monkeypatch).add("mariadb", f'cat >/dev/null; echo "{says}" >&2; exit 1')
+    with pytest.raises(DatabaseFailed) as failed:
+        Database(option_file(tmp_path), 5).ask("SELECT 1")
+    assert says[:20] in failed.value.message
+    assert hint in (failed.value.hint or "")
+    assert failed.value.unreachable is unreachable
+
+
+def test_an_answer_that_was_cut_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Programs(tmp_path / "bin", monkeypatch).add(
+        "mariadb", "cat >/dev/null; echo half; echo 'ERROR 2013: Lost connection' >&2; exit 1"
+    )
+    with pytest.raises(DatabaseFailed):
+        Database(option_file(tmp_path), 5).spool("SELECT 1", tmp_path / "answer")
+    assert not (tmp_path / "answer").exists()
+
+
+def test_without_a_client_its_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Programs(tmp_path / "bin", monkeypatch)
+    with pytest.raises(DatabaseFailed, match="neither mariadb nor mysql") as failed:
+        Database(option_file(tmp_path), 5).ask("SELECT 1")
+    assert "mariadb-client" in (failed.value.hint or "")
+
+
+def tables(folder: Path, monkeypatch: pytest.MonkeyPatch, without: str = "") -> Database:
+    """A database with all tables, but for the table or the column (`table.column`) that is left out."""
+    programs = Programs(folder / "bin", monkeypatch)
+    listed = folder / "columns"
+    lines = [f"{name}\t{column}" for name, columns in TABLES.items() for column in sorted(columns)]
+    dropped = without.replace(".", "\t")
+    listed.write_text("".join(f"{one}\n" for one in lines if not dropped or not f"{one}\t".startswith(f"{dropped}\t")))
+    resources = r"printf '1\tcpu\t\n1001\tgres\tgpu\n'"
+    programs.add("mariadb", f'case "$(cat)" in *information_schema*) cat {listed} ;; *) {resources} ;; esac')
+    return Database(option_file(folder), 5)
+
+
+def test_the_tables_are_looked_at_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = schema_of(tables(tmp_path, monkeypatch), "alpha")
+    assert found.columns == JOB
+    assert found.tres == {1: "cpu", 1001: "gres/gpu"}
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        ("alpha_job_table", "no table alpha_job_table"),
+        ("alpha_step_table.tres_usage_in_tot", "has no column tres_usage_in_tot"),
+        ("alpha_job_table.state", "has no column state"),
+    ],
+)
+def test_tables_of_another_shape_are_refused(
+    without: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AdminkitError, match=said):
+        schema_of(tables(tmp_path, monkeypatch, without), "alpha")
+
+
+@pytest.mark.parametrize("cluster", ["a`b", "x; DROP TABLE", "", "A", "a" * 41])
+def test_no_name_of_a_cluster_reaches_sql_that_slurm_would_not_take(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AdminkitError, match="name of a cluster's tables"):
+        schema_of(tables(tmp_path, monkeypatch), cluster)

@@ -1,0 +1,59 @@
+"""What a plan promises: days that are enough, and no promise where the past does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from adminkit.stats.switchback import BLOCK, MOST_DAYS, POWER
+from adminkit.stats.trial_plan import days_needed, known, power_at
+
+
+def history(days: int = 182, spread: float = 0.5, seed: int = 0) -> list[float | None]:
+    draw = np.random.default_rng(seed)
+    return [float(wait) for wait in 3600 * np.exp(spread * draw.normal(size=days))]
+
+
+def test_the_days_are_the_fewest_that_are_enough() -> None:
+    days = days_needed(history(), -0.4)
+    assert days is not None and 2 * BLOCK < days < MOST_DAYS and days % BLOCK == 0
+    assert (power_at(history(), -0.4, days) or 0) >= POWER > (power_at(history(), -0.4, days - BLOCK) or 1)
+    assert days == days_needed(history(), -0.4), "the same past gives the same plan"
+
+
+def test_a_small_effect_a_rough_past_and_more_power_need_more_days() -> None:
+    days = days_needed(history(), -0.4) or 0
+    assert (days_needed(history(), -0.3) or 0) > days
+    assert (days_needed(history(spread=0.7), -0.4) or 0) > days
+    assert (days_needed(history(), -0.4, 0.95) or 0) > days
+    assert days_needed(history(), -0.01) is None, "more than the longest trial"
+
+
+def test_longer_waits_are_found_too() -> None:
+    assert (power_at(history(), 1.0, 28) or 0) > 0.8
+    assert (power_at(history(), 0.0, 28) or 0) == 0.0, "no effect has no direction"
+
+
+def test_days_that_are_all_equal_need_one_fortnight() -> None:
+    assert days_needed([60.0] * 56, -0.01) == BLOCK
+    assert power_at([60.0] * 56, -0.01, BLOCK) == 1.0
+
+
+def test_days_without_waits_drop_their_pairs() -> None:
+    gaps = [None if day % 5 == 0 else wait for day, wait in enumerate(history())]
+    assert 0 < (power_at(gaps, -0.4, 56) or 0) < (power_at(history(), -0.4, 56) or 0)
+
+
+@pytest.mark.parametrize(
+    ("past", "why"),
+    [
+        ([], "no past"),
+        ([60.0] * 27, "less than four weeks"),
+        ([60.0, *[None] * 200, *[60.0] * 26], "less than four weeks with waits"),
+        ([0.0] * 100, "nobody waits"),
+    ],
+)
+def test_a_plan_may_not_be_known(past: list[float | None], why: str) -> None:
+    assert days_needed(past, -0.2) is None, why
+    assert power_at(past, -0.2, 28) is None, why
+    assert not known(past)
