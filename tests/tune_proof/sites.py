@@ -23,6 +23,7 @@ _NODES: Final = (4, 6, 8, 10, 12)
 #: Where waits of few months tell more.
 _FEW_NODES: Final = (4, 6, 8, 6, 8)
 _ALL: Final = Goal()
+_USERS: Final = Goal(parts=("decile",), keeps=("utilization", "lost_hours"))
 _SIZES: Final = Goal(parts=("size",), keeps=("utilization", "lost_hours"))
 
 
@@ -67,7 +68,7 @@ def _shallow(number: int) -> tuple[Law, Space, Goal]:
         ("scheduler.bf_max_job_test", (20, 500)), ("scheduler.bf_window", (DAY,)),
         ("scheduler.priority_weight_job_size", (1000,)),
     )  # fmt: skip
-    return law, levers, _SIZES
+    return law, levers, _USERS
 
 
 def _user(number: int) -> tuple[Law, Space, Goal]:
@@ -81,7 +82,7 @@ def _window(number: int) -> tuple[Law, Space, Goal]:
     return (
         law,
         space(("scheduler.bf_window", (4 * HOUR, DAY, 14 * DAY)), ("scheduler.bf_interval", (30, 600))),
-        Goal(parts=()),
+        _USERS,
     )
 
 

@@ -122,9 +122,11 @@ def every(space: Space) -> Sequence[Choice]:
     return list(product(*((None, *lever.values) for lever in space.levers)))[1:]
 
 
-def truth(site: Site, folder: Path, seeds: Sequence[int] = FRESH) -> Sequence[True_]:
-    """Every combination of the site's levers."""
-    changes: dict[Choice, dict[Group, list[float]]] = {choice: {} for choice in every(site.space)}
+def truth(site: Site, folder: Path, choices: Sequence[Choice], seeds: Sequence[int] = FRESH) -> Sequence[True_]:
+    """What these combinations of the site's levers do."""
+    if not choices:
+        return []
+    changes: dict[Choice, dict[Group, list[float]]] = {choice: {} for choice in choices}
     todays: dict[Group, list[float]] = {}
     for seed in seeds:
         case = drawn(site.law, seed)
