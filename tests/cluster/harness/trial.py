@@ -14,9 +14,9 @@ from typing import Any
 from adminkit.deploy import trial_round
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import TRIAL, WHAT, Side, Trial
-from adminkit.deploy.trial_round import Round
 from adminkit.deploy.trial_sides import INCLUDED
 from adminkit.deploy.trial_state import Whole, read_whole, write_whole
+from adminkit.deploy.trial_work import Round
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ruled import HEAD, Ruled, at_most, ruling
@@ -136,7 +136,7 @@ class Trying:
 @contextmanager
 def trying() -> Iterator[Trying]:
     """A booted cluster with A in place, and slurm.conf that includes the trial's file; no timer runs."""
-    settings = {
+    settings: dict[str, str] = {
         "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_window=1440",
         "PriorityType": "priority/multifactor",
         "PriorityWeightAge": "1000",
@@ -144,7 +144,7 @@ def trying() -> Iterator[Trying]:
         "EnforcePartLimits": "ALL",
         "MessageTimeout": "2",
     }
-    with private_slurm(nodes=2, SlurmUser=SLURM_USER, **settings) as cluster:
+    with private_slurm(nodes=2, kind=Cluster, SlurmUser=SLURM_USER, **settings) as cluster:
         (cluster.home / INCLUDED).write_text("")
         with ruling(cluster, f"Include {INCLUDED}") as ruled:
             found = Trying(ruled)
