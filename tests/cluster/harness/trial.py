@@ -7,7 +7,7 @@ import pwd
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from adminkit.deploy import trial_round
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import TRIAL, WHAT, Side, Trial
 from adminkit.deploy.trial_sides import INCLUDED
-from adminkit.deploy.trial_state import Whole, read_whole, write_whole
+from adminkit.deploy.trial_state import Whole, read_whole
 from adminkit.deploy.trial_work import Round
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.cluster import Cluster
@@ -126,11 +126,6 @@ class Trying:
         self.ruled.text = ""
         self.ruled.rules(at_most(20))
         self.cluster.ask("scontrol", "update", "PartitionName=gq", f"MaxTime={A['MaxTime']}")
-
-    def change(self, **changes: Any) -> None:
-        """Change what the machine keeps."""
-        whole = self.whole
-        write_whole(self.folder, replace(whole, machine=replace(whole.machine, **changes)), None)
 
 
 @contextmanager
