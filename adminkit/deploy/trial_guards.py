@@ -38,7 +38,7 @@ _QUICK: Final = 0.5
 
 
 def guard(work: Work) -> str:
-    """Count, keep the counts, and say why the trial has to end; "" where it may go on."""
+    """Count, keep the counts, and say why the trial has to end; "" where it may continue."""
     today = work.trial.day(work.now)
     if today is None or work.now < today[1].since + work.trial.carry_over:
         return ""
