@@ -14,6 +14,7 @@ from adminkit import config
 from adminkit.cli.group import group
 from adminkit.cli.options import Apply, Database, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder, target_of
+from adminkit.cli.report_trial import From, shown
 from adminkit.errors import AdminkitError
 from adminkit.render.sink import Way, emit
 from adminkit.units import local_time, midnight
@@ -66,12 +67,6 @@ Hoped = Annotated[
         max=0.99,
         help="The relative change of the mean wait that you hope for: -0.2 is a fifth less. The preview says how many"
         " days it needs.",
-    ),
-]
-From = Annotated[
-    Path | None,
-    typer.Option(
-        "--from", metavar="FILE", help="A copy of trial.json from slurmctld's host, if the trace is on another host."
     ),
 ]
 Keep = Annotated[
@@ -147,18 +142,7 @@ def result(
 
     Example: adminkit trial result
     """
-    from adminkit.reports.trial import result_report
-    from adminkit.stats.waits import waits
-    from adminkit.trace.connect import reader
-    from adminkit.trace.location import find_trace
-    from adminkit.trace.sight import operators_only
-
-    made, now = _trial(folder, from_), int(time.time())
-    path = find_trace(db, config.load().db)
-    with reader(path) as trace:
-        operators_only(path, "only operators may see what a trial showed", "ask them")
-        quarters = waits(trace, made.cluster, made.begins, made.ends, now)
-    emit(result_report(made, quarters, str(path), now), Way(format.value, output))
+    emit(shown(from_, folder, db), Way(format.value, output))
 
 
 @app.command()
@@ -314,19 +298,3 @@ def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
     if len(numbers) < 2:
         return numbers, widest, [f"the guards wait for days of A: {len(numbers)} of the last {BLOCK} had jobs"]
     return numbers, widest, [f"the guards compare with {len(numbers)} days before, and with A's days as they pass"]
-
-
-def _trial(folder: Path | None, from_: Path | None) -> Trial:
-    from adminkit.deploy.files import read_text
-    from adminkit.deploy.trial import parse_trial, read_trial
-    from adminkit.deploy.trial_state import missing
-
-    if from_ is not None:
-        text = read_text(from_)
-        if text is None:
-            raise AdminkitError(f"{from_} does not exist", "copy adminkit/trial/trial.json from beside slurm.conf")
-        return parse_trial(text, from_)
-    made = read_trial(target_of(folder, None, None)[0].folder)
-    if made is None:
-        raise missing()
-    return made

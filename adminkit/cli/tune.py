@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,9 +29,10 @@ from adminkit.cli.simulate import (
     wanted_of,
 )
 from adminkit.cli.simulate_scenarios import Cores, Force, Opened, Place, Seed, calibrated, opened
+from adminkit.cli.tune_jobs import Jobs, submit
 from adminkit.errors import UsageError
 from adminkit.render.say import say
-from adminkit.render.sink import Way, emit
+from adminkit.render.sink import Way, emit, write_aside
 from adminkit.trace.private_copy import cache_home
 from adminkit.units import moment, parse_duration
 
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
     from adminkit.render.report import Report
     from adminkit.simulate.answer import Effort
     from adminkit.simulate.calibrate import Calibration
+    from adminkit.simulate.case import Case
+    from adminkit.tune.candidates import Choice
     from adminkit.tune.search import Question
     from adminkit.tune.settings import Tune
     from adminkit.tune.space import Space
+    from adminkit.tune.typed import Typed
 
 #: Evaluations of a search that is told neither their number nor a time.
 USUAL: Final = 1000
-#: Options that a job of Slurm is told in another way, or not at all.
-_ELSEWHERE: Final = (
-    "file", "slurm", "sbatch", "shard", "since", "until", "as_of", "keep", "evaluations", "budget", "format", "output",
-    "picture",
-)  # fmt: skip
+#: The file that a trial reads.
+TRIAL: Final = "trial.toml"
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The levers; etc/tune.toml is an example.")]
 Keep = Annotated[
@@ -66,7 +66,7 @@ Evaluations = Annotated[
     int | None,
     typer.Option(
         "--evaluations",
-        min=120,
+        min=130,
         metavar="N",
         help=f"How many simulations of combinations the search may use. Default: {USUAL}.",
     ),
@@ -82,6 +82,14 @@ Tasks = Annotated[
 Sbatch = Annotated[
     list[str] | None,
     typer.Option("--sbatch", metavar="OPTION", help="An option for sbatch, such as --sbatch=--partition=short."),
+]
+Write = Annotated[
+    Path | None,
+    typer.Option(
+        "--write",
+        metavar="DIR",
+        help="Also write policy-b.toml, slurm-b.conf and trial.toml into this folder, if something is recommended.",
+    ),
 ]
 Share = Annotated[str | None, typer.Option("--shard", hidden=True)]
 
@@ -106,6 +114,7 @@ def tune(
     slurm: Tasks = None,
     sbatch: Sbatch = None,
     shard: Share = None,
+    write: Write = None,
     force: Force = False,
     db: options.Database = None,
     cluster: options.OneCluster = None,
@@ -138,9 +147,9 @@ def tune(
         calibration = calibrated(found.subject, force)
         many = evaluations or _many(question, effort, budget)
         if slurm is not None:
-            _submit(_Jobs(slurm, sbatch or [], many), context, effort, found, place)
+            submit(Jobs(slurm, sbatch or [], many), context, effort, found, place)
         else:
-            report = _answered(question, space, effort, many, found, calibration)
+            report = _answered(_Asked(space, question, effort, many), found, calibration, policy, write)
             emit(report.dated(place.when.as_of), way)
 
 
@@ -176,18 +185,63 @@ def _many(question: Question, effort: Effort, budget: str | None) -> int:
     return many
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The question, and how the answer is made."""
+
+    space: Space
+    question: Question
+    effort: Effort
+    evaluations: int
+
+
 def _answered(
-    question: Question, space: Space, effort: Effort, many: int, found: Opened, calibration: Calibration | None
+    asked: _Asked, found: Opened, calibration: Calibration | None, policy: Path | None, write: Path | None
 ) -> Report:
     from adminkit.reports.tune import tune_meta, tune_report
     from adminkit.tune.race import rounds_of
     from adminkit.tune.search import search
 
-    made = search(question, effort, rounds_of(many), _told)
+    space, question = asked.space, asked.question
+    made = search(question, asked.effort, rounds_of(asked.evaluations), _told)
+    typed = None
+    if made.pick is not None and made.verdict is not None and made.verdict.carries_over:
+        typed = _typed(space, made.pick.choice, found.sources.case, policy)
+    if write is not None:
+        _write(write, typed)
     meta = tune_meta(found.subject, calibration, found.filter, str(found.path), question)
     meta = replace(meta, notes=[*meta.notes, *space.notes])
     basis = calibration is not None and calibration.verdict != "no basis"
-    return tune_report(made, question, meta, space.words, {}, basis=basis)
+    lines = {} if typed is None else typed.by_title()
+    return tune_report(made, question, meta, space, lines, basis=basis)
+
+
+def _typed(space: Space, choice: Choice, case: Case, policy: Path | None) -> Typed:
+    """What to type, in terms of the policy that is named, or of the site's own where it can be read."""
+    from adminkit.files import read_named
+    from adminkit.policy.load import find_policy
+    from adminkit.toml import MOST_BYTES
+    from adminkit.tune.typed import typed_of
+
+    path, is_example = find_policy(policy)
+    if is_example:
+        return typed_of(space, choice, case=case)
+    text = read_named(path, MOST_BYTES, "name a policy with --policy").decode("utf-8", "surrogateescape")
+    return typed_of(space, choice, text, path.name, case)
+
+
+def _write(folder: Path, typed: Typed | None) -> None:
+    """The files of a trial. Nothing where nothing is recommended, which is said."""
+    if typed is None:
+        say(f"nothing is recommended, so nothing is written to {folder}")
+        return
+    lines = [*typed.slurm, *(f"# {line}" for line in typed.commands)]
+    files = {"policy-b.toml": typed.policy, "slurm-b.conf": "".join(f"{line}\n" for line in lines), TRIAL: typed.trial}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        if text:
+            write_aside(folder / name, text.encode("utf-8", "surrogateescape"))
+            say(f"wrote {folder / name}")
 
 
 @contextmanager
@@ -204,45 +258,3 @@ def _work(question: Question, effort: Effort, many: int, shard: str) -> None:
     from adminkit.tune.shards import shard_of
 
     work_on(question, effort, rounds_of(many), shard_of(shard), _told)
-
-
-@dataclass(frozen=True, slots=True)
-class _Jobs:
-    """How a search becomes jobs of Slurm: tasks of each array, sbatch's options, and the search's evaluations."""
-
-    tasks: int
-    options: list[str]
-    evaluations: int
-
-
-def _submit(jobs: _Jobs, context: typer.Context, effort: Effort, found: Opened, place: Place) -> None:
-    """Submit the search. Its jobs are told numbers where a date or a budget was typed, which they would read later."""
-    from adminkit.tune.race import rounds_of
-    from adminkit.tune.shards import NAME, submitted
-
-    assert effort.keep is not None
-    keep, typed = effort.keep.absolute(), context.params
-    keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-    words = [sys.executable, "-m", "adminkit", "tune", str(typed["file"].absolute()), *_again(context)]
-    edges = {"--since": found.filter.since, "--until": found.filter.until, "--as-of": place.when.as_of}
-    numbers = {**edges, "--keep": keep, "--evaluations": jobs.evaluations}
-    words += [word for name, value in numbers.items() if value is not None for word in (name, str(value))]
-    last = ["--format", typed["format"].value]
-    for name in ("output", "picture"):
-        last += [] if typed[name] is None else [f"--{name}", str(typed[name].absolute())]
-    ids = submitted(words, last, rounds_of(jobs.evaluations), jobs.tasks, Path.cwd(), keep, jobs.options)
-    where = typed["output"] or keep / f"slurm-{ids[-1]}.out"
-    say(f"submitted {len(ids)} jobs, {ids[0]} to {ids[-1]}; the last one writes the answer to {where}")
-    say(f"to stop them: scancel --name={NAME} --me")
-
-
-def _again(context: typer.Context) -> list[str]:
-    """The options that were typed and mean the same in a job."""
-    words: list[str] = []
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name or "")
-        if parameter.name in _ELSEWHERE or value is None or value == parameter.default:
-            continue
-        name = parameter.opts[-1]
-        words += [name] if value is True else [name, str(getattr(value, "value", value))]
-    return words

@@ -251,7 +251,9 @@ def as_table(name: str, data: Mapping[str, Any]) -> Table:
     users, largest = data["users"], 0
     if name == "incentives":
         most = max((row["points"] for row in users.values()), default=0)
-        largest = min(most + max(data["class_points"].values(), default=0), data["cap"])
+        largest = min(
+            most + max([*data["class_points"].values(), *data.get("size_points", {}).values()], default=0), data["cap"]
+        )
     return Table(name, data, text, len(users), seconds, largest)
 
 

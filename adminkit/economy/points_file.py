@@ -1,7 +1,7 @@
 """Points and hints on their way from the trace's owner to root: JSON, which root checks and writes as Lua.
 
     incentives.json   {"format": 1, "made_at": …, "cap": …, "class_points": {…},
-                       "users": {"1001": {"points": …, "class": …}}}
+                       "size_points": {"9": …}, "users": {"1001": {"points": …, "class": …}}}
     hints.json        {"format": 1, "made_at": …, "ratio": …, "floor": …, "accounts_off": […],
                        "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}}}
     soft_limits.json  {"format": 1, "made_at": …, "quantiles": [50, 75, 90],
@@ -25,6 +25,7 @@ from adminkit.economy.tables import FORMAT, MOST_POINTS
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import open_folder, read_plain
 from adminkit.lua.literal import MOST_BYTES
+from adminkit.policy.incentive_settings import MOST_SIZES
 from adminkit.recommend.needs import QUANTILES
 
 Table = dict[str, Any]
@@ -33,6 +34,7 @@ Table = dict[str, Any]
 MOST_NAME: Final = 1024
 #: The largest uid: (uid_t) -1 is nobody's, by POSIX and by Linux.
 _MOST_UID: Final = 2**32 - 2
+_SIZE: Final = re.compile("[1-9][0-9]{0,5}", re.ASCII)
 _MOST_SECONDS: Final = 2**40
 _MOST: Final = 2**53
 _QUANTILES: Final = re.compile("-".join(["[0-9]{1,12}"] * len(QUANTILES)), re.ASCII)
@@ -106,13 +108,15 @@ def _plain(error: ValueError) -> str:
 
 
 def _incentives(value: Any, source: str) -> Table:
-    _keys(value, ("format", "made_at", "cap", "class_points", "users"), source)
+    sized = ("size_points",) if isinstance(value, dict) and "size_points" in value else ()
+    _keys(value, ("format", "made_at", "cap", "class_points", *sized, "users"), source)
     cap = _whole(value["cap"], 1, MOST_POINTS, source, "cap")
     classes = _mapping(value["class_points"], source, "class_points")
     for word in classes:
         if word not in ("multi-node", "multi-gpu"):
             raise _Wrong(source, "class_points has a class that adminkit does not know")
         _whole(classes[word], 0, cap, source, f"class_points.{word}")
+    sizes = {"size_points": _sizes(value["size_points"], cap, source)} if sized else {}
     users = {}
     for uid, row in _users(value, source):
         where = f"users.{uid}"
@@ -120,7 +124,19 @@ def _incentives(value: Any, source: str) -> Table:
         if not isinstance(row["class"], bool):
             raise _Wrong(source, f"{where}.class is neither true nor false")
         users[uid] = {"points": _whole(row["points"], 0, cap, source, f"{where}.points"), "class": row["class"]}
-    return {**_head(value, source), "cap": cap, "class_points": classes, "users": users}
+    return {**_head(value, source), "cap": cap, "class_points": classes, **sizes, "users": users}
+
+
+def _sizes(value: Any, cap: int, source: str) -> dict[int, int]:
+    """GPUs -> points."""
+    found = {}
+    for word, points in _items(value, source, "size_points"):
+        if _SIZE.fullmatch(word) is None:
+            raise _Wrong(source, "size_points has a key that is not a number of GPUs")
+        found[int(word)] = _whole(points, 0, cap, source, f"size_points.{word}")
+    if len(found) > MOST_SIZES:
+        raise _Wrong(source, f"size_points has more than {MOST_SIZES} sizes")
+    return found
 
 
 def _hints(value: Any, source: str) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -40,6 +40,7 @@ class Points:
     per_hour: float
     cap: int
     classes: Mapping[str, int]  # multi-node, multi-gpu
+    sizes: Mapping[int, int] = field(default_factory=dict)  # GPUs or more, of a job of these classes
 
     def of(self, hours: float) -> int:
         """Whole points, half up, never above the cap."""
@@ -47,7 +48,7 @@ class Points:
 
     def largest(self, earned: int) -> int:
         """The most points that one job gets, where the best user has earned `earned`."""
-        return min(earned + max(self.classes.values(), default=0), self.cap)
+        return min(earned + max([*self.classes.values(), *self.sizes.values()], default=0), self.cap)
 
 
 class Hint(NamedTuple):
@@ -104,6 +105,7 @@ def points(settings: Incentives, per_hour: float) -> Points:
         per_hour,
         cap,
         {"multi-node": bare.of(settings.multi_node_hours), "multi-gpu": bare.of(settings.multi_gpu_hours)},
+        {int(size): bare.of(hours) for size, hours in settings.size_hours.items()},
     )
 
 
@@ -114,7 +116,9 @@ def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict
         for one in sorted(found, key=lambda one: one.uid)
         if one.uid >= 0 and (worth.of(one.hours) > 0 or not one.earns_class)
     }
-    return {"format": FORMAT, "made_at": now, "cap": worth.cap, "class_points": dict(worth.classes), "users": users}
+    sizes = {"size_points": dict(worth.sizes)} if worth.sizes else {}
+    head = {"format": FORMAT, "made_at": now, "cap": worth.cap, "class_points": dict(worth.classes), **sizes}
+    return {**head, "users": users}
 
 
 def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> dict[str, Any]:

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from adminkit.policy.durations import Seconds
 
 Hours = Annotated[float, Field(ge=0, le=10_000)]
+
+
+#: Sizes that may have hours of their own, and the GPUs of the largest.
+MOST_SIZES = 16
+_MOST_GPUS = 100_000
+
+
+def _sizes(value: dict[str, float]) -> dict[str, float]:
+    """By size. A larger size has more: else a job would gain by being smaller."""
+    for size in value:
+        if not (size.isascii() and size.isdigit() and len(size) <= 6 and str(int(size)) == size):
+            raise ValueError(f"{size[:20]!r} is not a number of GPUs")
+        if not 2 <= int(size) <= _MOST_GPUS:
+            raise ValueError(f"a size is from 2 to {_MOST_GPUS} GPUs, and {size} is not")
+    if len(value) > MOST_SIZES:
+        raise ValueError(f"{len(value)} sizes; at most {MOST_SIZES} are allowed")
+    ordered = sorted(value.items(), key=lambda one: int(one[0]))
+    for (small, less), (large, more) in pairwise(ordered):
+        if more <= less:
+            raise ValueError(f"{large} GPUs or more must have more than {small}: {more:g} is not above {less:g}")
+    return dict(ordered)
 
 
 class Incentives(BaseModel):
@@ -20,6 +42,9 @@ class Incentives(BaseModel):
     multi_node_hours: Hours = 4.0
     multi_gpu_hours: Hours = 2.0
     cap_hours: Annotated[float, Field(gt=0, le=10_000)] = 12.0  # the most that any job gets
+    size_hours: Annotated[
+        dict[str, Hours], AfterValidator(_sizes)
+    ] = {}  # GPUs or more -> in place of the class's hours
     points_per_hour: Annotated[float, Field(gt=0)] | None = None  # None: asked of Slurm
     accept_foreign_site_factor: bool = False  # a PrioritySiteFactorPlugin may overwrite what is set at submission
 
@@ -48,6 +73,8 @@ class Incentives(BaseModel):
         for name in ("accuracy_hours", "multi_node_hours", "multi_gpu_hours"):
             if getattr(self, name) > self.cap_hours:
                 raise ValueError(f"{name} = {getattr(self, name):g} is above cap_hours = {self.cap_hours:g}")
+        if (most := max(self.size_hours.values(), default=0)) > self.cap_hours:
+            raise ValueError(f"size_hours has {most:g}, which is above cap_hours = {self.cap_hours:g}")
         if self.min_days > self.min_jobs:
             raise ValueError(f"min_days = {self.min_days} needs more jobs than min_jobs = {self.min_jobs}")
         for name in ("min_days", "bundle_days"):

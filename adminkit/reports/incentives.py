@@ -202,7 +202,8 @@ def _sum(one: Standing, explained: Explained, settings: Incentives) -> Iterable[
             from_score=f"{settings.from_score:g}",
         )
         yield "lacking", words
-    classes = some([f"{name} {number(earned)}" for name, earned in points.classes.items()])
+    sizes = [f"{number(size)} GPUs or more {number(earned)}" for size, earned in points.sizes.items()]
+    classes = some([*(f"{name} {number(earned)}" for name, earned in points.classes.items()), *sizes])
     if one.earns_class:
         yield "class points", f"each job earns its own: {classes}"
     else:

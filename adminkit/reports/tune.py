@@ -20,6 +20,7 @@ from adminkit.tune.held_out import Part
 from adminkit.tune.measured import LATE, Change
 from adminkit.tune.race import SEEDS, Standing, frontier, worst_share
 from adminkit.tune.search import Found, Question
+from adminkit.tune.space import Space
 from adminkit.tune.verdict import Verdict
 from adminkit.units import show_short
 
@@ -81,15 +82,16 @@ def tune_report(
     found: Found,
     asked: Question,
     meta: Meta,
-    words: Callable[[Choice], Sequence[str]],
+    space: Space,
     typed: Mapping[str, Sequence[str]],
     *,
     basis: bool = True,
 ) -> Report:
-    """`words`: what a combination changes; `typed`: what to type, lines by title, none where nothing is recommended.
+    """`typed`: what to type, lines by title, none where nothing is recommended.
 
     `basis`: whether calibration gives one; each line of an answer that has none says so.
     """
+    words = space.words
     sentences = [*_sentences(found, asked, words), *(line for title in typed for line in (f"{title}:", *typed[title]))]
     marked = [text if basis else FORCED + text for text in sentences]
     numbers = {one.choice: place for place, one in enumerate(found.tried, start=1)}
@@ -101,7 +103,11 @@ def tune_report(
         verdict = found.verdict
         number = numbers[verdict.standing.choice]
         rows.insert(0, _cells(verdict.standing, number, "held out", _held_word(verdict), words))
-    extra = {"groups": _groups(found), "typed": [{"title": title, "lines": list(typed[title])} for title in typed]}
+    extra = {
+        "pick": _values(found, space),
+        "groups": _groups(found),
+        "typed": [{"title": title, "lines": list(typed[title])} for title in typed],
+    }
     meta = replace(meta, answers=(*meta.answers, *marked))
     return Report(meta, FIELDS, rows, pictures=_pictures(found, numbers), extra=extra)
 
@@ -213,6 +219,14 @@ def _several(changes: Sequence[Change]) -> str:
 def _group(change: Change) -> str:
     what = "decile of users by hours" if change.part == DECILE else change.part
     return f"{what} {quote(change.value) if change.part == 'queue' else change.value}"
+
+
+def _values(found: Found, space: Space) -> list[dict[str, Any]]:
+    """The levers of the pick that differ from today, whether it carries over or not."""
+    if found.pick is None:
+        return []
+    pairs = zip(space.levers, found.pick.choice, strict=True)
+    return [{"lever": lever.name, "value": value} for lever, value in pairs if value is not None]
 
 
 def _groups(found: Found) -> list[dict[str, Any]]:

@@ -21,9 +21,11 @@ from adminkit.tune.candidates import Value
 from adminkit.units import show_duration
 
 Family = Literal["slurm", "points", "queue", "soft_limits", "extend"]
-Unit = Literal["seconds", "minutes", "count", "switch"]  # minutes: of slurm.conf, from seconds
+#: In slurm.conf: seconds, minutes, a time as 1-00:00:00, a number, YES or NO (an option: to be there or not).
+Unit = Literal["seconds", "minutes", "time", "count", "switch"]
 
 MINUTE: Final = 60
+_TIMES: Final = ("seconds", "minutes", "time")
 
 T = TypeVar("T")
 
@@ -47,13 +49,13 @@ class Setting:
             if not isinstance(value, bool):
                 raise ValueError("true or false belongs here")
             return int(value)
-        found = seconds(value) if self.unit in ("seconds", "minutes") else value
-        if self.unit == "minutes" and found % MINUTE:
+        found = seconds(value) if self.unit in _TIMES else value
+        if self.unit in ("minutes", "time") and found % MINUTE:
             raise ValueError("Slurm keeps it in whole minutes")
         if type(found) is not int:
             raise ValueError("a whole number belongs here")
         if not self.least <= found <= self.most:
-            ends = [show_duration(end) if self.unit in ("seconds", "minutes") else str(end)
+            ends = [show_duration(end) if self.unit in _TIMES else str(end)
                     for end in (self.least, self.most)]  # fmt: skip
             raise ValueError(f"Slurm takes {ends[0]} to {ends[1]}")
         return found
@@ -62,13 +64,15 @@ class Setting:
         """A value of the core as slurm.conf has it."""
         if self.unit == "minutes":
             return value // MINUTE
+        if self.unit == "time":
+            return show_duration(value)
         return ("YES" if value else "NO") if self.unit == "switch" else value
 
     def shown(self, value: int | None) -> str:
         """A value of the core in words."""
         if value is None:
             return "Slurm's default"
-        if self.unit in ("seconds", "minutes"):
+        if self.unit in _TIMES:
             return show_duration(value)
         return ("true" if value else "false") if self.unit == "switch" else str(value)
 
@@ -107,7 +111,7 @@ PRIORITY: Final[Mapping[str, Setting]] = {
     "PriorityWeightJobSize": _count("priority_weight_job_size", 0, 2**31 - 1),
     "PriorityWeightPartition": _count("priority_weight_partition", 0, 2**31 - 1),
     "PriorityWeightQOS": _count("priority_weight_qos", 0, 2**31 - 1),
-    "PriorityMaxAge": Setting("priority_max_age", "minutes", 7 * 86_400, MINUTE),
+    "PriorityMaxAge": Setting("priority_max_age", "time", 7 * 86_400, MINUTE),
     "PriorityFavorSmall": Setting("priority_favor_small", "switch"),
 }
 #: What slurm.conf has and the model lacks, and why.
@@ -203,7 +207,7 @@ def _points(rest: str) -> tuple[str, ...]:
     if kind == "class":
         return "class", _among(name, {one: one for one in CLASSES}, "class of jobs")
     size = kind.removeprefix("size_")
-    if not (kind.startswith("size_") and not name and size.isascii() and size.isdigit() and 1 <= int(size) < 10**6):
+    if not (kind.startswith("size_") and not name and size.isascii() and size.isdigit() and 2 <= int(size) <= 100_000):
         raise AdminkitError(
             f"{quote(f'points.{rest}')} says neither a size nor a class",
             "write points.size_9 for jobs of 9 GPUs or more, or points.class.multi-node",

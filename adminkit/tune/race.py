@@ -22,14 +22,14 @@ from adminkit.tune.measured import LATE, OBJECTIVES, Change, Frame, Outcome, eac
 #: Replicates of a combination in the rounds after the first one; the last is what an answer is made of.
 SEEDS: Final = (1, 3, 8, 20)
 #: The fewest evaluations (replicates of combinations) that a race is made of.
-LEAST: Final = 120
+LEAST: Final = 130
 #: Combinations in the last round, at most, and how many more are in each round before it.
 _LAST, _MORE = 6, 3
 #: Evaluations for each combination of the last round.
 _FOR_EACH: Final = 150
-#: Rounds of combinations near the leaders, with one replicate; and leaders they are near: those that break nothing, and
-#: the best whatever they break, of which a mixture may break nothing.
-_NEAR: Final = 6
+#: Rounds of combinations near the leaders, with one replicate, at most, and the fewest of these that make a round; and
+#: leaders they are near: those that break nothing, and the best whatever they break, of which a mixture may not.
+_NEAR, _FEWEST = 6, 8
 _LEADERS: Final = (8, 4)
 #: A combination that is this close to the best, as a share of today's value, and changes fewer levers, is picked.
 _CLOSE: Final = 0.01
@@ -118,9 +118,10 @@ def rounds_of(evaluations: int, near: bool = True) -> list[Round]:
     simpler = last if near else 0
     needed = sum(count * more for count, more in zip(many, steps, strict=True)) + simpler * SEEDS[2]
     first = max(evaluations - needed, many[0])
-    added = first // 2 // _NEAR if near else 0
-    rounds = [Round("drawn", 0, first - added * _NEAR, SEEDS[0])]
-    rounds += [Round("near", 0, added, SEEDS[0]) for _ in range(_NEAR if added else 0)]
+    times = min(_NEAR, first // 2 // _FEWEST) if near else 0
+    added = first // 2 // times if times else 0
+    rounds = [Round("drawn", 0, first - added * times, SEEDS[0])]
+    rounds += [Round("near", 0, added, SEEDS[0])] * times
     rounds += [Round("near", count, 0, seeds) for count, seeds in zip(many, SEEDS[1:], strict=True)]
     if simpler:
         rounds.insert(-1, Round("simpler", 0, simpler, SEEDS[2]))

@@ -231,6 +231,14 @@ local OTHERS = {
     ["multi-gpu"] = { ["multi-node"] = true },
 }
 
+-- The GPUs that a job of a sure class has however Slurm reads its request; 0 where they may be fewer.
+function allocation.sure_gpus(request)
+    if request.gpus_of_sockets or request.ntasks_per_tres or (request.older and request.tres_per_task) then
+        return 0 -- as in sure_class
+    end
+    return request.gpus or 0
+end
+
 -- The class that the job is of however Slurm reads its request, in each of its queues; nil where it may be another.
 function allocation.sure_class(job, request, ruleset)
     local class, named = job.class, job.queues

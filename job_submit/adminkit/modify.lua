@@ -117,7 +117,8 @@ local function new_points(request, after, job, before, ruleset, changed)
     end
     local was, is = allocation.sure_class(before, job, ruleset), allocation.sure_class(after, request, ruleset)
     local uid, packed = request.uid, ruleset.points
-    local earned, earns = points.of(was, uid, packed), points.of(is, uid, packed)
+    local had = allocation.sure_gpus(job)
+    local earned, earns = points.of(was, uid, packed, had), points.of(is, uid, packed, allocation.sure_gpus(request))
     -- The class of an older job is often unknown. Its points are for its sure class at submission, and it may be of
     -- another class now that its size changed, or that it moves to whole nodes.
     local grows = changed.size or (changed.queues and resulting.gives_whole_nodes(request.queues or {}, ruleset))
@@ -125,7 +126,7 @@ local function new_points(request, after, job, before, ruleset, changed)
         earned = nil
         earns = min(earns, job.points or 0)
     elseif grows and job.paid then -- for what it was at submission, before it was held to one node
-        earned = max(earned, (points.of(job.paid, uid, packed)))
+        earned = max(earned, (points.of(job.paid, uid, packed, had)))
     end
     local has = job.points or 0
     if earns == earned or earns == has then

@@ -154,6 +154,9 @@ function validate.incentives(value)
     wrong = every(value.class_points or {}, "class_points", function(class, points)
         return of_type(class, "string", "a class") or amount(points, "points")
     end)
+    wrong = wrong or every(value.size_points or {}, "size_points", function(least, points)
+        return amount(least, "a size") or amount(points, "points")
+    end)
     return wrong
         or every(value.users, "users", function(uid, row)
             if type(uid) ~= "number" or type(row) ~= "table" then

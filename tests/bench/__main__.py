@@ -34,6 +34,7 @@ PARTS = (
     "my",
     "simulate",
     "extend",
+    "tune",
 )
 
 #: Program or module -> how to get it.

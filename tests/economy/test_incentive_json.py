@@ -50,7 +50,10 @@ def refused(name: str, text: str | bytes) -> str:
     return caught.value.message
 
 
-@pytest.mark.parametrize(("name", "table"), [("incentives", POINTS), ("hints", HINTS)])
+SIZED = {**{key: POINTS[key] for key in POINTS if key != "users"}, "size_points": {9: 360, 65: 720}, "users": {}}
+
+
+@pytest.mark.parametrize(("name", "table"), [("incentives", POINTS), ("incentives", SIZED), ("hints", HINTS)])
 def test_what_is_written_is_read_and_becomes_the_same_lua(name: str, table: dict[str, Any]) -> None:
     found = points_file.parsed(name, points_file.dumped(table).encode(), "it")
     assert found == table
@@ -84,6 +87,12 @@ def test_what_is_written_is_read_and_becomes_the_same_lua(name: str, table: dict
         (good(class_points={"root": 1}), "a class that adminkit does not know"),
         (good(class_points={"multi-gpu": 721}), "class_points.multi-gpu is not a whole number from 0 to 720"),
         (good(class_points=[]), "class_points is not an object"),
+        (good(size_points={"9": 721}), "size_points.9 is not a whole number from 0 to 720"),
+        (good(size_points={"09": 1}), "size_points has a key that is not a number of GPUs"),
+        (good(size_points={"\N{ARABIC-INDIC DIGIT NINE}": 1}), "size_points has a key that is not a number"),
+        (good(size_points={"9] = 1, [10": 1}), "size_points has a key that is not a number"),
+        (good(size_points={str(size): 1 for size in range(2, 20)}), "size_points has more than 16 sizes"),
+        (good(size_points=[9]), "size_points is not an object"),
         (good(users=[]), "users is not an object"),
         (good(users={"-1": {}}), "not a uid"),
         (good(users={"01": {}}), "not a uid"),

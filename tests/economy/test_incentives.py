@@ -179,6 +179,13 @@ def test_somebody_without_runs_is_an_error_with_the_window() -> None:
     [
         ({"accuracy_hours": 20}, "accuracy_hours = 20 is above cap_hours = 12", "the cap would hide it"),
         ({"multi_node_hours": 13}, "multi_node_hours = 13 is above cap_hours = 12", "the cap would hide it"),
+        ({"size_hours": {"9": 13}}, "size_hours has 13, which is above cap_hours = 12", "the cap would hide it"),
+        ({"size_hours": {"1": 3}}, "a size is from 2 to 100000 GPUs, and 1 is not", "a job of one GPU is not wide"),
+        ({"size_hours": {"9.5": 3}}, "'9.5' is not a number of GPUs", "half a GPU"),
+        ({"size_hours": {"09": 3}}, "'09' is not a number of GPUs", "two ways to write nine"),
+        ({"size_hours": {"9": 3, "65": 3}}, "65 GPUs or more must have more than 9: 3 is not above 3", "no more"),
+        ({"size_hours": {"9": -1}}, "greater than or equal to 0", "below zero"),
+        ({"size_hours": {str(size): size / 10 for size in range(2, 20)}}, "18 sizes; at most 16", "too many"),
         ({"accuracy_hours": -1}, "greater than or equal to 0", "a bonus below zero"),
         ({"min_days": 20}, "min_days = 20 needs more jobs than min_jobs = 10", "cannot be reached"),
         ({"bundle_days": 200}, "bundle_days = 200 is above window_days = 180", "not looked at"),
@@ -225,6 +232,15 @@ def test_the_table_of_points_is_what_decide_lua_reads() -> None:
     assert dict(table["class_points"]) == {"multi-node": 240, "multi-gpu": 120}
     users = table["users"]
     assert users == {1001: {"points": 360, "class": True}, 1002: {"points": 0, "class": False}}
+
+
+def test_points_by_size_are_in_the_table_only_where_there_are_some() -> None:
+    assert "size_points" not in incentives_table([], points(Incentives(), 60), NOW)
+    worth = points(Incentives(size_hours={"65": 10, "9": 2.5}), 60)
+    table = incentives_table([], worth, NOW)
+    assert table["size_points"] == {9: 150, 65: 600}
+    assert dict(read(lua(table))["size_points"]) == {9: 150, 65: 600}
+    assert (worth.largest(0), worth.largest(700)) == (600, 720)
 
 
 def test_the_same_standings_have_the_same_generation_whenever_they_are_computed() -> None:

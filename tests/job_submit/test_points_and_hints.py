@@ -36,6 +36,47 @@ def test_points(lua: Lua, fields: dict[str, Any], table: dict[str, Any] | None, 
     assert decision.get("points") == expected, why
 
 
+SIZES = {9: 500, 65: 700}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected", "why"),
+    [
+        ({"gpus": 8}, 100, "below the first size: the class's"),
+        ({"gpus": 9, "nodes": 2}, 500, "the size's in place of the class's, not both"),
+        ({"gpus": 64, "nodes": 8}, 500, "the largest size that it reaches"),
+        ({"gpus": 65, "nodes": 9}, 700, "a larger size"),
+        ({"gpus": 2, "nodes": 2}, 300, "a class without a size"),
+        ({"gpus": 9}, None, "Slurm may give eight, on one node"),
+        ({"gpus": 9, "nodes": 2, "uid": ALICE}, 720, "with the user's own, and no more than the cap"),
+        ({"gpus": 9, "nodes": 2, "uid": BOB}, 600, "a user of bundles has no points by size"),
+        ({"gpus": 9, "nodes": None}, None, "an unknown class"),
+        ({"gpus": 9, "nodes": 2, "ntasks_per_tres": 1}, 300, "GPUs by tasks may be fewer"),
+        ({"gpus": 0, "nodes": 2, "gpus_each": 64}, 300, "GPUs that it may get besides"),
+        ({"gpus": 1}, None, "one GPU"),
+    ],
+)
+def test_points_by_size(lua: Lua, fields: dict[str, Any], expected: int | None, why: str) -> None:
+    table = incentives(size_points=SIZES)
+    decision = lua.decide(request(**{"queues": ["gq"], "limit": H, "uid": 9, **fields}), policy(), table)
+    assert decision.get("points") == expected, why
+
+
+def test_points_by_size_need_no_class_that_earns(lua: Lua) -> None:
+    table = incentives(size_points=SIZES, class_points={})
+    assert lua.decide(request(queues=["gq"], uid=9, gpus=9, nodes=2), policy(), table)["points"] == 500
+
+
+def test_a_table_that_has_a_size_of_one_gpu_gives_single_gpu_jobs_nothing(lua: Lua) -> None:
+    table = incentives(size_points={1: 500})
+    assert lua.decide(request(queues=["gq"], uid=9, gpus=1), policy(), table).get("points") is None
+
+
+def test_points_of_a_class_are_kept_where_those_of_the_size_are_fewer(lua: Lua) -> None:
+    table = incentives(size_points={2: 50})
+    assert lua.decide(request(queues=["gq"], uid=9, gpus=4, nodes=2), policy(), table)["points"] == 300
+
+
 ROW = [600, 1500, 2.5, 12]
 SAID = "12 similar jobs needed 00:10:00: --time=01:00:00 (risk 2.5 %), you asked for {asked}."
 

@@ -110,6 +110,27 @@ def test_gpus_of_a_list_that_was_taken_away_earn_no_points(lua: Lua, tmp_path: P
     assert (answer["code"], answer["desc"].get("site_factor"), answer["errors"]) == (OK, None, [])
 
 
+@pytest.mark.parametrize(
+    ("desc", "taken", "why"),
+    [
+        ({"tres_per_node": "gres:gpu:4"}, False, "eight GPUs are fewer than nine"),
+        ({"min_nodes": 1, "max_nodes": 1}, False, "eight GPUs on one node"),
+        ({"ntasks_per_tres": 1}, False, "GPUs by tasks may be fewer"),
+        ({"min_nodes": 3, "max_nodes": 3}, True, "it grows"),
+        ({"time_limit": 30}, True, "no change of its size"),
+    ],
+)
+def test_a_job_that_shrinks_keeps_no_points_of_its_size(
+    lua: Lua, tmp_path: Path, desc: Fields, taken: bool, why: str
+) -> None:
+    table = policy(queues=QUEUES, routing={"action": "off", "order": []})
+    paid = {**PAID, "size_points": {9: 60}}
+    job = {"tres_per_node": "gres:gpu:8", "min_nodes": 2, "max_nodes": 2, "partition": "gq", "time_limit": 60}
+    rec = {**BARE, **job, "site_factor": 60, "admin_comment": "ak1:lim=3600,src=e,cls=multi-node"}
+    answer = site.run(lua, site.case(site.write(tmp_path, policy=table, incentives=paid), desc=desc, rec=rec))
+    assert (answer["code"] == OK, answer["errors"]) == (taken, []), (why, answer["messages"])
+
+
 #: What an update sets, whether Slurm takes it, why; the job has the points of several nodes.
 OVERPAID: list[tuple[Fields, bool, str]] = [
     ({"min_cpus": 2}, False, "one node has these CPUs"),

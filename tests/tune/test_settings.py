@@ -101,7 +101,7 @@ def test_a_file_without_levers_or_with_too_many_is_refused() -> None:
     with pytest.raises(AdminkitError, match="no lever"):
         tune("")
     with pytest.raises(AdminkitError, match="33 levers; at most 32"):
-        tune("\n".join(f'"points.size_{size}" = ["1h"]' for size in range(1, 34)))
+        tune("\n".join(f'"points.size_{size}" = ["1h"]' for size in range(2, 35)))
     with pytest.raises(AdminkitError, match="33 values; at most 32"):
         tune(f"PriorityWeightAge = {list(range(33))}")
     with pytest.raises(AdminkitError, match="knows version 1"):
