@@ -11,7 +11,6 @@ import typer
 from adminkit import config
 from adminkit.cli.options import Database, Format, FormatOption, Output, Picture, Plot
 from adminkit.cli.policy_install import Folder, target_of
-from adminkit.errors import AdminkitError
 from adminkit.render.sink import Way, emit
 
 if TYPE_CHECKING:
@@ -59,14 +58,14 @@ def shown(from_: Path | None, folder: Path | None, db: Path | None) -> Report:
 
 def trial_of(from_: Path | None, folder: Path | None) -> Trial:
     """The trial of the file, or of this host."""
-    from adminkit.deploy.files import read_text
     from adminkit.deploy.trial import parse_trial, read_trial
     from adminkit.deploy.trial_state import missing
+    from adminkit.files import read_named
+    from adminkit.lua.literal import MOST_BYTES
 
     if from_ is not None:
-        text = read_text(from_)
-        if text is None:
-            raise AdminkitError(f"{from_} does not exist", "copy adminkit/trial/trial.json from beside slurm.conf")
+        data = read_named(from_, MOST_BYTES, "copy adminkit/trial/trial.json from beside slurm.conf")
+        text = data.decode("utf-8", "surrogateescape")
         return parse_trial(text, from_)
     made = read_trial(target_of(folder, None, None)[0].folder)
     if made is None:

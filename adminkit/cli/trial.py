@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from adminkit.deploy.install import Target
     from adminkit.deploy.trial import Trial
     from adminkit.deploy.trial_file import Plan
-    from adminkit.deploy.trial_round import Round
     from adminkit.deploy.trial_start import Prepared
     from adminkit.deploy.trial_state import Numbers
+    from adminkit.deploy.trial_work import Round
     from adminkit.slurm.controller import Controller
 
 app = group("Try another configuration on some days, and keep it only if waits fell.")

@@ -27,7 +27,7 @@ _CLOSED: Final = ("DOWN", "DRAIN", "INACTIVE")
 def put_side(one: Config, target: Target, seen: Seen) -> list[str]:
     """Have this configuration in place. What did not hold, in words; then the next round does it again.
 
-    Where slurmctld is away, files alone are put: it reads them when it starts.
+    Where slurmctld is away, only files are put: it reads them when it starts.
     """
     notes: list[str] = []
     if (one.policy or one.tables) and (said := _tables(one, target, seen)):

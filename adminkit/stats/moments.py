@@ -16,7 +16,7 @@ ACTS: Final[dict[str, Kind]] = {
     "policy install": "rules",
     "policy rollback": "rules",
     "incentives install": "points",
-    "soft-limits trial": "soft_limits",  # of releases whose trials were of soft limits alone
+    "soft-limits trial": "soft_limits",  # of releases whose trials were only of soft limits
     "trial": "rules",
 }
 

@@ -5,6 +5,7 @@ Rounds are called with a clock that is ahead, so that a trial's days pass at onc
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -53,6 +54,20 @@ def test_each_side_is_whole_on_its_days(site: Trying) -> None:
     assert site.there() == A
     assert [did for did, _ in site.acts()] == ["trial begun", "put", "put"]
     assert [one.side for one in site.whole.trial.placed][-1] == "a"
+
+
+def test_the_commands_say_what_is_in_place(site: Trying) -> None:
+    """As the timers run them, and as an operator asks."""
+    assert "there is no trial" in site.ruled.adminkit("trial", "status").stdout
+    site.start()
+    for words in (("run", "--apply"), ("restore", "--apply"), ("status",), ("run",)):
+        said = site.ruled.adminkit("trial", *words, "--format", "json")
+        rows = {row["part"]: row["is"] for row in json.loads(said.stdout)["rows"]}
+        if words[0] != "restore":
+            assert rows["policy"] == rows["PriorityWeightAge"] == rows["gq MaxTime"] == "A", words
+    site.ruled.adminkit("trial", "stop", "--apply")
+    assert "no trial is running" in site.ruled.adminkit("trial", "stop", "--apply", code=1).stderr
+    assert "it ended at" in site.ruled.adminkit("trial", "status").stdout
 
 
 def test_a_slurmctld_that_starts_anew_has_the_side_that_was_in_place(site: Trying) -> None:

@@ -69,10 +69,10 @@ def test_without_days_of_a_only_cut_jobs_fire() -> None:
 def test_what_is_counted_of_a_day() -> None:
     jobs = [
         JOB,
-        replace(JOB, eligible=NOW + 100),  # within the carry-over
-        replace(JOB, eligible=NOW + DAY),  # of the next day
-        replace(JOB, start=None, end=None, units=8),  # waits
-        replace(JOB, start=None, state="CANCELLED"),  # never started
+        replace(JOB, eligible_time=NOW + 100),  # within the carry-over
+        replace(JOB, eligible_time=NOW + DAY),  # of the next day
+        replace(JOB, start_time=None, end_time=None, units=8),  # waits
+        replace(JOB, start_time=None, state="CANCELLED"),  # never started
     ]
     found = numbers_of(jobs, Day(NOW, NOW + DAY, True), 3600, "b", 8, NOW + 10_800, {})
     assert (found.jobs, found.p95_wait, found.widest_jobs, found.widest_wait) == (2, 3600.0, 1, 3600.0)
@@ -85,9 +85,9 @@ def test_what_is_counted_of_a_day() -> None:
         ({"comment": "ak1:lim=36000,src=e,soft=1800"}, True, "it asked for ten hours"),
         ({"comment": "ak1:lim=36000,src=e,soft=1800", "elapsed": 36_000}, False, "it had them"),
         ({"comment": "ak1:lim=36000,src=e,soft=1800", "state": "FAILED"}, False, "it ended by itself"),
-        ({"queue": "short", "limit": 3600}, True, "at the queue's maximum, which only B has"),
-        ({"queue": "short", "limit": 1800}, False, "at a limit of its own"),
-        ({"queue": "short", "limit": None}, False, "it had none"),
+        ({"queue": "short", "time_limit": 3600}, True, "at the queue's maximum, which only B has"),
+        ({"queue": "short", "time_limit": 1800}, False, "at a limit of its own"),
+        ({"queue": "short", "time_limit": None}, False, "it had none"),
     ],
 )
 def test_which_jobs_were_cut(changes: dict[str, Any], cut: bool, why: str) -> None:
@@ -164,7 +164,7 @@ def test_a_cut_job_ends_the_trial_within_ten_minutes(site: Tried, monkeypatch: p
     now = site.at("b")
     site.round(now)
     site.round(now + 60)
-    cut = replace(JOB, eligible=now, state="TIMEOUT", comment="ak1:lim=36000,src=e,soft=1800")
+    cut = replace(JOB, eligible_time=now, state="TIMEOUT", comment="ak1:lim=36000,src=e,soft=1800")
     monkeypatch.setattr(day_jobs, "day_jobs", lambda *_: [cut])
     for later in range(120, 780, 60):
         site.round(now + later)

@@ -21,6 +21,7 @@ from adminkit.deploy.trial_file import Guards
 from adminkit.deploy.trial_seen import Seen, look
 from adminkit.deploy.trial_sides import INCLUDED, Pair, config, put_included, write_pair
 from adminkit.deploy.trial_state import LEASE, Machine, Whole, read_whole, write_whole
+from adminkit.deploy.trial_work import Round
 from adminkit.errors import AdminkitError
 from adminkit.policy.compile import policy_table, policy_text
 from adminkit.slurm import switching
@@ -135,12 +136,12 @@ class Tried:
         """Noon of a day of this side."""
         return [day for day in self.trial.days if day.on is (side == "b")][nth].since + DAY // 2
 
-    def round(self, now: int, ok: bool = True) -> trial_round.Round:
+    def round(self, now: int, ok: bool = True) -> Round:
         done = trial_round.once(self.target, now)
         assert done.ok is ok, done.notes
         return done
 
-    def restore(self, now: int) -> trial_round.Round:
+    def restore(self, now: int) -> Round:
         return trial_round.restore(self.target, now)
 
     @property
