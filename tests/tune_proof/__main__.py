@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.tune_proof.page import DATA, PAGE, bars, page, read, write
 from tests.tune_proof.proof import Result, result
@@ -22,16 +22,26 @@ def one(place: tuple[int, int]) -> Result:
     return result(family, family.site(place[1]))
 
 
-def results(names: Sequence[str], cores: int, kept: Sequence[Result]) -> Sequence[Result]:
-    """Those of these families made again, in the order of the sites; the others as they were kept."""
-    places = [(number, site) for number, family in enumerate(FAMILIES) if family.name in names for site in range(EACH)]
+def results(names: Sequence[str], cores: int, kept: Sequence[Result], keep: bool = True) -> Sequence[Result]:
+    """Those of these families made again, in the order of the sites; the others as they were kept.
+
+    The first site of every family comes first. `keep`: whether each result is kept at once.
+    """
+    places = [(number, site) for site in range(EACH) for number, family in enumerate(FAMILIES) if family.name in names]
     by_site = {each.site: each for each in kept}
     with ProcessPoolExecutor(cores) as pool:
-        for made in pool.map(one, places):
+        for ended in as_completed([pool.submit(one, place) for place in places]):
+            made = ended.result()
             by_site[made.site] = made
             print(f"{made.site}: better {made.better}, {made.words}, right {made.right}", flush=True)
-    order = [site.name for family in FAMILIES for site in family.sites]
-    return [by_site[name] for name in order if name in by_site]
+            if keep:
+                write(_ordered(by_site))
+    return _ordered(by_site)
+
+
+def _ordered(by_site: Mapping[str, Result]) -> Sequence[Result]:
+    names = [site.name for family in FAMILIES for site in family.sites]
+    return [by_site[name] for name in names if name in by_site]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +54,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     made = read() if DATA.exists() else []
     if not asked.page:
         made = results(asked.only or names, asked.cores, made)
-        write(made)
     PAGE.write_text(page(made))
     for line in (broken := bars(made)):
         print(line)

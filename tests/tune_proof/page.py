@@ -28,9 +28,10 @@ many nodes there are, and how the scheduler is set. A search gets one trace of t
 5 to 11 combinations of two or three levers, and {evaluations} evaluations. It searches on the first two months and
 looks at the third one once, for its pick only.
 
-On the planted sites the truth is found by trying every combination on {fresh} other traces of the same law. The change
-of the mean wait in the third month is measured on each, and its standard deviation from trace to trace is the noise of
-one month. A combination is *better by more than noise* if the mean change is below zero by more than {noise:g} standard
+On the planted sites one or two combinations should be better, because of how the site is made. Whether they are is
+found with {fresh} other traces of the same law, as is what the pick of the search really does. The change of the mean
+wait in the third month is measured on each trace, and its standard deviation from trace to trace is the noise of one
+month. A combination is *better by more than noise* if the mean change is below zero by more than {noise:g} standard
 deviations, and if no group that the search has to protect waits longer (paired t tests, Holm, 5 %). A site is *better*
 if some combination is. A better site is *found* if tune recommends a combination that is truly better (p < 5 % by the
 fresh traces) and makes no protected group wait longer by more than noise. On the sites where nothing is better, that

@@ -61,11 +61,12 @@ def searched(site: Site, folder: Path, evaluations: int = EVALUATIONS) -> Found:
 
 
 def result(family: Family, site: Site, evaluations: int = EVALUATIONS) -> Result:
-    """The truth and the search of one site; where nothing is better by construction, the truth of a recommendation."""
+    """The search of one site, and the truth of its pick and of what is better by construction."""
     with TemporaryDirectory() as folder:
         found = searched(site, Path(folder), evaluations)
-        picked = [] if found.verdict is None or not found.verdict.carries_over else [found.verdict.standing.choice]
-        known = truth(site, Path(folder), every(site.space) if family.planted else picked)
+        recommends = found.verdict is not None and found.verdict.carries_over
+        picked = [found.pick.choice] if found.pick is not None and (family.planted or recommends) else []
+        known = truth(site, Path(folder), list(dict.fromkeys([*family.better, *picked])))
     best = min((one for one in known if one.planted), key=lambda one: one.all.mean, default=None)
     choice = None if found.pick is None else found.pick.choice
     pick = next((one for one in known if one.choice == choice), None)

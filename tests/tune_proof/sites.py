@@ -1,6 +1,7 @@
 """The eighty sites of the proof: on forty a better setting is planted, on forty nothing is better.
 
-The seeds were fixed before the first search; who changes a site has to make the page again.
+Who changes a site has to make the page again. `better` of a family was found by trying every combination of some of its
+sites on fresh draws.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from adminkit.tune.candidates import Choice
 from adminkit.tune.race import Goal
 from tests.tune_proof.levers import Space, space
 from tests.tune_proof.workloads import DAY, HOUR, Law, longer
 
 #: Sites of each family.
 EACH: Final = 5
-#: The seed of the trace that is searched.
-TRACE: Final = 0
+#: The seed of the trace that is searched. It was chosen when laws and method were finished: nothing was fitted to it.
+TRACE: Final = 2026
 #: Seeds of the fresh draws by which the truth is known.
-FRESH: Final = range(1001, 1011)
+FRESH: Final = range(1001, 1009)
 _NODES: Final = (4, 6, 8, 10, 12)
 #: Where waits of few months tell more.
 _FEW_NODES: Final = (4, 6, 8, 6, 8)
@@ -51,6 +53,7 @@ class Family:
     planted: bool
     what: str
     make: Callable[[int], tuple[Law, Space, Goal]]
+    better: Sequence[Choice] = ()  # combinations that are better by construction
 
     def site(self, number: int) -> Site:
         """The site of this number, from 0."""
@@ -170,15 +173,31 @@ def _passing(number: int) -> tuple[Law, Space, Goal]:
     return longer(law, replace(law, whole=True)), levers, goal
 
 
+# fmt: off
 FAMILIES: Final = (
-    Family("shallow backfill", True, "bf_max_job_test is 2: more is better", _shallow),
-    Family("few jobs of a user", True, "bf_max_job_user is 1: more is better", _user),
-    Family("far window", True, "bf_window is 7 days: less is better on 16 nodes", _window),
-    Family("window and weight", True, "a shorter bf_window is better, with a weight of size for the widest", _together),
-    Family("long maximum", True, "short jobs ask for the maximum of their queue: a lower one is better", _maximum),
-    Family("soft limits", True, "short jobs ask for the maximum: to plan with their need is better", _soft),
-    Family("soft limits, wide first", True, "the same where wide jobs go first", _soft_wide_first),
-    Family("easy", True, "the same in the model easy", _easy),
+    Family("shallow backfill", True, "bf_max_job_test is 2: more is better", _shallow, [(500, DAY, None)]),
+    Family("few jobs of a user", True, "bf_max_job_user is 1: more is better", _user, [(100, None)]),
+    Family("far window", True, "bf_window is 7 days: less is better on 16 nodes", _window, [(4 * HOUR, None)]),
+    Family(
+        "window and weight", True, "a shorter bf_window is better, with a weight of size for the widest", _together,
+        [(4 * HOUR, None), (4 * HOUR, 50)],
+    ),
+    Family(
+        "long maximum", True, "short jobs ask for the maximum of their queue: a lower one is better", _maximum,
+        [("02:00:00", None)],
+    ),
+    Family(
+        "soft limits", True, "short jobs ask for the maximum: to plan with their need is better", _soft,
+        [(50, None), (90, None)],
+    ),
+    Family(
+        "soft limits, wide first", True, "the same where wide jobs go first", _soft_wide_first,
+        [(50, None), (None, "02:00:00")],
+    ),
+    Family(
+        "easy", True, "the same in the model easy", _easy,
+        [(50, None), (None, "02:00:00")],
+    ),
     Family("any order", False, "jobs are alike, so no order is better on average; no group is judged", _order),
     Family("any order, groups", False, "the same; groups are judged", _order_of_groups),
     Family("idle", False, "hardly any job waits", _idle),
@@ -187,4 +206,4 @@ FAMILIES: Final = (
     Family("inert", False, "no setting changes a start", _inert),
     Family("jitter", False, "settings change some starts, and no mean", _jitter),
     Family("passing", False, "better in the first two months, and without effect in the third", _passing),
-)  # fmt: skip
+)
