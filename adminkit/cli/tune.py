@@ -167,6 +167,7 @@ def _question(asked: Tune, found: Opened, force: bool) -> tuple[Space, Question]
         asked.objective,
         tuple(PARTS[name] for name in limits.groups),
         tuple(measure for measure, wanted in keeps if wanted),
+        limits.jobs,
     )
     site = found.sources.site
     release = None if site is None or site.scheduler.release is None else parse_release(site.scheduler.release)

@@ -128,8 +128,8 @@ def _pair(both: Sequence[float]) -> tuple[float, float]:
     return float(both[0]), float(both[1])
 
 
-def waits_of(outcomes: Sequence[Outcome], frame: Frame) -> list[Change]:
-    """The change of the mean wait of all jobs, and of each group that is large enough to be judged."""
+def waits_of(outcomes: Sequence[Outcome], frame: Frame, least: int = LEAST_JOBS) -> list[Change]:
+    """The change of the mean wait of all jobs, and of each group of `least` jobs or more."""
     import numpy as np
 
     jobs, before, after = (sum(one.waits[row] for one in outcomes) for row in range(3))
@@ -149,7 +149,7 @@ def waits_of(outcomes: Sequence[Outcome], frame: Frame) -> list[Change]:
             frame,
         )
         for place, name in enumerate(frame.names)
-        if counted[place] >= (LEAST_JOBS if place else 1)
+        if counted[place] >= (least if place else 1)
     ]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal, Protocol
 
-from adminkit.simulate.calibrate import SHORT_WAIT
+from adminkit.simulate.calibrate import LEAST_JOBS, SHORT_WAIT
 from adminkit.simulate.compare import LEVEL
 from adminkit.stats.student import difference, holm
 from adminkit.tune import candidates
@@ -39,11 +39,14 @@ _SURE: Final = 2 / 3
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is wanted, and what may not become worse: waits of the groups of `parts`, and the measures of `keeps`."""
+    """What is wanted, and what may not become worse: waits of the groups of `parts` that have `least` jobs or more, and
+    the measures of `keeps`.
+    """
 
     objective: str = "mean_wait"
     parts: tuple[str, ...] = ("size", "queue", "decile")
     keeps: tuple[str, ...] = ("utilization", LATE, "lost_hours")
+    least: int = LEAST_JOBS
 
     def __post_init__(self) -> None:
         assert self.objective in OBJECTIVES
@@ -164,7 +167,7 @@ def standing_of(choice: Choice, outcomes: Sequence[Outcome], goal: Goal, frame: 
     objective = whole_of(goal.objective, outcomes, frame)
     assert objective is not None  # a summary has all objectives
     kept = (whole_of(measure, outcomes, frame) for measure in goal.keeps)
-    others = (*waits_of(outcomes, frame)[1:], *(one for one in kept if one is not None))
+    others = (*waits_of(outcomes, frame, goal.least)[1:], *(one for one in kept if one is not None))
     return Standing(choice, each_of(goal.objective, outcomes), objective, others)
 
 

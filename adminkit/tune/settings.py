@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from adminkit.errors import AdminkitError
 from adminkit.files import read_named
+from adminkit.simulate.calibrate import LEAST_JOBS
 from adminkit.simulate.problems import Where, problem
 from adminkit.slurm.lines import Place
 from adminkit.toml import MOST_BYTES, table_of
@@ -56,6 +57,7 @@ class Constraints(BaseModel):
     utilization: Annotated[bool, Field(strict=True)] = True
     promised: Annotated[bool, Field(strict=True)] = True  # starts that jobs were promised first
     lost_hours: Annotated[bool, Field(strict=True)] = True  # at limits
+    jobs: Annotated[int, Field(ge=2, strict=True)] = LEAST_JOBS  # groups of fewer are not judged
 
 
 class _File(BaseModel):

@@ -64,7 +64,7 @@ def test_limits_are_asked_for_as_in_the_study() -> None:
 @pytest.mark.parametrize("one", DAYS[:1], ids=lambda one: str(one.seed))
 def test_the_commands_make_the_table_that_the_tests_expect(one: Day, tmp_path: Path) -> None:
     """adminkit import, adminkit incentives compute, and what the script takes of it."""
-    (tmp_path / "past.txt").write_text(sacct(one, int(time.time())))
+    (tmp_path / "past.txt").write_text(sacct(one.past, int(time.time())))
     (tmp_path / "policy.toml").write_text(HEAD + QUIET + POLICY["open"])
     trace = ("--db", str(tmp_path / "trace.db"))
     run("import", str(tmp_path / "past.txt"), *trace, "--cluster", CLUSTER, "--trusted", "--apply")

@@ -14,21 +14,15 @@ import shutil
 import signal
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final
 
 from tests.cluster.harness.processes import ClusterError
 from tests.matrix import engine
 from tests.matrix.results import commit
-from tests.matrix.rows import ROWS, Row
 from tests.soft_real import runs
+from tests.soft_real.contained import Task, in_containers
 from tests.soft_real.runs import ARMS, SETTINGS
 from tests.soft_real.workloads import SEEDS, day
-
-#: Seconds for a pair.
-LIMIT: Final = 2400.0
-_ROW = next(row for row in ROWS if row.name == "forky")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -64,14 +58,15 @@ def main(argv: list[str] | None = None) -> int:
 
 def _here(seed: int, number: int, settings: str, to: Path, made_by: str) -> None:
     """Every other pair begins without soft limits, and of the two pairs of a day one."""
-    from tests.soft_real.cluster import know, planned
+    from tests.soft_real.cluster import know, planned, turn
     from tests.soft_real.drive import drive
+    from tests.soft_real.history import sacct
 
     what = day(seed)
     to.mkdir(parents=True, exist_ok=True)
     with planned() as ruled:
         release = ruled.cluster.ask("slurmctld", "-V").split()[-1]
-        know(ruled, what, settings)
+        know(ruled, sacct(what.past, int(time.time())), lambda: turn(ruled, "on", settings))
         for arm in ARMS if (seed + number) % 2 == 0 else ARMS[::-1]:
             head = {
                 "seed": str(seed),
@@ -82,6 +77,7 @@ def _here(seed: int, number: int, settings: str, to: Path, made_by: str) -> None
                 "commit": made_by,
             }
             head |= {"date": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
+            turn(ruled, arm, settings)
             run = drive(ruled, what, arm, head)
             (to / runs.name(seed, arm, number, settings)).write_text(runs.text(run))
             shutil.copy(ruled.cluster.home / "log/slurmctld.log", to / f"{seed}-{arm}.log")
@@ -89,39 +85,15 @@ def _here(seed: int, number: int, settings: str, to: Path, made_by: str) -> None
 
 def _many(seeds: list[int], number: int, settings: str, at_once: int) -> int:
     """0 when every pair ended well."""
-    files = {seed: [runs.DATA / runs.name(seed, arm, number, settings) for arm in ARMS] for seed in seeds}
-    missing = [seed for seed, pair in files.items() if not all(path.exists() for path in pair)]
-    engine.image(_ROW)
-    engine.build(_ROW)
-    made_by = commit()
-    pool = ThreadPoolExecutor(at_once)
-    try:
-        tasks = [pool.submit(_contained, _ROW, seed, number, settings, made_by) for seed in missing]
-        ended = [task.result() for task in tasks]
-        return int(not all(ended))
-    finally:
-        pool.shutdown(cancel_futures=True)  # an interruption leaves the pairs that have begun to end
-
-
-def _contained(row: Row, seed: int, number: int, settings: str, made_by: str) -> bool:
-    """One pair in a container; its files are kept when both are whole."""
-    began, called = time.monotonic(), f"{seed}-{number}-{settings}"
-    folder = f"build/soft_real/{called}"
-    there = engine.folder_of(row) / folder
-    shutil.rmtree(there, ignore_errors=True)
-    words = [".venv/bin/python", "-m", "tests.soft_real", "here", str(seed), "--number", str(number)]
-    words += ["--settings", settings]
-    log = engine.folder_of(row).parent / f"soft_real-{called}.log"
-    code = engine.alone(row, [*words, "--to", f"/adminkit/{folder}", "--commit", made_by], log, LIMIT)
-    made = [there / runs.name(seed, arm, number, settings) for arm in ARMS]
-    good = code == 0 and all(path.exists() for path in made)
-    if good:
-        runs.DATA.mkdir(exist_ok=True)
-        for path in made:
-            (runs.DATA / path.name).write_text(path.read_text())
-    said = f"pair {called}: {'kept' if good else f'exit {code}'} ({time.monotonic() - began:.0f} s)"
-    print(said, file=sys.stderr, flush=True)
-    return good
+    tasks = [
+        Task(
+            f"{seed}-{number}-{settings}",
+            (str(seed), "--number", str(number), "--settings", settings),
+            tuple(runs.name(seed, arm, number, settings) for arm in ARMS),
+        )
+        for seed in seeds
+    ]
+    return in_containers("tests.soft_real", tasks, runs.DATA, at_once)
 
 
 def _load() -> int:

@@ -6,8 +6,7 @@ import os
 import pwd
 import shutil
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,8 +15,8 @@ from tests.cluster.harness.ending import TEMPORARY, clear_abandoned
 from tests.cluster.harness.machine import give
 from tests.cluster.harness.ruled import HEAD, Ruled, ruling
 from tests.simulate_real.cluster import Shaped
-from tests.soft_real.history import CLUSTER, POLICY, QUIET, sacct
-from tests.soft_real.workloads import SHAPE, Day
+from tests.soft_real.history import CLUSTER, POLICY, QUIET
+from tests.soft_real.workloads import SHAPE
 
 #: Debian's packages bring it.
 SLURM_USER: Final = "slurm" if any(who.pw_name == "slurm" for who in pwd.getpwall()) else "daemon"
@@ -54,12 +53,12 @@ def planned() -> Iterator[Ruled]:
         shutil.rmtree(folder)
 
 
-def know(ruled: Ruled, day: Day, settings: str) -> None:
-    """The runs before the day in a trace, and the tables that the commands make of it, in place."""
+def know(ruled: Ruled, runs: str, turn_on: Callable[[], None]) -> None:
+    """The runs before the day in a trace, and the tables that the commands make of it with soft limits, in place."""
     past, trace = ruled.cluster.folder / "past.txt", ruled.cluster.folder / "trace.db"
-    past.write_text(sacct(day, int(time.time())))
+    past.write_text(runs)
     ruled.adminkit("import", past, "--db", trace, "--cluster", CLUSTER, "--trusted", "--apply")
-    turn(ruled, "on", settings)
+    turn_on()
     words = ("--policy", ruled.policy, "--db", trace, "--cluster", CLUSTER, "--points-per-hour", "1000", "--apply")
     ruled.adminkit("incentives", "install", *words)
 

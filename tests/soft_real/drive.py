@@ -13,7 +13,7 @@ from typing import Any, Final
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import Ruled
 from tests.simulate_real.drive import Log, counts, limits_of, next_second, rows_of, submit_all, until_ended, words
-from tests.soft_real.cluster import Planned, turn
+from tests.soft_real.cluster import Planned
 from tests.soft_real.runs import Row, Run
 from tests.soft_real.workloads import Day
 
@@ -26,10 +26,9 @@ _HEARD: Final = 7
 
 
 def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Run:
-    """One run of the day, by the settings of `head`. ClusterError where it does not end, or where the guard fails."""
+    """One run of the day, by what is in place. ClusterError where it does not end, or where the guard fails."""
     cluster = ruled.cluster
     assert isinstance(cluster, Planned)
-    turn(ruled, arm, head["settings"])
     said = {job.number: [*words(job), "-J", name] for job, name in zip(day.workload.jobs, day.names, strict=True)}
     with guarded(ruled) as rounds:
         time.sleep(_HEARD)

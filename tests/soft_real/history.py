@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pwd
+from collections.abc import Sequence
 from typing import Final
 
 from adminkit.recommend.hints import learn
@@ -42,9 +43,10 @@ _FIELDS: Final = (
 )  # fmt: skip
 
 
-def sacct(day: Day, now: int) -> str:
-    """What sacct would have printed at `now`, times in epoch seconds."""
-    return "\n".join(["|".join(_FIELDS), *(_line(number, one, now) for number, one in enumerate(day.past, 1))]) + "\n"
+def sacct(past: Sequence[Past], now: int, ids: int = 0) -> str:
+    """What sacct would have printed at `now`, times in epoch seconds; job ids above `ids`."""
+    lines = (_line(number, one, now) for number, one in enumerate(past, ids + 1))
+    return "\n".join(["|".join(_FIELDS), *lines]) + "\n"
 
 
 def _line(number: int, past: Past, now: int) -> str:

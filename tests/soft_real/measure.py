@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from adminkit.stats.student import CONFIDENCE, quantile
 from tests.soft_real.runs import Row, Run
 from tests.soft_real.workloads import SHAPE, SIZES, Day, day, size_of
 
@@ -20,8 +21,6 @@ Flags = NDArray[np.bool_]
 
 #: Seconds at the head of the queue that count: a job that starts at once was no head.
 HEAD: Final = 5
-#: The 97.5 % quantile of Student's t, by degrees of freedom as far as they are asked for.
-_T: Final = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 39: 2.023}
 
 
 @dataclass(frozen=True)
@@ -74,11 +73,11 @@ class Interval:
 
 
 def interval(of: Sequence[float]) -> Interval:
-    half = float("inf") if len(of) < 2 else _T[len(of) - 1] * stdev(of) / len(of) ** 0.5
+    half = float("inf") if len(of) < 2 else quantile((1 + CONFIDENCE) / 2, len(of) - 1) * stdev(of) / len(of) ** 0.5
     return Interval(fmean(of), half)
 
 
-def pairs(runs: Iterable[Run]) -> list[Pair]:
+def pairs(runs: Iterable[Run], day: Callable[[int], Day] = day) -> list[Pair]:
     """By number and seed. ValueError where a run is of another day than its seed makes by now, or stands alone."""
     found: dict[tuple[int, int], dict[str, Run]] = {}
     for run in runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean, median
 from typing import Final
 
@@ -30,6 +30,7 @@ from tests.soft_real.measure import (
     waits,
 )
 from tests.soft_real.runs import ARMS, SETTINGS, Run
+from tests.soft_real.tables import FIGURE, MADE, ends, figure_row, made_row, percent, table
 from tests.soft_real.workloads import SIZES, Day
 
 PAGE: Final = ROOT / "docs/measured/soft-limits-real.md"
@@ -67,9 +68,9 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
         "Each figure is computed for each run, and the columns show the means over the pairs. The 95 % interval of the"
         f" change uses Student's t over the {len(found)} pairs. A head job is a job that was first in the queue in"
         f" at least one of the two runs: it had the highest priority of all waiting jobs for at least {HEAD} s.\n",
-        _table(["figure, s", "off", "on", "change, s", "95 % interval", "change", "verdict"], map(_row, shown)),
+        table(FIGURE, map(figure_row, shown)),
         "## Each pair\n",
-        _table(_EACH, map(_pair, found)),
+        table(_EACH, map(_pair, found)),
         _promises(found),
         _second(found, again),
         "## The simulator\n",
@@ -80,7 +81,7 @@ def _shown(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
 
 
 def _origin(found: Sequence[Pair], again: Sequence[Pair]) -> list[str]:
-    return ["## Runs\n", _table(_MADE, (_made(run) for pair in (*found, *again) for run in (pair.off, pair.on)))]
+    return ["## Runs\n", table(MADE, (made_row(run) for pair in (*found, *again) for run in (pair.off, pair.on)))]
 
 
 def _deeper(part: str) -> str:
@@ -100,18 +101,6 @@ _EACH: Final = [
     "makespan off / on",
     "killed early",
 ]
-_MADE: Final = [
-    "seed",
-    "pair",
-    "soft limits",
-    "Slurm",
-    "date (UTC)",
-    "commit",
-    "jobs started by main loop / backfill",
-    "guard's rounds",
-    "limits raised",
-    "largest submission delay",
-]
 
 
 def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pair]) -> str:
@@ -126,46 +115,28 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], again: Sequence[Pai
         reached = "**not reached**"
     if every.ratio.mean + every.ratio.half <= -WANTED:
         reached = "reached"
-    change, ratio = f"{every.change.mean:+.1f} s ({_ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
+    change, ratio = f"{every.change.mean:+.1f} s ({ends(every.change, 1, 1)})", f"{100 * every.ratio.mean:+.0f} %"
     lines = [
         f"- The mean wait changed by {change}, from {fmean(every.off):.1f} s. Averaged over the pairs, the"
-        f" relative change is {ratio} ({_ends(every.ratio, 100, 0)})."
+        f" relative change is {ratio} ({ends(every.ratio, 100, 0)})."
         f" The goal was a mean wait that is {100 * WANTED:.0f} % lower: {reached}.",
         f"- Jobs that were killed early or left with a lower limit: {lost} of {jobs} in all runs. The goal was 0.",
         f"- Jobs that outlived their soft limit: {sum(over)} of {sum(planned)}.",
     ]
     if later:
         lines += [
-            f"- **Significantly longer:** {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)})."
+            f"- **Significantly longer:** {one.name}, {one.change.mean:+.1f} s ({ends(one.change, 1, 1)})."
             for one in later
         ]
     else:
         lines.append("- No wait and no makespan became significantly longer.")
     unsure = [one for one in shown if one.name.startswith("mean wait") and one.change.sign == 0]
     lines += [
-        f"- No significant change: {one.name}, {one.change.mean:+.1f} s ({_ends(one.change, 1, 1)}); longer in"
+        f"- No significant change: {one.name}, {one.change.mean:+.1f} s ({ends(one.change, 1, 1)}); longer in"
         f" {sum(b > a for a, b in zip(one.off, one.on, strict=True))} of {len(one.off)} pairs."
         for one in unsure
     ]
     return "## Result\n\n" + "\n".join(lines) + "\n"
-
-
-def _row(one: Figure) -> list[str]:
-    change = one.change
-    so = {-1: "shorter", 0: "no significant change", 1: "**longer**"}[change.sign]
-    return [
-        one.name,
-        f"{fmean(one.off):.1f}",
-        f"{fmean(one.on):.1f}",
-        f"{change.mean:+.1f}",
-        _ends(change, 1, 1),
-        _percent(one),
-        so,
-    ]
-
-
-def _ends(of: Interval, factor: float, digits: int) -> str:
-    return " to ".join(f"{factor * end:+.{digits}f}" for end in (of.mean - of.half, of.mean + of.half))
 
 
 def _pair(pair: Pair) -> list[str]:
@@ -216,7 +187,7 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
         most = f" on average and by at most {max(apart):.1f} s" if len(apart) > 1 else ""
         said.append(f"{fmean(apart):.1f} s{most} {word}")
     rows = [
-        [one.name, f"{fmean(one.off):.1f}", f"{fmean(one.on):.1f}", f"{one.change.mean:+.1f}", _ends(one.change, 1, 1)]
+        [one.name, f"{fmean(one.off):.1f}", f"{fmean(one.on):.1f}", f"{one.change.mean:+.1f}", ends(one.change, 1, 1)]
         for one in figures_of_days([*found, *again])
     ]
     ran = f"{len(again)} of the days were" if len(again) > 1 else "One of the days was"
@@ -226,7 +197,7 @@ def _second(found: Sequence[Pair], again: Sequence[Pair]) -> str:
             f"{ran} run again, as a second pair in the opposite order. Between two real runs of the same workload, the"
             f" mean wait differs by {', and by '.join(said)}. For a day with two pairs, the figures below use"
             " the mean of both:\n",
-            _table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
+            table(["figure, s", "off", "on", "change, s", "95 % interval"], rows),
         ]
     )
 
@@ -243,10 +214,10 @@ def _changes(found: Sequence[Pair]) -> str:
             replay.append(float(on - off))
         apart = interval([one - other for one, other in zip(replay, real, strict=True)])
         both = (interval(real), interval(replay))
-        cells = [cell for one in (*both, apart) for cell in (f"{one.mean:+.1f}", _ends(one, 1, 1))]
+        cells = [cell for one in (*both, apart) for cell in (f"{one.mean:+.1f}", ends(one, 1, 1))]
         rows.append([group, *cells, _sign(*both)])
     heads = ["mean wait of", "real change, s", "95 % interval", "simulated", "95 % interval", "simulated - real"]
-    return _table([*heads, "95 % interval", "sign"], rows)
+    return table([*heads, "95 % interval", "sign"], rows)
 
 
 def _sign(real: Interval, simulated: Interval) -> str:
@@ -275,7 +246,7 @@ def _distances(found: Sequence[Pair], again: Sequence[Pair]) -> str:
         "verdict",
     ]
     said = f"{inside} of the {len(rows)} rows are within the allowed distance.\n"
-    return "\n".join([prose.DISTANCES, _table(heads, rows), said])
+    return "\n".join([prose.DISTANCES, table(heads, rows), said])
 
 
 def _distance(what: Day, arm: str, made: Sequence[Run]) -> list[str]:
@@ -293,27 +264,6 @@ def _distance(what: Day, arm: str, made: Sequence[Run]) -> list[str]:
 def _frontier() -> str:
     rows = []
     for name, shown in frontier.figures(frontier.load()).items():
-        cells = [f"{one.change.mean:+.1f} ± {one.change.half:.1f} ({_percent(one)})" for one in shown]
+        cells = [f"{one.change.mean:+.1f} ± {one.change.half:.1f} ({percent(one)})" for one in shown]
         rows.append([name, *cells])
-    return _table(["soft limits", *(f"{group}, s" for group in frontier.GROUPS)], rows)
-
-
-def _percent(one: Figure) -> str:
-    return f"{100 * one.change.mean / fmean(one.off):+.0f} %"
-
-
-def _made(run: Run) -> list[str]:
-    loops = " / ".join(str(sum(row.by == by for row in run.rows)) for by in ("main", "backfill"))
-    head = run.head
-    return [
-        head["seed"],
-        str(run.number),
-        *(head[name] for name in ("arm", "release", "date", "commit")),
-        loops,
-        *(head[name] for name in ("rounds of the guard", "raised")),
-        head["latest submission"].removesuffix(" behind"),
-    ]
-
-
-def _table(head: list[str], rows: Iterable[list[str]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
+    return table(["soft limits", *(f"{group}, s" for group in frontier.GROUPS)], rows)

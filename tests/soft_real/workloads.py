@@ -35,6 +35,9 @@ ACCURACY: Final = {
 AT_MOST: Final = 0.3
 #: The sizes of the tables, in the order of size.
 SIZES: Final = ("1 GPU", "2 to 8 GPUs", "2 to 4 nodes", "8 to 12 nodes")
+#: The queue of each name of single-GPU jobs.
+QUEUES: Final = ("gq",) * 27 + ("gq-short",) * 3 + ("gq-middle",) * 2 + ("gq-long",)
+PER_NODE: Final = 8
 _SHORTEST: Final = 5
 _LONGEST: Final = 120
 
@@ -44,10 +47,9 @@ _GPUS: Final = (2, 2, 4, 4, *(8,) * 8)
 _NODES: Final = (2, 2, 2, 2, 4, 8, 8, 10, 12)
 #: Seconds over which they come.
 _SPAN: Final = 285
-_PER_NODE: Final = 8
 
 SHAPE: Final = Shape(
-    (Nodes("c", 16, 16, 64_000, _PER_NODE, "p100"),),
+    (Nodes("c", 16, 16, 64_000, PER_NODE, "p100"),),
     (
         Queue("gq", ("c",), 1200),
         Queue("gq-short", ("c",), 300),
@@ -116,27 +118,35 @@ def size_of(job: Job) -> str:
 @cache
 def day(seed: int) -> Day:
     draw = Draw(seed)
-    single = _singles(draw)
-    multi = [_habit(draw, f"multi{number}", gpus=gpus) for number, gpus in enumerate((2, 4, 8, 8))]
+    single = singles(draw)
+    multi = [habit_of(draw, f"multi{number}", gpus=gpus) for number, gpus in enumerate((2, 4, 8, 8))]
     wide = [
-        _habit(draw, f"wide{number}", gpus=_PER_NODE, nodes=nodes) for number, nodes in enumerate((2, 4, 8, 10, 12))
+        habit_of(draw, f"wide{number}", gpus=PER_NODE, nodes=nodes) for number, nodes in enumerate((2, 4, 8, 10, 12))
     ]
-    batches = _campaigns(draw, single)
-    batches += [[_one(draw, [habit for habit in multi if habit.gpus == gpus])] for gpus in _GPUS]
-    batches += [[habit] for nodes in _NODES for habit in wide if habit.nodes == nodes]
-    jobs, names = _come(draw, batches)
-    past = [one for habit in (*single, *multi, *wide) if not habit.is_new for one in _past(draw, habit)]
+    jobs, names = come(draw, batches(draw, single, multi, wide))
+    past = past_of(draw, [*single, *multi, *wide])
     what = Workload(f"day-{seed}", f"day-{seed}", seed, "a day of the study's site", SHAPE, jobs, (25, 11))
-    return Day(seed, what, names, tuple(sorted(past, key=lambda one: (-one.ago, one.habit.user, one.habit.name))))
+    return Day(seed, what, names, past)
 
 
-def _singles(draw: Draw) -> list[Habit]:
+def singles(draw: Draw) -> list[Habit]:
     """Names of single-GPU jobs, a fifth of them new; those of gq come first."""
-    queues = ["gq"] * 27 + ["gq-short"] * 3 + ["gq-middle"] * 2 + ["gq-long"]
-    return [_habit(draw, f"train{number}", queue=queue, is_new=number % 5 == 4) for number, queue in enumerate(queues)]
+    return [
+        habit_of(draw, f"train{number}", queue=queue, is_new=number % 5 == 4) for number, queue in enumerate(QUEUES)
+    ]
 
 
-def _habit(draw: Draw, name: str, *, queue: str = "gq", gpus: int = 1, nodes: int = 1, is_new: bool = False) -> Habit:
+def batches(draw: Draw, single: Sequence[Habit], multi: Sequence[Habit], wide: Sequence[Habit]) -> list[list[Habit]]:
+    """What is submitted on a day: each batch at once. Of several names of a size, the draw takes one."""
+    found = _campaigns(draw, single)
+    found += [[_one(draw, [habit for habit in multi if habit.gpus == gpus])] for gpus in _GPUS]
+    for nodes in _NODES:
+        of = [habit for habit in wide if habit.nodes == nodes]
+        found.append(of if len(of) == 1 else [_one(draw, of)])
+    return found
+
+
+def habit_of(draw: Draw, name: str, *, queue: str = "gq", gpus: int = 1, nodes: int = 1, is_new: bool = False) -> Habit:
     usual = float(draw.run(12, 90))
     median, mean = ACCURACY[queue]
     accuracy = min(median * math.exp(math.sqrt(2 * math.log(mean / median)) * _normal(draw)), 1.0)
@@ -159,7 +169,7 @@ def _campaigns(draw: Draw, habits: Sequence[Habit]) -> list[list[Habit]]:
     return found
 
 
-def _come(draw: Draw, batches: Sequence[Sequence[Habit]]) -> tuple[tuple[Job, ...], tuple[str, ...]]:
+def come(draw: Draw, batches: Sequence[Sequence[Habit]]) -> tuple[tuple[Job, ...], tuple[str, ...]]:
     """Each batch at a time of its own, its jobs within two seconds: a quarter of the batches in the first minute."""
     came: list[tuple[int, int, Habit]] = []
     for number, batch in enumerate(batches):
@@ -181,12 +191,16 @@ def _job(draw: Draw, number: int, offset: int, habit: Habit) -> Job:
     return replace(job, cpus=SHAPE.nodes[0].cpus, whole=True) if habit.nodes > 1 else job
 
 
-def _past(draw: Draw, habit: Habit) -> list[Past]:
-    """Runs at different hours: each is a decision of its own."""
+def past_of(draw: Draw, habits: Sequence[Habit]) -> tuple[Past, ...]:
+    """Those of names that are not new, at different hours: each is a decision of its own."""
     step = PAST_DAYS * 86_400 // PAST_RUNS
-    return [
-        Past(habit, 86_400 + number * step + draw.whole(0, step - 600), habit.need(draw)) for number in range(PAST_RUNS)
+    found = [
+        Past(habit, 86_400 + number * step + draw.whole(0, step - 600), habit.need(draw))
+        for habit in habits
+        if not habit.is_new
+        for number in range(PAST_RUNS)
     ]
+    return tuple(sorted(found, key=lambda one: (-one.ago, one.habit.user, one.habit.name)))
 
 
 def _one(draw: Draw, habits: Sequence[Habit]) -> Habit:
