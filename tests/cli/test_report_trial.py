@@ -54,7 +54,7 @@ def test_a_file_that_is_not_there_is_named(
     files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", "trial", "--db", str(files[0]), "--from", str(tmp_path / "none.json")]) == 1
-    assert "none.json does not exist" in capsys.readouterr().err
+    assert "none.json: no such file or directory" in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_refused(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
