@@ -38,6 +38,10 @@ fresh traces) and makes no protected group wait longer by more than noise. On th
 follows from how they are made, and every recommendation counts as wrong. The truth and the search use the same
 simulator, so this page says nothing of how well the simulator describes a real Slurm;
 [simulate-real.md](simulate-real.md) does.
+
+The laws were changed, and one rule of the method with them (four blocks of days are left), after searches of other
+traces of the same laws. Then laws, method and the seed of the traces below were committed, and these were searched.
+Days are made regular on purpose: where months differ more, fewer changes are better by more than noise.
 """
 
 
@@ -77,11 +81,20 @@ def page(results: Sequence[Result]) -> str:
     """The whole page."""
     good, bad = better(results), nulls(results)
     small = [one for one in results if one.planted and not one.better]
-    lines = [_HEAD.format(sites=len(results), evaluations=EVALUATIONS, fresh=len(FRESH), noise=NOISE)]
+    every = EACH * len(FAMILIES)
+    lines = [_HEAD.format(sites=every, evaluations=EVALUATIONS, fresh=len(FRESH), noise=NOISE)]
+    if len(results) < every:
+        lines += [
+            f"**Not finished: {len(results)} of {every} sites have been searched.** The rest is missing below.",
+            "",
+        ]
     lines += ["## Result", "", "| sites | number | recommended | rightly | goal |", "| --- | --- | --- | --- | --- |"]
+    finished = len(results) == every
+    found, wrong = sum(one.is_found for one in good), sum(one.recommended for one in bad)
+    bar = _held(good, found >= FOUND * len(good), finished), _held(bad, wrong <= WRONG * len(bad), finished)
     for name, several, goal in (
-        ("better by more than noise", good, f"rightly in at least {100 * FOUND:.0f} %: {_held(good, True)}"),
-        ("nothing is better", bad, f"recommended in at most {100 * WRONG:.0f} %: {_held(bad, False)}"),
+        ("better by more than noise", good, f"rightly in at least {100 * FOUND:.0f} %: {bar[0]}"),
+        ("nothing is better", bad, f"recommended in at most {100 * WRONG:.0f} %: {bar[1]}"),
         ("planted, but within the noise", small, "none"),
     ):
         recommended, right = sum(one.recommended for one in several), sum(one.is_found for one in several)
@@ -102,13 +115,11 @@ def page(results: Sequence[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _held(several: Sequence[Result], planted: bool) -> str:
-    holds = (
-        sum(one.is_found for one in several) >= FOUND * len(several)
-        if planted
-        else sum(one.recommended for one in several) <= WRONG * len(several)
-    )
-    return "holds" if holds else "**does not hold**"
+def _held(several: Sequence[Result], bar: bool, finished: bool) -> str:
+    """Whether a bar holds; nothing is said of it before all sites have been searched."""
+    if not several or not finished:
+        return "not finished"
+    return "holds" if bar else "**does not hold**"
 
 
 def _none(one: Result) -> str:

@@ -98,20 +98,19 @@ def result(**changes: object) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "broken", "why"),
+    ("place", "wrong", "broken", "why"),
     [
-        ({}, 0, "39 of 40 found and 2 of 40 wrong: both bars hold"),
-        ({"words": "no change"}, 1, "38 of 40 is 95 %, 37 is not"),
-        ({"right": False}, 1, "a recommendation that harms is not a find"),
-        ({"planted": False, "better": False}, 1, "3 of 40 wrong"),
-        ({"better": False, "words": "no pick"}, 0, "within the noise: in no bar"),
+        (0, {}, 0, "38 of 40 found and 2 of 40 wrong: both bars hold"),
+        (0, {"words": "no change"}, 1, "37 of 40 found"),
+        (0, {"right": False}, 1, "a recommendation that harms is not a find"),
+        (40, {"planted": False, "better": False}, 1, "3 of 40 wrong"),
+        (39, {"better": False, "words": "no pick"}, 0, "within the noise: in no bar"),
     ],
 )
-def test_the_bars_break_at_their_limit(wrong: dict[str, object], broken: int, why: str) -> None:
+def test_the_bars_break_at_their_limit(place: int, wrong: dict[str, object], broken: int, why: str) -> None:
     several = [result()] * 38 + [result(words="no pick")] * 2
     several += [result(planted=False, better=False, words="no pick")] * 38
     several += [result(planted=False, better=False)] * 2
-    place = 40 if wrong.get("planted") is False else 0
     assert len(page.bars([*several[:place], result(**wrong), *several[place + 1 :]])) == broken, why
 
 
@@ -119,10 +118,19 @@ def test_the_page_is_that_of_the_results() -> None:
     assert page.PAGE.read_text() == page.page(page.read())
 
 
-def test_the_kept_results_are_of_all_sites_and_hold_the_bars() -> None:
-    kept = page.read()
-    assert [one.site for one in kept] == [site.name for family in FAMILIES for site in family.sites]
-    assert page.bars(kept) == []
+def test_the_page_says_how_many_sites_are_missing() -> None:
+    assert "**Not finished: 1 of 80 sites have been searched.**" in page.page([result()])
+    assert "holds" not in page.page([result()]).split("## Result")[1]
+    assert "Not finished" not in page.page([result()] * 80)
+    assert "95 %: holds" in page.page([result()] * 80)
+    assert "95 %: **does not hold**" in page.page([result(right=False)] * 80)
+
+
+def test_the_kept_results_are_of_the_sites_that_there_are_and_hold_the_bars() -> None:
+    kept = [one.site for one in page.read()]
+    names = [site.name for family in FAMILIES for site in family.sites]
+    assert kept == [name for name in names if name in kept] and kept
+    assert page.bars(page.read()) == []
 
 
 @pytest.mark.soak
