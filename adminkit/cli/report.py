@@ -15,6 +15,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.group import group
 from adminkit.cli.report_all import report_all
+from adminkit.cli.report_trial import report_trial
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import answer
 from adminkit.reports.catalogue import SPECS
@@ -46,6 +47,7 @@ def app_of(specs: Sequence[ReportSpec[Any]]) -> typer.Typer:
     for spec in specs:
         app.command(spec.name)(command(spec))
     app.command("all")(report_all)
+    app.command("trial")(report_trial)
     return app
 
 

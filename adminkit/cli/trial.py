@@ -14,6 +14,7 @@ from adminkit import config
 from adminkit.cli.group import group
 from adminkit.cli.options import Apply, Database, Format, FormatOption, Output
 from adminkit.cli.policy_install import Folder, target_of
+from adminkit.cli.report_trial import From, shown
 from adminkit.errors import AdminkitError
 from adminkit.render.sink import Way, emit
 from adminkit.units import local_time, midnight
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from adminkit.deploy.install import Target
     from adminkit.deploy.trial import Trial
     from adminkit.deploy.trial_file import Plan
-    from adminkit.deploy.trial_round import Round
     from adminkit.deploy.trial_start import Prepared
     from adminkit.deploy.trial_state import Numbers
+    from adminkit.deploy.trial_work import Round
     from adminkit.slurm.controller import Controller
 
 app = group("Try another configuration on some days, and keep it only if waits fell.")
@@ -57,10 +58,15 @@ CarryOver = Annotated[
         " runs end, from 1h to 12h; 12h if the trace has none.",
     ),
 ]
-From = Annotated[
-    Path | None,
+Hoped = Annotated[
+    float | None,
     typer.Option(
-        "--from", metavar="FILE", help="A copy of trial.json from slurmctld's host, if the trace is on another host."
+        "--hoped",
+        metavar="CHANGE",
+        min=-0.99,
+        max=0.99,
+        help="The relative change of the mean wait that you hope for: -0.2 is a fifth less. The preview says how many"
+        " days it needs.",
     ),
 ]
 Keep = Annotated[
@@ -75,6 +81,7 @@ def plan(
     days: Days = 28,
     seed: Seed = None,
     carry_over: CarryOver = None,
+    hoped: Hoped = None,
     folder: Folder = None,
     db: Database = None,
     format: FormatOption = Format.TABLE,
@@ -84,7 +91,7 @@ def plan(
 
     Example: adminkit trial plan trial.toml
     """
-    _start(file, days, seed, carry_over, False, folder, db, Way(format.value, output))
+    _start(file, days, seed, carry_over, hoped, False, folder, db, Way(format.value, output))
 
 
 @app.command()
@@ -93,6 +100,7 @@ def start(
     days: Days = 28,
     seed: Seed = None,
     carry_over: CarryOver = None,
+    hoped: Hoped = None,
     apply: Apply = False,
     folder: Folder = None,
     db: Database = None,
@@ -103,7 +111,7 @@ def start(
 
     Example: adminkit trial start trial.toml --days 28 --apply
     """
-    _start(file, days, seed, carry_over, apply, folder, db, Way(format.value, output))
+    _start(file, days, seed, carry_over, hoped, apply, folder, db, Way(format.value, output))
 
 
 @app.command()
@@ -134,18 +142,7 @@ def result(
 
     Example: adminkit trial result
     """
-    from adminkit.reports.trial import result_report
-    from adminkit.stats.waits import waits
-    from adminkit.trace.connect import reader
-    from adminkit.trace.location import find_trace
-    from adminkit.trace.sight import operators_only
-
-    made, now = _trial(folder, from_), int(time.time())
-    path = find_trace(db, config.load().db)
-    with reader(path) as trace:
-        operators_only(path, "only operators may see what a trial showed", "ask them")
-        quarters = waits(trace, made.cluster, made.begins, made.ends, now)
-    emit(result_report(made, quarters, str(path), now), Way(format.value, output))
+    emit(shown(from_, folder, db), Way(format.value, output))
 
 
 @app.command()
@@ -175,7 +172,7 @@ def stop(
         _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
-    _emit(done, controller, Way(format.value, output), [])
+    _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
 
 
 @app.command()
@@ -204,6 +201,18 @@ def restore(
     _act((lambda target, now, _: act(target, now)) if apply else None, folder, Way(format.value, output))
 
 
+def _lasting(target: Target) -> list[str]:
+    """What makes B last: it is in place, but slurm.conf and policy.toml still say A."""
+    from adminkit.deploy.trial_sides import INCLUDED, read_pair
+
+    b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
+    said = ["B stays in place; to make it last, have policy.toml say what B's policy says"]
+    said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
+    for queue, keys in b.queues.items():
+        said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
+    return [*said, *([f"then empty {target.folder / INCLUDED}, and: scontrol reconfigure"] if b.slurm else [])]
+
+
 def _act(act: object, folder: Path | None, way: Way) -> None:
     from adminkit.deploy.trial_look import look
 
@@ -228,6 +237,7 @@ def _start(
     days: int,
     seed: int | None,
     carry_over: str | None,
+    hoped: float | None,
     apply: bool,
     folder: Path | None,
     db: Path | None,
@@ -249,8 +259,8 @@ def _start(
     first = local_time(now, None).date() + timedelta(days=1)
     midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
     seed = midnights[0] // 86_400 if seed is None else seed
-    _written(read, prepared, Trial(controller.cluster, now, seed, 0, calendar(midnights, seed)), carry_over, apply,
-             target, controller, db, way)  # fmt: skip
+    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped)
+    _written(read, prepared, made, carry_over, apply, target, controller, db, way)
 
 
 def _written(
@@ -288,19 +298,3 @@ def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
     if len(numbers) < 2:
         return numbers, widest, [f"the guards wait for days of A: {len(numbers)} of the last {BLOCK} had jobs"]
     return numbers, widest, [f"the guards compare with {len(numbers)} days before, and with A's days as they pass"]
-
-
-def _trial(folder: Path | None, from_: Path | None) -> Trial:
-    from adminkit.deploy.files import read_text
-    from adminkit.deploy.trial import parse_trial, read_trial
-    from adminkit.deploy.trial_state import missing
-
-    if from_ is not None:
-        text = read_text(from_)
-        if text is None:
-            raise AdminkitError(f"{from_} does not exist", "copy adminkit/trial/trial.json from beside slurm.conf")
-        return parse_trial(text, from_)
-    made = read_trial(target_of(folder, None, None)[0].folder)
-    if made is None:
-        raise missing()
-    return made

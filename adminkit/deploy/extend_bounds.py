@@ -101,7 +101,7 @@ class SlurmBounds:
 
     @cached_property
     def _preempted(self) -> frozenset[str]:
-        return planning.parse_bounds(self.limits).preempted
+        return planning.parse_bounds(self.limits, planning.is_within(self.config)).preempted
 
     @cached_property
     def _rules(self) -> Rules:
@@ -112,7 +112,8 @@ class SlurmBounds:
         return earned_of(self.folder, self.room.at)
 
     def refused(self, job: Open, limit: int) -> str:
-        return self._rules.of_limit(planning.planned_job(job.listed), limit).why
+        asked = job.listed.time_limit if job.asked is None else job.asked
+        return self._rules.of_more(planning.planned_job(job.listed), asked or limit, limit, job.listed.batch).why
 
     def left(self, uid: int, budget: int) -> int | None:
         return self.state.left(uid, budget)

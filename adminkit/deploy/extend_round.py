@@ -39,13 +39,14 @@ _OLD: Final = 60.0
 @dataclass(frozen=True, slots=True)
 class Done:
     """An act and what came of it: `held` None where it was not done, `said` Slurm's words where it refused, `over`
-    where the job ended or was put back meanwhile, which is nobody's failure.
+    where the job ended or was put back meanwhile, or its limit was changed again, which is nobody's failure.
     """
 
     act: Act
     held: bool | None = None
     said: str = ""
     over: bool = False
+    counts: bool = False  # its user has what was given, or gave up what was taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +117,9 @@ def _once(
         write_state(folder, replace(state, given=_counted(lines, state.given), under_way=tuple(lines)))
     done = _do(doing, lines, log, begun)
     if doing and all(one.held is not None for one in done):
-        held = [line for line, one in zip(lines, done, strict=True) if one.held]
+        counts = [line for line, one in zip(lines, done, strict=True) if one.counts]
         with changing(folder, group):
-            write_state(folder, replace(state, given=_counted(held, state.given)))
+            write_state(folder, replace(state, given=_counted(counts, state.given)))
     refused = [Done(act) for act in acts if act.becomes is None]
     notes = [one.said for one in done if one.said]
     return Round(now, settings is not None, [*done, *refused], len(jobs), _holding(jobs), notes)
@@ -146,10 +147,13 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
         return state
     there, failed, known = {one.job_id: one for one in queue.listed}, [], _recorded(log, state.at)
     for line in state.under_way:
-        held = _key(line) in known or _held(line, there.get(line["job"]))
+        job = there.get(line["job"])
+        held = _key(line) in known or _held(line, job)
         if _key(line) not in known:
             _record(log, {**line, "held": held})
-        failed += [] if held else [{**line, "was": line["becomes"], "becomes": line["was"]}]
+        # Of a job that is gone nobody knows whether it had the time: what was given counts.
+        counts = held or _stands(line, job) or (job is None and line["becomes"] > line["was"])
+        failed += [] if counts else [{**line, "was": line["becomes"], "becomes": line["was"]}]
     return replace(state, given=_counted(failed, state.given), under_way=())
 
 
@@ -168,8 +172,15 @@ def _key(line: Mapping[str, Any]) -> tuple[object, ...]:
 
 def _held(line: Mapping[str, Any], job: QueuedJob | None) -> bool:
     """Whether the job has the limit and the word of an act."""
+    return job is not None and job.time_limit == line["becomes"] and _stands(line, job)
+
+
+def _stands(line: Mapping[str, Any], job: QueuedJob | None) -> bool:
+    """Whether the job has the word of an act. Trap: its user may lower a limit that was raised, by a minute, before it
+    is read back. They have the rest of what was given, so it counts.
+    """
     word = None if job is None else given_of(job.admin_comment or "")
-    return job is not None and word is not None and job.time_limit == line["becomes"] == word.limit
+    return word is not None and word.limit == line["becomes"]
 
 
 def _refuse(acts: Sequence[Act], jobs: Sequence[Open], state: State, cluster: str, log: Path) -> State:
@@ -249,19 +260,22 @@ def _do(acts: Sequence[Act], lines: Sequence[Mapping[str, Any]], log: Path, begu
         there = after.get(act.job.listed.job_id)
         held = _held(line, there)
         _record(log, {**line, "held": held})
-        is_over = there is None or there.state != act.job.listed.state
-        done.append(Done(act, held, "" if is_over else words, is_over))
+        stands = _stands(line, there)
+        is_changed = stands and there is not None and there.time_limit not in (act.was, act.becomes)
+        is_over = there is None or there.state != act.job.listed.state or is_changed
+        done.append(Done(act, held, "" if is_over else words, is_over, stands))
     return done
 
 
 def _noted_again(acts: Sequence[Act], said: Sequence[str], after: Mapping[int, QueuedJob]) -> bool:
     """Write words again that the plugin overwrote, which had read the comment just before; whether there were any. The
-    limits are those that were set: without its word one would be taken for asked.
+    limits are those that were set, or what their users made of them since: without its word one would be taken for
+    asked.
     """
     any_lost = False
     for act, words in zip(acts, said, strict=True):
         now = after.get(act.job.listed.job_id)
-        if words or now is None or act.given is None or now.time_limit != act.becomes:
+        if words or now is None or act.given is None or now.time_limit == act.was:
             continue
         comment = with_given(now.admin_comment or "", act.given)
         if comment is not None and comment != now.admin_comment:

@@ -71,19 +71,34 @@ class Rules:
         """Why the job may not have `gpus` GPUs of its one node; "" where it may."""
         if job.gpus is None or job.uid is None:
             return "it is not known what it asks for"
-        return self._asked({"tres_per_node": _gres(job.tres, gpus)}, _record(job), job.whole).why
+        return self._asked({"tres_per_node": _gres(job.tres, gpus)}, _record(job), _known(job.whole)).why
 
     def of_limit(self, job: PlannedJob, limit: int) -> Answer:
         """Whether the job may have this limit, in seconds."""
         if job.uid is None:
             return Answer("its user is not known")
-        return self._asked({"time_limit": -(-limit // 60)}, _planned(job), job.whole)
+        return self._asked({"time_limit": -(-limit // 60)}, _planned(job), _known(job.whole))
 
-    def _asked(self, changes: Mapping[str, Any], record: Mapping[str, Any], whole: str) -> Answer:
+    def of_more(self, job: PlannedJob, asked: int, limit: int, batch: bool | None) -> Answer:
+        """Whether an open job that asked for `asked` seconds may have `limit`; `batch` None: that is not known.
+
+        Nobody but the script sees whether a job can resume from a checkpoint. One that asked for more than a job may
+        have that cannot is taken for one that can, as the rules or an operator let it pass.
+        """
+        if job.uid is None:
+            return Answer("its user is not known")
+        known = {**_known(job.whole), "batch": batch, "scripted": batch, "batch_unknown": batch is None or None}
+        needs, record = {"time_limit": -(-asked // 60)}, _planned(job)
+        without = self._asked(needs, {**record, "time_limit": 1}, {**known, "restartable": False})
+        can = without.refused and not self._asked(needs, {**record, "time_limit": 1}, known).refused
+        changes = {"time_limit": -(-limit // 60)}
+        return self._asked(changes, record, {**known, "restartable": can})
+
+    def _asked(self, changes: Mapping[str, Any], record: Mapping[str, Any], known: Mapping[str, Any]) -> Answer:
         if self.decider is None:
             return Answer(self.why, asked=False)
         try:
-            made = self.decider.update(changes, record, _known(whole), self.now)
+            made = self.decider.update(changes, record, known, self.now)
         except AdminkitError as error:
             return Answer(f"couldn't ask the rules: {error.message}")
         if made.verdict != "accept":
@@ -152,5 +167,5 @@ def _known(whole: str) -> dict[str, Any]:
     """What follows from its record: the script notes a range, and a soft limit, only for batch jobs whose limit the
     rules took. Only a job that can resume from a checkpoint has a range.
     """
-    known = {"restartable": True, "batch": True, "scripted": True}
+    known: dict[str, Any] = {"restartable": True, "batch": True, "scripted": True}
     return known if "mem" in parse_tres(whole) else {**known, "mem_unknown": True}

@@ -68,9 +68,9 @@ def refreshed(text: str, privileged: Iterable[int], unsure: bool = False) -> Ref
 
 
 def rules_digest(text: str) -> str:
-    """Of the rules alone: a policy whose operators were looked up again, or that was made again, has the same.
+    """The digest of the rules: a policy whose operators were looked up again, or that was made again, has the same.
 
-    Of a text that adminkit did not write: of all of it.
+    For a text that adminkit did not write, it covers the whole text.
     """
     try:
         entries = _taken_apart(text)[1]

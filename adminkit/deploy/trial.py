@@ -104,7 +104,7 @@ def parse_trial(text: str, path: Path) -> Trial:
 
 
 def table_of(text: str, path: Path) -> dict[str, Any]:
-    """What the file has; AdminkitError where it is no table of this release."""
+    """What the file has; AdminkitError where this release does not write such a table."""
     try:
         table = json.loads(text)
     except (ValueError, RecursionError):

@@ -7,6 +7,7 @@ A value goes into slurm.conf: it has passed run_time.py's forms, which let no li
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import Any, Final
 from adminkit.errors import AdminkitError, unknown_word
 from adminkit.files import read_named
 from adminkit.owner import of_somebody_else
-from adminkit.slurm.lines import Place, line_of
+from adminkit.slurm.lines import Place
 from adminkit.slurm.release import Release
 from adminkit.slurm.run_time import SCHEDULER, Line, check_option, check_parameter, check_queue
 from adminkit.toml import table_of
@@ -26,6 +27,8 @@ _MOST_BYTES: Final = 256 << 10
 #: Queues that one trial changes.
 _MOST_QUEUES: Final = 100
 _HINT: Final = "docs/trial.md has every key"
+_HEADER: Final = re.compile(r"^\s*\[([^\[\]]+)\]")
+_KEY: Final = re.compile(r"""^\s*([\w-]+|"[^"]+"|'[^']+')\s*=""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class _Where:
     text: str
 
     def wrong(self, place: Place, message: str, hint: str | None = None) -> AdminkitError:
-        line = line_of(place, self.text, False)
+        line = _line_of(place, self.text)
         at = str(self.file) if line is None else f"{self.file}:{line}"
         key = ".".join(map(str, place))
         return AdminkitError(f"{at}: {key}: {message}" if key else f"{at}: {message}", hint or _HINT)
@@ -129,6 +132,19 @@ class _Where:
         if not isinstance(value, str) or not value or "\0" in value:
             raise self.wrong((*place, key), "not a path")
         return self.file.parent / value
+
+
+def _line_of(place: Place, text: str) -> int | None:
+    """The line of a key, or of the nearest table around it, in a file of plain [tables]; None for the file."""
+    inside: tuple[str, ...] = ()
+    lines: dict[Place, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if header := _HEADER.match(line):
+            inside = tuple(part.strip(" \t\"'") for part in header[1].split("."))
+            lines.setdefault(inside, number)
+        elif key := _KEY.match(line):
+            lines.setdefault((*inside, key[1].strip("\"'")), number)
+    return next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
 
 
 def _slurm(where: _Where, table: Mapping[str, Any], release: Release) -> tuple[dict[str, str], dict[str, str | None]]:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from adminkit.deploy.trial_file import Guards
 from adminkit.deploy.trial_numbers import numbers_of, widest_of, with_cycles
 from adminkit.deploy.trial_state import Numbers
+from adminkit.deploy.trial_work import Work
 from adminkit.errors import AdminkitError
 from adminkit.slurm import day_jobs, switching
 from adminkit.slurm.switching import Cycles
 from adminkit.stats.switchback import Day
 from adminkit.units import parse_duration, show_short
-
-if TYPE_CHECKING:
-    from adminkit.deploy.trial_round import Work
 
 #: Seconds between two questions to slurmdbd, and after which not to know is a reason to end the trial.
 EVERY: Final = 600
@@ -40,7 +38,7 @@ _QUICK: Final = 0.5
 
 
 def guard(work: Work) -> str:
-    """Count, keep the counts, and say why the trial has to end; "" where it may go on."""
+    """Count, keep the counts, and say why the trial has to end; "" where it may continue."""
     today = work.trial.day(work.now)
     if today is None or work.now < today[1].since + work.trial.carry_over:
         return ""
@@ -72,7 +70,7 @@ def _count(work: Work, day: Day) -> str:
         now = switching.cycles()
         found = with_cycles(found, now.since(last)) if last is not None else found
         last = now
-        if not asked <= work.now < asked + EVERY or before.jobs == 0:
+        if not asked <= work.now < asked + EVERY or there is None:
             asked = work.now
             jobs = day_jobs.day_jobs(work.trial.cluster, day.since, min(day.until, work.now + 1))
             lowered = _lowered(work)
@@ -80,9 +78,9 @@ def _count(work: Work, day: Day) -> str:
                 widest = widest_of(jobs)
             fresh = numbers_of(jobs, day, work.trial.carry_over, side, widest, work.now, lowered)
             found = _merged(found, fresh)
-        measured = work.now
+            measured = work.now
     except AdminkitError as error:
-        problem, measured = error.message, machine.measured_at
+        problem = error.message
     others = [one for one in machine.numbers if one.since != day.since]
     kept = work.whole.with_machine(numbers=[*others, found], cycles=last, asked_at=asked, measured_at=measured)
     work.keep(replace(kept, machine=replace(kept.machine, widest=widest)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from adminkit.deploy import trial_seen
 from adminkit.deploy.install import Target
-from adminkit.deploy.trial_round import Round
 from adminkit.deploy.trial_sides import read_pair
 from adminkit.deploy.trial_state import is_leased, read_whole
+from adminkit.deploy.trial_work import Round
 from adminkit.units import show_time
 
 

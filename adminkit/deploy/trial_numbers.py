@@ -42,16 +42,17 @@ def numbers_of(
     now: int,
     lowered: Mapping[str, int],
 ) -> Numbers:
-    """Of a day's jobs, without those of its first `carry_over` seconds. One that waits counts with its wait so far.
+    """The counts of a day's jobs, without those of its first `carry_over` seconds. One that waits counts with its wait
+    so far.
 
     `lowered`: maxima of queues, in seconds, that are lower on B's side.
     """
-    counted = [job for job in jobs if day.since + carry_over <= job.eligible < day.until]
+    counted = [job for job in jobs if day.since + carry_over <= job.eligible_time < day.until]
     waits, wide = [], []
     for job in counted:
-        if job.start is None and job.end is not None:
+        if job.start_time is None and job.end_time is not None:
             continue  # it was cancelled before it started
-        wait = max(0, (now if job.start is None else job.start) - job.eligible)
+        wait = max(0, (now if job.start_time is None else job.start_time) - job.eligible_time)
         waits.append(wait)
         if widest is not None and job.units >= widest:
             wide.append(wait)
@@ -71,12 +72,12 @@ def is_cut(job: DayJob, records: Records, lowered: Mapping[str, int]) -> bool:
     """Whether the job ended at a limit that A would not have given it: a soft limit below what it asked for, or a
     queue's maximum that only B has.
     """
-    if job.state != "TIMEOUT" or job.limit is None:
+    if job.state != "TIMEOUT" or job.time_limit is None:
         return False
     asked, _ = records.limits(job.comment)
     if asked is not None and job.elapsed + _SLACK < asked:
         return True
-    return job.queue in lowered and job.limit == lowered[job.queue]
+    return job.queue in lowered and job.time_limit == lowered[job.queue]
 
 
 def history(cluster: str, days: Sequence[Day], carry_over: int, now: int) -> tuple[list[Numbers], int | None]:

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from adminkit import actions
@@ -19,74 +19,18 @@ from adminkit.deploy import trial_guards, trial_seen
 from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.files import changing
 from adminkit.deploy.install import Target
-from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side, Trial
+from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
-from adminkit.deploy.trial_sides import Pair, read_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Whole, is_leased, read_whole, record, write_whole
+from adminkit.deploy.trial_sides import read_pair
+from adminkit.deploy.trial_state import LEASE, Whole, is_leased, read_whole, record
 from adminkit.deploy.trial_switch import give_back, put_side
+from adminkit.deploy.trial_work import Round, Work
 from adminkit.errors import AdminkitError
 from adminkit.slurm import extending
 
 LOCK: Final = ".trial.lock"
 DAMAGED: Final = "its file is damaged"
 NOT_PUT: Final = "B could not be put in place"
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """What a round found and did. `whole`: the trial afterwards, None for none; `did`: its acts, in words."""
-
-    now: int
-    whole: Whole | None
-    did: Sequence[str] = ()
-    notes: Sequence[str] = ()  # what did not hold, or could not be done
-    said: Sequence[str] = ()  # what an operator may want to know
-    seen: Seen | None = None
-
-    @property
-    def ok(self) -> bool:
-        return not self.notes
-
-
-@dataclass(slots=True)
-class Work:
-    """A round at work: where, on what, and what it has to say. It writes the file before and after each act."""
-
-    target: Target
-    now: int
-    pair: Pair
-    whole: Whole
-    did: list[str]
-    notes: list[str]
-    said: list[str]
-    begun: float
-
-    @property
-    def machine(self) -> Machine:
-        return self.whole.machine
-
-    @property
-    def trial(self) -> Trial:
-        return self.whole.trial
-
-    def at(self) -> int:
-        """Now, by the clock that the round was given."""
-        return self.now + int(time.monotonic() - self.begun)
-
-    def keep(self, whole: Whole) -> None:
-        with changing(self.target.folder, self.target.group):
-            write_whole(self.target.folder, whole, self.target.group)
-        self.whole = whole
-
-    def look(self) -> Seen:
-        return trial_seen.look(self.target.folder, self.pair, self.machine.own)
-
-    def record(self, did: str, **more: object) -> None:
-        self.did.append(did)
-        record(self.target.log, did, cluster=self.trial.cluster, **more)
-
-    def ended(self, seen: Seen | None = None) -> Round:
-        return Round(self.now, self.whole, self.did, self.notes, self.said, seen)
 
 
 def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
@@ -207,10 +151,9 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
         work.notes += put_side(work.pair.of(side), work.target, seen)
     except AdminkitError as error:
         work.notes.append(error.message)
-    after = work.look()
+    after = work.look(seen)
     if work.notes or not after.whole(side):
         work.notes += [f"not in place: {part.words}" for part in after.parts if not part.is_of(side)]
-        work.notes = work.notes or [f"slurmctld was not asked: {after.away}"]
         work.keep(work.whole.placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
@@ -249,7 +192,7 @@ def _give_back(work: Work, seen: Seen) -> Round:
         work.notes += give_back(work.pair, work.target, seen)
     except AdminkitError as error:
         work.notes.append(error.message)
-    after = work.look()
+    after = work.look(seen)
     left = [part for part in after.parts if part.whose == "b"]
     work.notes += [f"not given back: {part.words}" for part in left]
     if not work.notes:

@@ -60,7 +60,7 @@ class Seen:
         """The parts that somebody changed. `side` is what the trial had put in place; None: a switch was under way.
 
         A queue's key that has the other side's value was set back by a reconfigure or a restart of slurmctld, which
-        read slurm.conf; points, hints and needs come anew every night: both are put right, and nobody's hand.
+        read slurm.conf; points, hints and needs come again every night: both are put right, and nobody's hand.
         """
         strict = ("policy", "included", "parameter")
         return [

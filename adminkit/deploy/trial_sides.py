@@ -53,7 +53,7 @@ class Config:
 
     @property
     def digest(self) -> str:
-        """Of all of it."""
+        """The digest of everything in it."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -194,7 +194,7 @@ def put_included(folder: Path, text: str) -> bool:
         try:
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
-                raise AdminkitError(f"{path} is not a plain file of one name", f"look at it, then make {path} anew")
+                raise AdminkitError(f"{path} is not a plain file of one name", f"look at it, then make {path} again")
             if os.pwrite(handle, data, 0) != len(data):
                 raise AdminkitError(f"couldn't write all of {path}", "free some space")
             os.ftruncate(handle, len(data))

@@ -18,15 +18,16 @@ from adminkit.deploy.trial_seen import Seen, policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, put_included, without
 from adminkit.errors import AdminkitError
 from adminkit.slurm import switching
+from adminkit.slurm.run_time import OF_QUEUE
 
-#: A queue's state in slurm.conf, to which a reconfigure sets it.
-_OPEN: Final = "UP"
+#: States of a queue that somebody closed.
+_CLOSED: Final = ("DOWN", "DRAIN", "INACTIVE")
 
 
 def put_side(one: Config, target: Target, seen: Seen) -> list[str]:
     """Have this configuration in place. What did not hold, in words; then the next round does it again.
 
-    Where slurmctld is away, files alone are put: it reads them when it starts.
+    Where slurmctld is away, only files are put: it reads them when it starts.
     """
     notes: list[str] = []
     if (one.policy or one.tables) and (said := _tables(one, target, seen)):
@@ -91,10 +92,15 @@ def _has(one: Config, holds: switching.Holds) -> bool:
 
 
 def _reconfigure(seen: Seen) -> None:
-    """A reconfigure opens a queue that somebody had closed by scontrol update: such a queue is closed again."""
+    """A reconfigure sets queues back to slurm.conf: one that somebody closed, or whose limits they set by scontrol
+    update, is put as it was.
+    """
     assert seen.holds is not None
-    closed = {name: one["State"] for name, one in seen.holds.queues.items() if one.get("State", _OPEN) != _OPEN}
     switching.reconfigure()
-    for queue, state in closed.items():
-        if switching.holds().queues.get(queue, {}).get("State") == _OPEN and state in ("DOWN", "DRAIN", "INACTIVE"):
-            switching.update_queue(queue, {"State": state})
+    after = switching.holds().queues
+    for queue, before in seen.holds.queues.items():
+        keys = [*OF_QUEUE, *(["State"] if before.get("State") in _CLOSED else [])]
+        own = {key: before[key] for key in keys if before.get(key, "NONE") != "NONE"}
+        own = {key: value for key, value in own.items() if after.get(queue, {}).get(key) not in (None, value)}
+        if own:
+            switching.update_queue(queue, own)

@@ -14,7 +14,7 @@ from typing import Final
 
 import adminkit
 from adminkit import config, sqlite
-from adminkit.doctor import audit, ckpt, clocks, database, extend, letters, power, rules, sees, soft_limits
+from adminkit.doctor import audit, ckpt, clocks, database, extend, letters, power, rules, sees, soft_limits, trial
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.doctor.gpus import gpus
 from adminkit.errors import AdminkitError, cause
@@ -49,6 +49,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         checks += rules.foreign_comments(db)
         checks += guarded_all("soft limits", soft_limits.soft_limits(settings.policy))
         checks += guarded_all("extend", extend.extend(settings))
+        checks += guarded_all("trial", trial.trial(settings))
         checks += guarded_all("power", power.power(settings.policy))
         checks += guarded_all("ckpt", ckpt.checkpoints(settings.checkpoint.code))
     checks += clocks.synced(db)

@@ -207,14 +207,15 @@ def _because(why: str, behind: RoomJob | None) -> Message:
 
 def _put_back(jobs: Iterable[Open], settings: Settings, now: int) -> Iterable[Act]:
     """A job that waits again has the limit that it asked for, by which backfill plans it; so has one that was put back
-    and started again before anybody saw it wait.
+    and started again before anybody saw it wait. Its owner may have lowered the limit that it had by then: what is left
+    of the time that was given is not asked for either.
     """
     for job in jobs:
         given = job.given
         if given is None or not given.times or not (job.listed.state == "PENDING" or _is_new(job, settings, now)):
             continue
         known = not job.listed.odd and job.listed.uid is not None
-        if known and job.listed.time_limit == given.limit and given.limit > given.asked:
+        if known and job.listed.time_limit is not None and given.asked < job.listed.time_limit <= given.limit:
             word = Given(given.asked, given.asked, 0)
             text = message("it was put back, and has the limit that it asked for")
             yield Act("taken back", job, REQUEUED, text, given.asked, word)

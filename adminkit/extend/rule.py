@@ -16,7 +16,7 @@ from typing import Final, Literal
 from adminkit.fit.needs import ALL, need_of_job, own
 from adminkit.fit.place import in_line
 from adminkit.fit.running import PAST, running, runs_by_node
-from adminkit.fit.timeline import NEVER, Timeline, Use, holds
+from adminkit.fit.timeline import NEVER, Need, Timeline, Use, holds
 from adminkit.slurm.features import parse_features
 from adminkit.slurm.licences import parse_asked
 from adminkit.slurm.room import MOST_JOBS, READY, Room, RoomJob, RoomNode, Vector
@@ -102,8 +102,7 @@ class Outlook:
         """Whether the planned job could start earlier on its nodes if these jobs, by id, ended then instead."""
         if head.starts is None or not head.even:
             return False
-        need = replace(need_of_job(head), whole=_is_whole(head, self.room))
-        need = replace(need, mem=ALL) if _takes_all_memory(head, self.room) else need
+        need = _need(head, self.room)
         sooner = head.starts - EARLIER
         return all(
             name in self.nodes and self._before(name, head, ends).earliest(own(need, self.nodes[name])) <= sooner
@@ -125,7 +124,7 @@ class Outlook:
         assert job.ends is not None
         for name in job.nodes:
             if name in self.lines:
-                self.lines[name].add(Use(self._end(job), until, _part(job, self.nodes[name])))
+                self.lines[name].add(Use(self._end(job), until, _has(job, self.nodes[name])))
 
     def _end(self, job: RoomJob) -> int:
         """When the timelines let it end."""
@@ -161,7 +160,7 @@ class Outlook:
         """Up to when the node has room for the job beside what is planned there, and what comes then."""
         assert job.ends is not None
         line = self.lines[name].copy()
-        line.add(Use(self._end(job), until, _part(job, self.nodes[name])))
+        line.add(Use(self._end(job), until, _has(job, self.nodes[name])))
         planned = self.planned.get(name, ())
         sure = all(_is_sure(one, self.nodes[name], self.room) for one in (job, *self.runs.get(name, ()), *planned))
         starts = [] if sure else [one.starts for one in planned if one.starts is not None]
@@ -253,24 +252,30 @@ def _is_sure(job: RoomJob, node: RoomNode, room: Room) -> bool:
     return job.even and not job.apart and (job.many == 1 or whole)
 
 
-def _part(job: RoomJob, node: RoomNode, whole: bool = False) -> Vector:
+def _part(job: RoomJob, need: Need, node: RoomNode) -> Vector:
     """What the job takes of the node: in whole cores, of a whole node all CPUs and memory."""
-    need = need_of_job(job)
-    taken = replace(need, whole=whole).on(node)
+    taken = own(need, node).on(node)
     return replace(taken, gpus=job.each.gpus) if not job.each.shares else taken
+
+
+def _has(job: RoomJob, node: RoomNode) -> Vector:
+    """What the running job has of the node, by what is listed of it."""
+    return _part(job, replace(need_of_job(job), whole=False), node)
+
+
+def _need(job: RoomJob, room: Room) -> Need:
+    """What the waiting job takes of each of its nodes.
+
+    Trap: a job that waits with --mem=0, or without any where there is no default, lists none and gets all.
+    """
+    need = replace(need_of_job(job), whole=_is_whole(job, room))
+    return replace(need, mem=ALL) if room.memory and not job.each.mem else need
 
 
 def _use(job: RoomJob, node: RoomNode, room: Room) -> Use:
     """A planned job on one of its nodes."""
     starts = max(job.starts or 0, room.at)
-    part = _part(job, node, _is_whole(job, room))
-    part = replace(part, mem=node.has.mem) if _takes_all_memory(job, room) else part
-    return Use(starts, starts + (job.time_limit or NEVER), part)
-
-
-def _takes_all_memory(job: RoomJob, room: Room) -> bool:
-    """Trap: a job that waits with --mem=0, or without any where there is no default, lists none and gets all."""
-    return room.memory and not job.each.mem
+    return Use(starts, starts + (job.time_limit or NEVER), _part(job, _need(job, room), node))
 
 
 def _is_short(free: Vector, memory: bool) -> bool:

@@ -120,6 +120,7 @@ SAME: Final = {
     "feedback resend": "feedback status --letters",
     "incentives compute": "incentives show",
     "incentives install": "policy install",
+    "report trial": "trial result",
     "trial plan": "trial start",
     "trial restore": "trial status",
     "trial run": "trial status",

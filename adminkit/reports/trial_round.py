@@ -9,9 +9,9 @@ from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
 if TYPE_CHECKING:
-    from adminkit.deploy.trial_round import Round
     from adminkit.deploy.trial_seen import Part
     from adminkit.deploy.trial_state import Whole
+    from adminkit.deploy.trial_work import Round
 
 STATUS_FIELDS: Final = (
     Field("part", help="what the trial switches: the policy, a table, a parameter of slurm.conf, a key of a queue"),

@@ -1,6 +1,6 @@
 """What slurm.conf itself says, file by file: parameters by name, and which files it includes.
 
-Trap: names are of any case; a later line of a name counts, as slurmctld has it; a line that ends in \\ goes on.
+Trap: names are of any case; a later line of a name counts, as slurmctld has it; a line that ends in \\ continues.
 """
 
 from __future__ import annotations

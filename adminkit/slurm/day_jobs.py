@@ -24,15 +24,15 @@ _UNKNOWN: Final = ("Unknown", "None", "")
 
 @dataclass(frozen=True, slots=True)
 class DayJob:
-    """Seconds. `units`: its GPUs, or its nodes where those are more; `limit` None: unlimited."""
+    """Seconds. `units`: its GPUs, or its nodes where those are more; `time_limit` None: unlimited."""
 
-    eligible: int
-    start: int | None
-    end: int | None
+    eligible_time: int
+    start_time: int | None
+    end_time: int | None
     state: str
     units: int
     elapsed: int
-    limit: int | None
+    time_limit: int | None
     queue: str
     comment: str
 
@@ -43,11 +43,11 @@ def day_jobs(cluster: str, since: int, until: int, timeout: float = _TIMEOUT) ->
     with tempfile.TemporaryDirectory(prefix="adminkit-") as folder:
         answer = fetch(query, Path(folder) / "answer", timeout)
         text = answer.path.read_text("utf-8", "replace")
-    return [job for job in parse_day_jobs(text, answer.marks) if since <= job.eligible < until]
+    return [job for job in parse_day_jobs(text, answer.marks) if since <= job.eligible_time < until]
 
 
 def parse_day_jobs(text: str, marks: Marks) -> Iterator[DayJob]:
-    """sacct's records. AdminkitError for what is none: a count without it would be too low."""
+    """sacct's records. AdminkitError for anything else: a count without it would be too low."""
     for line in text.split(marks.delimiter + "\n"):
         if not line:
             continue

@@ -19,7 +19,16 @@ from adminkit.slurm.room import PATIENCE, Room, RoomJob, listed, room_of
 from adminkit.slurm.server_job import no_such_job
 
 #: What is asked beside a room's fields; the text that others than Slurm write comes last.
-_MORE: Final = ("ArrayTaskID", "HetJobID", "MinTime", "RestartCnt", "Deadline", "UserName", "admin_comment")
+_MORE: Final = (
+    "ArrayTaskID",
+    "HetJobID",
+    "MinTime",
+    "RestartCnt",
+    "Deadline",
+    "UserName",
+    "BatchFlag",
+    "admin_comment",
+)
 _PING: Final = re.compile(r"^Slurmctld\(\S+\) at (\S+) is (\S+)", re.MULTILINE)
 #: More nodes are asked for all at once.
 _MOST_NAMED: Final = 500
@@ -50,23 +59,17 @@ def room_around(of: Queue, names: Collection[str]) -> tuple[Room, str]:
     return room_of(of.at, replace(there, nodes=nodes), of.config, of.jobs), there.limits
 
 
-def name_of(job: squeue.QueuedJob) -> str:
-    """What scontrol changes only this job by. Trap: the last task of an array has the array's id."""
-    tasks = job.tasks or ""
-    return f"{job.array_id}_{tasks}" if tasks.isdigit() else str(job.job_id)
-
-
 def move_limit(job: squeue.QueuedJob, seconds: int, comment: str) -> None:
     """Move the job's limit by whole minutes and give it this AdminComment, in one update. Refused where slurmctld does
     not take it.
     """
     by = f"{'+' if seconds > 0 else '-'}{abs(seconds) // 60}"
-    ask(["scontrol", "update", f"JobId={name_of(job)}", f"TimeLimit={by}", f"AdminComment={comment}"])
+    ask(["scontrol", "update", f"JobId={squeue.name_of(job)}", f"TimeLimit={by}", f"AdminComment={comment}"])
 
 
 def set_comment(job: squeue.QueuedJob, comment: str) -> None:
     """Give the job this AdminComment. Refused where slurmctld does not take it."""
-    ask(["scontrol", "update", f"JobId={name_of(job)}", f"AdminComment={comment}"])
+    ask(["scontrol", "update", f"JobId={squeue.name_of(job)}", f"AdminComment={comment}"])
 
 
 def is_acting(others: Collection[str]) -> bool:

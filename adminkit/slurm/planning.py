@@ -5,7 +5,6 @@ Everything is asked of the running slurmctld, never of slurm.conf or slurmdbd: w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
@@ -27,14 +26,15 @@ _FIELDS: Final = (
     "StartTime", "UserID", "Account", "QOS", "NumNodes", "Reason", "SubmitTime", "tres-alloc",
     "admin_comment",
 )  # fmt: skip
-#: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
-_TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
 #: Jobs that one call of scontrol changes.
 _AT_ONCE: Final = 100
 #: The limits on minutes, which do not hold for a job with a TimeMin.
 _MINUTES: Final = ("GrpTRESMins", "GrpTRESRunMins", "MaxTRESMinsPJ")
 #: The QOS that a QOS preempts; printed where it is set.
 _PREEMPTS: Final = "Preempt"
+#: PreemptMode of jobs that those of their own QOS with a higher priority preempt. Trap: beside GANG, Slurm prints
+#: UNKNOWN for it.
+_WITHIN: Final = frozenset({"WITHIN", "UNKNOWN"})
 #: Nodes that a message names.
 _NAMED: Final = 5
 
@@ -63,7 +63,7 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Who has limits on minutes: QOS; accounts, with those below them; uids. And the QOS that others preempt."""
+    """Who has limits on minutes: QOS; accounts, with those below them; uids. And the QOS whose jobs others preempt."""
 
     qos: frozenset[str] = frozenset()
     accounts: frozenset[str] = frozenset()
@@ -127,7 +127,7 @@ def planning(now: int) -> Planning:
         federated=_is_federated(ask(["scontrol", "show", "federation"])),
         queues=tuple(_queue(one, nodes) for one in scontrol_show.partitions()),
         reservations=tuple(_reservations(now, {one.name for one in every})),
-        bounds=parse_bounds(assoc_limits.assoc_mgr(patience=TIMEOUT)),
+        bounds=parse_bounds(assoc_limits.assoc_mgr(patience=TIMEOUT), is_within(words)),
     )
 
 
@@ -179,9 +179,18 @@ def next_start(one: scontrol_show.Reservation, now: int) -> int | None:
     return None if again is None else one.start_time + ((now - one.start_time) // again + 1) * again
 
 
-def parse_bounds(text: str) -> Bounds:
-    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to. AdminkitError as records(), and
-    where there is no record at all.
+def is_within(config: Mapping[str, str]) -> bool:
+    """Whether jobs of every QOS may preempt others of the same QOS; `config`: `scontrol show config`."""
+    return config.get("PreemptType") == "preempt/qos" and _is_within(config.get("PreemptMode", ""))
+
+
+def _is_within(mode: str) -> bool:
+    return not _WITHIN.isdisjoint(mode.strip().upper().split(","))
+
+
+def parse_bounds(text: str, within: bool = False) -> Bounds:
+    """`scontrol show assoc_mgr flags=assoc,qos`: what slurmctld itself holds jobs to; `within`: is_within().
+    AdminkitError as records(), and where there is no record at all.
     """
     qos: set[str] = set()
     accounts: set[str] = set()
@@ -194,7 +203,9 @@ def parse_bounds(text: str) -> Bounds:
     for one in found:
         bounded = any(_is_set(one.words.get(name, "")) for name in _MINUTES)
         if one.head.startswith("QOS="):
-            qos |= {one.head.removeprefix("QOS=").rpartition("(")[0]} if bounded else set()
+            own = {one.head.removeprefix("QOS=").rpartition("(")[0]}
+            qos |= own if bounded else set()
+            preempted |= own if within or _is_within(one.words.get("PreemptMode", "")) else set()
             preempted |= set((given(one.words.get(_PREEMPTS)) or "").split(",")) - {""}
         elif user := one.words.get("UserName"):
             uid = number(user.rpartition("(")[2].rstrip(")"))
@@ -233,7 +244,7 @@ def planned_job(job: squeue.QueuedJob) -> PlannedJob:
     """The view of one that squeue listed with the fields of this module."""
     return PlannedJob(
         job_id_raw=job.job_id,
-        job_id=_name(job),
+        job_id=squeue.name_of(job),
         state=job.state,
         queues=tuple(filter(None, (job.queue or "").split(","))),
         time_limit=job.time_limit,
@@ -250,15 +261,6 @@ def planned_job(job: squeue.QueuedJob) -> PlannedJob:
         whole=job.tres or "",
         odd=job.odd,
     )
-
-
-def _name(job: squeue.QueuedJob) -> str:
-    """8_3 for a task; 8_[4-6] for those that wait, unless squeue cut the list short; else the number."""
-    tasks = job.tasks or ""
-    if tasks.isdigit():
-        return f"{job.array_id}_{tasks}"
-    listed = tasks.partition("%")[0]
-    return f"{job.array_id}_[{listed}]" if _TASKS.fullmatch(listed) else str(job.job_id)
 
 
 def clear(jobs: Sequence[int]) -> None:

@@ -24,7 +24,7 @@ from adminkit.units import parse_duration
 Form = Literal["number", "minutes", "seconds", "switch", "flag"]
 
 SCHEDULER: Final = "SchedulerParameters"
-#: Of slurm.conf.
+#: Parameters of slurm.conf.
 PARAMETERS: Final[Mapping[str, Form]] = {
     "PriorityWeightAge": "number",
     "PriorityWeightAssoc": "number",
@@ -39,7 +39,7 @@ PARAMETERS: Final[Mapping[str, Form]] = {
     "CompleteWait": "seconds",
     "OverTimeLimit": "number",
 }
-#: Of SchedulerParameters: the form, and the first release that knows it (22.05 is the oldest that adminkit supports).
+#: The form of each option of SchedulerParameters, and the first release that knows it; 22.05 is the oldest supported.
 _OLDEST: Final[Release] = (22, 5, 0)
 OPTIONS: Final[Mapping[str, tuple[Form, Release]]] = {
     **dict.fromkeys(
@@ -59,7 +59,7 @@ OPTIONS: Final[Mapping[str, tuple[Form, Release]]] = {
     ),
     "time_min_as_soft_limit": ("flag", (23, 11, 0)),
 }  # fmt: skip
-#: Of a queue, by scontrol update.
+#: Keys of a queue, by scontrol update.
 OF_QUEUE: Final[Mapping[str, Form]] = {"MaxTime": "minutes", "DefaultTime": "minutes", "PriorityJobFactor": "number"}
 #: By slurm.conf(5) slurmctld takes these at its start only.
 RESTART: Final = frozenset(

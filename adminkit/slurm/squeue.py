@@ -9,6 +9,7 @@ does not say that there was more. What squeue cuts by itself, the tasks of an ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -67,6 +68,7 @@ class QueuedJob:
     admin_comment: str | None = None
     comment: str = ""  # its user's
     job_name: str | None = None
+    batch: bool | None = None  # whether sbatch submitted it
 
     @property
     def odd(self) -> str:
@@ -111,6 +113,12 @@ def _odd(cell: str, marks: Marks) -> str:
     return read_limit(cell)[1]
 
 
+def _flag(cell: str, marks: Marks) -> bool | None:
+    """Trap: slurmctld counts a flag up when it puts the job back."""
+    many = number(cell)
+    return None if many is None else many > 0
+
+
 #: squeue's word of a field -> the fields of QueuedJob, and how the cell is read.
 _READ: Final[Mapping[str, Sequence[tuple[str, Callable[[str, Marks], object]]]]] = {
     "SubmitTime": [("submit_time", _epoch)],
@@ -153,9 +161,25 @@ _READ: Final[Mapping[str, Sequence[tuple[str, Callable[[str, Marks], object]]]]]
     "admin_comment": [("admin_comment", _given)],
     "Comment": [("comment", _plain)],
     "Name": [("job_name", _given)],
+    "BatchFlag": [("batch", _flag)],
 }
 #: Fields of which a line break may be part: the first line of them counts.
 _OF_LINES: Final = ("Comment", "Name")
+
+
+#: The tasks of an array that wait, as squeue lists them; it puts ... where there are too many.
+_TASKS: Final = re.compile(r"[0-9]+(?:-[0-9]+(?::[0-9]+)?)?(?:,[0-9]+(?:-[0-9]+(?::[0-9]+)?)?)*")
+
+
+def name_of(job: QueuedJob) -> str:
+    """What scontrol changes only this job by: 8_3 for a task; 8_[4-6] for those that wait, unless squeue cut the list
+    short; else the number. Trap: one record of an array has the array's id, by which scontrol changes every task.
+    """
+    tasks = job.tasks or ""
+    if tasks.isdigit():
+        return f"{job.array_id}_{tasks}"
+    waiting = tasks.partition("%")[0]
+    return f"{job.array_id}_[{waiting}]" if _TASKS.fullmatch(waiting) else str(job.job_id)
 
 
 def jobs(fields: Sequence[str], *which: str, patience: float = TIMEOUT, most: int | None = None) -> list[QueuedJob]:

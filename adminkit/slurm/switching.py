@@ -68,7 +68,7 @@ class Cycles:
     backfill_us: int
 
     def since(self, before: Cycles | None) -> Cycles:
-        """The cycles since `before`; all of them where the counters began anew meanwhile."""
+        """The cycles since `before`; all of them where the counters began again meanwhile."""
         if before is None or self.main < before.main or self.backfill < before.backfill:
             return self
         return Cycles(

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from adminkit.sqlite import sqlite3
 
-#: What became of it: rules were installed or put back, points were installed, a trial of soft limits; a queue has other
+#: What became of it: rules were installed or put back, points were installed, a trial began; a queue has other
 #: limits; the first letter left.
 Kind = Literal["rules", "points", "soft_limits", "limits", "letters"]
 #: What the action log calls it -> its kind. A new table of the same rules (`policy refresh`) is not news.
@@ -16,14 +16,15 @@ ACTS: Final[dict[str, Kind]] = {
     "policy install": "rules",
     "policy rollback": "rules",
     "incentives install": "points",
-    "soft-limits trial": "soft_limits",
+    "soft-limits trial": "soft_limits",  # of releases whose trials were only of soft limits
+    "trial": "rules",
 }
 
 #: An act that puts what is there already changes nothing; an act may put several tables. Trials count when they begin.
 _ACTS: Final = f"""
 SELECT DISTINCT at, what FROM action
 WHERE what IN ({", ".join(map(repr, ACTS))}) AND at < :until AND json_valid(line)
-    AND CASE WHEN what = 'soft-limits trial' THEN json_extract(line, '$.did') = 'trial begun'
+    AND CASE WHEN what IN ('soft-limits trial', 'trial') THEN json_extract(line, '$.did') = 'trial begun'
         ELSE generation IS NOT json_extract(line, '$.before') END
 ORDER BY at
 """

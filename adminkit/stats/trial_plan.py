@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: Trials made for each number of days, and flips of signs of each.
-_TRIALS: Final = 400
+_TRIALS: Final = 800
 _DRAWS: Final = 1024
 _SEED: Final = 17
 
@@ -59,8 +59,8 @@ def known(history: Sequence[float | None]) -> bool:
 def power_at(history: Sequence[float | None], effect: float, days: int) -> float | None:
     """The probability that a trial of `days` shows `effect` at any of its looks. None where the history is too short.
 
-    Each trial takes a stretch of the history, so that quiet and busy weeks follow each other as they do; the history
-    begins again at its end. Where it is shorter than a trial, fortnights of it are drawn instead.
+    Each trial takes a stretch of the history, so that quiet and busy weeks follow each other as they do. Where the
+    history is shorter than a trial, fortnights of it are drawn instead.
     """
     import numpy as np
 
@@ -70,10 +70,10 @@ def power_at(history: Sequence[float | None], effect: float, days: int) -> float
     draw = np.random.default_rng(_SEED)
     fortnights = days // BLOCK
     if len(past) >= days:
-        begins = draw.integers(0, len(past), (_TRIALS, 1)) + BLOCK * np.arange(fortnights)
+        begins = draw.integers(0, len(past) - days + 1, (_TRIALS, 1)) + BLOCK * np.arange(fortnights)
     else:
-        begins = draw.integers(0, len(past), (_TRIALS, fortnights))
-    drawn = past[(begins[..., None] + np.arange(BLOCK)) % len(past)]
+        begins = draw.integers(0, len(past) - BLOCK + 1, (_TRIALS, fortnights))
+    drawn = past[begins[..., None] + np.arange(BLOCK)]
     first = draw.integers(0, 2, (_TRIALS, fortnights, WEEK)).astype(np.bool_)
     one, other = drawn[..., :WEEK], drawn[..., WEEK:]
     on, off = np.where(first, one, other) * (1 + effect), np.where(first, other, one)

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 #: Draws of the days. They give a standard error, which needs fewer than the ends of an interval.
 DRAWS: Final = 500
-#: Days of a block, where there are at least four of these; else a block is a day.
+#: Days of a block, where there are LEAST_BLOCKS of these; else a block is a day.
 WEEK: Final = 7
+#: Blocks that the days are parted into, at least.
+LEAST_BLOCKS: Final = 4
 #: What is wanted, by the names of the file. Less of each is better.
 OBJECTIVES: Final = ("mean_wait", "p95_wait", "mean_slowdown", "lost_hours")
 #: Late starts: jobs that start after the start that today's backfill promised them first.
@@ -103,7 +105,7 @@ def frame_of(groups: Groups) -> Frame:
     assert groups.days is not None
     days, parts = groups.days.count, groups.days.parts
     names = [("all", "(all)"), *((part, value) for part in parts for value in groups.parts[part][1])]
-    length = WEEK if days >= 4 * WEEK else 1
+    length = WEEK if days >= LEAST_BLOCKS * WEEK else 1
     return Frame(names, parts, days, length, days_drawn(days, length, DRAWS).astype(float))
 
 
@@ -232,9 +234,13 @@ def _use(outcomes: Sequence[Outcome]) -> Floats:
 
 
 def widened(outcomes: Sequence[Outcome], frame: Frame) -> Frame:
-    """The frame with blocks as long as the days' differences depend on each other, where that is longer."""
+    """The frame with blocks as long as the days' differences depend on each other, where that is longer.
+
+    At least LEAST_BLOCKS of them: of fewer, the quantile of Student's t says that nothing can be seen. Trap:
+    block_length() gives the longest of all where days are alike and have a rhythm, such as that of the week.
+    """
     total = sum(one.waits[2][0] - one.waits[1][0] for one in outcomes)
-    length = max(frame.length, block_length(total))
+    length = max(frame.length, min(block_length(total), frame.days // LEAST_BLOCKS))
     if length == frame.length:
         return frame
     draws = days_drawn(frame.days, length, DRAWS).astype(float)

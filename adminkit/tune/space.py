@@ -10,30 +10,27 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from adminkit.deploy.planning import is_fit
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError
 from adminkit.policy.load import examine_table
-from adminkit.quote import quote
 from adminkit.simulate.change import Sources
-from adminkit.simulate.core import NONE
-from adminkit.simulate.groups import unit_of
 from adminkit.simulate.kinds.catalogue import KINDS
 from adminkit.simulate.scenario import Scenario, Step
-from adminkit.slurm.release import Release, show_release
+from adminkit.slurm.release import Release
 from adminkit.tune.candidates import Choice, Value
-from adminkit.tune.levers import CLASSES, PRIORITY, SCHEDULER, Lever, Meaning, setting_of, shown
+from adminkit.tune.here import Here, changing, here_of, lacking, not_here
+from adminkit.tune.levers import PRIORITY, SCHEDULER, Lever, Meaning, setting_of, shown
 from adminkit.tune.settings import Tune
 from adminkit.units import show_duration
 
 #: What every scenario of a search is called.
 NAME: Final = "tried"
-#: Above every third number of a release: a site keeps only the first two.
-_NEWEST: Final = 99
 #: The key of a section without which its other keys have no effect.
 _NEEDS: Final = {"soft_limits": "quantile", "extend": "most"}
 #: Options of SchedulerParameters that Slurm refuses above bf_max_job_test.
 _OF_TESTS: Final = ("bf_max_job_user", "bf_max_job_part")
 _HOUR: Final = 3600
+#: Age is all that counts, up to a year of it, and an hour is worth 60 points.
+ASSUMED: Final[Mapping[str, int]] = {"priority_weight_age": 365 * 24 * 60, "priority_max_age": 365 * 86_400}
 
 #: Of each lever that differs from today, with what its value means.
 Moved = Mapping[str, tuple[Lever, Value, Meaning]]
@@ -44,7 +41,8 @@ class Space:
     """The levers that this site has. `settings` are today's, as the core has them, with Slurm's defaults.
 
     `limits`: the longest and the default limit of each queue. `unit`: what points of a size count. `notes`: levers that
-    were left out or forced, and why.
+    were left out or forced, and why. `assumed`: what the site is set to where points are tried and nothing is known of
+    its priorities.
     """
 
     levers: tuple[Lever, ...]
@@ -52,6 +50,7 @@ class Space:
     limits: Mapping[str, tuple[int | None, int | None]]
     unit: str = "GPU"
     notes: tuple[str, ...] = ()
+    assumed: Mapping[str, int] = field(default_factory=dict)
 
     def scenario(self, choice: Choice) -> Scenario:
         """What the choice changes, as a scenario. The choice must differ from today and fit."""
@@ -81,17 +80,20 @@ class Space:
         def of(name: str) -> dict[tuple[str, ...], Meaning]:
             return {place: meaning for place, meaning in found.items() if family[place] == name}
 
-        if settings := of("slurm"):
-            yield _step("scheduler", set={setting_of(name).core: meaning for (name,), meaning in settings.items()})
+        points = of("points")
+        settings = {setting_of(name).core: int(meaning) for (name,), meaning in of("slurm").items()}
+        if settings := {**(self.assumed if points else {}), **settings}:
+            yield _step("scheduler", set=settings)
         queues: dict[str, dict[str, Meaning]] = {}
         for (queue, key), meaning in of("queue").items():
             queues.setdefault(queue, {})[key] = meaning
         for queue, keys in queues.items():
             yield _step("queue", queue=queue, **{key: show_duration(int(limit)) for key, limit in keys.items()})
-        if points := of("points"):
+        if points:
             sizes = {name: hours for (what, name), hours in points.items() if what == "size"}
             classes = {name: hours for (what, name), hours in points.items() if what == "class"}
-            yield _step("points", sizes=sizes, classes=classes)
+            worth = {"points_per_hour": _worth(settings)} if self.assumed else {}
+            yield _step("points", sizes=sizes, classes=classes, **worth)
         if extend := of("extend"):  # no user does anything for it: who gets more time is who reaches the limit today
             yield _step("extend", uptake=0.0, **{key: _plain(key, meaning) for (key,), meaning in extend.items()})
         if soft := of("soft_limits"):
@@ -123,7 +125,7 @@ class Space:
 
     def _of_points(self, moved: Moved) -> Iterator[str]:
         points = [lever for lever, _, _ in moved.values() if lever.family == "points"]
-        if points and not self.setting(moved, "priority_weight_age"):
+        if points and not self.setting(moved, "priority_weight_age", self.assumed):
             yield f"{points[0].name} is in hours of age, and with PriorityWeightAge = 0 age weighs nothing"
         sizes = sorted(
             (int(lever.place[1]), float(moved[lever.name][2])) for lever in points if lever.place[0] == "size"
@@ -141,12 +143,12 @@ class Space:
             if (most, default) != (longest, usual) and most is not None and (default or 0) > most:
                 yield f"the default limit of {queue} is above its longest: {show_duration(default or 0)}"
 
-    def setting(self, moved: Moved, core: str) -> int:
-        """What the core is set to."""
+    def setting(self, moved: Moved, core: str, assumed: Mapping[str, int] | None = None) -> int:
+        """What the core is set to; as it is `assumed` where the site does not tell."""
         for lever, _, meaning in moved.values():
             if lever.family == "slurm" and setting_of(lever.place[0]).core == core:
                 return int(meaning)
-        return self.settings.get(core, 0)
+        return (assumed or {}).get(core) or self.settings.get(core, 0)
 
     def _sentence(self, lever: Lever, value: Value) -> str:
         text = shown(lever, value)
@@ -172,6 +174,11 @@ def _step(kind: str, **keys: Any) -> Step:
     return Step(KINDS[kind], model, getattr(model, model.swept)[0] if model.swept else None)
 
 
+def _worth(settings: Mapping[str, int]) -> float:
+    """Points of an hour of age."""
+    return settings["priority_weight_age"] * _HOUR / settings["priority_max_age"]
+
+
 @lru_cache(maxsize=4096)
 def _of_section(section: str, keys: tuple[tuple[str, Value], ...]) -> tuple[str, ...]:
     """What policy.toml forbids in a section with these keys."""
@@ -182,23 +189,6 @@ def _of_section(section: str, keys: tuple[tuple[str, Value], ...]) -> tuple[str,
 def _plain(key: str, meaning: Meaning) -> Any:
     """A key of a section as its scenario takes it: durations as text."""
     return f"{meaning}s" if key in ("least", "gap", "longest", "lead") else meaning
-
-
-@dataclass(frozen=True, slots=True)
-class Here:
-    """What is known of a site. `refused`: why soft limits cannot be put in place, if anybody asked slurmctld.
-
-    `limits` and `unit` as Space has them; `settings` without Slurm's defaults; `priority`: jobs have the trace's own.
-    """
-
-    model: str = "slurm"
-    settings: Mapping[str, int] = field(default_factory=dict)
-    limits: Mapping[str, tuple[int | None, int | None]] = field(default_factory=dict)
-    classes: Sequence[str] = CLASSES
-    priority: bool = False
-    release: Release | None = None  # without its third number it is the newest of its series
-    unit: str = "GPU"
-    refused: Sequence[str] = ()
 
 
 def space_of(
@@ -212,45 +202,22 @@ def space_of(
     return space_on(tune, here_of(sources, release, refused), force)
 
 
-def here_of(sources: Sources, release: Release | None = None, refused: Sequence[str] = ()) -> Here:
-    """What is known of the site of today's case."""
-    import numpy as np
-
-    case = sources.case
-    queues = case.request.queues
-    limits = {name: (_known(queues, place, "max_limit"), _known(queues, place, "default_limit"))
-              for place, name in enumerate(case.names["queues"])}  # fmt: skip
-    there = {int(code) for code in np.unique(case.facts["class"]).tolist()}
-    return Here(
-        model=case.request.model,
-        settings=case.request.settings,
-        limits=limits,
-        classes=tuple(name for place, name in enumerate(case.names["classes"]) if place in there),
-        priority=bool((case.column("priority") >= 0).any()),
-        release=release,
-        unit=unit_of(case),
-        refused=refused,
-    )
-
-
-def _known(queues: Sequence[Mapping[str, int]], place: int, key: str) -> int | None:
-    found = queues[place].get(key, NONE) if place < len(queues) else NONE
-    return None if found == NONE else found
-
-
 def space_on(tune: Tune, here: Here, force: bool = False) -> Space:
     """The same of what is known of the site."""
     usual = {one.core: one.usual for one in (*SCHEDULER.values(), *PRIORITY.values()) if one.usual is not None}
     empty = Space((), {**usual, **here.settings}, here.limits, here.unit)
     levers, notes = [], []
+    assumed = ASSUMED if any(lever.family == "points" for lever in tune.levers) and here.nothing_known else {}
+    if assumed:
+        notes.append("the site does not say how it ranks jobs: points are tried as if age were all that counts")
     for lever in tune.levers:
-        if why := _lacking(lever, here):
+        if why := lacking(lever, here):
             raise tune.wrong(lever.name, *why)
-        if why := _not_here(lever, here):
+        if why := not_here(lever, here):
             if not force:
                 raise tune.wrong(lever.name, why[0], f"{why[1]}; --force searches all the same, and marks the answer")
             notes.append(f"{lever.name} is forced: {why[0]}")
-        new = _changing(lever, empty)
+        new = changing(lever, empty.settings, empty.limits)
         if len(new.values) < len(lever.values):
             left = "" if new.values else "; the lever is left out, as no other value is given"
             notes.append(f"{lever.name}: one of its values is what it is today{left}")
@@ -259,56 +226,7 @@ def space_on(tune: Tune, here: Here, force: bool = False) -> Space:
     _refuse_lonely(tune, levers)
     if not levers:
         raise AdminkitError("every value in the file is what the site has today", "give the levers other values to try")
-    return replace(empty, levers=tuple(levers), notes=tuple(notes))
-
-
-def _lacking(lever: Lever, here: Here) -> tuple[str, str] | None:
-    """Why it cannot be simulated here, and what to do."""
-    if here.model != "slurm" and lever.family in ("slurm", "points", "extend"):
-        return f"the {here.model} model does not have it", "use --model slurm"
-    if lever.family == "queue" and lever.place[0] not in here.limits:
-        queue = lever.place[0]
-        return f"the site has no queue {quote(queue)}", unknown_word("queue", queue, here.limits).hint
-    own = lever.family == "points" or lever.name.startswith("Priority")
-    if own and here.priority:
-        return "jobs have the trace's own priorities, which it does not change", "use --priority computed"
-    if lever.family != "points":
-        return None
-    if not here.settings.get("priority_weight_age"):
-        return (
-            "age weighs nothing on this site (priority/basic, or PriorityWeightAge = 0), so an hour of age is worth no "
-            "points",
-            "set PriorityWeightAge in slurm.conf, or priority_weight_age in the file of --site",
-        )
-    what, name = lever.place
-    return (f"no job is of the class {name}", "leave it out") if what == "class" and name not in here.classes else None
-
-
-def _not_here(lever: Lever, here: Here) -> tuple[str, str] | None:
-    """Why it could be simulated, but not put in place, and what to do."""
-    if lever.family != "soft_limits":
-        return None
-    if here.release is not None and not is_fit(here.release if here.release[2] else (*here.release[:2], _NEWEST)):
-        return (
-            f"soft limits are refused on Slurm {show_release(here.release)}: before 25.05.6 and 25.11.1 a job "
-            "without a limit can hang slurmctld",
-            "update Slurm, or leave the soft_limits levers out",
-        )
-    if here.refused:
-        return f"soft limits are refused here: {here.refused[0]}", "see docs/soft-limits.md, or leave the levers out"
-    return None
-
-
-def _changing(lever: Lever, space: Space) -> Lever:
-    """Without the value that the lever has today."""
-    if lever.family == "slurm":
-        return lever.only(lambda meaning: meaning != space.settings.get(setting_of(lever.place[0]).core))
-    if lever.family == "points":
-        return lever.only(lambda meaning: meaning != 0)
-    if lever.family == "queue":
-        queue, key = lever.place
-        return lever.only(lambda meaning: meaning != space.limits[queue][0 if key == "max_limit" else 1])
-    return lever
+    return replace(empty, levers=tuple(levers), notes=tuple(notes), assumed=assumed)
 
 
 def _refuse_lonely(tune: Tune, levers: Sequence[Lever]) -> None:

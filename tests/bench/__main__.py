@@ -26,6 +26,7 @@ PARTS = (
     "reports",
     "memory",
     "sync",
+    "slurmdbd",
     "decide",
     "replay",
     "submit",

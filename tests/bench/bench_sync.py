@@ -17,8 +17,9 @@ from pathlib import Path
 from unittest import mock
 
 from adminkit.ingest.sources.base import JOBS as JOB_PASS
+from adminkit.ingest.sources.base import Part
 from adminkit.ingest.sources.sacct import Sacct, open_sacct
-from adminkit.ingest.sources.sacct_fields import JOB_FIELDS
+from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, STEP_FIELDS
 from adminkit.ingest.sync_run import Options, SyncRun
 from adminkit.ingest.sync_windows import ask_windows
 from adminkit.slurm import cluster as slurm
@@ -34,7 +35,7 @@ JOBS = 300_000
 DAYS = 5
 
 # MariaDB's sequence engine makes the numbers. TRES: 1 CPUs, 2 memory in MiB, 4 nodes, 5 billing, 1001 GPUs.
-_JOBS = """
+INSERT = """
 INSERT INTO alpha_job_table (job_db_inx, account, cpus_req, job_name, id_assoc, id_job, id_resv, id_wckey, id_user,
     id_group, het_job_id, het_job_offset, kill_requid, state_reason_prev, mem_req, nodelist, nodes_alloc, node_inx,
     `partition`, priority, state, timelimit, time_submit, time_eligible, time_start, time_end, work_dir, submit_line,
@@ -50,9 +51,7 @@ FROM seq_1_to_{jobs}
 
 
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
-    verdict = guard.check()
-    if not verdict.allowed or os.geteuid() != 0:
-        print(f"sync over {JOBS} jobs: not run: {verdict.reason if not verdict.allowed else 'needs root'}")
+    if not may_run("sync"):
         return []
     with tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private:
         cluster = Cluster(private)
@@ -64,10 +63,19 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
             cluster.stop()
 
 
+def may_run(what: str) -> bool:
+    """Whether a private cluster may be booted here; says why not."""
+    verdict = guard.check()
+    if verdict.allowed and os.geteuid() == 0:
+        return True
+    print(f"{what} over {JOBS} jobs: not run: {verdict.reason if not verdict.allowed else 'needs root'}")
+    return False
+
+
 def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
     start = (int(time.time()) - DAYS * 86_400) // 3600 * 3600
     assoc, uid = cluster.sql("SELECT id_assoc, 5 FROM alpha_assoc_table WHERE user = 'games' LIMIT 1")[0]
-    cluster.sql(_JOBS.format(assoc=assoc, uid=uid, start=start, jobs=JOBS))
+    cluster.sql(INSERT.format(assoc=assoc, uid=uid, start=start, jobs=JOBS))
     db = folder / "sync.db"
     command = [
         str(Path(sys.executable).with_name("adminkit")),
@@ -81,7 +89,7 @@ def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
 
     def whole() -> float:
         fresh(db)
-        return _timed([command], cluster)
+        return timed([command], cluster)
 
     def job_pass() -> float:
         fresh(db)
@@ -90,8 +98,8 @@ def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
     def theirs() -> float:
         with closing(sqlite3.connect(db)) as trace:
             windows = trace.execute("SELECT since, until FROM window WHERE pass = 'job' ORDER BY since").fetchall()
-        return _timed(
-            [Query("alpha", since, until, FINISHED, _fields(cluster)).argv("\x1f") for since, until in windows], cluster
+        return timed(
+            [Query("alpha", since, until, FINISHED, fields(cluster)).argv("\x1f") for since, until in windows], cluster
         )
 
     whole()
@@ -125,12 +133,13 @@ def _job_pass(db: Path, since: int) -> float:
         return time.perf_counter() - started
 
 
-def _fields(cluster: Cluster) -> list[str]:
+def fields(cluster: Cluster, part: Part = JOB_PASS) -> list[str]:
+    """The fields of a pass that this sacct has."""
     known = cluster.ask("sacct", "--helpformat").split()
-    return [field for field in JOB_FIELDS if field in known]
+    return [field for field in (JOB_FIELDS if part == JOB_PASS else STEP_FIELDS) if field in known]
 
 
-def _timed(commands: list[list[str]], cluster: Cluster) -> float:
+def timed(commands: list[list[str]], cluster: Cluster) -> float:
     """Seconds these commands take one after the other, output to nowhere. Every core may be used: a server answers."""
     env = {**cluster.env(), "TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
     started = time.perf_counter()

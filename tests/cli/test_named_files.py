@@ -25,7 +25,7 @@ READ: Final = {
     "--curves FILE": "simulate elastic --jobs {here}/jobs.csv --curves {file}",
     "--db FILE": "trace status --db {file}",
     "--fit TRACE": "demo --db {here}/new.db --fit {file}",
-    "--from FILE": "soft-limits trial status --from {file}",
+    "--from FILE": "trial result --from {file} --db {here}/trace.db",
     "--jobs FILE|trace": "simulate elastic --jobs {file}",
     "--key FILE": "export {here}/new --anonymise --key {file} --db {here}/trace.db",
     "--map MAP": "import {here}/jobs.csv --map {file} --db {here}/new.db",

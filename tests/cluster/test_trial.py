@@ -5,13 +5,22 @@ Rounds are called with a clock that is ahead, so that a trial's days pass at onc
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import signal
+import time
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from adminkit.deploy.trial import TRIAL, Side
 from adminkit.deploy.trial_sides import INCLUDED
 from adminkit.deploy.trial_state import LEASE
+from adminkit.slurm import switching
+from adminkit.slurm.run_time import OPTIONS, PARAMETERS, same
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.ruled import at_most
 from tests.cluster.harness.trial import FILE, A, B, Trying, trying
@@ -45,6 +54,20 @@ def test_each_side_is_whole_on_its_days(site: Trying) -> None:
     assert site.there() == A
     assert [did for did, _ in site.acts()] == ["trial begun", "put", "put"]
     assert [one.side for one in site.whole.trial.placed][-1] == "a"
+
+
+def test_the_commands_say_what_is_in_place(site: Trying) -> None:
+    """As the timers run them, and as an operator asks."""
+    assert "there is no trial" in site.ruled.adminkit("trial", "status").stdout
+    site.start()
+    for words in (("run", "--apply"), ("restore", "--apply"), ("status",), ("run",)):
+        said = site.ruled.adminkit("trial", *words, "--format", "json")
+        rows = {row["part"]: row["is"] for row in json.loads(said.stdout)["rows"]}
+        if words[0] != "restore":
+            assert rows["policy"] == rows["PriorityWeightAge"] == rows["gq MaxTime"] == "A", words
+    site.ruled.adminkit("trial", "stop", "--apply")
+    assert "no trial is running" in site.ruled.adminkit("trial", "stop", "--apply", code=1).stderr
+    assert "it ended at" in site.ruled.adminkit("trial", "status").stdout
 
 
 def test_a_slurmctld_that_starts_anew_has_the_side_that_was_in_place(site: Trying) -> None:
@@ -112,8 +135,8 @@ def test_a_key_of_a_queue_that_was_set_by_hand_ends_it(site: Trying) -> None:
     site.round()
     site.cluster.ask("scontrol", "update", "PartitionName=gq", "MaxTime=2-00:00:00")
     site.round()
-    assert site.whole.trial.why == "changed by hand: gq MaxTime is '2-00:00:00'"
-    assert {**site.there(), "MaxTime": ""} == {**A, "MaxTime": ""}
+    assert site.whole.trial.why == "changed by hand: gq MaxTime is 2-00:00:00"
+    assert site.there() == {**A, "MaxTime": "2-00:00:00"}
 
 
 def test_a_comes_back_where_no_round_runs(site: Trying) -> None:
@@ -203,3 +226,60 @@ def test_what_a_trial_could_not_switch_is_refused(site: Trying) -> None:
         conf.write_text(text)
     site.start()
     assert "another trial is running" in site.start(code=1)
+
+
+def test_slurmctld_takes_every_parameter_of_the_table_by_a_reconfigure(site: Trying) -> None:
+    """Each by itself in the included file, in another value than it has, read back from slurmctld."""
+    values = {"number": "77", "minutes": "3-00:00:00", "seconds": "45", "switch": "YES"}
+    lines = {name: values[form] for name, form in PARAMETERS.items()}
+    known = {name: form for name, (form, since) in OPTIONS.items() if since <= (22, 5, 0)}
+    options = ",".join(name if form == "flag" else f"{name}=33" for name, form in known.items())
+    (site.folder / INCLUDED).write_text(
+        "".join(f"{name}={value}\n" for name, value in lines.items()) + f"SchedulerParameters={options}\n"
+    )
+    before = switching.holds()
+    switching.reconfigure()
+    after = switching.holds()
+    for name, value in {**lines, "SchedulerParameters": options}.items():
+        assert same(name, switching.parameter(after, name), value), name
+        assert not same(name, switching.parameter(before, name), value), name
+
+
+def test_rounds_that_are_killed_at_random_leave_what_the_next_completes(site: Trying) -> None:
+    """On the real slurmctld: rounds from one side to the other, killed within the time that one takes."""
+    site.start()
+    pick, took, mixed = random.Random(44), 0.0, 0
+    sides: list[Side] = ["b", "a"] * 4
+    for nth, side in enumerate(sides):
+        site.to(side, nth // 2)
+        began = time.monotonic()
+        if nth == 0:
+            site.round()
+            took = time.monotonic() - began
+            continue
+        kill_round(site, pick.uniform(0, took))
+        machine = site.whole.machine
+        mixed += machine.under_way is not None
+        if machine.under_way is None:
+            assert site.there() == (A if machine.in_place == "a" else B)
+        site.round()
+        assert site.there() == (A if side == "a" else B)
+    assert mixed, "no kill was in the middle of a switch"
+
+
+def kill_round(site: Trying, seconds: float) -> None:
+    """A round in a process of its own, killed with all that it started."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, none of which the child needs
+        child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        try:
+            site.round()
+        finally:
+            os._exit(0)
+    with suppress(PermissionError, ProcessLookupError):
+        os.setpgid(child, child)  # whoever of the two is first
+    time.sleep(seconds)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)

@@ -120,3 +120,41 @@ def test_a_limit_is_asked_of_the_job_as_it_is(
 ) -> None:
     found = rules_of(put(tmp_path, ruled), NOW).of_limit(replace(PLANNED, **now), hours * HOUR)
     assert ((said in found.why) if said else found.why == "") and found.refused is refused, (found, why)
+
+
+RESTART = rule("restartable_above", 3 * HOUR)
+OF_CLASS = rule("batch_only", True, classes="multi-gpu")
+RUNNING = replace(PLANNED, state="RUNNING", comment="ak1:lim=3600,src=e,ext=auto")
+#: (the rule, what the job is by now, whether sbatch started it, hours asked for, hours, part of why not, why)
+MORE: list[tuple[dict[str, Any], dict[str, Any], bool | None, int, int, str, str]] = [
+    (rule("max_limit", 3 * HOUR), {}, True, 2, 4, "refuse", "no job may have that"),
+    (rule("max_limit", 3 * HOUR), {}, True, 2, 3, "", "every job may"),
+    (rule("max_limit", 3 * HOUR), {"uid": None}, True, 2, 3, "not known", "nobody's job"),
+    (RESTART, {}, True, 2, 3, "", "any job may have that"),
+    (RESTART, {}, True, 2, 4, "refuse", "only one that can resume, and nobody knows whether it can"),
+    (RESTART, {}, True, 4, 6, "", "it asked for more than that, so it can resume"),
+    (RESTART, {"queues": ("gq-short", "gq")}, True, 2, 4, "refuse", "in either of its queues"),
+    (rule("restartable_above", 3 * HOUR, "warn"), {}, True, 2, 4, "", "a rule that only warns"),
+    (rule("restartable_above", 3 * HOUR, "amend"), {}, True, 4, 6, "", "one that would lower the limit"),
+    (OF_CLASS, {"whole": "cpu=1,mem=1G,node=1"}, True, 2, 3, "", "a batch job"),
+    (rule("batch_only", True), {}, False, 2, 3, "", "the job was started before the rule"),
+    (rule("batch_only", True), {}, None, 2, 3, "cannot tell", "nobody knows how it was started"),
+]
+
+
+@pytest.mark.parametrize(
+    ("ruled", "now", "batch", "asked", "hours", "said", "why"), MORE, ids=[case[6] for case in MORE]
+)
+def test_a_longer_limit_is_asked_of_a_running_job(
+    ruled: dict[str, Any],
+    now: dict[str, Any],
+    batch: bool | None,
+    asked: int,
+    hours: int,
+    said: str,
+    why: str,
+    tmp_path: Path,
+) -> None:
+    job = replace(RUNNING, **{"time_limit": asked * HOUR, **now})
+    found = rules_of(put(tmp_path, ruled), NOW).of_more(job, asked * HOUR, hours * HOUR, batch)
+    assert (said in found.why) if said else found.why == "", (found, why)

@@ -35,7 +35,7 @@ def listed(of: RoomJob, comment: str = RECORD, **changes: Any) -> QueuedJob:
         "submit_time": NOW - HOUR, "job_id": of.job_id, "array_id": of.job_id, "state": of.state, "queue": of.queue,
         "nodes": of.nodes, "many": of.many, "time_limit": of.time_limit, "start_time": of.starts, "end_time": of.ends,
         "uid": of.uid, "user": "games", "account": "physics", "qos": "normal", "admin_comment": comment,
-        "tres": "cpu=4,mem=500M,node=1",
+        "tres": "cpu=4,mem=500M,node=1", "batch": True,
     }  # fmt: skip
     return QueuedJob(**{**given, **changes})
 

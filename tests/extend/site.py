@@ -137,5 +137,5 @@ class Site:
             "QOS": "normal", "EligibleTime": f"{self.now - 90}\x1e", "Feature": "(null)", "Licenses": "(null)",
             "OverSubscribe": "OK", "Exclusive": "NO", "Reservation": "(null)", "SubmitTime": f"{self.now - 90}\x1e",
             "ArrayTaskID": "N/A", "HetJobID": "0", "MinTime": "0:00", "RestartCnt": "0", "Deadline": "N/A",
-            "UserName": "games", **more,
+            "UserName": "games", "BatchFlag": "1", **more,
         }  # fmt: skip

@@ -197,7 +197,9 @@ def test_all_that_hold_a_wide_job_back_give_way_or_none() -> None:
     ("comment", "limit", "becomes", "reason"),
     [
         (GIVEN, 5400, 3600, "it waits again, with what it asked for"),
-        (GIVEN, 4000, None, "somebody changed it"),
+        (GIVEN, 5340, 3600, "its owner lowered it by a minute before it waited again"),
+        (GIVEN, 5460, None, "an operator raised it"),
+        (GIVEN, 3000, None, "somebody lowered it below what was asked for"),
         (f"{RECORD} xt1:asked=3600,lim=3600,n=0", 3600, None, "it has it already"),
         (RECORD, 3600, None, "it never was extended"),
     ],
@@ -219,8 +221,12 @@ def test_a_job_that_was_put_back(comment: str, limit: int, becomes: int | None, 
         (1500, None, "it was given time in this run"),
     ],
 )
-def test_a_job_that_was_put_back_and_started_before_anybody_saw_it(left: int, becomes: int | None, reason: str) -> None:
-    found = acts(opened(run(1, left=left, limit=5400), GIVEN))
+@pytest.mark.parametrize("limit", [5400, 5340])
+def test_a_job_that_was_put_back_and_started_before_anybody_saw_it(
+    left: int, becomes: int | None, reason: str, limit: int
+) -> None:
+    """With the limit that it was given, or one that its owner lowered."""
+    found = acts(opened(run(1, left=left - (5400 - limit), limit=limit), GIVEN))
     assert [(act.did, act.why, act.becomes) for act in found] == (
         [("taken back", "requeued", becomes)] if becomes else []
     ), reason

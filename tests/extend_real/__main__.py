@@ -1,7 +1,8 @@
 """`python -m tests.extend_real run [--seed N]… [--risk R]… [--arm A]…`: days on private Slurms of this host.
 
 Each run has a Slurm to itself; the runs that ended are kept in tests/data/extend_real at once, and one that is there is
-not made again. `here` makes one run, `compare` writes docs/measured/extend-real.md.
+not made again. `here` makes one run, `compare` writes docs/measured/extend-real.md. `variants`
+simulates the days with other keys, and keeps what came of it for the page.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     here.add_argument("arm", choices=ARMS)
     here.add_argument("--to", type=Path, required=True, help="a folder")
     acts.add_parser("compare")
+    acts.add_parser("variants")
     options = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
@@ -56,6 +58,11 @@ def main(argv: list[str] | None = None) -> int:
                 for arm in options.arm or ARMS
             ]
             return _many(wanted, options.at_once)
+        if options.act == "variants":
+            from tests.extend_real import variants
+
+            variants.save()
+            return 0
         return _compare()
     except ClusterError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tests.extend_real import prose
+from tests.extend_real import keys, prose
 from tests.extend_real.measure import (
     Estimate,
     Three,
@@ -45,7 +45,7 @@ def markdown(runs: Sequence[Run]) -> str:
         if days:
             parts += _shown(risk, days)
     if len(found) == len(RISKS) * len(SEEDS):
-        parts += _simulated(found)
+        parts += [*_simulated(found), keys.section()]
     parts += [prose.LEARNT, prose.FOUND, prose.LIMITS, "## Runs\n", _disturbed(runs), _table(_MADE, map(_made, runs))]
     return "\n".join(parts).rstrip("\n") + "\n"
 

@@ -14,7 +14,7 @@ from adminkit.simulate.core import KILLED, NONE, Request, Schedule, simulate
 from tests.extend_real.cluster import LEAD
 from tests.extend_real.drive import PERIOD
 from tests.extend_real.measure import Three, lost, waits
-from tests.extend_real.workloads import Day, day
+from tests.extend_real.workloads import SHAPE, Day, day
 from tests.simulate_real import runs as records
 from tests.simulate_real.request import request
 
@@ -24,8 +24,6 @@ Numbers = NDArray[np.float64]
 REPLICATES: Final = 20
 _MOVED: Final = 2
 _RELEASE: Final = "22.05.8"
-#: The defaults of [extend].
-_SHARE, _MOST, _TIMES = 0.25, 2, 8
 _MINUTE: Final = 60
 #: Seconds of work that a run loses which is put back: the signal comes so long before its end.
 _SIGNAL: Final = 10
@@ -37,21 +35,38 @@ _NO_LIMIT: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """Keys of [extend]; `lead` is that of the days, seconds. A step of less than a minute becomes one."""
+
+    share: float = 0.25  # of the limit asked for: a step
+    most: float = 2.0  # times the limit asked for
+    lead: int = LEAD
+    times: int = 8
+
+
+#: As the days ran on the real Slurm.
+DEFAULT: Final = Rule()
+
+
+@dataclass(frozen=True, slots=True)
 class Replicate:
-    """`lost`: GPU seconds of runs that were ended at their limit and nobody saved; `waits`: of each job, seconds;
-    `raised`: whether it got more time.
+    """`lost`: GPU seconds of runs that were ended at their limit and nobody saved; `unfit`: those of them whose job
+    needs more than its queue allows; `given`: GPU seconds that runs took beyond the limit asked for; `waits`: of each
+    job, seconds; `raised`: whether it got more time.
     """
 
     lost: float
+    unfit: float
+    given: float
     waits: Numbers
     raised: NDArray[np.bool_]
 
 
 @cache
-def simulated(seed: int, risk: int, on: bool) -> list[Replicate]:
-    """Each replicate has the same submissions with extending and without."""
+def simulated(seed: int, risk: int, rule: Rule | None) -> list[Replicate]:
+    """Each replicate has the same submissions under every rule; None: without extending."""
     what = day(seed, risk)
-    asked, random, found = _asked(what, on), np.random.default_rng(what.seed), []
+    asked, random, found = _asked(what, rule), np.random.default_rng(what.seed), []
     for number in range(REPLICATES):
         moved = random.integers(-_MOVED, _MOVED + 1, len(what.workload.jobs)) * (number > 0)
         submit = asked.jobs["submit"].copy()
@@ -66,11 +81,15 @@ def _replicate(what: Day, submit: NDArray[np.int64], made: Schedule) -> Replicat
     first = slice(0, len(jobs))
     ran = (made.end - made.start)[first]
     lost = np.where((made.outcome[first] == KILLED) & ~saves, ran * gpus, 0)
+    unfit = np.array([job.sleep > SHAPE.queue(job.queues[0]).max_limit for job in jobs])
+    over = np.maximum(ran - np.array([job.limit for job in jobs]), 0) * gpus
     raised = np.zeros(len(jobs), bool) if made.raises is None else made.raises[first] > 0
-    return Replicate(float(lost.sum()), (made.start[first] - submit[first]).astype(float), raised)
+    given = float(over[raised].sum())
+    waited = (made.start[first] - submit[first]).astype(float)
+    return Replicate(float(lost.sum()), float(lost[unfit].sum()), given, waited, raised)
 
 
-def _asked(what: Day, on: bool) -> Request:
+def _asked(what: Day, rule: Rule | None) -> Request:
     rows = tuple(
         records.Row(
             one.number, one.offset, one.offset, one.offset, one.offset + one.sleep, "COMPLETED", 1, "main", "c1"
@@ -78,12 +97,12 @@ def _asked(what: Day, on: bool) -> Request:
         for one in what.workload.jobs
     )
     asked = _in_pieces(request(what.workload, records.Run({"release": _RELEASE}, rows)), np.flatnonzero(what.saves))
-    if not on:
+    if rule is None:
         return asked
     limit = asked.jobs["limit"]
-    step = np.ceil(np.maximum(limit * _SHARE, LEAD) / _MINUTE) * _MINUTE
-    settings = {"extend_every": PERIOD, "extend_lead": LEAD, "extend_times": _TIMES}
-    made = _with(asked, step=step.astype(np.int64), most_limit=limit * _MOST)
+    step = np.ceil(np.maximum(limit * rule.share, rule.lead) / _MINUTE) * _MINUTE
+    settings = {"extend_every": PERIOD, "extend_lead": rule.lead, "extend_times": rule.times}
+    made = _with(asked, step=step.astype(np.int64), most_limit=(limit * rule.most).astype(np.int64))
     return Request(made.model, made.jobs, {**made.settings, **settings}, made.queues, made.nodes)
 
 
@@ -120,20 +139,20 @@ class Against:
 
 def against(one: Three) -> Against:
     """One day."""
-    off, on = (simulated(one.day.seed, one.day.risk, arm) for arm in (False, True))
+    off, on = (simulated(one.day.seed, one.day.risk, arm) for arm in (None, DEFAULT))
     before, after = real_lost(one)
     wait = (waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[_others(one)].mean()
     waited = [float((new.waits - old.waits)[~new.raised].mean()) for old, new in zip(off, on, strict=True)]
     change = [new.lost / old.lost - 1 for old, new in zip(off, on, strict=True)]
-    return Against(after / before - 1, _bounds(change), float(wait), _bounds(waited))
+    return Against(after / before - 1, bounds(change), float(wait), bounds(waited))
 
 
 def all_days(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]]:
     """The change of the hours lost on all these days: real, and simulated."""
     before, after = np.sum([real_lost(one) for one in found], axis=0)
-    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (False, True)]
+    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (None, DEFAULT)]
     old, new = (np.sum([[one.lost for one in day] for day in days], axis=0) for days in made)
-    return float(after / before - 1), _bounds(list(new / old - 1))
+    return float(after / before - 1), bounds(list(new / old - 1))
 
 
 def all_waits(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]]:
@@ -141,7 +160,7 @@ def all_waits(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]
     simulated, where others may be among them in each replicate.
     """
     real = [(waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[_others(one)] for one in found]
-    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (False, True)]
+    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (None, DEFAULT)]
     changes = [
         float(
             np.concatenate(
@@ -150,7 +169,7 @@ def all_waits(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]
         )
         for nth in range(REPLICATES)
     ]
-    return float(np.concatenate(real).mean()), _bounds(changes)
+    return float(np.concatenate(real).mean()), bounds(changes)
 
 
 def _others(one: Three) -> NDArray[np.bool_]:
@@ -164,6 +183,7 @@ def real_lost(one: Three) -> tuple[float, float]:
     return sum(before) / 2, float(lost(one.day, one.on)[bare].sum())
 
 
-def _bounds(values: Sequence[float]) -> tuple[float, float, float]:
+def bounds(values: Sequence[float]) -> tuple[float, float, float]:
+    """The mean, and the bounds of 95 % of the values."""
     low, high = np.percentile(values, (2.5, 97.5))
     return float(np.mean(values)), float(low), float(high)

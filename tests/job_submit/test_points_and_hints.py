@@ -67,6 +67,11 @@ def test_points_by_size_need_no_class_that_earns(lua: Lua) -> None:
     assert lua.decide(request(queues=["gq"], uid=9, gpus=9, nodes=2), policy(), table)["points"] == 500
 
 
+def test_a_table_that_has_a_size_of_one_gpu_gives_single_gpu_jobs_nothing(lua: Lua) -> None:
+    table = incentives(size_points={1: 500})
+    assert lua.decide(request(queues=["gq"], uid=9, gpus=1), policy(), table).get("points") is None
+
+
 def test_points_of_a_class_are_kept_where_those_of_the_size_are_fewer(lua: Lua) -> None:
     table = incentives(size_points={2: 50})
     assert lua.decide(request(queues=["gq"], uid=9, gpus=4, nodes=2), policy(), table)["points"] == 300

@@ -384,3 +384,29 @@ def test_jobs_of_nobody_follow_the_policy_too() -> None:
     other = changed(bare, "policy", given=policy_given(10, [0]), policy="p", refused={"resubmit": 1.0})
     assert other.count == 10
     assert other.column("limit")[0] == H
+
+
+def ranked(**settings: int) -> Case:
+    one = site()
+    return replace(one, request=replace(one.request, settings={"priority_max_age": 10 * H, **settings}))
+
+
+def test_points_are_the_most_that_a_job_gets_by_size_or_class() -> None:
+    one = with_facts(ranked(priority_weight_age=1000), **{"class": np.array([0, 0, NONE])})
+    wide = changed(one, "points", sizes={"2": 1.0, "16": 3.0}, classes={"cpu": 2.0})
+    assert wide.column("site_factor").tolist() == [200, 200, 300], "an hour is worth 100 points"
+    again = changed(wide, "points", sizes={"16": 1.0}, points_per_hour=7.0)
+    assert again.column("site_factor").tolist() == [200, 200, 307], "on top of what jobs have"
+
+
+@pytest.mark.parametrize(
+    ("one", "message"),
+    [
+        (many(), "about priorities, which fcfs does not have"),
+        (ranked(), "age weighs nothing on this site"),
+        (site(), "age weighs nothing on this site"),
+    ],
+)
+def test_points_that_would_have_no_effect_are_refused(one: Case, message: str) -> None:
+    with pytest.raises(AdminkitError, match=message):
+        changed(one, "points", sizes={"9": 1.0})

@@ -9,9 +9,9 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import extending, scontrol_show, show_config
-from adminkit.slurm.extending import again, is_acting, move_limit, name_of, queue, room_around
+from adminkit.slurm.extending import again, is_acting, move_limit, queue, room_around
 from adminkit.slurm.room import Vector
-from adminkit.slurm.squeue import QueuedJob
+from adminkit.slurm.squeue import QueuedJob, name_of
 from tests.extend.jobs import RECORD
 from tests.extend.site import Site
 from tests.support.answered import Answer, Question, answered
@@ -113,6 +113,8 @@ def test_no_line_is_too_long_for_scontrol(say: Say, names: int, expected: list[s
         (QueuedJob(submit_time=1, job_id=7, array_id=7), "7", "a plain job"),
         (QueuedJob(submit_time=1, job_id=9, array_id=7, tasks="3"), "7_3", "a task of an array"),
         (QueuedJob(submit_time=1, job_id=7, array_id=7, tasks="3"), "7_3", "its last task, which has the array's id"),
+        (QueuedJob(submit_time=1, job_id=7, array_id=7, tasks="4-6%2"), "7_[4-6]", "the tasks that wait"),
+        (QueuedJob(submit_time=1, job_id=7, array_id=7, tasks="4,..."), "7", "a list that was cut"),
     ],
 )
 def test_what_changes_only_this_job(job: QueuedJob, name: str, reason: str) -> None:

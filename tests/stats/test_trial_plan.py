@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adminkit.stats.switchback import BLOCK, MOST_DAYS, POWER
-from adminkit.stats.trial_plan import days_needed, known, power_at
+from adminkit.stats.trial_plan import days_needed, known, power_at, smallest_cut
 
 
 def history(days: int = 182, spread: float = 0.5, seed: int = 0) -> list[float | None]:
@@ -57,3 +57,19 @@ def test_a_plan_may_not_be_known(past: list[float | None], why: str) -> None:
     assert days_needed(past, -0.2) is None, why
     assert power_at(past, -0.2, 28) is None, why
     assert not known(past)
+
+
+def test_the_smallest_cut_is_the_effect_that_the_days_are_enough_for() -> None:
+    cut = smallest_cut(history(), 56)
+    assert cut is not None
+    assert (power_at(history(), -cut, 56) or 0) >= POWER > (power_at(history(), -cut + 0.02, 56) or 1)
+    assert (smallest_cut(history(), 112) or 1) < cut
+    assert smallest_cut(history(spread=3.0), BLOCK) is None, "too rough for a fortnight"
+    assert smallest_cut([60.0] * 20, 28) is None, "too little is known"
+
+
+def test_the_whole_effect_is_given_to_the_days_of_b() -> None:
+    """Weeks are 1 and 1.5 in turn: B is below A in all pairs, whichever days it has, once it is a third shorter."""
+    weeks = [60.0 if day // 7 % 2 else 90.0 for day in range(140)]
+    assert power_at(weeks, -0.35, BLOCK) == 1.0
+    assert (power_at(weeks, -0.3, BLOCK) or 0) < 0.1

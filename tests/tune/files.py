@@ -6,8 +6,9 @@ import tomllib
 from typing import Any
 
 from adminkit.tune.candidates import Choice, Value
+from adminkit.tune.here import Here
 from adminkit.tune.settings import Tune, tune_of
-from adminkit.tune.space import Here, Space, space_on
+from adminkit.tune.space import Space, space_on
 
 H = 3600
 DAY = 24 * H

@@ -148,7 +148,7 @@ def test_what_differs_from_today_is_said_in_sentences() -> None:
     ("lever", "site", "message", "hint"),
     [
         ('"queue.gp.max_limit" = ["1d"]', {}, "the site has no queue gp", "did you mean gq?"),
-        ('"points.size_9" = ["1d"]', {"settings": {}}, "age weighs nothing on this site", "set PriorityWeightAge"),
+        ('"points.size_9" = ["1d"]', {"settings": {"release": 2511}}, "age weighs nothing on", "set PriorityWeightAge"),
         ('"points.size_9" = ["1d"]', {"priority": True}, "the trace's own priorities", "--priority computed"),
         ("PriorityWeightAge = [9]", {"priority": True}, "the trace's own priorities", "--priority computed"),
         ('"points.size_9" = ["1d"]', {"model": "easy"}, "the easy model does not have it", "--model slurm"),
@@ -166,6 +166,17 @@ def test_what_a_site_or_the_model_lacks_is_refused(lever: str, site: dict[str, A
     assert caught.value.message.startswith("t.toml:4: levers.")
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+def test_points_are_tried_on_a_site_of_which_nothing_is_known_as_if_only_age_counted() -> None:
+    one = space('"points.size_9" = ["1d"]\n"SchedulerParameters.bf_window" = ["4d"]', replace(SITE, settings={}))
+    assert one.notes == ("the site does not say how it ranks jobs: points are tried as if age were all that counts",)
+    scheduler, points = (step.keys.model_dump() for step in one.scenario(("1d", None)).steps)
+    assert scheduler["set"] == {"priority_weight_age": 525_600, "priority_max_age": 365 * DAY}
+    assert points["points_per_hour"] == 60
+    (alone,) = one.scenario((None, "4d")).steps
+    assert alone.keys.model_dump()["set"] == {"bf_window": 4 * DAY}, "only where points are tried"
+    assert one.fits(("1d", "4d")) == ""
 
 
 def test_what_cannot_be_put_in_place_here_can_be_forced_and_is_noted() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from adminkit.simulate.outcome import EDGES
-from adminkit.tune.measured import LATE, Change, Outcome, each_of, waits_of, whole_of, widened
+from adminkit.stats.bootstrap import block_length
+from adminkit.tune.measured import LATE, LEAST_BLOCKS, Change, Outcome, each_of, waits_of, whole_of, widened
 from tests.tune.outcomes import DAYS, FRAME, JOBS, NAMES, outcome_of, outcomes
 
 
@@ -137,4 +138,13 @@ def test_blocks_are_longer_where_days_depend_on_each_other() -> None:
     waits[2] *= 1 + 0.2 * slow
     assert widened([replace(one, waits=waits)], FRAME).length > 1
     assert widened(outcomes((0.5, 0.5), 20), FRAME).length < 5
+
+
+def test_four_blocks_are_left_however_the_days_depend_on_each_other() -> None:
+    """A gain of every other day: the longest length of all fits that, and leaves two blocks that show nothing."""
+    one = outcome_of((1.0, 1.0), 1, noise=0)
+    waits = one.waits.copy()
+    waits[2] *= np.where(np.arange(DAYS) % 2, 0.4, 0.6)
+    assert block_length(waits[2][0] - waits[1][0]) > DAYS // LEAST_BLOCKS
+    assert widened([replace(one, waits=waits)], FRAME).length == DAYS // LEAST_BLOCKS
     assert JOBS.sum() == one.waits[0][0].sum()

@@ -23,6 +23,7 @@ from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, RECORD_FIELDS, STEP
 from adminkit.ingest.sources.slurmdbd_fields import (
     CODED,
     NO_VAL,
+    STATES,
     Known,
     ended_elapsed,
     exit_code,
@@ -46,6 +47,10 @@ _DRAWS: Final = 4
 _LATER: Final = 86_400
 
 
+def _first_words() -> dict[str, dict[int, str]]:
+    return {one.field: dict(STATES) if one.field == "State" else {} for one in CODED}
+
+
 @dataclass
 class Slurmdbd(Source):
     """One cluster's jobs from the tables. `words`: field -> code -> sacct's word; it grows as codes are met."""
@@ -57,7 +62,7 @@ class Slurmdbd(Source):
     record: str
     schema: Schema
     started_at: int | None = None
-    words: dict[str, dict[int, str]] = field(default_factory=lambda: {one.field: {} for one in CODED})
+    words: dict[str, dict[int, str]] = field(default_factory=_first_words)
 
     @property
     def claims_apart(self) -> bool:  # type: ignore[override]
@@ -243,7 +248,11 @@ def _select(cluster: str, part: Part, fields: Sequence[str], marks: Marks, where
     """SQL: one record a row, each field with the delimiter behind it, as sacct -p prints them."""
     mark = literal(marks.delimiter)
     record = ", ".join(f"{one}, {mark}" for one in fields)
-    return f"SELECT CONCAT({record}) FROM {_tables(cluster, part)} WHERE {where} ORDER BY j.id_job, j.time_submit"
+    tables = _tables(cluster, part)
+    return (
+        f"SELECT CONCAT({record}) AS record FROM {tables} WHERE {where} HAVING record IS NOT NULL"
+        " ORDER BY j.id_job, j.time_submit"
+    )
 
 
 def _write_tasks(target: Path, marks: Marks) -> None:

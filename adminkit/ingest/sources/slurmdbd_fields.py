@@ -42,6 +42,14 @@ CODED: Final = (
     Coded("Group", "j.id_group"),
     Coded("User", "IF(a.user IS NULL, j.id_user, NULL)"),  # an association that was removed
 )
+#: The states that a run or a step can be in, by their numbers in slurm.h. Words with a flag, such as REQUEUED, are
+#: learned from sacct.
+STATES: Final = dict(
+    enumerate(
+        """PENDING RUNNING SUSPENDED COMPLETED CANCELLED FAILED TIMEOUT NODE_FAIL PREEMPTED BOOT_FAIL DEADLINE
+        OUT_OF_MEMORY""".split()
+    )
+)
 #: NO_VAL64 and INFINITE64 but for the last digit: a TRES that has it is not known, and sacct leaves it out.
 _NOTHING: Final = "=1844674407370955161"
 #: field -> code -> word
@@ -54,7 +62,7 @@ def literal(text: str) -> str:
 
 
 def word(field: str, code: str, words: Words) -> str:
-    """The word of a code. NULL where it has none: the record is then NULL too, and the next question learns it."""
+    """The word of a code. NULL where it has none: the record is left out, and the next question learns the word."""
     known = "".join(f" WHEN {number:d} THEN {literal(text)}" for number, text in sorted(words.get(field, {}).items()))
     return f"CASE {code}{known} END" if known else "NULL"
 

@@ -7,16 +7,16 @@ import pwd
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adminkit.deploy import trial_round
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import TRIAL, WHAT, Side, Trial
-from adminkit.deploy.trial_round import Round
 from adminkit.deploy.trial_sides import INCLUDED
-from adminkit.deploy.trial_state import Whole, read_whole, write_whole
+from adminkit.deploy.trial_state import Whole, read_whole
+from adminkit.deploy.trial_work import Round
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ruled import HEAD, Ruled, at_most, ruling
@@ -118,29 +118,28 @@ class Trying:
             if whole.trial.ended is None:
                 trial_round.stop(self.target, self.now(), "the test is over")
             (self.folder / TRIAL).unlink()
+        self.ruled.acts.write_text("")
+        if self.there() == A:
+            return
         (self.folder / INCLUDED).write_text("")
         self.cluster.ask("scontrol", "reconfigure")
         self.ruled.text = ""
         self.ruled.rules(at_most(20))
-        self.ruled.acts.write_text("")
-
-    def change(self, **changes: Any) -> None:
-        """Change what the machine keeps."""
-        whole = self.whole
-        write_whole(self.folder, replace(whole, machine=replace(whole.machine, **changes)), None)
+        self.cluster.ask("scontrol", "update", "PartitionName=gq", f"MaxTime={A['MaxTime']}")
 
 
 @contextmanager
 def trying() -> Iterator[Trying]:
     """A booted cluster with A in place, and slurm.conf that includes the trial's file; no timer runs."""
-    settings = {
+    settings: dict[str, str] = {
         "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_window=1440",
         "PriorityType": "priority/multifactor",
         "PriorityWeightAge": "1000",
         "AccountingStorageEnforce": "associations,limits,qos",
         "EnforcePartLimits": "ALL",
+        "MessageTimeout": "2",
     }
-    with private_slurm(nodes=2, SlurmUser=SLURM_USER, **settings) as cluster:
+    with private_slurm(nodes=2, kind=Cluster, SlurmUser=SLURM_USER, **settings) as cluster:
         (cluster.home / INCLUDED).write_text("")
         with ruling(cluster, f"Include {INCLUDED}") as ruled:
             found = Trying(ruled)

@@ -1,0 +1,160 @@
+"""The passes of `sync --source slurmdbd` over jobs with a step each, against the bare sacct calls of the same windows,
+and against the database's client writing the same rows to nowhere and an import of them from files.
+
+Needs root and Slurm's packages: it boots a private cluster, as tests/cluster does.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from unittest import mock
+
+from adminkit.ingest.answer import take_in
+from adminkit.ingest.sources.base import JOBS as JOB_PASS
+from adminkit.ingest.sources.base import STEPS as STEP_PASS
+from adminkit.ingest.sources.base import Part, Spool
+from adminkit.ingest.sources.slurmdbd import Slurmdbd, opener
+from adminkit.ingest.sync_run import Options, SyncRun
+from adminkit.ingest.sync_windows import ask_windows
+from adminkit.ingest.window_plan import Window
+from adminkit.slurm.database import Database
+from adminkit.slurm.release import FINISHED
+from adminkit.slurm.sacct import Query
+from adminkit.trace import connect
+from tests.bench import pairs
+from tests.bench.bench_sync import DAYS, INSERT, JOBS, fields, may_run, timed
+from tests.bench.tools import fresh
+from tests.cluster.harness.cluster import DATABASE, Cluster
+
+_STEPS = """
+INSERT INTO alpha_step_table (job_db_inx, id_step, nodelist, nodes_alloc, state, step_name, task_cnt, time_start,
+    time_end, user_sec, user_usec, tres_alloc, tres_usage_in_max, tres_usage_in_tot, tres_usage_out_tot)
+SELECT job_db_inx, -5, nodelist, 1, state, 'batch', 1, time_start, time_end, 12, 345678, tres_alloc,
+    '1=12345,2=3383296,3=0,6=11087,7=5644288,8=0', '1=12345,2=3383296,3=0,6=11087,7=5644288,8=0', '3=0,6=1'
+FROM alpha_job_table WHERE job_db_inx > 1000000
+"""
+#: Fewer pairs where one takes minutes.
+_FEW = 3
+
+
+@dataclass
+class _Kept(Slurmdbd):
+    """Asks slurmctld for nothing, and keeps the SQL of each answer and a copy of it."""
+
+    answers: list[tuple[str, Spool]] = field(default_factory=list)
+
+    def backlog(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded(Database):
+    """Keeps the SQL of what it spools."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def spool(self, sql: str, target: Path) -> float:
+        self.asked.append(sql)
+        return Database.spool(self, sql, target)
+
+
+def run(rows: int, folder: Path) -> list[pairs.Ratio]:
+    if not may_run("sync from slurmdbd's database"):
+        return []
+    with tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private:
+        cluster = Cluster(private)
+        cluster.boot(owner=os.getpid())
+        try:
+            with mock.patch.dict(os.environ, cluster.env()):
+                return list(_measure(cluster, folder))
+        finally:
+            cluster.stop()
+
+
+def _measure(cluster: Cluster, folder: Path) -> Iterator[pairs.Ratio]:
+    start = (int(time.time()) - DAYS * 86_400) // 3600 * 3600
+    assoc, uid = cluster.sql("SELECT id_assoc, 5 FROM alpha_assoc_table WHERE user = 'games' LIMIT 1")[0]
+    cluster.sql(INSERT.format(assoc=assoc, uid=uid, start=start, jobs=JOBS))
+    cluster.sql(_STEPS)
+    options = folder / "slurmdbd.cnf"
+    options.touch(mode=0o600)
+    options.write_text(f"[client]\nsocket={cluster.socket}\nuser=root\ndatabase={DATABASE}\n")
+    db, work = folder / "slurmdbd.db", _Work(options, start)
+    passes: tuple[tuple[Part, float, int], ...] = ((JOB_PASS, 1 / 6, pairs.PAIRS), (STEP_PASS, 1 / 30, _FEW))
+    for part, bar, many in passes:
+        windows = work.windows(fresh(db), part)
+        calls = [
+            Query("alpha", since, until, FINISHED, fields(cluster, part), steps=part == STEP_PASS).argv("\x1f")
+            for since, until in windows
+        ]
+        yield pairs.compare(
+            f"{part} pass over {JOBS} jobs, against the bare sacct calls",
+            lambda part=part: work.seconds(fresh(db), part),  # type: ignore[misc]
+            lambda calls=calls: timed(calls, cluster),  # type: ignore[misc]
+            bar,
+            at_most=True,
+            pairs=many,
+        )
+    yield pairs.compare(
+        f"job pass over {JOBS} jobs, against the client alone and an import from files",
+        lambda: work.seconds(fresh(db), JOB_PASS),
+        lambda: work.apart(fresh(db)),
+        2.0,
+        at_most=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The passes over the jobs since a time."""
+
+    option_file: Path
+    since: int
+
+    @contextmanager
+    def _run(self, db: Path) -> Iterator[SyncRun]:
+        with connect.writer(db) as trace, tempfile.TemporaryDirectory(dir=db.parent) as spool:
+            options = Options(db, steps_pause=0.0)
+            found = opener(self.option_file)("alpha", Path(spool), timeout=options.timeout, record=options.record)
+            assert isinstance(found, Slurmdbd)
+            recorded = _Recorded(found.database.option_file, found.database.timeout)
+            yield SyncRun(trace, _Kept(**{**vars(found), "database": recorded}), options, print)
+
+    def seconds(self, db: Path, part: Part) -> float:
+        """Seconds of a whole pass, in a trace made before."""
+        with self._run(db) as run:
+            started = time.perf_counter()
+            ask_windows(run, part, self.since, int(time.time()))
+            return time.perf_counter() - started
+
+    def windows(self, db: Path, part: Part) -> Sequence[tuple[int, int]]:
+        self.seconds(db, part)
+        with closing(sqlite3.connect(db)) as trace:
+            return trace.execute("SELECT since, until FROM window WHERE pass = ? ORDER BY since", (part,)).fetchall()
+
+    def apart(self, db: Path) -> float:
+        """Seconds of the client with the same questions and no reader, and of storing the answers from files."""
+        with self._run(db) as run:
+            source = run.source
+            assert isinstance(source, _Kept)
+            assert isinstance(source.database, _Recorded)
+            spools = []
+            for since, until in self.windows(db.with_name("apart.db"), JOB_PASS):
+                spool = source.closed(JOB_PASS, Window(since, until))
+                copy = db.parent / f"apart-{since}"
+                shutil.move(spool.path, copy)
+                spools.append(replace(spool, path=copy))
+            started = time.perf_counter()
+            for sql in list(source.database.asked):
+                Database.spool(source.database, sql, Path(os.devnull))
+            for spool in spools:
+                take_in(run, JOB_PASS, spool, int(time.time()))
+            return time.perf_counter() - started
