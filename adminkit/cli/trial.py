@@ -116,7 +116,7 @@ def start(
 
 @app.command()
 def status(folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show which side is in place, and what a round would say. Exit code 1 if it is not whole.
+    """Show which side is in place, and the lease. Exit code 1 if something is wrong.
 
     Example: adminkit trial status
     """
@@ -169,7 +169,12 @@ def stop(
         found = look(target, now)
         if found.whole is None or found.whole.trial.ended is not None:
             raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
-        _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
+        _emit(
+            found,
+            controller,
+            Way(format.value, output),
+            [f"nothing was done: --apply ends it, and {'B' if stays else 'A'} stays"],
+        )
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
     _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
@@ -206,7 +211,7 @@ def _lasting(target: Target) -> list[str]:
     from adminkit.deploy.trial_sides import INCLUDED, read_pair
 
     b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
-    said = ["B stays in place; to make it last, have policy.toml say what B's policy says"]
+    said = ["B stays in place; to make it last, copy B's policy to policy.toml"]
     said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
@@ -252,7 +257,7 @@ def _start(
     check_days(days)
     target, controller = target_of(folder, None, None)
     if controller.away:
-        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it; a trial compares what it has")
+        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it: A has to be in place")
     now = int(time.time())
     read = load_plan(file, holds().release)
     prepared = prepare(read, controller, target.folder, now, config.load().gpus)

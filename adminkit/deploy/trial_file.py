@@ -92,7 +92,7 @@ def refuse_foreign(path: Path) -> None:
     if (facts := of_somebody_else(path)) is not None:
         raise AdminkitError(
             f"{path} may have been written by uid {facts.st_uid}, and root puts only its own in place",
-            "copy it into a folder of root's",
+            "as root, copy it into a folder that only root can write",
         )
     for place in (path, *path.absolute().parents, *Path(os.path.realpath(path)).parents):
         mode = place.stat().st_mode

@@ -23,9 +23,9 @@ def look(target: Target, now: int) -> Round:
     if seen.away:
         notes.append(f"slurmctld was not asked: {seen.away}")
     if machine.under_way is not None:
-        notes.append(f"a switch to {machine.under_way.upper()} is not over")
+        notes.append(f"a switch to {machine.under_way.upper()} has begun and not ended")
     elif seen.holds is not None and not seen.whole(machine.in_place):
-        notes.append(f"{machine.in_place.upper()} is not whole in place")
+        notes.append(f"not every part of {machine.in_place.upper()} is in place")
     if not is_leased(machine, now):
         notes.append(f"the lease ran out at {show_time(machine.lease_until)}: adminkit-trial.timer did not run lately")
     return Round(now, whole, notes=notes, seen=seen)

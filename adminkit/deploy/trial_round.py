@@ -43,7 +43,7 @@ def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
         if work is None or isinstance(work, Round):
             return work or Round(now, None)
         if others and not extending.is_acting(others):
-            work.said.append("slurmctld is at work on another host: its rounds decide")
+            work.said.append("another host's slurmctld is in control, so the rounds of this one do nothing")
             return work.ended()
         return _decide(work)
 

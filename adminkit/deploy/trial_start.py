@@ -194,7 +194,7 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
             f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
         )
     if not place.stat().st_mode & stat.S_IROTH:
-        raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
+        raise AdminkitError(f"not everybody may read {place}, so Slurm's programs would fail", f"chmod 644 {place}")
     if left := conf_lines(place, names, ""):
         raise AdminkitError(
             f"{place} sets {', '.join(left)} already", "move its lines into slurm.conf, and empty it; then: start again"
@@ -211,7 +211,7 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
         for key, value in keys.items():
             there = record.get(key)
             if there is None:
-                raise AdminkitError(f"slurmctld does not say {key} of queue {queue}", "scontrol show partition")
+                raise AdminkitError(f"slurmctld does not report {key} of queue {queue}", "scontrol show partition")
             there = "UNLIMITED" if there == "NONE" else there
             if not same_or_odd(key, there, value):
                 a.setdefault(queue, {})[key] = there
@@ -226,7 +226,7 @@ def _lines(a: Config, b: Config) -> list[str]:
         lua = Lua()
         old, new = (lua.out(lua.table(one.policy.encode("utf-8", "surrogateescape"), "policy")) for one in (a, b))
         lines += [f"policy: {one.place}: {one.change}" for one in differences(old, new)][:50] or ["policy: changed"]
-    lines += [f"tables: {name} is another" for name, text in b.tables.items() if a.tables.get(name) != text]
+    lines += [f"tables: {name} is replaced" for name, text in b.tables.items() if a.tables.get(name) != text]
     lines += [f"{name}: {a.slurm[name] or 'nothing'} becomes {value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         lines += [f"queue {queue}: {key}: {a.queues[queue][key]} becomes {value}" for key, value in keys.items()]

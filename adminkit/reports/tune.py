@@ -68,7 +68,7 @@ def tune_meta(
     said = UNKNOWN_WORTH if calibration is None else calibration.sentence
     searched, held = (_days(part) for part in (asked.train, asked.held))
     notes = [
-        f"searched on the first {searched}; the last {held} were looked at once, for the pick",
+        f"searched on the first {searched}; the last {held} were held out for one look at the pick",
         f"intervals are the wider of two: Student's t over paired replicates, and over days in blocks of"
         f" {plural(asked.train.frame.length, 'day')}",
         *([] if calibration is None else cause_notes(calibration.causes)),
@@ -157,9 +157,8 @@ def _sentences(found: Found, asked: Question, words: Callable[[Choice], Sequence
         first = f"does not carry over, so nothing is recommended: {on_held}, {_change(held)}"
     else:
         first = f"does not carry over, so nothing is recommended: {on_held}, {_several(verdict.harm)}"
-    why = (
-        f"the pick is the best of {tried} that break nothing on the {_days(asked.train)} searched: {_change(searched)}"
-    )
+    why = f"{tried}; the pick is the best of those that break nothing on the {_days(asked.train)} searched:"
+    why += f" {_change(searched)}"
     worst = pick.worst
     lasts = [] if worst is None else [f"the worst group there is {_group(worst)}: {_signed(worst)}"]
     return [first, why, *lasts, *(f"the pick: {line}" for line in words(pick.choice))]
