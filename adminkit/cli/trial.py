@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial_work import Round
     from adminkit.slurm.controller import Controller
 
-app = group("Try another configuration on some days, and keep it only if waits fell.")
+app = group("Try another configuration; keep it only if waits fell.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="What to compare: trial.toml, as tune --write makes it.")]
 Days = Annotated[
@@ -87,7 +87,7 @@ def plan(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Show what a trial would switch, on which days, and what it can show. Changes nothing.
+    """Show what a trial would switch and what it can show. Changes nothing.
 
     Example: adminkit trial plan trial.toml
     """
@@ -138,7 +138,7 @@ def result(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Show by how much waits changed, with an interval, or that they did not.
+    """Show by how much waits changed, with intervals.
 
     Example: adminkit trial result
     """

@@ -125,8 +125,8 @@ def tune(
     output: options.Output = None,
     picture: options.Picture = None,
 ) -> None:
-    """Search for a configuration that makes waits shorter and harms nobody, by simulation. The last days of the trace
-    are held out, and decide. Nothing is changed on the site.
+    """Search for settings that shorten waits and harm nobody. Jobs are simulated; the last days of the trace are held
+    out, and decide. Nothing is changed on the site.
 
     Example: adminkit tune etc/tune.toml --budget 30m
     """

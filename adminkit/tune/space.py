@@ -32,7 +32,7 @@ _HOUR: Final = 3600
 #: Age is all that counts, up to a year of it, and an hour is worth 60 points.
 ASSUMED: Final[Mapping[str, int]] = {"priority_weight_age": 365 * 24 * 60, "priority_max_age": 365 * 86_400}
 
-#: Of each lever that differs from today, with what its value means.
+#: Each lever that differs from today, with its value and what the value means.
 Moved = Mapping[str, tuple[Lever, Value, Meaning]]
 
 
