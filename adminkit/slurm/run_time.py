@@ -78,6 +78,7 @@ RESTART: Final = frozenset(
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"\d{1,10}", re.ASCII)
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+_OPTIONS: Final = re.compile(r"[A-Za-z0-9_=,.:+/\[\]-]*", re.ASCII)
 UNLIMITED: Final = "UNLIMITED"
 _ENDLESS: Final = ("UNLIMITED", "INFINITE", "NONE", "NOT_SET")
 
@@ -105,6 +106,16 @@ def check_option(name: str, value: object, release: Release) -> Line:
             "it would print the option and ignore it",
         )
     return _line(name, value, form)
+
+
+def check_scheduler(value: str) -> str:
+    """SchedulerParameters as a whole. AdminkitError for what would end its line or its value."""
+    if not _OPTIONS.fullmatch(value):
+        raise AdminkitError(
+            f"{SCHEDULER} has a character that no trial can put in place: {quote(value)}",
+            "set it in slurm.conf without quotes, blanks and comments",
+        )
+    return value
 
 
 def check_queue(queue: str, name: str, value: object) -> Line:
