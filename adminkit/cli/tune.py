@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 USUAL: Final = 1000
 #: What is said where no policy is named or installed here.
 _NO_POLICY: Final = (
-    "policy-b.toml has nothing else, as no policy was found here: if the site has one, name it with --policy and run this"
-    " again"
+    "no policy was found here, so policy-b.toml has nothing else: if the site has one, name it with --policy and run"
+    " this again"
 )
 #: The file that a trial reads.
 TRIAL: Final = "trial.toml"

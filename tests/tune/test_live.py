@@ -25,6 +25,7 @@ def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch, release: str = "26.05.3
     )
     queue = "PartitionName=gq DefaultTime=01:00:00 MaxTime=1-00:00:00 Nodes=n1 State=UP TotalNodes=1"
     words = f"*config*) printf '{config}\\n';; *partition*) echo '{queue}';; *node*) echo 'NodeName=n1 State=IDLE';;"
+    words += " *reservation*) echo 'No reservations in the system';; *assoc_mgr*) echo 'QOS=normal(1)';;"
     programs.add("scontrol", f'case "$*" in {words} esac')
     return programs
 
