@@ -23,7 +23,7 @@ from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
 from adminkit.deploy.trial_sides import read_pair
 from adminkit.deploy.trial_state import LEASE, Whole, is_leased, read_whole, record
-from adminkit.deploy.trial_switch import give_back, put_side
+from adminkit.deploy.trial_switch import Queues, give_back, put_side, queues_of
 from adminkit.deploy.trial_work import Round, Work
 from adminkit.errors import AdminkitError
 from adminkit.slurm import extending
@@ -100,7 +100,7 @@ def _lost(target: Target, now: int, error: AdminkitError) -> Round:
     pair = read_pair(target.folder)
     record(target.log, "trial ended", why=f"{DAMAGED}: {error.message}")
     seen = trial_seen.look(target.folder, pair, {}, ask=True)
-    notes = give_back(pair, target, seen)
+    notes = give_back(pair, target, seen, queues_of(seen.holds))
     after = trial_seen.look(target.folder, pair, {})
     if not notes and not any(part.whose == "b" for part in after.parts):
         with changing(target.folder, target.group), suppress(FileNotFoundError):
@@ -139,16 +139,25 @@ def _holds(work: Work, side: Side) -> None:
     """Renew the lease of what was read back."""
     at = work.at()
     whole = work.whole.placed(at, side)
-    work.keep(whole.with_machine(in_place=side, seen_at=at, under_way=None, lease_until=at + LEASE))
+    work.keep(whole.with_machine(in_place=side, seen_at=at, under_way=None, lease_until=at + LEASE, before={}))
+
+
+def _before(work: Work, seen: Seen) -> Queues:
+    """Queues as they were before this switch: where it was cut off lately, slurmctld may have set them back since."""
+    machine = work.machine
+    if machine.under_way and machine.before and 0 <= work.now - machine.under_since <= LEASE:
+        return machine.before
+    return queues_of(seen.holds)
 
 
 def switch(work: Work, side: Side, seen: Seen) -> Round:
     """Put a side in place, and see that it is."""
-    before = work.machine
-    if before.under_way != side:
-        work.keep(work.whole.with_machine(under_way=side, under_since=work.now))
+    before, queues = work.machine, _before(work, seen)
+    since = before.under_since if before.under_way == side else work.now
+    if before.under_way != side or before.before != queues:
+        work.keep(work.whole.with_machine(under_way=side, under_since=since, before=queues))
     try:
-        work.notes += put_side(work.pair.of(side), work.target, seen)
+        work.notes += put_side(work.pair.of(side), work.target, seen, queues)
     except AdminkitError as error:
         work.notes.append(error.message)
     after = work.look(seen)
@@ -169,7 +178,8 @@ def _end(work: Work, seen: Seen, why: str, keep: bool = False, at: int | None = 
     """End the trial, and put the side that stays in place. It is written down first: a kill finds it ended."""
     trial = replace(work.trial, ended=work.now if at is None else at, why=why)
     side: Side = "b" if keep else "a"
-    whole = Whole(trial, replace(work.machine, kept=keep, under_way=side, under_since=work.now))
+    machine = replace(work.machine, kept=keep, under_way=side, under_since=work.now, before=_before(work, seen))
+    whole = Whole(trial, machine)
     work.keep(whole)
     work.record("trial ended", why=why, kept=keep)
     hands = seen.by_hand(None)
@@ -181,7 +191,8 @@ def _by_hand(work: Work, seen: Seen, hands: Sequence[Part]) -> Round:
     if work.trial.ended is None:
         words = "; ".join(part.words for part in hands)
         trial = replace(work.trial, ended=work.now, why=f"{BY_HAND}: {words}")
-        machine = replace(work.machine, under_way="a", under_since=work.now, kept=False)
+        queues = _before(work, seen)
+        machine = replace(work.machine, under_way="a", under_since=work.now, kept=False, before=queues)
         work.keep(Whole(trial, machine).placed(work.now, ""))
         work.record("trial ended", why=trial.why)
     return _give_back(work, seen)
@@ -189,13 +200,13 @@ def _by_hand(work: Work, seen: Seen, hands: Sequence[Part]) -> Round:
 
 def _give_back(work: Work, seen: Seen) -> Round:
     try:
-        work.notes += give_back(work.pair, work.target, seen)
+        work.notes += give_back(work.pair, work.target, seen, _before(work, seen))
     except AdminkitError as error:
         work.notes.append(error.message)
     after = work.look(seen)
     left = [part for part in after.parts if part.whose == "b"]
     work.notes += [f"not given back: {part.words}" for part in left]
     if not work.notes:
-        work.keep(work.whole.with_machine(in_place="a", under_way=None))
+        work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}))
         work.record("given back", left=[part.words for part in after.parts if part.whose == "other"])
     return work.ended(after)

@@ -52,6 +52,11 @@ class Config:
         return _HEAD + "".join(f"{name}={value}\n" for name, value in lines)
 
     @property
+    def harmless(self) -> str:
+        """What the included file has where this side could not be put in place."""
+        return _HEAD
+
+    @property
     def digest(self) -> str:
         """The digest of everything in it."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode("utf-8", "surrogateescape")).hexdigest()
@@ -195,10 +200,7 @@ def put_included(folder: Path, text: str) -> bool:
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
                 raise AdminkitError(f"{path} is not a plain file of one name", f"look at it, then make {path} again")
-            if os.pwrite(handle, data, 0) != len(data):
-                raise AdminkitError(f"couldn't write all of {path}", "free some space")
-            os.ftruncate(handle, len(data))
-            os.fsync(handle)
+            _write(handle, data, path)
         finally:
             os.close(handle)
     except OSError as error:
@@ -206,7 +208,24 @@ def put_included(folder: Path, text: str) -> bool:
     return True
 
 
+def _write(handle: int, data: bytes, path: Path) -> None:
+    """All of it; else only the beginning that all texts have: half a line would be another value, or no line at all."""
+    try:
+        if os.pwrite(handle, data, 0) != len(data):
+            raise AdminkitError(f"couldn't write all of {path}", "free some space")
+        os.ftruncate(handle, len(data))
+        os.fsync(handle)
+    except (OSError, AdminkitError):
+        if data.startswith(_HEAD.encode()):
+            os.ftruncate(handle, min(os.fstat(handle).st_size, len(_HEAD)))
+        raise
+
+
 def without(text: str, lines: str) -> str:
-    """`text`, which somebody changed, without the lines that are still those of `lines`."""
+    """`text`, which somebody changed, without the lines that are still those of `lines`; nothing of a text that is the
+    beginning of `lines`, as a power failure may leave it.
+    """
+    if lines.startswith(text):
+        return "".join(line for line in text.splitlines(keepends=True) if line.startswith("#") and line in lines)
     ours = {line for line in lines.splitlines() if "=" in line}
     return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in ours)

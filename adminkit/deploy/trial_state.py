@@ -7,6 +7,7 @@ A's or B's, and the next round completes it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from adminkit.deploy.files import put_file, read_text
 from adminkit.deploy.trial import TRIAL, WHAT, Placed, Side, Trial, damaged, table_of, trial_of, trial_table, whole
 from adminkit.deploy.trial_file import Guards
 from adminkit.errors import AdminkitError
+from adminkit.slurm.run_time import OF_QUEUE
 from adminkit.slurm.switching import Cycles
 
 #: Seconds for which a round that saw its side in place keeps it there.
@@ -24,6 +26,8 @@ LEASE: Final = 900
 #: Seconds between two rounds, as the unit has it.
 PERIOD: Final = 60
 _MODE: Final = 0o640
+#: States of a queue that somebody closed.
+CLOSED: Final = ("DOWN", "DRAIN", "INACTIVE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class Machine:
     cycles: Cycles | None = None
     kept: bool = False  # ended with B in place
     own: Mapping[str, str] = field(default_factory=dict)  # what slurm.conf itself has of the parameters
+    before: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # queues as they were before this switch
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,17 @@ def _machine(table: Mapping[str, Any]) -> Machine:
         None if cycles is None else Cycles(**{name: whole(value) for name, value in cycles.items()}),
         bool(table["kept"]),
         texts["own"],
+        _queues(table["before"]),
     )
+
+
+def _queues(table: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """They become words of scontrol, each of which has one key."""
+    for queue, keys in table.items():
+        for name, value in keys.items():
+            if name not in (*OF_QUEUE, "State") or not re.fullmatch(r"[\w:.-]+", value) or not queue:
+                raise ValueError("not a key of a queue")
+    return table
 
 
 def _numbers(table: Mapping[str, Any]) -> Numbers:

@@ -20,6 +20,7 @@ from adminkit.deploy.trial_round import NOT_PUT
 from adminkit.deploy.trial_sides import INCLUDED, other
 from adminkit.deploy.trial_state import LEASE, is_leased
 from adminkit.errors import AdminkitError
+from adminkit.slurm import switching
 from tests.support.crash import crash_at
 from tests.support.trials import DAY, NOW, Tried, policy, tried
 
@@ -267,6 +268,36 @@ def test_a_kill_anywhere_of_what_puts_a_back_is_completed(site: Tried, tmp_path:
         left = [part for part in site.seen().parts if part.whose == "b"]
         assert not left, (nth, name, left)
     assert died > KILLS // 4
+
+
+def test_a_queue_that_somebody_closed_stays_closed_where_a_switch_is_cut_off(
+    site: Tried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """slurmctld opens it as it reads slurm.conf again, and the round ends before it closes the queue."""
+    now = site.at("b")
+    site.ctld.update_queue("gq", {"State": "DRAIN"})
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as within:
+        within.setattr(switching, "update_queue", killed)
+        with pytest.raises(KeyboardInterrupt):
+            site.round(now)
+    assert site.ctld.holds().queues["gq"]["State"] == "UP"
+    site.round(now + 60)
+    assert site.is_whole("b") and site.ctld.holds().queues["gq"]["State"] == "DRAIN"
+    assert site.whole.machine.before == {}, "whoever opens it now has it open"
+
+
+def test_lines_that_slurm_refuses_do_not_stay_in_slurm_conf(site: Tried) -> None:
+    """slurmctld would not start with them, and no program of Slurm would work."""
+    site.ctld.refuses = True
+    site.round(site.at("b"), ok=False)
+    assert (site.folder / INCLUDED).read_text() == site.pair.a.text
+    site.ctld.refuses = False
+    site.round(site.at("b") + 60)
+    assert site.is_whole("b")
 
 
 def test_the_record_is_whole_json_all_the_time(site: Tried) -> None:
