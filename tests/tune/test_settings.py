@@ -88,6 +88,7 @@ def test_a_mistake_in_a_lever_is_named_with_its_line(lever: str, message: str, h
         ("[constraints]\nutilisation = true", "t.toml:3: constraints.utilisation: no such key", "utilization?"),
         ('[constraints]\ngroups = ["sizes"]', "constraints.groups[1]: no such word: sizes", "size?"),
         ('[constraints]\ngroups = ["size", "size"]', "one word appears twice", ""),
+        ("[constraints]\njobs = 1", "constraints.jobs: 1: should be greater than or equal to 2", ""),
     ],
 )  # fmt: skip
 def test_a_mistake_elsewhere_is_named_with_its_line(line: str, message: str, hint: str) -> None:

@@ -18,7 +18,7 @@ from tests.tune_real.records import DATA
 from tests.tune_real.workloads import TRIAL, day
 
 #: Mean waits of the days in the simulator before any run.
-SIMULATED: Final = DATA / "simulated.csv"
+SIMULATED: Final = DATA / "simulated.txt"
 GROUPS: Final = ("all jobs", *SIZES)
 
 #: A mean wait by (seed, arm, group), seconds.

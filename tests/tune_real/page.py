@@ -59,7 +59,7 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], said: Waits) -> str
         f" {sum(b < a for a, b in zip(every.off, every.on, strict=True))} of {len(found)} days.",
         "By the randomisation test of `adminkit trial`, the mean wait of a day changed by "
         + ("an unknown share." if chance is None else f"{_share(chance.change)} ({_bounds(chance.low, chance.high)})."),
-        f"The goal was a mean wait that is {100 * WANTED:.0f} % lower, with its interval below zero: {_goal(every)}.",
+        f"The goal was a mean wait that is {100 * WANTED:.0f} % lower, with its interval below zero: {goal(every)}.",
         _sizes(shown),
         f"Jobs that were killed early or left with a lower limit: {lost.jobs} of {lost.of} in all runs. The goal was"
         " 0.",
@@ -72,7 +72,8 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], said: Waits) -> str
     return "".join(f"- {line}\n" for line in lines)
 
 
-def _goal(every: Figure) -> str:
+def goal(every: Figure) -> str:
+    """Whether the mean wait fell as far as was wanted, and by more than noise."""
     if every.change.mean / fmean(every.off) > -WANTED:
         return "**not reached**"
     return "reached" if every.change.sign < 0 else "the mean reaches it, but its interval does not"
