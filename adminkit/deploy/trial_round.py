@@ -19,7 +19,7 @@ from adminkit.deploy import trial_guards, trial_seen
 from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.files import changing
 from adminkit.deploy.install import Target
-from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side
+from adminkit.deploy.trial import BY_HAND, KEPT, KEPT_AFTER, OVER, STOPPED, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
 from adminkit.deploy.trial_sides import read_pair
 from adminkit.deploy.trial_state import LEASE, Whole, is_leased, read_whole, record
@@ -68,14 +68,48 @@ def restore(target: Target, now: int) -> Round:
 
 
 def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
-    """End the trial: A back, or B stays. AdminkitError where none is running."""
+    """End the trial: A back, or B stays; B again after its end. AdminkitError where that cannot be."""
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if isinstance(work, Round):
             return work
-        if work is None or work.trial.ended is not None:
-            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
-        return _end(work, work.look(), why, keep)
+        refuse_stop(None if work is None else work.whole, keep)
+        assert work is not None
+        seen = work.look()
+        if work.trial.ended is None:
+            return _end(work, seen, why, keep)
+        refuse_other(seen)
+        machine = replace(work.machine, kept=True, under_way="b", under_since=now, before=queues_of(seen.holds))
+        trial = replace(work.trial, why=KEPT if work.trial.why == STOPPED else KEPT_AFTER)
+        work.keep(Whole(trial, machine))
+        work.record("kept after its end", side="b")
+        return switch(work, "b", seen)
+
+
+def refuse_stop(whole: Whole | None, keep: bool) -> None:
+    """AdminkitError where there is nothing to end, and B is not to be put in place again either."""
+    hint = "adminkit trial result shows the last one"
+    if whole is not None and whole.trial.ended is None:
+        return
+    if whole is None or not keep:
+        raise AdminkitError("no trial is running", hint)
+    if whole.machine.kept:
+        raise AdminkitError("B was kept already", "adminkit trial status")
+    if not whole.trial.may_be_kept:
+        raise AdminkitError(
+            f"the trial ended before its time: {whole.trial.why}", "start another one, or put B in place by hand"
+        )
+    if whole.machine.under_way is not None:
+        raise AdminkitError("A is not back yet", "adminkit trial run --apply")
+
+
+def refuse_other(seen: Seen) -> None:
+    """AdminkitError where A is not what is in place, as the trial left it."""
+    if seen.holds is None:
+        raise AdminkitError(f"slurmctld was not asked: {seen.away}", "start it")
+    if hands := seen.by_hand("a"):
+        words = "; ".join(part.words for part in hands)
+        raise AdminkitError(f"A is not in place any more: {words}", "put it back, or start another trial")
 
 
 def _begin(target: Target, now: int) -> Work | Round | None:
@@ -207,6 +241,6 @@ def _give_back(work: Work, seen: Seen) -> Round:
     left = [part for part in after.parts if part.whose == "b"]
     work.notes += [f"not given back: {part.words}" for part in left]
     if not work.notes:
-        work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}))
+        work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}, kept=False))
         work.record("given back", left=[part.words for part in after.parts if part.whose == "other"])
     return work.ended(after)
