@@ -279,21 +279,22 @@ def _written(
     made = replace(made, carry_over=known.carry_over, lines=prepared.lines)
     notes = preview_notes(made, apply, known.means, known.p95, controller.others())
     if apply:
-        numbers, widest, more = _history(made)
+        numbers, widest, more = _history(made, prepared)
         begin(prepared, read, made, target, numbers, widest)
         notes += more
     emit(calendar_report(made, [*notes, *(f"{made.names[1]}: {line}" for line in made.lines), *prepared.notes]), way)
 
 
-def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
+def _history(made: Trial, prepared: Prepared) -> tuple[Sequence[Numbers], int | None, list[str]]:
     """What the guards compare with at first: the fourteen days before, by slurmdbd."""
+    from adminkit.deploy.trial_guards import lowered_by
     from adminkit.deploy.trial_numbers import history
     from adminkit.stats.switchback import BLOCK, Day
 
     today = midnight(local_time(made.made_at, None).date(), None)
     days = [Day(today - nth * 86_400, today - (nth - 1) * 86_400, on=False) for nth in range(BLOCK, 0, -1)]
     try:
-        numbers, widest = history(made.cluster, days, made.carry_over, made.made_at)
+        numbers, widest = history(made.cluster, days, made.carry_over, made.made_at, lowered_by(prepared.pair))
     except AdminkitError as error:
         return [], None, [f"the guards wait for two days of A: {error.message}"]
     if len(numbers) < 2:

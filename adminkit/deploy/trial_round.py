@@ -21,8 +21,8 @@ from adminkit.deploy.files import changing
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import BY_HAND, KEPT, KEPT_AFTER, OVER, STOPPED, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
-from adminkit.deploy.trial_sides import read_pair
-from adminkit.deploy.trial_state import LEASE, Whole, is_leased, read_whole, record
+from adminkit.deploy.trial_sides import Pair, read_pair, read_side
+from adminkit.deploy.trial_state import LEASE, LIVE, Whole, is_leased, mark_live, read_whole, record
 from adminkit.deploy.trial_switch import Queues, give_back, put_side, queues_of
 from adminkit.deploy.trial_work import Round, Work
 from adminkit.errors import AdminkitError
@@ -71,19 +71,37 @@ def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
     """End the trial: A back, or B stays; B again after its end. AdminkitError where that cannot be."""
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
-        if isinstance(work, Round):
+        if isinstance(work, Work) and work.trial.ended is None:
+            return _end(work, work.look(), why, keep)
+        if isinstance(work, Round) and work.whole is None:
             return work
         refuse_stop(None if work is None else work.whole, keep)
-        assert work is not None
-        seen = work.look()
-        if work.trial.ended is None:
-            return _end(work, seen, why, keep)
-        refuse_other(seen)
-        machine = replace(work.machine, kept=True, under_way="b", under_since=now, before=queues_of(seen.holds))
-        trial = replace(work.trial, why=KEPT if work.trial.why == STOPPED else KEPT_AFTER)
-        work.keep(Whole(trial, machine))
-        work.record("kept after its end", side="b")
-        return switch(work, "b", seen)
+        assert work is not None and work.whole is not None
+        return _keep_after(target, now, work.whole)
+
+
+def _keep_after(target: Target, now: int, whole: Whole) -> Round:
+    """Put B in place again, for good, where A still is."""
+    pair = _pair(target, whole)
+    actions.check(target.log)
+    work = Work(target, now, pair, whole, [], [], [], time.monotonic())
+    seen = work.look()
+    refuse_other(seen)
+    with changing(target.folder, target.group):
+        mark_live(target.folder, target.group)
+    work.record("kept after its end", side="b")
+    machine = replace(work.machine, kept=True, under_way="b", under_since=now, before=queues_of(seen.holds))
+    trial = replace(work.trial, why=KEPT if work.trial.why == STOPPED else KEPT_AFTER)
+    work.keep(Whole(trial, machine))
+    return switch(work, "b", seen)
+
+
+def _pair(target: Target, whole: Whole) -> Pair:
+    """Both sides; AdminkitError where they are not those of this trial."""
+    pair = read_pair(target.folder)
+    if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
+        raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+    return pair
 
 
 def refuse_stop(whole: Whole | None, keep: bool) -> None:
@@ -113,16 +131,22 @@ def refuse_other(seen: Seen) -> None:
 
 
 def _begin(target: Target, now: int) -> Work | Round | None:
-    """None without a trial; a Round where its file was damaged, which gives A back."""
-    pair = None
+    """None without a trial; a Round where it is over, and where its file was damaged, which gives A back."""
+    live = target.folder / LIVE
     try:
         whole = read_whole(target.folder)
-        if whole is None:
+        if whole is None and not live.exists():
             return None
+        if whole is None:
+            raise AdminkitError(f"{target.folder / TRIAL} is gone", "look for it in a backup")
+        if whole.trial.ended is not None and whole.machine.under_way is None:  # its sides are of no use any more
+            live.unlink(missing_ok=True)
+            return Round(now, whole)
         actions.check(target.log)
-        pair = read_pair(target.folder)
-        if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
-            raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+        if not live.exists():  # somebody brought trial.json back
+            with changing(target.folder, target.group):
+                mark_live(target.folder, target.group)
+        pair = _pair(target, whole)
     except AdminkitError as error:
         actions.check(target.log)
         return _lost(target, now, error)
@@ -130,22 +154,41 @@ def _begin(target: Target, now: int) -> Work | Round | None:
 
 
 def _lost(target: Target, now: int, error: AdminkitError) -> Round:
-    """A back by its own folder; then the file is put aside, so that no later round acts on it."""
-    pair = read_pair(target.folder)
+    """A back by its own folder; then the file is put aside, so that no later round acts on it.
+
+    Not where the trial had ended: then what is in place may be B because somebody kept it. Where it is B's folder that
+    is damaged, nobody can tell whose each part is, and all of A is put in place.
+    """
+    folder, live = target.folder, target.folder / LIVE
+    if not live.exists():
+        _aside(target)
+        return Round(now, None, [], [], [f"{error.message}; no trial was running"])
+    a = read_side(folder, "a")
+    try:
+        pair = read_pair(folder)
+    except AdminkitError:
+        pair = Pair(a, a)
     record(target.log, "trial ended", why=f"{DAMAGED}: {error.message}")
-    seen = trial_seen.look(target.folder, pair, {}, ask=True)
-    notes = give_back(pair, target, seen, queues_of(seen.holds))
-    after = trial_seen.look(target.folder, pair, {})
-    if not notes and not any(part.whose == "b" for part in after.parts):
-        with changing(target.folder, target.group), suppress(FileNotFoundError):
-            os.replace(target.folder / TRIAL, target.folder / f"{TRIAL}.damaged")  # noqa: PTH105
+    seen = trial_seen.look(folder, pair, {}, ask=True)
+    notes, queues = [], queues_of(seen.holds)
+    if pair.b is not a:
+        notes = give_back(pair, target, seen, queues)
+    elif not seen.whole("a"):
+        notes = put_side(a, target, seen, queues)
+    after = trial_seen.look(folder, pair, {})
+    if not notes and (after.whole("a") or (pair.b is not a and not any(part.whose == "b" for part in after.parts))):
+        _aside(target)
+        live.unlink(missing_ok=True)
     return Round(now, None, ["trial ended"], notes, [error.message], after)
+
+
+def _aside(target: Target) -> None:
+    with changing(target.folder, target.group), suppress(FileNotFoundError):
+        os.replace(target.folder / TRIAL, target.folder / f"{TRIAL}.damaged")  # noqa: PTH105
 
 
 def _decide(work: Work) -> Round:
     machine, trial, now = work.machine, work.trial, work.now
-    if trial.ended is not None and machine.under_way is None:
-        return work.ended()
     seen = work.look()
     hands = seen.by_hand(None if machine.under_way else machine.in_place)
     if hands:
@@ -200,11 +243,12 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
         work.keep(work.whole.placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
-    _holds(work, side)
+    over = {} if work.trial.ended is None else {"ended": work.trial.why}  # its own line may not have been written
     if before.in_place != side or before.under_way:
-        work.record("put", side=side)
+        work.record("put", side=side, **over)
     else:
         work.record("put again", side=side, why="; ".join(p.words for p in seen.parts if not p.is_of(side)))
+    _holds(work, side)
     return work.ended(after)
 
 
@@ -241,6 +285,7 @@ def _give_back(work: Work, seen: Seen) -> Round:
     left = [part for part in after.parts if part.whose == "b"]
     work.notes += [f"not given back: {part.words}" for part in left]
     if not work.notes:
+        left_there = [part.words for part in after.parts if part.whose == "other"]
+        work.record("given back", left=left_there, ended=work.trial.why)
         work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}, kept=False))
-        work.record("given back", left=[part.words for part in after.parts if part.whose == "other"])
     return work.ended(after)

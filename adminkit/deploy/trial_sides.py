@@ -21,7 +21,7 @@ from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import check_table
 from adminkit.deploy.trial import FORMAT, INNER, Side
 from adminkit.errors import AdminkitError, cause
-from adminkit.slurm.run_time import SCHEDULER, check_parameter, check_queue
+from adminkit.slurm.run_time import SCHEDULER, check_parameter, check_queue, check_scheduler
 
 #: Beside slurm.conf, which includes it. It is there from the start on and is never removed: Slurm's programs end where
 #: a file that slurm.conf includes is missing.
@@ -113,7 +113,7 @@ def _make(place: Path) -> None:
 
 def read_pair(folder: Path) -> Pair:
     """AdminkitError where one of them is missing, or is not what adminkit writes."""
-    pair = Pair(_read(folder, "a"), _read(folder, "b"))
+    pair = Pair(read_side(folder, "a"), read_side(folder, "b"))
     if pair.a.slurm.keys() != pair.b.slurm.keys() or _keys(pair.a) != _keys(pair.b):
         raise _damaged(folder / INNER)
     return pair
@@ -123,7 +123,8 @@ def _keys(one: Config) -> dict[str, set[str]]:
     return {queue: set(values) for queue, values in one.queues.items()}
 
 
-def _read(folder: Path, side: Side) -> Config:
+def read_side(folder: Path, side: Side) -> Config:
+    """AdminkitError as read_pair."""
     place = folder / INNER / side
     text, policy = read_text(place / _SIDE), read_text(place / "policy.lua")
     tables = {name: read_text(place / f"{name}.lua") or "" for name in TABLES[1:]}
@@ -157,7 +158,7 @@ def _slurm(table: Mapping[str, Any], side: Side) -> dict[str, str]:
         if side == "a":
             found[name] = _word(value)
         elif name == SCHEDULER:
-            found[name] = _parameters(_word(value))
+            found[name] = check_scheduler(_word(value))
         else:
             found[name] = check_parameter(name, value).value
     return found
@@ -168,13 +169,6 @@ def _queues(table: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         queue: {name: check_queue(queue, name, value).value for name, value in keys.items()}
         for queue, keys in table.items()
     }
-
-
-def _parameters(text: str) -> str:
-    """SchedulerParameters without what would end its line or its value."""
-    if any(not (char.isalnum() or char in "_=,.:+-/[]") for char in text) or not text.isascii():
-        raise ValueError
-    return text
 
 
 def _word(value: Any) -> str:

@@ -25,7 +25,7 @@ from adminkit.deploy.trial_file import Plan, refuse_foreign
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, read_whole, record, write_whole
+from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
 from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
@@ -34,7 +34,7 @@ from adminkit.policy.diff import differences
 from adminkit.slurm import switching
 from adminkit.slurm.conf_lines import conf_lines, place_of_include
 from adminkit.slurm.controller import Controller
-from adminkit.slurm.run_time import SCHEDULER, merged
+from adminkit.slurm.run_time import SCHEDULER, check_scheduler, merged, plain
 from adminkit.slurm.switching import Holds
 
 _NOT_A: Final = "A must be what is in place"
@@ -103,8 +103,9 @@ def begin(
             numbers=list(baseline),
             own=prepared.own,
         )
+        record(target.log, "trial begun", **trial_table(trial))
+        mark_live(folder, target.group)
         write_whole(folder, Whole(trial, machine), target.group)
-    record(target.log, "trial begun", **trial_table(trial))
 
 
 def refuse_second(folder: Path, now: int) -> None:
@@ -143,7 +144,7 @@ def _slurm(
     """Parameters as they are and as B has them, those that differ; and what slurm.conf itself says of them."""
     wanted = dict(plan.slurm)
     if plan.options:
-        wanted[SCHEDULER] = merged(switching.parameter(holds, SCHEDULER), plan.options)
+        wanted[SCHEDULER] = check_scheduler(merged(switching.parameter(holds, SCHEDULER), plan.options))
     there = {name: switching.parameter(holds, name) for name in wanted}
     absent = [name for name, value in there.items() if value is None]
     if absent:
@@ -171,10 +172,8 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
         )
     if not place.stat().st_mode & stat.S_IROTH:
         raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
-    if left := conf_lines(place, names, ""):
-        raise AdminkitError(
-            f"{place} sets {', '.join(left)} already", "move its lines into slurm.conf, and empty it; then: start again"
-        )
+    if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
+        raise AdminkitError(f"{place} has lines already", "move them into slurm.conf, and empty it; then start again")
 
 
 def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
@@ -188,11 +187,29 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
             there = record.get(key)
             if there is None:
                 raise AdminkitError(f"slurmctld does not say {key} of queue {queue}", "scontrol show partition")
+            if key == "DefaultTime" and there == "NONE" and record.get("MaxTime") != "UNLIMITED":
+                raise AdminkitError(
+                    f"queue {queue} has no DefaultTime, and a running slurmctld cannot be told to have none again",
+                    f"set it in slurm.conf to what it means now: DefaultTime={record.get('MaxTime')}",
+                )
             there = "UNLIMITED" if there == "NONE" else there
             if not same_or_odd(key, there, value):
                 a.setdefault(queue, {})[key] = there
                 b.setdefault(queue, {})[key] = value
+        _refuse_default(queue, {**record, **b.get(queue, {})})
     return a, b
+
+
+def _refuse_default(queue: str, keys: Mapping[str, str]) -> None:
+    """AdminkitError where a job that asks for no limit would get one that its queue does not allow, and wait."""
+    default, most = (keys.get(name, "NONE") for name in ("DefaultTime", "MaxTime"))
+    if "NONE" in (default, most) or most == "UNLIMITED":
+        return
+    if default == "UNLIMITED" or int(plain(default, "minutes")) > int(plain(most, "minutes")):
+        raise AdminkitError(
+            f"queue {queue}: B's DefaultTime {default} exceeds its MaxTime {most}: jobs without a limit would wait",
+            f"add a DefaultTime to [b.queues.{queue}]",
+        )
 
 
 def _lines(a: Config, b: Config) -> list[str]:

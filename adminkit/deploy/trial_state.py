@@ -15,7 +15,19 @@ from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.files import put_file, read_text
-from adminkit.deploy.trial import TRIAL, WHAT, Placed, Side, Trial, damaged, table_of, trial_of, trial_table, whole
+from adminkit.deploy.trial import (
+    INNER,
+    TRIAL,
+    WHAT,
+    Placed,
+    Side,
+    Trial,
+    damaged,
+    table_of,
+    trial_of,
+    trial_table,
+    whole,
+)
 from adminkit.deploy.trial_file import Guards
 from adminkit.errors import AdminkitError
 from adminkit.slurm.run_time import OF_QUEUE
@@ -26,6 +38,8 @@ LEASE: Final = 900
 #: Seconds between two rounds, as the unit has it.
 PERIOD: Final = 60
 _MODE: Final = 0o640
+#: It is there from the start of a trial until its end has been completed: without trial.json it says that one is lost.
+LIVE: Final = f"{INNER}/live"
 #: States of a queue that somebody closed.
 CLOSED: Final = ("DOWN", "DRAIN", "INACTIVE")
 
@@ -114,6 +128,11 @@ def write_whole(folder: Path, one: Whole, group: int | None) -> None:
     """AdminkitError where it cannot be written; then nothing may be done."""
     table = {**trial_table(one.trial), "machine": asdict(one.machine)}
     put_file(folder / TRIAL, json.dumps(table) + "\n", group, mode=_MODE)
+
+
+def mark_live(folder: Path, group: int | None) -> None:
+    """Before trial.json is written; whoever holds `changing` calls it."""
+    put_file(folder / LIVE, "", group, mode=_MODE)
 
 
 def record(log: Path, did: str, **more: Any) -> None:

@@ -78,6 +78,7 @@ RESTART: Final = frozenset(
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"\d{1,10}", re.ASCII)
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+_OPTIONS: Final = re.compile(r"[A-Za-z0-9_=,.:+/\[\]-]*", re.ASCII)
 UNLIMITED: Final = "UNLIMITED"
 _ENDLESS: Final = ("UNLIMITED", "INFINITE", "NONE", "NOT_SET")
 
@@ -107,11 +108,26 @@ def check_option(name: str, value: object, release: Release) -> Line:
     return _line(name, value, form)
 
 
+def check_scheduler(value: str) -> str:
+    """SchedulerParameters as a whole. AdminkitError for what would end its line or its value."""
+    if not _OPTIONS.fullmatch(value):
+        raise AdminkitError(
+            f"{SCHEDULER} has a character that no trial can put in place: {quote(value)}",
+            "set it in slurm.conf without quotes, blanks and comments",
+        )
+    return value
+
+
 def check_queue(queue: str, name: str, value: object) -> Line:
     """A key of a queue."""
-    if not _NAME.fullmatch(queue):
+    if not is_queue(queue):
         raise AdminkitError(f"not the name of a queue: {quote(queue)}", "scontrol show partition lists them")
     return _line(name, value, _form(name, OF_QUEUE, "key of a queue"))
+
+
+def is_queue(name: str) -> bool:
+    """Whether a queue may have this name in slurm.conf, in a command and in a comment."""
+    return _NAME.fullmatch(name) is not None
 
 
 def same(name: str, one: str | None, other: str | None) -> bool:
