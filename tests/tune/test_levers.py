@@ -82,7 +82,9 @@ def test_a_lever_that_has_only_the_value_of_today_is_left_out_and_noted() -> Non
         "SchedulerParameters.bf_window: one of its values is what it is today; the lever is left out, as no other "
         "value is given",
     )
-    with pytest.raises(AdminkitError, match=r"no lever of the file can be tried here: SchedulerParameters\.bf_window: "):
+    with pytest.raises(
+        AdminkitError, match=r"no lever of the file can be tried here: SchedulerParameters\.bf_window: "
+    ):
         space('"SchedulerParameters.bf_window" = ["1d"]')
 
 
