@@ -138,9 +138,9 @@ def _conf(slurm: _Slurm) -> list[str]:
     if there := [word for word in words.values() if word]:
         lines += ["# the other options of SchedulerParameters stay", f"SchedulerParameters={','.join(there)}"]
     if gone := [name for name, word in words.items() if not word]:
-        lines.append(f"# without these options of SchedulerParameters: {', '.join(gone)}")
+        lines.append(f"# leave out these options of SchedulerParameters: {', '.join(gone)}")
     if slurm.queues:
-        lines.append("# in the lines of the queues, which otherwise have their limits back when slurmctld starts")
+        lines.append("# in the lines of these queues; otherwise their old limits come back when slurmctld restarts")
         lines += [f"PartitionName={quote(queue)} {_keys(limits)}" for queue, limits in slurm.queues.items()]
     return lines
 
