@@ -22,6 +22,7 @@ from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import rehearse
 from adminkit.deploy.trial import Placed, Trial, trial_table
 from adminkit.deploy.trial_file import Plan, refuse_foreign
+from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
@@ -71,7 +72,7 @@ def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: Gp
         raise AdminkitError("B gives soft limits, and there is no table of what jobs need", how(plan))
     for one in (a, b):
         rehearse(shipped(), {**one.tables, **({"policy": one.policy} if one.policy else {})})
-    return Prepared(Pair(a, b), own, lines, tuple(notes))
+    return Prepared(Pair(a, b), own, lines, (*notes, *_waiting(a, b)))
 
 
 def begin(
@@ -170,7 +171,13 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
             why,
             f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
         )
-    if not place.stat().st_mode & stat.S_IROTH:
+    facts, own = place.stat(), conf.stat()
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or facts.st_uid not in (0, own.st_uid):
+        raise AdminkitError(
+            f"others than root may write {place}, and so have slurmctld run their programs as root",
+            f"chown --reference={conf} {place}; chmod 644 {place}",
+        )
+    if not facts.st_mode & stat.S_IROTH:
         raise AdminkitError(f"not everybody may read {place}, so Slurm's programs would fail", f"chmod 644 {place}")
     if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
         raise AdminkitError(f"{place} has lines already", "move them into slurm.conf, and empty it; then start again")
@@ -198,6 +205,15 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
                 b.setdefault(queue, {})[key] = value
         _refuse_default(queue, {**record, **b.get(queue, {})})
     return a, b
+
+
+def _waiting(a: Config, b: Config) -> list[str]:
+    """Trap: Slurm starts no job whose limit exceeds its queue's maximum, also one that was submitted before."""
+    return [
+        f"queue {queue}: a job that asks for more than B's MaxTime waits while B is in place, and its wait counts for"
+        " the day on which it was submitted: A's days may look worse than they are"
+        for queue in lowered_by(Pair(a, b))
+    ]
 
 
 def _refuse_default(queue: str, keys: Mapping[str, str]) -> None:
