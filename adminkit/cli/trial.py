@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial_work import Round
     from adminkit.slurm.controller import Controller
 
-app = group("Try another configuration on some days, and keep it only if waits fell.")
+app = group("Try another configuration; keep it only if waits fell.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="What to compare: trial.toml, as tune --write makes it.")]
 Days = Annotated[
@@ -87,7 +87,7 @@ def plan(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Show what a trial would switch, on which days, and what it can show. Changes nothing.
+    """Show what a trial would switch and what it can show. Changes nothing.
 
     Example: adminkit trial plan trial.toml
     """
@@ -116,7 +116,7 @@ def start(
 
 @app.command()
 def status(folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show which side is in place, and what a round would say. Exit code 1 if it is not whole.
+    """Show which side is in place, and the lease. Exit code 1 if something is wrong.
 
     Example: adminkit trial status
     """
@@ -138,7 +138,7 @@ def result(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Show by how much waits changed, with an interval, or that they did not.
+    """Show by how much waits changed, with intervals.
 
     Example: adminkit trial result
     """
@@ -153,13 +153,13 @@ def stop(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """End the trial and put A back. With --keep b, B stays instead.
+    """End the trial and put A back. With --keep b, B stays instead, or is put in place again after the trial.
 
     Example: adminkit trial stop --keep b --apply
     """
     from adminkit.deploy import trial_round
     from adminkit.deploy.trial import KEPT, STOPPED
-    from adminkit.deploy.trial_look import look
+    from adminkit.deploy.trial_look import look, looked
 
     if keep not in (None, "a", "b"):
         raise AdminkitError(f"--keep {keep}: no such side", "a or b")
@@ -167,9 +167,11 @@ def stop(
     now, stays = int(time.time()), keep == "b"
     if not apply:
         found = look(target, now)
-        if found.whole is None or found.whole.trial.ended is not None:
-            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
-        _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
+        trial_round.refuse_stop(found.whole, stays)
+        if found.whole is not None and found.whole.trial.ended is not None:
+            trial_round.refuse_other(looked(target, found.whole))
+        note = f"nothing was done: --apply ends it, and {'B' if stays else 'A'} stays"
+        _emit(found, controller, Way(format.value, output), [note])
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
     _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
@@ -206,7 +208,7 @@ def _lasting(target: Target) -> list[str]:
     from adminkit.deploy.trial_sides import INCLUDED, read_pair
 
     b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
-    said = ["B stays in place; to make it last, have policy.toml say what B's policy says"]
+    said = ["B stays in place; to make it last, copy B's policy to policy.toml"]
     said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
@@ -252,14 +254,14 @@ def _start(
     check_days(days)
     target, controller = target_of(folder, None, None)
     if controller.away:
-        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it; a trial compares what it has")
+        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it: A has to be in place")
     now = int(time.time())
     read = load_plan(file, holds().release)
     prepared = prepare(read, controller, target.folder, now, config.load().gpus)
     first = local_time(now, None).date() + timedelta(days=1)
     midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
     seed = midnights[0] // 86_400 if seed is None else seed
-    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped)
+    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped, read.names)
     _written(read, prepared, made, carry_over, apply, target, controller, db, way)
 
 
@@ -278,21 +280,22 @@ def _written(
     made = replace(made, carry_over=known.carry_over, lines=prepared.lines)
     notes = preview_notes(made, apply, known.means, known.p95, controller.others())
     if apply:
-        numbers, widest, more = _history(made)
+        numbers, widest, more = _history(made, prepared)
         begin(prepared, read, made, target, numbers, widest)
         notes += more
-    emit(calendar_report(made, [*notes, *(f"B: {line}" for line in made.lines), *prepared.notes]), way)
+    emit(calendar_report(made, [*notes, *(f"{made.names[1]}: {line}" for line in made.lines), *prepared.notes]), way)
 
 
-def _history(made: Trial) -> tuple[Sequence[Numbers], int | None, list[str]]:
+def _history(made: Trial, prepared: Prepared) -> tuple[Sequence[Numbers], int | None, list[str]]:
     """What the guards compare with at first: the fourteen days before, by slurmdbd."""
+    from adminkit.deploy.trial_guards import lowered_by
     from adminkit.deploy.trial_numbers import history
     from adminkit.stats.switchback import BLOCK, Day
 
     today = midnight(local_time(made.made_at, None).date(), None)
     days = [Day(today - nth * 86_400, today - (nth - 1) * 86_400, on=False) for nth in range(BLOCK, 0, -1)]
     try:
-        numbers, widest = history(made.cluster, days, made.carry_over, made.made_at)
+        numbers, widest = history(made.cluster, days, made.carry_over, made.made_at, lowered_by(prepared.pair))
     except AdminkitError as error:
         return [], None, [f"the guards wait for two days of A: {error.message}"]
     if len(numbers) < 2:

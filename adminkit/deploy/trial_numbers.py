@@ -80,14 +80,16 @@ def is_cut(job: DayJob, records: Records, lowered: Mapping[str, int]) -> bool:
     return job.queue in lowered and job.time_limit == lowered[job.queue]
 
 
-def history(cluster: str, days: Sequence[Day], carry_over: int, now: int) -> tuple[list[Numbers], int | None]:
+def history(
+    cluster: str, days: Sequence[Day], carry_over: int, now: int, lowered: Mapping[str, int]
+) -> tuple[list[Numbers], int | None]:
     """What is known of A before a trial: the numbers of `days`, and from how many units a job is one of the widest.
 
     slurmctld's cycles since its counters began are of A, too: they go with the last day.
     """
     jobs = day_jobs.day_jobs(cluster, days[0].since, days[-1].until)
     widest = widest_of(jobs)
-    found = baseline(jobs, days, carry_over, widest, now)
+    found = baseline(jobs, days, carry_over, widest, now, lowered)
     if found:
         found[-1] = with_cycles(found[-1], switching.cycles())
     return found, widest
@@ -104,8 +106,13 @@ def with_cycles(one: Numbers, more: Cycles) -> Numbers:
 
 
 def baseline(
-    jobs: Sequence[DayJob], days: Sequence[Day], carry_over: int, widest: int | None, now: int
+    jobs: Sequence[DayJob],
+    days: Sequence[Day],
+    carry_over: int,
+    widest: int | None,
+    now: int,
+    lowered: Mapping[str, int],
 ) -> list[Numbers]:
     """The days before a trial, which are A's; those without a job are left out."""
-    found = [numbers_of(jobs, day, carry_over, "a", widest, now, {}) for day in days]
+    found = [numbers_of(jobs, day, carry_over, "a", widest, now, lowered) for day in days]
     return [one for one in found if one.jobs]

@@ -19,11 +19,11 @@ from adminkit.deploy import trial_guards, trial_seen
 from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.files import changing
 from adminkit.deploy.install import Target
-from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side
+from adminkit.deploy.trial import BY_HAND, KEPT, KEPT_AFTER, OVER, STOPPED, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
-from adminkit.deploy.trial_sides import read_pair
-from adminkit.deploy.trial_state import LEASE, Whole, is_leased, read_whole, record
-from adminkit.deploy.trial_switch import give_back, put_side
+from adminkit.deploy.trial_sides import Pair, read_pair, read_side
+from adminkit.deploy.trial_state import LEASE, LIVE, Whole, is_leased, mark_live, read_whole, record
+from adminkit.deploy.trial_switch import Queues, give_back, put_side, queues_of
 from adminkit.deploy.trial_work import Round, Work
 from adminkit.errors import AdminkitError
 from adminkit.slurm import extending
@@ -43,7 +43,7 @@ def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
         if work is None or isinstance(work, Round):
             return work or Round(now, None)
         if others and not extending.is_acting(others):
-            work.said.append("slurmctld is at work on another host: its rounds decide")
+            work.said.append("another host's slurmctld is in control, so the rounds of this one do nothing")
             return work.ended()
         return _decide(work)
 
@@ -68,27 +68,85 @@ def restore(target: Target, now: int) -> Round:
 
 
 def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
-    """End the trial: A back, or B stays. AdminkitError where none is running."""
+    """End the trial: A back, or B stays; B again after its end. AdminkitError where that cannot be."""
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
-        if isinstance(work, Round):
+        if isinstance(work, Work) and work.trial.ended is None:
+            return _end(work, work.look(), why, keep)
+        if isinstance(work, Round) and work.whole is None:
             return work
-        if work is None or work.trial.ended is not None:
-            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
-        return _end(work, work.look(), why, keep)
+        refuse_stop(None if work is None else work.whole, keep)
+        assert work is not None and work.whole is not None
+        return _keep_after(target, now, work.whole)
+
+
+def _keep_after(target: Target, now: int, whole: Whole) -> Round:
+    """Put B in place again, for good, where A still is."""
+    pair = _pair(target, whole)
+    actions.check(target.log)
+    work = Work(target, now, pair, whole, [], [], [], time.monotonic())
+    seen = work.look()
+    refuse_other(seen)
+    with changing(target.folder, target.group):
+        mark_live(target.folder, target.group)
+    work.record("kept after its end", side="b")
+    machine = replace(work.machine, kept=True, under_way="b", under_since=now, before=queues_of(seen.holds))
+    trial = replace(work.trial, why=KEPT if work.trial.why == STOPPED else KEPT_AFTER)
+    work.keep(Whole(trial, machine))
+    return switch(work, "b", seen)
+
+
+def _pair(target: Target, whole: Whole) -> Pair:
+    """Both sides; AdminkitError where they are not those of this trial."""
+    pair = read_pair(target.folder)
+    if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
+        raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+    return pair
+
+
+def refuse_stop(whole: Whole | None, keep: bool) -> None:
+    """AdminkitError where there is nothing to end, and B is not to be put in place again either."""
+    hint = "adminkit trial result shows the last one"
+    if whole is not None and whole.trial.ended is None:
+        return
+    if whole is None or not keep:
+        raise AdminkitError("no trial is running", hint)
+    if whole.machine.kept:
+        raise AdminkitError("B was kept already", "adminkit trial status")
+    if not whole.trial.may_be_kept:
+        raise AdminkitError(
+            f"the trial ended before its time: {whole.trial.why}", "start another one, or put B in place by hand"
+        )
+    if whole.machine.under_way is not None:
+        raise AdminkitError("A is not back yet", "adminkit trial run --apply")
+
+
+def refuse_other(seen: Seen) -> None:
+    """AdminkitError where A is not what is in place, as the trial left it."""
+    if seen.holds is None:
+        raise AdminkitError(f"slurmctld was not asked: {seen.away}", "start it")
+    if hands := seen.by_hand("a"):
+        words = "; ".join(part.words for part in hands)
+        raise AdminkitError(f"A is not in place any more: {words}", "put it back, or start another trial")
 
 
 def _begin(target: Target, now: int) -> Work | Round | None:
-    """None without a trial; a Round where its file was damaged, which gives A back."""
-    pair = None
+    """None without a trial; a Round where it is over, and where its file was damaged, which gives A back."""
+    live = target.folder / LIVE
     try:
         whole = read_whole(target.folder)
-        if whole is None:
+        if whole is None and not live.exists():
             return None
+        if whole is None:
+            raise AdminkitError(f"{target.folder / TRIAL} is gone", "look for it in a backup")
+        if whole.trial.ended is not None and whole.machine.under_way is None:  # its sides are of no use any more
+            live.unlink(missing_ok=True)
+            return Round(now, whole)
         actions.check(target.log)
-        pair = read_pair(target.folder)
-        if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
-            raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+        if not live.exists():  # somebody brought trial.json back
+            with changing(target.folder, target.group):
+                mark_live(target.folder, target.group)
+        pair = _pair(target, whole)
     except AdminkitError as error:
         actions.check(target.log)
         return _lost(target, now, error)
@@ -96,22 +154,41 @@ def _begin(target: Target, now: int) -> Work | Round | None:
 
 
 def _lost(target: Target, now: int, error: AdminkitError) -> Round:
-    """A back by its own folder; then the file is put aside, so that no later round acts on it."""
-    pair = read_pair(target.folder)
+    """A back by its own folder; then the file is put aside, so that no later round acts on it.
+
+    Not where the trial had ended: then what is in place may be B because somebody kept it. Where it is B's folder that
+    is damaged, nobody can tell whose each part is, and all of A is put in place.
+    """
+    folder, live = target.folder, target.folder / LIVE
+    if not live.exists():
+        _aside(target)
+        return Round(now, None, [], [], [f"{error.message}; no trial was running"])
+    a = read_side(folder, "a")
+    try:
+        pair = read_pair(folder)
+    except AdminkitError:
+        pair = Pair(a, a)
     record(target.log, "trial ended", why=f"{DAMAGED}: {error.message}")
-    seen = trial_seen.look(target.folder, pair, {}, ask=True)
-    notes = give_back(pair, target, seen)
-    after = trial_seen.look(target.folder, pair, {})
-    if not notes and not any(part.whose == "b" for part in after.parts):
-        with changing(target.folder, target.group), suppress(FileNotFoundError):
-            os.replace(target.folder / TRIAL, target.folder / f"{TRIAL}.damaged")  # noqa: PTH105
+    seen = trial_seen.look(folder, pair, {}, ask=True)
+    notes, queues = [], queues_of(seen.holds)
+    if pair.b is not a:
+        notes = give_back(pair, target, seen, queues)
+    elif not seen.whole("a"):
+        notes = put_side(a, target, seen, queues)
+    after = trial_seen.look(folder, pair, {})
+    if not notes and (after.whole("a") or (pair.b is not a and not any(part.whose == "b" for part in after.parts))):
+        _aside(target)
+        live.unlink(missing_ok=True)
     return Round(now, None, ["trial ended"], notes, [error.message], after)
+
+
+def _aside(target: Target) -> None:
+    with changing(target.folder, target.group), suppress(FileNotFoundError):
+        os.replace(target.folder / TRIAL, target.folder / f"{TRIAL}.damaged")  # noqa: PTH105
 
 
 def _decide(work: Work) -> Round:
     machine, trial, now = work.machine, work.trial, work.now
-    if trial.ended is not None and machine.under_way is None:
-        return work.ended()
     seen = work.look()
     hands = seen.by_hand(None if machine.under_way else machine.in_place)
     if hands:
@@ -139,16 +216,25 @@ def _holds(work: Work, side: Side) -> None:
     """Renew the lease of what was read back."""
     at = work.at()
     whole = work.whole.placed(at, side)
-    work.keep(whole.with_machine(in_place=side, seen_at=at, under_way=None, lease_until=at + LEASE))
+    work.keep(whole.with_machine(in_place=side, seen_at=at, under_way=None, lease_until=at + LEASE, before={}))
+
+
+def _before(work: Work, seen: Seen) -> Queues:
+    """Queues as they were before this switch: where it was cut off lately, slurmctld may have set them back since."""
+    machine = work.machine
+    if machine.under_way and machine.before and 0 <= work.now - machine.under_since <= LEASE:
+        return machine.before
+    return queues_of(seen.holds)
 
 
 def switch(work: Work, side: Side, seen: Seen) -> Round:
     """Put a side in place, and see that it is."""
-    before = work.machine
-    if before.under_way != side:
-        work.keep(work.whole.with_machine(under_way=side, under_since=work.now))
+    before, queues = work.machine, _before(work, seen)
+    since = before.under_since if before.under_way == side else work.now
+    if before.under_way != side or before.before != queues:
+        work.keep(work.whole.with_machine(under_way=side, under_since=since, before=queues))
     try:
-        work.notes += put_side(work.pair.of(side), work.target, seen)
+        work.notes += put_side(work.pair.of(side), work.target, seen, queues)
     except AdminkitError as error:
         work.notes.append(error.message)
     after = work.look(seen)
@@ -157,11 +243,12 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
         work.keep(work.whole.placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
-    _holds(work, side)
+    over = {} if work.trial.ended is None else {"ended": work.trial.why}  # its own line may not have been written
     if before.in_place != side or before.under_way:
-        work.record("put", side=side)
+        work.record("put", side=side, **over)
     else:
         work.record("put again", side=side, why="; ".join(p.words for p in seen.parts if not p.is_of(side)))
+    _holds(work, side)
     return work.ended(after)
 
 
@@ -169,7 +256,8 @@ def _end(work: Work, seen: Seen, why: str, keep: bool = False, at: int | None = 
     """End the trial, and put the side that stays in place. It is written down first: a kill finds it ended."""
     trial = replace(work.trial, ended=work.now if at is None else at, why=why)
     side: Side = "b" if keep else "a"
-    whole = Whole(trial, replace(work.machine, kept=keep, under_way=side, under_since=work.now))
+    machine = replace(work.machine, kept=keep, under_way=side, under_since=work.now, before=_before(work, seen))
+    whole = Whole(trial, machine)
     work.keep(whole)
     work.record("trial ended", why=why, kept=keep)
     hands = seen.by_hand(None)
@@ -181,7 +269,8 @@ def _by_hand(work: Work, seen: Seen, hands: Sequence[Part]) -> Round:
     if work.trial.ended is None:
         words = "; ".join(part.words for part in hands)
         trial = replace(work.trial, ended=work.now, why=f"{BY_HAND}: {words}")
-        machine = replace(work.machine, under_way="a", under_since=work.now, kept=False)
+        queues = _before(work, seen)
+        machine = replace(work.machine, under_way="a", under_since=work.now, kept=False, before=queues)
         work.keep(Whole(trial, machine).placed(work.now, ""))
         work.record("trial ended", why=trial.why)
     return _give_back(work, seen)
@@ -189,13 +278,14 @@ def _by_hand(work: Work, seen: Seen, hands: Sequence[Part]) -> Round:
 
 def _give_back(work: Work, seen: Seen) -> Round:
     try:
-        work.notes += give_back(work.pair, work.target, seen)
+        work.notes += give_back(work.pair, work.target, seen, _before(work, seen))
     except AdminkitError as error:
         work.notes.append(error.message)
     after = work.look(seen)
     left = [part for part in after.parts if part.whose == "b"]
     work.notes += [f"not given back: {part.words}" for part in left]
     if not work.notes:
-        work.keep(work.whole.with_machine(in_place="a", under_way=None))
-        work.record("given back", left=[part.words for part in after.parts if part.whose == "other"])
+        left_there = [part.words for part in after.parts if part.whose == "other"]
+        work.record("given back", left=left_there, ended=work.trial.why)
+        work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}, kept=False))
     return work.ended(after)

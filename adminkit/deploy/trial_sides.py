@@ -21,7 +21,7 @@ from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import check_table
 from adminkit.deploy.trial import FORMAT, INNER, Side
 from adminkit.errors import AdminkitError, cause
-from adminkit.slurm.run_time import SCHEDULER, check_parameter, check_queue
+from adminkit.slurm.run_time import SCHEDULER, check_parameter, check_queue, check_scheduler
 
 #: Beside slurm.conf, which includes it. It is there from the start on and is never removed: Slurm's programs end where
 #: a file that slurm.conf includes is missing.
@@ -50,6 +50,11 @@ class Config:
         """What the included file has: nothing on A's side, where slurm.conf itself counts."""
         lines = self.slurm.items() if self.side == "b" else ()
         return _HEAD + "".join(f"{name}={value}\n" for name, value in lines)
+
+    @property
+    def harmless(self) -> str:
+        """What the included file has where this side could not be put in place."""
+        return _HEAD
 
     @property
     def digest(self) -> str:
@@ -108,7 +113,7 @@ def _make(place: Path) -> None:
 
 def read_pair(folder: Path) -> Pair:
     """AdminkitError where one of them is missing, or is not what adminkit writes."""
-    pair = Pair(_read(folder, "a"), _read(folder, "b"))
+    pair = Pair(read_side(folder, "a"), read_side(folder, "b"))
     if pair.a.slurm.keys() != pair.b.slurm.keys() or _keys(pair.a) != _keys(pair.b):
         raise _damaged(folder / INNER)
     return pair
@@ -118,7 +123,8 @@ def _keys(one: Config) -> dict[str, set[str]]:
     return {queue: set(values) for queue, values in one.queues.items()}
 
 
-def _read(folder: Path, side: Side) -> Config:
+def read_side(folder: Path, side: Side) -> Config:
+    """AdminkitError as read_pair."""
     place = folder / INNER / side
     text, policy = read_text(place / _SIDE), read_text(place / "policy.lua")
     tables = {name: read_text(place / f"{name}.lua") or "" for name in TABLES[1:]}
@@ -152,7 +158,7 @@ def _slurm(table: Mapping[str, Any], side: Side) -> dict[str, str]:
         if side == "a":
             found[name] = _word(value)
         elif name == SCHEDULER:
-            found[name] = _parameters(_word(value))
+            found[name] = check_scheduler(_word(value))
         else:
             found[name] = check_parameter(name, value).value
     return found
@@ -163,13 +169,6 @@ def _queues(table: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         queue: {name: check_queue(queue, name, value).value for name, value in keys.items()}
         for queue, keys in table.items()
     }
-
-
-def _parameters(text: str) -> str:
-    """SchedulerParameters without what would end its line or its value."""
-    if any(not (char.isalnum() or char in "_=,.:+-/[]") for char in text) or not text.isascii():
-        raise ValueError
-    return text
 
 
 def _word(value: Any) -> str:
@@ -195,10 +194,7 @@ def put_included(folder: Path, text: str) -> bool:
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
                 raise AdminkitError(f"{path} is not a plain file of one name", f"look at it, then make {path} again")
-            if os.pwrite(handle, data, 0) != len(data):
-                raise AdminkitError(f"couldn't write all of {path}", "free some space")
-            os.ftruncate(handle, len(data))
-            os.fsync(handle)
+            _write(handle, data, path)
         finally:
             os.close(handle)
     except OSError as error:
@@ -206,7 +202,24 @@ def put_included(folder: Path, text: str) -> bool:
     return True
 
 
+def _write(handle: int, data: bytes, path: Path) -> None:
+    """All of it; else only the beginning that all texts have: half a line would be another value, or no line at all."""
+    try:
+        if os.pwrite(handle, data, 0) != len(data):
+            raise AdminkitError(f"couldn't write all of {path}", "free some space")
+        os.ftruncate(handle, len(data))
+        os.fsync(handle)
+    except (OSError, AdminkitError):
+        if data.startswith(_HEAD.encode()):
+            os.ftruncate(handle, min(os.fstat(handle).st_size, len(_HEAD)))
+        raise
+
+
 def without(text: str, lines: str) -> str:
-    """`text`, which somebody changed, without the lines that are still those of `lines`."""
+    """`text`, which somebody changed, without the lines that are still those of `lines`; nothing of a text that is the
+    beginning of `lines`, as a power failure may leave it.
+    """
+    if lines.startswith(text):
+        return "".join(line for line in text.splitlines(keepends=True) if line.startswith("#") and line in lines)
     ours = {line for line in lines.splitlines() if "=" in line}
     return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in ours)

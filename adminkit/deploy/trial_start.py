@@ -14,7 +14,7 @@ from typing import Final
 from adminkit import actions
 from adminkit.deploy.bundle import compile_bundle
 from adminkit.deploy.extend_state import alone_here
-from adminkit.deploy.files import SUBFOLDER, TABLES, changing, read_text, table_path
+from adminkit.deploy.files import SUBFOLDER, changing, read_text, table_path
 from adminkit.deploy.install import Target
 from adminkit.deploy.planning import refuse_unsafe, turns_on
 from adminkit.deploy.program import shipped
@@ -22,10 +22,12 @@ from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import rehearse
 from adminkit.deploy.trial import Placed, Trial, trial_table
 from adminkit.deploy.trial_file import Plan, refuse_foreign
+from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, read_whole, record, write_whole
+from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
+from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
 from adminkit.lua.runtime import Lua
@@ -33,7 +35,7 @@ from adminkit.policy.diff import differences
 from adminkit.slurm import switching
 from adminkit.slurm.conf_lines import conf_lines, place_of_include
 from adminkit.slurm.controller import Controller
-from adminkit.slurm.run_time import SCHEDULER, merged
+from adminkit.slurm.run_time import SCHEDULER, check_scheduler, merged, plain
 from adminkit.slurm.switching import Holds
 
 _NOT_A: Final = "A must be what is in place"
@@ -51,13 +53,14 @@ class Prepared:
 
 def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: GpuSettings | None = None) -> Prepared:
     """AdminkitError for whatever speaks against this trial. Changes nothing."""
-    for path in (plan.path, plan.a, plan.b, *_tables_of(plan)):
+    for path in (plan.path, plan.a, plan.b, *tables_of(plan)):
         if path is not None:
             refuse_foreign(path)
     refuse_second(folder, now)
     holds = switching.holds()
+    refuse_old_tables(plan)
     policy_a, policy_b, notes = _policies(plan, controller, folder, now, gpus)
-    tables_a, tables_b = _tables(plan, folder)
+    tables_a, tables_b = both_tables(plan, folder)
     slurm_a, slurm_b, own = _slurm(plan, holds, controller, folder)
     queues_a, queues_b = _queues(plan, holds)
     a = config("a", policy_a, slurm_a, queues_a, tables_a)
@@ -66,13 +69,10 @@ def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: Gp
     if not lines:
         raise AdminkitError(f"{plan.path}: B is what is in place: there is nothing to compare", "docs/trial.md")
     if turns_on(policy_b) and "soft_limits" not in tables_b and read_text(table_path(folder, "soft_limits")) is None:
-        raise AdminkitError(
-            "B gives soft limits, and there is no table of what jobs need",
-            "adminkit incentives compute --policy FILE --out DIR makes it; name DIR in [b] tables",
-        )
+        raise AdminkitError("B gives soft limits, and there is no table of what jobs need", how(plan))
     for one in (a, b):
         rehearse(shipped(), {**one.tables, **({"policy": one.policy} if one.policy else {})})
-    return Prepared(Pair(a, b), own, lines, tuple(notes))
+    return Prepared(Pair(a, b), own, lines, (*notes, *_waiting(a, b)))
 
 
 def begin(
@@ -104,8 +104,9 @@ def begin(
             numbers=list(baseline),
             own=prepared.own,
         )
+        record(target.log, "trial begun", **trial_table(trial))
+        mark_live(folder, target.group)
         write_whole(folder, Whole(trial, machine), target.group)
-    record(target.log, "trial begun", **trial_table(trial))
 
 
 def refuse_second(folder: Path, now: int) -> None:
@@ -138,36 +139,13 @@ def _policies(
     return there, text, [*bundle.notes, *refuse_unsafe(text, now)]
 
 
-def _tables_of(plan: Plan) -> list[Path]:
-    if plan.tables is None:
-        return []
-    inside = plan.tables / SUBFOLDER
-    folder = inside if inside.is_dir() else plan.tables
-    return [path for name in TABLES[1:] if (path := folder / f"{name}.lua").exists()]
-
-
-def _tables(plan: Plan, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The tables of points, hints and needs that the file names for B, and those that are in place, for A."""
-    paths = _tables_of(plan)
-    if plan.tables is not None and not paths:
-        raise AdminkitError(f"{plan.tables} has no table", "adminkit incentives compute --out DIR makes them")
-    b = {path.stem: read_text(path) or "" for path in paths}
-    a = {name: text for name in b if (text := read_text(table_path(folder, name))) is not None}
-    lacking = sorted(b.keys() - a.keys() - {"soft_limits"})
-    if lacking:
-        raise AdminkitError(
-            f"{_NOT_A}: there is no {lacking[0]}.lua in place to go back to", "adminkit incentives install --apply"
-        )
-    return a, b
-
-
 def _slurm(
     plan: Plan, holds: Holds, controller: Controller, folder: Path
 ) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Parameters as they are and as B has them, those that differ; and what slurm.conf itself says of them."""
     wanted = dict(plan.slurm)
     if plan.options:
-        wanted[SCHEDULER] = merged(switching.parameter(holds, SCHEDULER), plan.options)
+        wanted[SCHEDULER] = check_scheduler(merged(switching.parameter(holds, SCHEDULER), plan.options))
     there = {name: switching.parameter(holds, name) for name in wanted}
     absent = [name for name, value in there.items() if value is None]
     if absent:
@@ -193,12 +171,16 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
             why,
             f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
         )
-    if not place.stat().st_mode & stat.S_IROTH:
-        raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
-    if left := conf_lines(place, names, ""):
+    facts, own = place.stat(), conf.stat()
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or facts.st_uid not in (0, own.st_uid):
         raise AdminkitError(
-            f"{place} sets {', '.join(left)} already", "move its lines into slurm.conf, and empty it; then: start again"
+            f"others than root may write {place}, and so have slurmctld run their programs as root",
+            f"chown --reference={conf} {place}; chmod 644 {place}",
         )
+    if not facts.st_mode & stat.S_IROTH:
+        raise AdminkitError(f"not everybody may read {place}, so Slurm's programs would fail", f"chmod 644 {place}")
+    if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
+        raise AdminkitError(f"{place} has lines already", "move them into slurm.conf, and empty it; then start again")
 
 
 def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
@@ -211,12 +193,39 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
         for key, value in keys.items():
             there = record.get(key)
             if there is None:
-                raise AdminkitError(f"slurmctld does not say {key} of queue {queue}", "scontrol show partition")
+                raise AdminkitError(f"slurmctld does not report {key} of queue {queue}", "scontrol show partition")
+            if key == "DefaultTime" and there == "NONE" and record.get("MaxTime") != "UNLIMITED":
+                raise AdminkitError(
+                    f"queue {queue} has no DefaultTime, and a running slurmctld cannot be told to have none again",
+                    f"set it in slurm.conf to what it means now: DefaultTime={record.get('MaxTime')}",
+                )
             there = "UNLIMITED" if there == "NONE" else there
             if not same_or_odd(key, there, value):
                 a.setdefault(queue, {})[key] = there
                 b.setdefault(queue, {})[key] = value
+        _refuse_default(queue, {**record, **b.get(queue, {})})
     return a, b
+
+
+def _waiting(a: Config, b: Config) -> list[str]:
+    """Trap: Slurm starts no job whose limit exceeds its queue's maximum, also one that was submitted before."""
+    return [
+        f"queue {queue}: a job that asks for more than B's MaxTime waits while B is in place, and its wait counts for"
+        " the day on which it was submitted: A's days may look worse than they are"
+        for queue in lowered_by(Pair(a, b))
+    ]
+
+
+def _refuse_default(queue: str, keys: Mapping[str, str]) -> None:
+    """AdminkitError where a job that asks for no limit would get one that its queue does not allow, and wait."""
+    default, most = (keys.get(name, "NONE") for name in ("DefaultTime", "MaxTime"))
+    if "NONE" in (default, most) or most == "UNLIMITED":
+        return
+    if default == "UNLIMITED" or int(plain(default, "minutes")) > int(plain(most, "minutes")):
+        raise AdminkitError(
+            f"queue {queue}: B's DefaultTime {default} exceeds its MaxTime {most}: jobs without a limit would wait",
+            f"add a DefaultTime to [b.queues.{queue}]",
+        )
 
 
 def _lines(a: Config, b: Config) -> list[str]:

@@ -7,6 +7,7 @@ A's or B's, and the next round completes it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,9 +15,22 @@ from typing import Any, Final
 
 from adminkit import actions
 from adminkit.deploy.files import put_file, read_text
-from adminkit.deploy.trial import TRIAL, WHAT, Placed, Side, Trial, damaged, table_of, trial_of, trial_table, whole
+from adminkit.deploy.trial import (
+    INNER,
+    TRIAL,
+    WHAT,
+    Placed,
+    Side,
+    Trial,
+    damaged,
+    table_of,
+    trial_of,
+    trial_table,
+    whole,
+)
 from adminkit.deploy.trial_file import Guards
 from adminkit.errors import AdminkitError
+from adminkit.slurm.run_time import OF_QUEUE
 from adminkit.slurm.switching import Cycles
 
 #: Seconds for which a round that saw its side in place keeps it there.
@@ -24,6 +38,10 @@ LEASE: Final = 900
 #: Seconds between two rounds, as the unit has it.
 PERIOD: Final = 60
 _MODE: Final = 0o640
+#: It is there from the start of a trial until its end has been completed: without trial.json it says that one is lost.
+LIVE: Final = f"{INNER}/live"
+#: States of a queue that somebody closed.
+CLOSED: Final = ("DOWN", "DRAIN", "INACTIVE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +81,7 @@ class Machine:
     cycles: Cycles | None = None
     kept: bool = False  # ended with B in place
     own: Mapping[str, str] = field(default_factory=dict)  # what slurm.conf itself has of the parameters
+    before: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # queues as they were before this switch
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +130,11 @@ def write_whole(folder: Path, one: Whole, group: int | None) -> None:
     put_file(folder / TRIAL, json.dumps(table) + "\n", group, mode=_MODE)
 
 
+def mark_live(folder: Path, group: int | None) -> None:
+    """Before trial.json is written; whoever holds `changing` calls it."""
+    put_file(folder / LIVE, "", group, mode=_MODE)
+
+
 def record(log: Path, did: str, **more: Any) -> None:
     actions.append(log, actions.act(WHAT, None, None, {}, did=did, **more))
 
@@ -139,7 +163,17 @@ def _machine(table: Mapping[str, Any]) -> Machine:
         None if cycles is None else Cycles(**{name: whole(value) for name, value in cycles.items()}),
         bool(table["kept"]),
         texts["own"],
+        _queues(table["before"]),
     )
+
+
+def _queues(table: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """They become words of scontrol, each of which has one key."""
+    for queue, keys in table.items():
+        for name, value in keys.items():
+            if name not in (*OF_QUEUE, "State") or not re.fullmatch(r"[\w:.-]+", value) or not queue:
+                raise ValueError("not a key of a queue")
+    return table
 
 
 def _numbers(table: Mapping[str, Any]) -> Numbers:

@@ -9,8 +9,9 @@ from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
 if TYPE_CHECKING:
+    from adminkit.deploy.trial import Trial
     from adminkit.deploy.trial_seen import Part
-    from adminkit.deploy.trial_state import Whole
+    from adminkit.deploy.trial_state import Machine, Whole
     from adminkit.deploy.trial_work import Round
 
 STATUS_FIELDS: Final = (
@@ -39,8 +40,13 @@ def _words(whole: Whole | None, now: int) -> list[str]:
     if whole is None:
         return ["there is no trial"]
     trial, machine = whole.trial, whole.machine
+    named = [] if trial.names == ("A", "B") else [f"A is {trial.names[0]}, B is {trial.names[1]}"]
+    return [*named, *_state(trial, machine, now)]
+
+
+def _state(trial: Trial, machine: Machine, now: int) -> list[str]:
     if trial.ended is not None:
-        stays = "B was kept" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
+        stays = "B is in place" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
         return [f"it ended at {show_time(trial.ended)}: {trial.why}; {stays}"]
     today = trial.day(now)
     lease = f"the lease lasts until {show_time(machine.lease_until)}"

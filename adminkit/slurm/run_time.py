@@ -59,6 +59,12 @@ OPTIONS: Final[Mapping[str, tuple[Form, Release]]] = {
     ),
     "time_min_as_soft_limit": ("flag", (23, 11, 0)),
 }  # fmt: skip
+#: The largest value where slurmctld keeps 16 bits. Trap: with a larger one in slurm.conf, slurmctld does not start and
+#: every other program of Slurm ends with an error.
+_MOST: Final = dict.fromkeys(("KillWait", "CompleteWait", "OverTimeLimit", "PriorityJobFactor"), 65_533)
+_USUAL_MOST: Final = 2**32 - 3
+#: The longest time, seconds: Slurm counts in 32 bits, and refuses slurm.conf where they overflow.
+_LONGEST: Final = 24_855 * 86_400
 #: Keys of a queue, by scontrol update.
 OF_QUEUE: Final[Mapping[str, Form]] = {"MaxTime": "minutes", "DefaultTime": "minutes", "PriorityJobFactor": "number"}
 #: By slurm.conf(5) slurmctld takes these at its start only.
@@ -72,6 +78,7 @@ RESTART: Final = frozenset(
 )  # fmt: skip
 _NUMBER: Final = re.compile(r"\d{1,10}", re.ASCII)
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+_OPTIONS: Final = re.compile(r"[A-Za-z0-9_=,.:+/\[\]-]*", re.ASCII)
 UNLIMITED: Final = "UNLIMITED"
 _ENDLESS: Final = ("UNLIMITED", "INFINITE", "NONE", "NOT_SET")
 
@@ -96,16 +103,31 @@ def check_option(name: str, value: object, release: Release) -> Line:
     if release < since:
         raise AdminkitError(
             f"{name} is an option of Slurm {show_release(since)} and later; slurmctld is {show_release(release)}",
-            "it would print the option and ignore it",
+            "leave it out: slurmctld would print the option and ignore it",
         )
     return _line(name, value, form)
 
 
+def check_scheduler(value: str) -> str:
+    """SchedulerParameters as a whole. AdminkitError for what would end its line or its value."""
+    if not _OPTIONS.fullmatch(value):
+        raise AdminkitError(
+            f"{SCHEDULER} has a character that no trial can put in place: {quote(value)}",
+            "set it in slurm.conf without quotes, blanks and comments",
+        )
+    return value
+
+
 def check_queue(queue: str, name: str, value: object) -> Line:
     """A key of a queue."""
-    if not _NAME.fullmatch(queue):
+    if not is_queue(queue):
         raise AdminkitError(f"not the name of a queue: {quote(queue)}", "scontrol show partition lists them")
     return _line(name, value, _form(name, OF_QUEUE, "key of a queue"))
+
+
+def is_queue(name: str) -> bool:
+    """Whether a queue may have this name in slurm.conf, in a command and in a comment."""
+    return _NAME.fullmatch(name) is not None
 
 
 def same(name: str, one: str | None, other: str | None) -> bool:
@@ -152,7 +174,7 @@ def _form(name: str, known: Mapping[str, Form], what: str) -> Form:
     if name in RESTART:
         raise AdminkitError(
             f"slurmctld takes {name} at its start only, so no trial can switch it",
-            "change it by hand, and compare with adminkit report before and after",
+            "change it by hand, and compare adminkit report wait before and after",
         )
     near = unknown_word(f"{what} that a running slurmctld takes", name, known)
     raise AdminkitError(near.message, near.hint)
@@ -170,22 +192,28 @@ def _line(name: str, value: object, form: Form) -> Line:
     elif isinstance(value, bool):
         pass
     elif form in ("number", "seconds"):
-        if _NUMBER.fullmatch(text) and int(text) < 2**32 - 2:
+        if _NUMBER.fullmatch(text) and int(text) <= _MOST.get(name, _USUAL_MOST):
             return Line(name, str(int(text)))
     elif text.upper() == UNLIMITED:
         return Line(name, UNLIMITED)
-    elif _is_time(text):
+    elif (seconds := _time(text)) is not None and seconds <= _LONGEST:
+        if name == "PriorityDecayHalfLife" and seconds == 0:
+            raise AdminkitError(
+                "PriorityDecayHalfLife: with 0, slurmctld does not start without PriorityUsageResetPeriod",
+                "no trial can switch it off; give it a time",
+            )
         return Line(name, text)
-    wanted = {"flag": "true or false", "switch": '"YES" or "NO"', "minutes": 'a time as in slurm.conf: "1-00:00:00"'}
-    raise AdminkitError(
-        f"{name}: {quote(str(value))} is not {wanted.get(form, 'a whole number')}", "as slurm.conf has it"
-    )
+    whole = f"a whole number up to {_MOST.get(name, _USUAL_MOST)}"
+    wanted = {"flag": "true or false", "switch": '"YES" or "NO"'}
+    wanted["minutes"] = f'a time up to {_LONGEST // 86_400} days as in slurm.conf: "1-00:00:00"'
+    raise AdminkitError(f"{name}: {quote(str(value))} is not {wanted.get(form, whole)}", "as slurm.conf has it")
 
 
-def _is_time(text: str) -> bool:
+def _time(text: str) -> int | None:
+    """Seconds; None for a text that is not a time of slurm.conf, where a bare number is minutes."""
     if not re.fullmatch(r"[0-9:-]{1,20}", text, re.ASCII):
-        return False
+        return None
     try:
-        return parse_duration(text) >= 0
+        return parse_duration(text) * (60 if _NUMBER.fullmatch(text) else 1)
     except UsageError:
-        return False
+        return None

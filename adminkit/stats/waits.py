@@ -56,7 +56,7 @@ WHERE cluster = ? AND end_time >= ? AND end_time < ? AND elapsed > 0 AND queue I
 class Waits:
     """Columns of jobs in the order in which they became eligible. A row may stand for several tasks of an array."""
 
-    eligible: Ints  # epoch seconds
+    eligible_time: Ints  # epoch seconds
     wait: Floats  # seconds; nan: cancelled before the start
     slowdown: Floats  # bounded; nan: it has not ended
     tasks: Ints
@@ -147,7 +147,7 @@ def by_day(waits: Waits, days: Sequence[Day], carry_over: int, rows: Bools | Non
 
     found = []
     for day in days:
-        first, end = np.searchsorted(waits.eligible, [day.since + carry_over, day.until])
+        first, end = np.searchsorted(waits.eligible_time, [day.since + carry_over, day.until])
         here = np.arange(first, max(first, end))
         found.append(_day(waits, here if rows is None else here[rows[here]]))
     return found

@@ -58,7 +58,7 @@ def test_the_answer_comes_in_sentences_and_rows_and_the_same_again(
     assert run(file) == 0
     table = capsys.readouterr().out
     assert table.index("calibration: ") < table.index("recommended") < table.index("database")
-    assert "the last 31 days were looked at once" in table
+    assert "the last 31 days are held out" in table
     assert run(file, "-f", "json") == 0
     first = capsys.readouterr().out
     found = json.loads(first)
@@ -134,6 +134,7 @@ def test_jobs_are_told_numbers_where_a_date_was_typed(
     assert "submitted" in capsys.readouterr().err
     lines = log.read_text().splitlines()
     first, last = lines[1], lines[-1]
+    assert "-P -m adminkit tune" in first, "the folder in which a job runs is nowhere that Python looks for modules"
     assert f"tune {file} --model easy --procs 8 --seed 5 --force --since @1000000000 --keep {keep}" in first
     assert first.endswith("--evaluations 130 --shard 0/3")
     assert last.endswith(f"--evaluations 130 --format json --output {out}")

@@ -55,6 +55,13 @@ def test_when_they_fire(b: list[Numbers], guards: dict[str, Any], fires: str, wh
     assert (fires in found) if fires else found == "", (found, why)
 
 
+def test_jobs_that_end_at_such_limits_on_as_days_too_are_not_bs_harm() -> None:
+    """A has soft limits as well, and B has other points; or users ask for just what is B's maximum."""
+    usual = [replace(A[0], cut=2), *A[1:]]
+    assert judge(usual, [replace(B, cut=2)], Guards()) == ""
+    assert "guard cut: 3 jobs" in judge(usual, [replace(B, cut=3)], Guards())
+
+
 def test_waits_that_harm_nobody_never_fire() -> None:
     quick = [replace(one, p95_wait=3.0, widest_wait=2.0) for one in A]
     assert judge(quick, [replace(B, p95_wait=599.0, widest_wait=599.0)], Guards()) == ""
@@ -191,6 +198,20 @@ def test_what_cannot_be_counted_for_an_hour_ends_it_on_a_day_of_b_only(
         assert (site.whole.trial.ended is not None) is ends
     assert "the guards could not count for" in site.whole.trial.why and "slurmdbd is away" in site.whole.trial.why
     assert site.is_whole("a")
+
+
+def test_a_count_by_a_clock_that_was_ahead_is_not_a_late_one(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guards would be silent until that time comes again."""
+
+    def away(*_: object) -> list[DayJob]:
+        raise AdminkitError("slurmdbd is away")
+
+    monkeypatch.setattr(day_jobs, "day_jobs", away)
+    now = site.at("b")
+    site.round(now)
+    site.keep(measured_at=now + 30 * DAY, asked_at=0)
+    site.round(now + 60)
+    assert "the guards could not count for" in site.whole.trial.why
 
 
 def test_nothing_counts_in_the_carry_over(site: Tried) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.deploy import trial_guards, trial_round
+from adminkit.deploy import trial_guards, trial_round, trial_work
 from adminkit.deploy.files import put_table, table_path
 from adminkit.deploy.refresh import refreshed
 from adminkit.deploy.rehearse import check_table
@@ -20,6 +20,7 @@ from adminkit.deploy.trial_round import NOT_PUT
 from adminkit.deploy.trial_sides import INCLUDED, other
 from adminkit.deploy.trial_state import LEASE, is_leased
 from adminkit.errors import AdminkitError
+from adminkit.slurm import extending, switching
 from tests.support.crash import crash_at
 from tests.support.trials import DAY, NOW, Tried, policy, tried
 
@@ -197,13 +198,71 @@ def test_a_link_in_the_place_of_its_file_is_not_followed(site: Tried, tmp_path: 
     assert site.is_whole("a")
 
 
-def test_a_side_that_was_changed_is_not_put_in_place(site: Tried) -> None:
-    """Its digest is in the record; A's own folder is still whole, so A stays."""
+@pytest.mark.parametrize("in_place", ["a", "b"])
+def test_a_comes_back_where_the_folder_of_b_is_damaged(site: Tried, in_place: Side) -> None:
+    """Its digest is in the record; A's own folder is still whole."""
+    site.round(site.at(in_place))
     side = site.folder / "adminkit/trial/b/side.json"
     side.write_text(side.read_text().replace("20000", "9"))
-    with pytest.raises(AdminkitError, match="not as adminkit writes it"):
-        site.round(site.at("b"))
+    done = site.round(site.at("b") + 60)
+    assert "not as adminkit writes it" in done.said[0]
+    assert not (site.folder / TRIAL).exists()
+    assert (site.folder / INCLUDED).read_text() == site.pair.a.text
+    assert site.ctld.holds().queues["gq"]["MaxTime"] == "3-00:00:00"
+    assert table_path(site.folder, "policy").read_text() == site.pair.a.policy
+
+
+def test_a_comes_back_where_its_file_is_gone(site: Tried) -> None:
+    kept = (site.folder / TRIAL).read_text()
+    site.round(site.at("b"))
+    (site.folder / TRIAL).unlink()
+    site.restore(site.at("b") + 60)
+    acts = site.acts()
+    site.round(site.at("b") + 120)
+    assert site.acts() == acts, "once"
+    (site.folder / TRIAL).write_text(kept)
     assert site.is_whole("a")
+
+
+@pytest.mark.parametrize("damage", ["{", '{"format": 2}', None])
+def test_b_that_was_kept_stays_whatever_becomes_of_the_file_of_the_trial(site: Tried, damage: str | None) -> None:
+    """The next release may write another format."""
+    site.round(site.at("b"))
+    trial_round.stop(site.target, site.at("b") + 60, "kept", keep=True)
+    site.round(site.at("b") + 120)
+    if damage is None:
+        (site.folder / TRIAL).unlink()
+    else:
+        (site.folder / TRIAL).write_text(damage)
+    acts = site.acts()
+    site.round(site.at("b") + 180)
+    site.restore(site.at("b") + 180)
+    assert site.acts() == acts
+    assert (site.folder / INCLUDED).read_text() == site.pair.b.text
+    assert site.ctld.holds().queues["gq"]["MaxTime"] == "1-00:00:00"
+
+
+@pytest.mark.parametrize("end", ["stop", "hand"])
+def test_why_it_ended_is_on_record_also_where_a_kill_came_before_the_line(
+    site: Tried, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    now = site.at("b")
+    site.round(now)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as within:
+        within.setattr(trial_work, "record", killed)
+        with pytest.raises(KeyboardInterrupt):
+            if end == "stop":
+                trial_round.stop(site.target, now + 60, "stopped")
+            else:
+                site.ctld.update_queue("gq", {"MaxTime": "2-00:00:00"})
+                site.round(now + 60)
+    site.round(now + 120)
+    last = json.loads((site.folder / "acts.jsonl").read_text().splitlines()[-1])
+    assert last["ended"] == site.whole.trial.why, last
 
 
 def test_two_rounds_do_not_act_at_the_same_moment(site: Tried) -> None:
@@ -269,7 +328,62 @@ def test_a_kill_anywhere_of_what_puts_a_back_is_completed(site: Tried, tmp_path:
     assert died > KILLS // 4
 
 
+def test_a_queue_that_somebody_closed_stays_closed_where_a_switch_is_cut_off(
+    site: Tried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """slurmctld opens it as it reads slurm.conf again, and the round ends before it closes the queue."""
+    now = site.at("b")
+    site.ctld.update_queue("gq", {"State": "DRAIN"})
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as within:
+        within.setattr(switching, "update_queue", killed)
+        with pytest.raises(KeyboardInterrupt):
+            site.round(now)
+    assert site.ctld.holds().queues["gq"]["State"] == "UP"
+    site.round(now + 60)
+    assert site.is_whole("b") and site.ctld.holds().queues["gq"]["State"] == "DRAIN"
+    assert site.whole.machine.before == {}, "whoever opens it now has it open"
+
+
+def test_lines_that_slurm_refuses_do_not_stay_in_slurm_conf(site: Tried) -> None:
+    """slurmctld would not start with them, and no program of Slurm would work."""
+    site.ctld.refuses = True
+    site.round(site.at("b"), ok=False)
+    assert (site.folder / INCLUDED).read_text() == site.pair.a.text
+    site.ctld.refuses = False
+    site.round(site.at("b") + 60)
+    assert site.is_whole("b")
+
+
+def test_each_switch_is_on_record_before_it_counts(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise AdminkitError("no space left")
+
+    with monkeypatch.context() as within:
+        within.setattr(trial_work, "record", full)
+        with pytest.raises(AdminkitError, match="no space left"):
+            site.round(site.at("b"))
+    site.round(site.at("b") + 60)
+    assert site.acts() == ["put"] and site.is_whole("b")
+
+
 def test_the_record_is_whole_json_all_the_time(site: Tried) -> None:
     site.round(site.at("b"))
     assert json.loads((site.folder / TRIAL).read_text())["machine"]["in_place"] == "b"
     assert os.stat(site.folder / TRIAL).st_mode & 0o007 == 0  # noqa: PTH116
+
+
+def test_a_round_of_a_host_that_is_not_in_control_does_nothing(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a switch nor a lease: the other host's rounds decide."""
+    now = site.at("b")
+    before = (site.folder / TRIAL).read_text()
+    monkeypatch.setattr(extending, "is_acting", lambda _: False)
+    done = trial_round.once(site.target, now, ("other",))
+    assert done.ok and list(done.said) == ["slurmctld is at work on another host: its rounds decide"]
+    assert site.is_whole("a") and (site.folder / TRIAL).read_text() == before and not site.acts()
+    monkeypatch.setattr(extending, "is_acting", lambda _: True)
+    assert trial_round.once(site.target, now, ("other",)).ok
+    assert site.is_whole("b")

@@ -76,6 +76,16 @@ def test_the_included_file_is_as_or_bs_between_any_two_calls(site: Tried, monkey
     assert not put_included(site.folder, texts[1]), "it is there already"
 
 
+@pytest.mark.parametrize("fits", [0, 40, 90, 110])
+def test_a_full_disk_leaves_no_half_of_a_line(site: Tried, monkeypatch: pytest.MonkeyPatch, fits: int) -> None:
+    """Half a line would be another value, or a name with which no program of Slurm starts."""
+    path, real = site.folder / INCLUDED, os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda handle, data, at: real(handle, data[:fits], at))
+    with pytest.raises(AdminkitError, match="couldn't write all"):
+        put_included(site.folder, site.pair.b.text)
+    assert site.pair.a.text.startswith(path.read_text())
+
+
 def test_the_included_file_has_to_be_plain(site: Tried, tmp_path: Path) -> None:
     """A link, a second name of another file and a pipe are left alone; a missing one is not made."""
     path, other = site.folder / INCLUDED, tmp_path / "other"
@@ -104,6 +114,8 @@ def test_the_included_file_has_to_be_plain(site: Tried, tmp_path: Path) -> None:
         ("A=10\n", "A=10\n"),
         ("", ""),
         ("A=1\r\nB=2", ""),
+        ("# c\nA=1\nB=", "# c\n"),
+        ("# c\nA", "# c\n"),
     ],
 )
 def test_only_lines_that_are_still_the_trials_are_taken_out(text: str, left: str) -> None:

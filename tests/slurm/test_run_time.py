@@ -46,6 +46,15 @@ NEW = (26, 5, 3)
         ("PriorityMaxAge", "1-0-0", None, "no time"),
         ("PriorityMaxAge", ["1"], None, "a list"),
         ("KillWait", "30\\", None, "a line that goes on"),
+        ("KillWait", 65_533, "65533", "all that 16 bits keep"),
+        ("KillWait", 65_536, None, "with it in slurm.conf no program of Slurm starts"),
+        ("CompleteWait", 70_000, None, "likewise"),
+        ("OverTimeLimit", 70_000, None, "likewise"),
+        ("PriorityDecayHalfLife", 0, None, "likewise, without PriorityUsageResetPeriod"),
+        ("PriorityDecayHalfLife", "0-00:00:00", None, "the same, written in another way"),
+        ("PriorityDecayHalfLife", "99999999-0", None, "its seconds overflow"),
+        ("PriorityMaxAge", "24855-0", "24855-0", "the longest time"),
+        ("PriorityMaxAge", 24_855 * 1440 + 1, None, "longer, in minutes"),
     ],
 )
 def test_a_value_has_the_form_of_its_parameter_and_nothing_else(

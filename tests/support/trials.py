@@ -20,7 +20,7 @@ from adminkit.deploy.trial import Placed, Side, Trial
 from adminkit.deploy.trial_file import Guards
 from adminkit.deploy.trial_seen import Seen, look
 from adminkit.deploy.trial_sides import INCLUDED, Pair, config, put_included, write_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Whole, read_whole, write_whole
+from adminkit.deploy.trial_state import LEASE, Machine, Whole, mark_live, read_whole, write_whole
 from adminkit.deploy.trial_work import Round
 from adminkit.errors import AdminkitError
 from adminkit.policy.compile import policy_table, policy_text
@@ -190,5 +190,6 @@ def tried(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
         write_pair(folder, pair, None)
         put_included(folder, pair.a.text)
         machine = Machine(digests, Guards(), seen_at=NOW - 60, lease_until=NOW - 60 + LEASE, own=own)
+        mark_live(folder, None)
         write_whole(folder, Whole(trial, machine), None)
     return Tried(folder, ctld, pair, trial)

@@ -58,7 +58,7 @@ def test_a_window_in_minutes_and_back() -> None:
 def test_a_flag_is_there_or_not() -> None:
     typed = made(SchedulerParameters__bf_continue=True)
     assert typed.slurm[1] == "SchedulerParameters=bf_continue"
-    assert typed.undo[0] == "# without these options of SchedulerParameters: bf_continue"
+    assert typed.undo[0] == "# leave out these options of SchedulerParameters: bf_continue"
 
 
 def test_parameters_have_lines_of_their_own() -> None:
@@ -92,7 +92,7 @@ def test_soft_limits_change_their_lines_of_the_policy_and_keep_the_comments() ->
     assert typed.undo == (
         "adminkit policy install --policy policy.toml --apply",
         "adminkit incentives install --policy policy.toml --apply",
-        "# without these options of SchedulerParameters: time_min_as_soft_limit",
+        "# leave out these options of SchedulerParameters: time_min_as_soft_limit",
         "scontrol reconfigure",
     )
 
