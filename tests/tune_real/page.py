@@ -106,9 +106,8 @@ def goal(every: Figure) -> str:
 
 def _sizes(shown: Sequence[Figure]) -> str:
     longer = [one.name for one in shown if one.name.startswith("mean wait, ") and one.change.sign > 0]
-    if longer:
-        return f"The mean wait of no size of jobs was to be longer beyond its interval: **not reached** ({', '.join(longer)})."
-    return "The mean wait of no size of jobs was to be longer beyond its interval: reached."
+    came = f"**not reached** ({', '.join(longer)})" if longer else "reached"
+    return f"The mean wait of no size of jobs was to be longer beyond its interval: {came}."
 
 
 def _share(ratio: float) -> str:
