@@ -217,7 +217,7 @@ def test_b_stays_where_it_is_kept(site: Trying) -> None:
 def test_a_guard_that_fires_puts_a_back_and_says_by_which_numbers(site: Trying, short: int, tmp_path: Path) -> None:
     """A job that ended at a maximum that only B has, as slurmdbd has it."""
     site.cluster.wait(short, "TIMEOUT")
-    site.start(FILE.replace("1-00:00:00", "00:01:00"))
+    site.start(f'{FILE.replace("1-00:00:00", "00:01:00")}DefaultTime = "00:01:00"\n')
     site.move_here("b")
     site.round()
     assert site.there() == {**B, "MaxTime": "00:01:00"}, "no guard counts what was seen before B was in place"
