@@ -60,7 +60,7 @@ def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: Gp
     holds = switching.holds()
     refuse_old_tables(plan)
     policy_a, policy_b, notes = _policies(plan, controller, folder, now, gpus)
-    tables_a, tables_b = both_tables(plan, folder)
+    tables_a, tables_b = both_tables(plan, folder, turns_on(policy_a))
     slurm_a, slurm_b, own = _slurm(plan, holds, controller, folder)
     queues_a, queues_b = _queues(plan, holds)
     a = config("a", policy_a, slurm_a, queues_a, tables_a)
