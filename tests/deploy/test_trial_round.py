@@ -16,6 +16,7 @@ from adminkit.deploy.files import put_table, table_path
 from adminkit.deploy.refresh import refreshed
 from adminkit.deploy.rehearse import check_table
 from adminkit.deploy.trial import OVER, TRIAL, Side
+from adminkit.deploy.trial_look import look
 from adminkit.deploy.trial_round import NOT_PUT
 from adminkit.deploy.trial_sides import INCLUDED, other
 from adminkit.deploy.trial_state import LEASE, is_leased
@@ -216,7 +217,9 @@ def test_a_comes_back_where_its_file_is_gone(site: Tried) -> None:
     kept = (site.folder / TRIAL).read_text()
     site.round(site.at("b"))
     (site.folder / TRIAL).unlink()
+    assert "is gone" in look(site.target, site.at("b") + 30).notes[0]
     site.restore(site.at("b") + 60)
+    assert look(site.target, site.at("b") + 90).ok
     acts = site.acts()
     site.round(site.at("b") + 120)
     assert site.acts() == acts, "once"
