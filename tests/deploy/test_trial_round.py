@@ -351,6 +351,15 @@ def test_a_queue_that_somebody_closed_stays_closed_where_a_switch_is_cut_off(
     assert site.whole.machine.before == {}, "whoever opens it now has it open"
 
 
+def test_a_queue_that_somebody_closes_between_two_attempts_stays_closed(site: Tried) -> None:
+    site.ctld.refuses = True
+    site.round(site.at("b"), ok=False)
+    site.ctld.update_queue("gq", {"State": "DOWN"})
+    site.ctld.refuses = False
+    site.round(site.at("b") + 60)
+    assert site.is_whole("b") and site.ctld.holds().queues["gq"]["State"] == "DOWN"
+
+
 def test_lines_that_slurm_refuses_do_not_stay_in_slurm_conf(site: Tried) -> None:
     """slurmctld would not start with them, and no program of Slurm would work."""
     site.ctld.refuses = True
