@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from adminkit.deploy import trial_seen
 from adminkit.deploy.install import Target
-<<<<<<< HEAD
+from adminkit.deploy.trial import TRIAL
 from adminkit.deploy.trial_seen import Seen
 from adminkit.deploy.trial_sides import read_pair
-from adminkit.deploy.trial_state import Whole, is_leased, read_whole
-=======
-from adminkit.deploy.trial import TRIAL
-from adminkit.deploy.trial_sides import read_pair
-from adminkit.deploy.trial_state import LIVE, is_leased, read_whole
->>>>>>> attack-t
+from adminkit.deploy.trial_state import LIVE, Whole, is_leased, read_whole
 from adminkit.deploy.trial_work import Round
 from adminkit.units import show_time
 

@@ -26,12 +26,8 @@ from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
-<<<<<<< HEAD
-from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
-from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
-=======
 from adminkit.deploy.trial_state import LEASE, LIVE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
->>>>>>> attack-t
+from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
 from adminkit.lua.runtime import Lua
