@@ -227,6 +227,16 @@ def _before(work: Work, seen: Seen) -> Queues:
     return queues_of(seen.holds)
 
 
+def _are_back(work: Work, seen: Seen, queues: Queues) -> bool:
+    """Whether queues are as they were before the switch, but for what the trial itself switches."""
+    now, ours = queues_of(seen.holds), work.pair.a.queues
+    return all(
+        now.get(queue, {}).get(key) == value or key in ours.get(queue, {})
+        for queue, keys in queues.items()
+        for key, value in keys.items()
+    )
+
+
 def switch(work: Work, side: Side, seen: Seen) -> Round:
     """Put a side in place, and see that it is."""
     before, queues = work.machine, _before(work, seen)
@@ -240,7 +250,8 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
     after = work.look(seen)
     if work.notes or not after.whole(side):
         work.notes += [f"not in place: {part.words}" for part in after.parts if not part.is_of(side)]
-        work.keep(work.whole.placed(work.at(), ""))
+        left = {} if _are_back(work, after, queues) else queues  # whoever closes a queue meanwhile is to be seen
+        work.keep(work.whole.with_machine(before=left).placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
     over = {} if work.trial.ended is None else {"ended": work.trial.why}  # its own line may not have been written

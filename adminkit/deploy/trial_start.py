@@ -20,13 +20,13 @@ from adminkit.deploy.planning import refuse_unsafe, turns_on
 from adminkit.deploy.program import shipped
 from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import rehearse
-from adminkit.deploy.trial import Placed, Trial, trial_table
+from adminkit.deploy.trial import TRIAL, Placed, Trial, trial_table
 from adminkit.deploy.trial_file import Plan, refuse_foreign
 from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
+from adminkit.deploy.trial_state import LEASE, LIVE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
 from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
@@ -60,7 +60,7 @@ def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: Gp
     holds = switching.holds()
     refuse_old_tables(plan)
     policy_a, policy_b, notes = _policies(plan, controller, folder, now, gpus)
-    tables_a, tables_b = both_tables(plan, folder)
+    tables_a, tables_b = both_tables(plan, folder, turns_on(policy_a))
     slurm_a, slurm_b, own = _slurm(plan, holds, controller, folder)
     queues_a, queues_b = _queues(plan, holds)
     a = config("a", policy_a, slurm_a, queues_a, tables_a)
@@ -112,6 +112,10 @@ def begin(
 def refuse_second(folder: Path, now: int) -> None:
     """AdminkitError where a trial is running, or what it put in place is not whole yet."""
     there = read_whole(folder)
+    if there is None and (folder / LIVE).exists():
+        raise AdminkitError(
+            f"{folder / TRIAL} is gone, and B may be in place", "adminkit trial run --apply puts A back"
+        )
     if there is not None and (there.trial.under_way(now) or there.trial.ended is None or there.machine.under_way):
         raise AdminkitError("another trial is running", "adminkit trial stop --apply ends it and puts A back")
 

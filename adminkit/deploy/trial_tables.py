@@ -25,14 +25,17 @@ def tables_of(plan: Plan) -> list[Path]:
     return [path for name in TABLES[1:] if (path := folder / f"{name}.lua").exists()]
 
 
-def both_tables(plan: Plan, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Those that are in place, for A, and those that the file names, for B."""
+def both_tables(plan: Plan, folder: Path, reads_needs: bool) -> tuple[dict[str, str], dict[str, str]]:
+    """Those that are in place, for A, and those that the file names, for B.
+
+    `reads_needs`: whether A gives soft limits; else it needs no such table, and B's may stay on A's days.
+    """
     paths = tables_of(plan)
     if plan.tables is not None and not paths:
         raise AdminkitError(f"{plan.tables} has no table", how(plan))
     b = {path.stem: read_text(path) or "" for path in paths}
     a = {name: text for name in b if (text := read_text(table_path(folder, name))) is not None}
-    lacking = sorted(b.keys() - a.keys() - {"soft_limits"})
+    lacking = sorted(b.keys() - a.keys() - (set() if reads_needs else {"soft_limits"}))
     if lacking:
         raise AdminkitError(
             f"A must be what is in place: there is no {lacking[0]}.lua to go back to",

@@ -126,9 +126,15 @@ def _today(slurm: _Slurm, space: Space) -> _Slurm:
         {name: (known, settings.get(known.core, known.usual) if known else 0)
          for name, (known, _) in slurm.options.items()},
         {name: (known, settings[known.core]) for name, (known, _) in slurm.parameters.items()},
-        {queue: {key: space.limits[queue][0 if key == "max_limit" else 1] for key in limits}
+        {queue: {key: _limit_today(key, space.limits[queue]) for key in limits}
          for queue, limits in slurm.queues.items()},
     )  # fmt: skip
+
+
+def _limit_today(key: str, limits: tuple[int | None, int | None]) -> int | None:
+    """A queue without a default limit gives its longest one. Trap: scontrol cannot take DefaultTime away again."""
+    longest, usual = limits
+    return longest if key == "max_limit" or usual is None else usual
 
 
 def _conf(slurm: _Slurm) -> list[str]:

@@ -16,6 +16,7 @@ from adminkit.deploy.files import put_table, table_path
 from adminkit.deploy.refresh import refreshed
 from adminkit.deploy.rehearse import check_table
 from adminkit.deploy.trial import OVER, TRIAL, Side
+from adminkit.deploy.trial_look import look
 from adminkit.deploy.trial_round import NOT_PUT
 from adminkit.deploy.trial_sides import INCLUDED, other
 from adminkit.deploy.trial_state import LEASE, is_leased
@@ -216,7 +217,9 @@ def test_a_comes_back_where_its_file_is_gone(site: Tried) -> None:
     kept = (site.folder / TRIAL).read_text()
     site.round(site.at("b"))
     (site.folder / TRIAL).unlink()
+    assert "is gone" in look(site.target, site.at("b") + 30).notes[0]
     site.restore(site.at("b") + 60)
+    assert look(site.target, site.at("b") + 90).ok
     acts = site.acts()
     site.round(site.at("b") + 120)
     assert site.acts() == acts, "once"
@@ -346,6 +349,15 @@ def test_a_queue_that_somebody_closed_stays_closed_where_a_switch_is_cut_off(
     site.round(now + 60)
     assert site.is_whole("b") and site.ctld.holds().queues["gq"]["State"] == "DRAIN"
     assert site.whole.machine.before == {}, "whoever opens it now has it open"
+
+
+def test_a_queue_that_somebody_closes_between_two_attempts_stays_closed(site: Tried) -> None:
+    site.ctld.refuses = True
+    site.round(site.at("b"), ok=False)
+    site.ctld.update_queue("gq", {"State": "DOWN"})
+    site.ctld.refuses = False
+    site.round(site.at("b") + 60)
+    assert site.is_whole("b") and site.ctld.holds().queues["gq"]["State"] == "DOWN"
 
 
 def test_lines_that_slurm_refuses_do_not_stay_in_slurm_conf(site: Tried) -> None:

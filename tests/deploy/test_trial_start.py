@@ -141,6 +141,18 @@ def test_its_start_is_on_record_before_a_round_can_act(over: Tried, monkeypatch:
     assert over.whole.trial.seed == 8
 
 
+def test_none_begins_where_one_was_lost_before_a_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else B would become A."""
+    site = tried(tmp_path, monkeypatch)
+    site.round(site.at("b"))
+    (site.folder / TRIAL).unlink()
+    with pytest.raises(AdminkitError, match="is gone, and B may be in place"):
+        _begin(site)
+    site.round(site.at("b") + 60)
+    _begin(site)
+    assert site.is_whole("a")
+
+
 def test_a_log_that_cannot_be_written_lets_nothing_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tried(tmp_path, monkeypatch)
     trial_round.stop(site.target, NOW, "stopped")

@@ -14,7 +14,7 @@ from adminkit.policy.load import examine_table
 from adminkit.tune.policy_edit import edited, meant
 from adminkit.tune.typed import Typed, hits, typed_of
 from tests.simulate.cases import case
-from tests.tune.files import SITE, H, choice, space
+from tests.tune.files import DAY, SITE, H, choice, space
 
 EXAMPLE = (Path(__file__).parents[2] / "etc" / "policy.toml").read_text()
 LEVERS = """
@@ -77,6 +77,16 @@ def test_limits_of_a_queue_are_updated_and_written() -> None:
     assert typed.undo[-2:] == (
         "scontrol update PartitionName=gq MaxTime=3-00:00:00 DefaultTime=1-00:00:00",
         "scontrol update PartitionName=long MaxTime=UNLIMITED",
+    )
+
+
+def test_a_queue_without_a_default_limit_has_its_longest_one_again() -> None:
+    """scontrol cannot take DefaultTime away, and jobs without a limit have MaxTime where there is none."""
+    one = space('"queue.gq.default_limit" = ["4h"]', replace(SITE, limits={"gq": (3 * DAY, None)}))
+    assert typed_of(one, ("4h",)).undo == (
+        "# in the lines of these queues; otherwise their old limits come back when slurmctld restarts",
+        "PartitionName=gq DefaultTime=3-00:00:00",
+        "scontrol update PartitionName=gq DefaultTime=3-00:00:00",
     )
 
 
