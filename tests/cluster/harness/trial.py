@@ -15,7 +15,7 @@ from adminkit.deploy import trial_round
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import TRIAL, WHAT, Side, Trial
 from adminkit.deploy.trial_sides import INCLUDED
-from adminkit.deploy.trial_state import Whole, read_whole, write_whole
+from adminkit.deploy.trial_state import LIVE, Whole, read_whole, write_whole
 from adminkit.deploy.trial_work import Round
 from adminkit.slurm.planning import PARAMETER
 from tests.cluster.conftest import SLURM_USER, private_slurm
@@ -135,6 +135,7 @@ class Trying:
             if whole.trial.ended is None:
                 trial_round.stop(self.target, self.now(), "the test is over")
             (self.folder / TRIAL).unlink()
+        (self.folder / LIVE).unlink(missing_ok=True)
         self.ruled.acts.write_text("")
         if self.there() == A:
             return
