@@ -168,12 +168,13 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
     if why:
         raise AdminkitError(
             why,
-            f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
+            f"make {place} with one comment on every host that has slurm.conf, then add as its last line: Include"
+            f" {INCLUDED}",
         )
     if not place.stat().st_mode & stat.S_IROTH:
         raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
     if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
-        raise AdminkitError(f"{place} has lines already", "move them into slurm.conf, and empty it; then start again")
+        raise AdminkitError(f"{place} has lines already", "move them into slurm.conf; then start again")
 
 
 def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
