@@ -212,7 +212,10 @@ def _lasting(target: Target) -> list[str]:
     said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
-    return [*said, *([f"then empty {target.folder / INCLUDED}, and: scontrol reconfigure"] if b.slurm else [])]
+    return [
+        *said,
+        *([f"then take the lines out of {target.folder / INCLUDED}, and: scontrol reconfigure"] if b.slurm else []),
+    ]
 
 
 def _act(act: object, folder: Path | None, way: Way) -> None:

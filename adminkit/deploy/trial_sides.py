@@ -147,7 +147,7 @@ def read_side(folder: Path, side: Side) -> Config:
 def _damaged(place: Path) -> AdminkitError:
     return AdminkitError(
         f"couldn't read {place}: not as adminkit writes it",
-        f"put A back by hand: empty {INCLUDED}, scontrol reconfigure, adminkit policy install --apply",
+        f"put A back by hand: take the lines out of {INCLUDED}, scontrol reconfigure, adminkit policy install --apply",
     )
 
 

@@ -173,7 +173,8 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
     if why:
         raise AdminkitError(
             why,
-            f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
+            f"make {place} with one comment on every host that has slurm.conf, then add as its last line: Include"
+            f" {INCLUDED}",
         )
     facts, own = place.stat(), conf.stat()
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or facts.st_uid not in (0, own.st_uid):
@@ -184,7 +185,7 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
     if not facts.st_mode & stat.S_IROTH:
         raise AdminkitError(f"not everybody may read {place}, so Slurm's programs would fail", f"chmod 644 {place}")
     if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
-        raise AdminkitError(f"{place} has lines already", "move them into slurm.conf, and empty it; then start again")
+        raise AdminkitError(f"{place} has lines already", "move them into slurm.conf; then start again")
 
 
 def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:

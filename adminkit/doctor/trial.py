@@ -47,7 +47,7 @@ def trial(settings: config.Config) -> Iterator[Check]:
         included = read_text(folder / INCLUDED) or ""
         if machine.kept and any("=" in line for line in included.splitlines()):
             found_there = f"B was kept, and {folder / INCLUDED} has its lines"
-            yield Check(NAME, "warn", found_there, "move them into slurm.conf, empty it, then: scontrol reconfigure")
+            yield Check(NAME, "warn", found_there, "move them into slurm.conf, then: scontrol reconfigure")
         return
     if found.ok:
         side = machine.in_place.upper()

@@ -17,10 +17,13 @@ from pathlib import Path
 
 import pytest
 
+from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.trial import TRIAL, Side
+from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_sides import INCLUDED
 from adminkit.deploy.trial_state import LEASE
 from adminkit.economy.tables import lua
+from adminkit.errors import AdminkitError
 from adminkit.slurm import switching
 from adminkit.slurm.run_time import OPTIONS, PARAMETERS, same
 from tests.cluster.harness.listing import Listing
@@ -350,3 +353,13 @@ def kill_round(site: Trying, seconds: float) -> None:
     time.sleep(seconds)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    # Trap: a program that the round was about to start has the lock too, until it is that program.
+    until("the lock of the round to be free", lambda: is_free(site), 30, pause=0.05)
+
+
+def is_free(site: Trying) -> bool:
+    try:
+        with alone_here(site.folder, LOCK):
+            return True
+    except AdminkitError:
+        return False

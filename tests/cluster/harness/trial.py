@@ -23,6 +23,8 @@ from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ruled import HEAD, Ruled, at_most, ruling
 
 DAY = 86_400
+#: Trap: of a file without a line each program of Slurm says that it is empty.
+COMMENT = "# adminkit trial\n"
 #: What A and B have of each part: gq takes so many hours by the policy, and so on.
 A = {"policy": 20, "PriorityWeightAge": "1000", "bf_window": "1440", "MaxTime": "3-00:00:00"}
 B = {"policy": 12, "PriorityWeightAge": "20000", "bf_window": "5760", "MaxTime": "1-00:00:00"}
@@ -139,7 +141,7 @@ class Trying:
         self.ruled.acts.write_text("")
         if self.there() == A:
             return
-        (self.folder / INCLUDED).write_text("")
+        (self.folder / INCLUDED).write_text(COMMENT)
         self.cluster.ask("scontrol", "reconfigure")
         self.ruled.text = ""
         self.ruled.rules(at_most(20))
@@ -158,7 +160,7 @@ def trying() -> Iterator[Trying]:
         "MessageTimeout": "2",
     }
     with private_slurm(nodes=2, kind=Cluster, SlurmUser=SLURM_USER, **settings) as cluster:
-        (cluster.home / INCLUDED).write_text("")
+        (cluster.home / INCLUDED).write_text(COMMENT)
         conf = cluster.home / "slurm.conf"
         conf.write_text(conf.read_text().replace("DefaultTime=UNLIMITED", "DefaultTime=02:00:00"))
         with ruling(cluster, f"Include {INCLUDED}") as ruled:
