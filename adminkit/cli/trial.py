@@ -207,8 +207,9 @@ def _lasting(target: Target) -> list[str]:
     """What makes B last: it is in place, but slurm.conf and policy.toml still say A."""
     from adminkit.deploy.trial_sides import INCLUDED, read_pair
 
-    b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
-    said = ["B stays in place; to make it last, copy B's policy to policy.toml"]
+    pair, conf = read_pair(target.folder), target.folder / "slurm.conf"
+    b, rules = pair.b, pair.a.rules != pair.b.rules
+    said = [f"B stays in place; to make it last{', copy its policy to policy.toml' if rules else ':'}"]
     said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]

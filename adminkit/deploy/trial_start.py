@@ -240,7 +240,7 @@ def _lines(a: Config, b: Config) -> list[str]:
         lua = Lua()
         old, new = (lua.out(lua.table(one.policy.encode("utf-8", "surrogateescape"), "policy")) for one in (a, b))
         lines += [f"policy: {one.place}: {one.change}" for one in differences(old, new)][:50] or ["policy: changed"]
-    lines += [f"tables: {name} is another" for name, text in b.tables.items() if a.tables.get(name) != text]
+    lines += [f"tables: {name} is replaced" for name, text in b.tables.items() if a.tables.get(name) != text]
     lines += [f"{name}: {a.slurm[name] or 'nothing'} becomes {value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         lines += [f"queue {queue}: {key}: {a.queues[queue][key]} becomes {value}" for key, value in keys.items()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from adminkit.deploy.trial import BY_HAND, KEPT
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
@@ -47,7 +48,10 @@ def _words(whole: Whole | None, now: int) -> list[str]:
 def _state(trial: Trial, machine: Machine, now: int) -> list[str]:
     if trial.ended is not None:
         stays = "B is in place" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
-        return [f"it ended at {show_time(trial.ended)}: {trial.why}; {stays}"]
+        if trial.why.startswith(BY_HAND) and machine.under_way is None:
+            stays = "what was changed by hand stays, the rest is A's"
+        why = "stopped" if trial.why == KEPT else trial.why
+        return [f"it ended at {show_time(trial.ended)}: {why}; {stays}"]
     today = trial.day(now)
     lease = f"the lease lasts until {show_time(machine.lease_until)}"
     if today is None:

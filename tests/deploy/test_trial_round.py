@@ -106,6 +106,18 @@ def test_what_was_changed_by_hand_ends_it_and_stays(site: Tried, hand: str) -> N
     assert site.acts() == acts, "it has ended"
 
 
+def test_what_b_has_stays_where_somebody_put_it_while_a_was_in_place(site: Tried) -> None:
+    """The trial did not put it there, though it is the same."""
+    now = site.at("a")
+    site.round(now)
+    put_table(site.folder, "policy", site.pair.b.policy, check_table)
+    site.round(now + 60)
+    assert site.whole.trial.why == "changed by hand: the policy"
+    assert table_path(site.folder, "policy").read_text() == site.pair.b.policy
+    site.round(now + 120)
+    assert table_path(site.folder, "policy").read_text() == site.pair.b.policy, "it has ended"
+
+
 def test_operators_that_were_looked_up_again_are_nobodys_hand(site: Tried) -> None:
     """And who is no operator any more does not pass again on the other side's days."""
     now = site.at("b")
