@@ -35,6 +35,12 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+def test_sides_have_the_names_of_the_file(tmp_path: Path) -> None:
+    assert load_plan(written(tmp_path, WHOLE), RELEASE).names == ("A", "B")
+    named = WHOLE.replace("[b]", '[b]\nname = " tuned "')
+    assert load_plan(written(tmp_path, named), RELEASE).names == ("A", "tuned")
+
+
 def test_a_whole_file(tmp_path: Path) -> None:
     plan = load_plan(written(tmp_path, WHOLE), RELEASE)
     assert (plan.a, plan.b, plan.tables) == tuple(
@@ -51,6 +57,10 @@ def test_a_whole_file(tmp_path: Path) -> None:
     [
         ("version = 1", "version = 2", ":1: version: this release of adminkit knows version 1"),
         ("[guards]", "[gards]", "gards: no such key"),
+        ('[b]', '[b]\nname = "A"', ":5: b.name: A has the same name"),
+        ("[b]", "[b]\nname = 7", ":5: b.name: not a name of 1 to 40 characters"),
+        ("[b]", '[b]\nname = "a\\nb"', ":5: b.name: not a name"),
+        ("[b]", f'[b]\nname = "{"x" * 41}"', ":5: b.name: not a name"),
         ("tables =", "table =", ":6: b.table: no such key"),
         ("PriorityWeightAge", "PriorityType", ":8: b.slurm.PriorityType: slurmctld takes PriorityType at its start"),
         ("bf_window", "bf_win", ":9: b.slurm.SchedulerParameters"),

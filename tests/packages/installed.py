@@ -148,6 +148,8 @@ def test_installing_switches_nothing_on_and_says_what_to_do(installed: str) -> N
     assert Path("/usr/share/doc/adminkit/docs/install.md").read_text().startswith("# Installing")
     page = Path("/usr/share/doc/adminkit/html/docs/install.html").read_text()
     assert '<h1 id="installing"' in page and Path("/usr/share/doc/adminkit/html/search.json").exists()
+    examples = {path.name.removesuffix(".gz") for path in Path("/usr/share/doc/adminkit/examples").iterdir()}
+    assert examples >= {"policy.toml", "scenarios.toml", "trial.toml", "tune.toml"}
     assert [path for path in Path("/etc/systemd").rglob("adminkit-*") if path.is_symlink()] == []
 
 
