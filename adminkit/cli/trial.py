@@ -153,13 +153,13 @@ def stop(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """End the trial and put A back. With --keep b, B stays instead.
+    """End the trial and put A back. With --keep b, B stays instead, or is put in place again after the trial.
 
     Example: adminkit trial stop --keep b --apply
     """
     from adminkit.deploy import trial_round
     from adminkit.deploy.trial import KEPT, STOPPED
-    from adminkit.deploy.trial_look import look
+    from adminkit.deploy.trial_look import look, looked
 
     if keep not in (None, "a", "b"):
         raise AdminkitError(f"--keep {keep}: no such side", "a or b")
@@ -167,14 +167,11 @@ def stop(
     now, stays = int(time.time()), keep == "b"
     if not apply:
         found = look(target, now)
-        if found.whole is None or found.whole.trial.ended is not None:
-            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
-        _emit(
-            found,
-            controller,
-            Way(format.value, output),
-            [f"nothing was done: --apply ends it, and {'B' if stays else 'A'} stays"],
-        )
+        trial_round.refuse_stop(found.whole, stays)
+        if found.whole is not None and found.whole.trial.ended is not None:
+            trial_round.refuse_other(looked(target, found.whole))
+        note = f"nothing was done: --apply ends it, and {'B' if stays else 'A'} stays"
+        _emit(found, controller, Way(format.value, output), [note])
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
     _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
@@ -265,7 +262,7 @@ def _start(
     first = local_time(now, None).date() + timedelta(days=1)
     midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
     seed = midnights[0] // 86_400 if seed is None else seed
-    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped)
+    made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped, read.names)
     _written(read, prepared, made, carry_over, apply, target, controller, db, way)
 
 
@@ -287,7 +284,7 @@ def _written(
         numbers, widest, more = _history(made, prepared)
         begin(prepared, read, made, target, numbers, widest)
         notes += more
-    emit(calendar_report(made, [*notes, *(f"B: {line}" for line in made.lines), *prepared.notes]), way)
+    emit(calendar_report(made, [*notes, *(f"{made.names[1]}: {line}" for line in made.lines), *prepared.notes]), way)
 
 
 def _history(made: Trial, prepared: Prepared) -> tuple[Sequence[Numbers], int | None, list[str]]:

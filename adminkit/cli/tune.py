@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from adminkit.simulate.calibrate import Calibration
     from adminkit.simulate.case import Case
     from adminkit.tune.candidates import Choice
-    from adminkit.tune.search import Question
+    from adminkit.tune.search import Found, Question
     from adminkit.tune.settings import Tune
     from adminkit.tune.space import Space
     from adminkit.tune.typed import Typed
@@ -223,10 +223,17 @@ def _answered(
     if write is not None:
         _write(write, typed)
     meta = tune_meta(found.subject, calibration, found.filter, str(found.path), question)
-    meta = replace(meta, notes=[*meta.notes, *space.notes])
+    meta = replace(meta, notes=[*meta.notes, *space.notes, *_looks(made)])
     basis = calibration is not None and calibration.verdict != "no basis"
     lines = {} if typed is None else typed.by_title()
     return tune_report(made, question, meta, space, lines, basis=basis)
+
+
+def _looks(made: Found) -> list[str]:
+    """What to know of an answer that was looked for more than once."""
+    if made.verdict is None or made.looks < 2:
+        return []
+    return [f"search {made.looks} that looked at the same held-out days: with each, a lucky answer is more probable"]
 
 
 def _typed(space: Space, choice: Choice, case: Case, policy: Path | None) -> Typed:

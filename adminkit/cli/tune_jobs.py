@@ -39,7 +39,8 @@ def submit(jobs: Jobs, context: typer.Context, effort: Effort, found: Opened, pl
     assert effort.keep is not None
     keep, typed = effort.keep.absolute(), context.params
     keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-    words = [sys.executable, "-m", "adminkit", "tune", str(typed["file"].absolute()), *_again(context)]
+    # Trap: with only -m, the job's folder is where Python looks first, and others may write there.
+    words = [sys.executable, "-P", "-m", "adminkit", "tune", str(typed["file"].absolute()), *_again(context)]
     edges = {"--since": found.filter.since, "--until": found.filter.until, "--as-of": place.when.as_of}
     moments = {name: f"@{at}" for name, at in edges.items() if at is not None}
     numbers = {**moments, "--keep": keep, "--evaluations": jobs.evaluations}

@@ -27,6 +27,7 @@ WHAT: Final = "trial"
 OVER: Final = "its days are over"
 STOPPED: Final = "stopped"
 KEPT: Final = "stopped, and B was kept"
+KEPT_AFTER: Final = "its days are over, and B was kept"
 BY_HAND: Final = "changed by hand"
 #: Hours of carry-over, at least and at most, seconds.
 LEAST_CARRY_OVER: Final = 3600
@@ -70,6 +71,16 @@ class Trial:
     @property
     def ends(self) -> int:
         return self.days[-1].until
+
+    @property
+    def kept(self) -> bool:
+        """Whether B stays in place after its end."""
+        return self.why in (KEPT, KEPT_AFTER)
+
+    @property
+    def may_be_kept(self) -> bool:
+        """Whether B may be put in place although the trial has ended: neither a guard nor somebody's hand ended it."""
+        return self.ended is not None and self.why in (OVER, STOPPED)
 
     def under_way(self, now: int) -> bool:
         """Whether it is running, or still to begin."""

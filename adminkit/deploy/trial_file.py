@@ -24,6 +24,8 @@ from adminkit.slurm.run_time import SCHEDULER, Line, check_option, check_paramet
 from adminkit.toml import table_of
 
 _MOST_BYTES: Final = 256 << 10
+#: Characters of a side's name.
+LONGEST_NAME: Final = 40
 #: Queues that one trial changes.
 _MOST_QUEUES: Final = 100
 _HINT: Final = "docs/trial.md has every key"
@@ -56,6 +58,7 @@ class Plan:
     queues: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     guards: Guards = Guards()
     tables: Path | None = None  # the folder of B's tables of points, hints and needs
+    names: tuple[str, str] = ("A", "B")  # what the sides are called in reports
 
 
 def load_plan(path: Path, release: Release) -> Plan:
@@ -67,8 +70,8 @@ def load_plan(path: Path, release: Release) -> Plan:
     if raw.get("version") != 1:
         raise where.wrong(("version",), "this release of adminkit knows version 1", "write version = 1")
     a, b = where.table((), raw, "a"), where.table((), raw, "b")
-    where.keys(("a",), a, ("policy",))
-    where.keys(("b",), b, ("policy", "tables", "slurm", "queues"))
+    where.keys(("a",), a, ("name", "policy"))
+    where.keys(("b",), b, ("name", "policy", "tables", "slurm", "queues"))
     slurm, options = _slurm(where, where.table(("b",), b, "slurm"), release)
     plan = Plan(
         path,
@@ -79,6 +82,7 @@ def load_plan(path: Path, release: Release) -> Plan:
         _queues(where, where.table(("b",), b, "queues")),
         _guards(where, where.table((), raw, "guards")),
         where.path(("b",), b, "tables"),
+        _names(where, a, b),
     )
     if not (plan.b or plan.tables or slurm or options or plan.queues):
         raise where.wrong(("b",), "it changes nothing", "name a policy, parameters of slurm.conf or a queue's keys")
@@ -150,6 +154,17 @@ def _line_of(place: Place, text: str) -> int | None:
         elif key := _KEY.match(line):
             lines.setdefault((*inside, key[1].strip("\"'")), number)
     return next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
+
+
+def _names(where: _Where, a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
+    """One line each, short enough for a table; two names for two sides."""
+    first, second = a.get("name", "A"), b.get("name", "B")
+    for side, name in (("a", first), ("b", second)):
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name.strip()) <= LONGEST_NAME:
+            raise where.wrong((side, "name"), f"not a name of 1 to {LONGEST_NAME} characters")
+    if first.strip() == second.strip():
+        raise where.wrong(("b", "name"), "A has the same name", "give each side a name of its own")
+    return first.strip(), second.strip()
 
 
 def _slurm(where: _Where, table: Mapping[str, Any], release: Release) -> tuple[dict[str, str], dict[str, str | None]]:

@@ -19,7 +19,7 @@ from adminkit.deploy import trial_guards, trial_seen
 from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.files import SUBFOLDER, changing
 from adminkit.deploy.install import Target
-from adminkit.deploy.trial import BY_HAND, OVER, TRIAL, Side
+from adminkit.deploy.trial import BY_HAND, KEPT, KEPT_AFTER, OVER, STOPPED, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
 from adminkit.deploy.trial_sides import Pair, read_pair, read_side
 from adminkit.deploy.trial_state import LEASE, LIVE, Whole, is_leased, mark_live, missing, read_whole, record
@@ -72,16 +72,68 @@ def restore(target: Target, now: int) -> Round:
 
 
 def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
-    """End the trial: A back, or B stays. AdminkitError where none is running."""
+    """End the trial: A back, or B stays; B again after its end. AdminkitError where that cannot be."""
     if not _is_installed(target):
         raise missing()
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
+        if isinstance(work, Work) and work.trial.ended is None:
+            return _end(work, work.look(), why, keep)
         if isinstance(work, Round) and work.whole is None:
             return work
-        if not isinstance(work, Work) or work.trial.ended is not None:
-            raise AdminkitError("no trial is running", "adminkit trial result shows the last one")
-        return _end(work, work.look(), why, keep)
+        refuse_stop(None if work is None else work.whole, keep)
+        assert work is not None and work.whole is not None
+        return _keep_after(target, now, work.whole)
+
+
+def _keep_after(target: Target, now: int, whole: Whole) -> Round:
+    """Put B in place again, for good, where A still is."""
+    pair = _pair(target, whole)
+    actions.check(target.log)
+    work = Work(target, now, pair, whole, [], [], [], time.monotonic())
+    seen = work.look()
+    refuse_other(seen)
+    with changing(target.folder, target.group):
+        mark_live(target.folder, target.group)
+    work.record("kept after its end", side="b")
+    machine = replace(work.machine, kept=True, under_way="b", under_since=now, before=queues_of(seen.holds))
+    trial = replace(work.trial, why=KEPT if work.trial.why == STOPPED else KEPT_AFTER)
+    work.keep(Whole(trial, machine))
+    return switch(work, "b", seen)
+
+
+def _pair(target: Target, whole: Whole) -> Pair:
+    """Both sides; AdminkitError where they are not those of this trial."""
+    pair = read_pair(target.folder)
+    if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
+        raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+    return pair
+
+
+def refuse_stop(whole: Whole | None, keep: bool) -> None:
+    """AdminkitError where there is nothing to end, and B is not to be put in place again either."""
+    hint = "adminkit trial result shows the last one"
+    if whole is not None and whole.trial.ended is None:
+        return
+    if whole is None or not keep:
+        raise AdminkitError("no trial is running", hint)
+    if whole.machine.kept:
+        raise AdminkitError("B was kept already", "adminkit trial status")
+    if not whole.trial.may_be_kept:
+        raise AdminkitError(
+            f"the trial ended before its time: {whole.trial.why}", "start another one, or put B in place by hand"
+        )
+    if whole.machine.under_way is not None:
+        raise AdminkitError("A is not back yet", "adminkit trial run --apply")
+
+
+def refuse_other(seen: Seen) -> None:
+    """AdminkitError where A is not what is in place, as the trial left it."""
+    if seen.holds is None:
+        raise AdminkitError(f"slurmctld was not asked: {seen.away}", "start it")
+    if hands := seen.by_hand("a"):
+        words = "; ".join(part.words for part in hands)
+        raise AdminkitError(f"A is not in place any more: {words}", "put it back, or start another trial")
 
 
 def _is_installed(target: Target) -> bool:
@@ -105,9 +157,7 @@ def _begin(target: Target, now: int) -> Work | Round | None:
         if not live.exists():  # somebody brought trial.json back
             with changing(target.folder, target.group):
                 mark_live(target.folder, target.group)
-        pair = read_pair(target.folder)
-        if whole.machine.digests != {one.side: one.digest for one in (pair.a, pair.b)}:
-            raise AdminkitError(f"{target.folder / TRIAL} is of other configurations", "put A back by hand")
+        pair = _pair(target, whole)
     except AdminkitError as error:
         actions.check(target.log)
         return _lost(target, now, error)
@@ -188,6 +238,16 @@ def _before(work: Work, seen: Seen) -> Queues:
     return queues_of(seen.holds)
 
 
+def _are_back(work: Work, seen: Seen, queues: Queues) -> bool:
+    """Whether queues are as they were before the switch, but for what the trial itself switches."""
+    now, ours = queues_of(seen.holds), work.pair.a.queues
+    return all(
+        now.get(queue, {}).get(key) == value or key in ours.get(queue, {})
+        for queue, keys in queues.items()
+        for key, value in keys.items()
+    )
+
+
 def switch(work: Work, side: Side, seen: Seen) -> Round:
     """Put a side in place, and see that it is."""
     before, queues = work.machine, _before(work, seen)
@@ -201,7 +261,8 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
     after = work.look(seen)
     if work.notes or not after.whole(side):
         work.notes += [f"not in place: {part.words}" for part in after.parts if not part.is_of(side)]
-        work.keep(work.whole.placed(work.at(), ""))
+        left = {} if _are_back(work, after, queues) else queues  # whoever closes a queue meanwhile is to be seen
+        work.keep(work.whole.with_machine(before=left).placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
     over = {} if work.trial.ended is None else {"ended": work.trial.why}  # its own line may not have been written
@@ -255,5 +316,5 @@ def _give_back(work: Work, seen: Seen) -> Round:
     if not work.notes:
         left_there = [part.words for part in after.parts if part.whose == "other"]
         work.record("given back", left=left_there, ended=work.trial.why)
-        work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}))
+        work.keep(work.whole.with_machine(in_place="a", under_way=None, before={}, kept=False))
     return work.ended(after)

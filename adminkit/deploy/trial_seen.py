@@ -92,7 +92,7 @@ def _files(folder: Path, pair: Pair, own: Mapping[str, str]) -> Iterator[Part]:
     for name in sorted({*pair.a.tables, *pair.b.tables}):
         there = read_text(table_path(folder, name))
         a, b = (same_content(there, one.tables.get(name)) for one in (pair.a, pair.b))
-        yield Part("table", name, _whose(a, b), "")
+        yield Part("table", name, _whose(a or name not in pair.a.tables, b), "")  # A reads none that it has not
     if pair.a.slurm:
         text = read_text(folder / INCLUDED)
         a, b = (text == one.text for one in (pair.a, pair.b))

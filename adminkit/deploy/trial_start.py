@@ -14,18 +14,20 @@ from typing import Final
 from adminkit import actions
 from adminkit.deploy.bundle import compile_bundle
 from adminkit.deploy.extend_state import alone_here
-from adminkit.deploy.files import SUBFOLDER, TABLES, changing, read_text, table_path
+from adminkit.deploy.files import SUBFOLDER, changing, read_text, table_path
 from adminkit.deploy.install import Target
 from adminkit.deploy.planning import refuse_unsafe, turns_on
 from adminkit.deploy.program import shipped
 from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import rehearse
-from adminkit.deploy.trial import Placed, Trial, trial_table
+from adminkit.deploy.trial import TRIAL, Placed, Trial, trial_table
 from adminkit.deploy.trial_file import Plan, refuse_foreign
+from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
+from adminkit.deploy.trial_state import LEASE, LIVE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
+from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
 from adminkit.lua.runtime import Lua
@@ -51,13 +53,14 @@ class Prepared:
 
 def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: GpuSettings | None = None) -> Prepared:
     """AdminkitError for whatever speaks against this trial. Changes nothing."""
-    for path in (plan.path, plan.a, plan.b, *_tables_of(plan)):
+    for path in (plan.path, plan.a, plan.b, *tables_of(plan)):
         if path is not None:
             refuse_foreign(path)
     refuse_second(folder, now)
     holds = switching.holds()
+    refuse_old_tables(plan)
     policy_a, policy_b, notes = _policies(plan, controller, folder, now, gpus)
-    tables_a, tables_b = _tables(plan, folder)
+    tables_a, tables_b = both_tables(plan, folder, turns_on(policy_a))
     slurm_a, slurm_b, own = _slurm(plan, holds, controller, folder)
     queues_a, queues_b = _queues(plan, holds)
     a = config("a", policy_a, slurm_a, queues_a, tables_a)
@@ -66,13 +69,10 @@ def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: Gp
     if not lines:
         raise AdminkitError(f"{plan.path}: B is what is in place: there is nothing to compare", "docs/trial.md")
     if turns_on(policy_b) and "soft_limits" not in tables_b and read_text(table_path(folder, "soft_limits")) is None:
-        raise AdminkitError(
-            "B gives soft limits, and there is no table of what jobs need",
-            "adminkit incentives compute --policy FILE --out DIR makes it; name DIR in [b] tables",
-        )
+        raise AdminkitError("B gives soft limits, and there is no table of what jobs need", how(plan))
     for one in (a, b):
         rehearse(shipped(), {**one.tables, **({"policy": one.policy} if one.policy else {})})
-    return Prepared(Pair(a, b), own, lines, tuple(notes))
+    return Prepared(Pair(a, b), own, lines, (*notes, *_waiting(a, b)))
 
 
 def begin(
@@ -112,6 +112,10 @@ def begin(
 def refuse_second(folder: Path, now: int) -> None:
     """AdminkitError where a trial is running, or what it put in place is not whole yet."""
     there = read_whole(folder)
+    if there is None and (folder / LIVE).exists():
+        raise AdminkitError(
+            f"{folder / TRIAL} is gone, and B may be in place", "adminkit trial run --apply puts A back"
+        )
     if there is not None and (there.trial.under_way(now) or there.trial.ended is None or there.machine.under_way):
         raise AdminkitError("another trial is running", "adminkit trial stop --apply ends it and puts A back")
 
@@ -137,29 +141,6 @@ def _policies(
     bundle = compile_bundle(plan.b, controller, now, gpus)
     text = bundle.tables["policy"]
     return there, text, [*bundle.notes, *refuse_unsafe(text, now)]
-
-
-def _tables_of(plan: Plan) -> list[Path]:
-    if plan.tables is None:
-        return []
-    inside = plan.tables / SUBFOLDER
-    folder = inside if inside.is_dir() else plan.tables
-    return [path for name in TABLES[1:] if (path := folder / f"{name}.lua").exists()]
-
-
-def _tables(plan: Plan, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The tables of points, hints and needs that the file names for B, and those that are in place, for A."""
-    paths = _tables_of(plan)
-    if plan.tables is not None and not paths:
-        raise AdminkitError(f"{plan.tables} has no table", "adminkit incentives compute --out DIR makes them")
-    b = {path.stem: read_text(path) or "" for path in paths}
-    a = {name: text for name in b if (text := read_text(table_path(folder, name))) is not None}
-    lacking = sorted(b.keys() - a.keys() - {"soft_limits"})
-    if lacking:
-        raise AdminkitError(
-            f"{_NOT_A}: there is no {lacking[0]}.lua in place to go back to", "adminkit incentives install --apply"
-        )
-    return a, b
 
 
 def _slurm(
@@ -194,7 +175,13 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
             why,
             f"make an empty {place} on every host that has slurm.conf, then add as its last line: Include {INCLUDED}",
         )
-    if not place.stat().st_mode & stat.S_IROTH:
+    facts, own = place.stat(), conf.stat()
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or facts.st_uid not in (0, own.st_uid):
+        raise AdminkitError(
+            f"others than root may write {place}, and so have slurmctld run their programs as root",
+            f"chown --reference={conf} {place}; chmod 644 {place}",
+        )
+    if not facts.st_mode & stat.S_IROTH:
         raise AdminkitError(f"not everybody may read {place}, so Slurm's programs would fail", f"chmod 644 {place}")
     if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
         raise AdminkitError(f"{place} has lines already", "move them into slurm.conf, and empty it; then start again")
@@ -222,6 +209,15 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
                 b.setdefault(queue, {})[key] = value
         _refuse_default(queue, {**record, **b.get(queue, {})})
     return a, b
+
+
+def _waiting(a: Config, b: Config) -> list[str]:
+    """Trap: Slurm starts no job whose limit exceeds its queue's maximum, also one that was submitted before."""
+    return [
+        f"queue {queue}: a job that asks for more than B's MaxTime waits while B is in place, and its wait counts for"
+        " the day on which it was submitted: A's days may look worse than they are"
+        for queue in lowered_by(Pair(a, b))
+    ]
 
 
 def _refuse_default(queue: str, keys: Mapping[str, str]) -> None:

@@ -44,7 +44,9 @@ RESULT_FIELDS: Final = (
 #: Too few days, or none waited.
 UNKNOWN: Final = "not known"
 NO_CHANGE: Final = "no significant change"
-KEEP_AFTER: Final = "keep: put into policy.toml and slurm.conf what B changes; the trial is over, and A is in place"
+KEEP_AFTER: Final = "keep: adminkit trial stop --keep b --apply; the trial is over, and A is in place"
+#: A guard, or somebody's hand, ended it.
+KEEP_BY_HAND: Final = "keep: put into policy.toml and slurm.conf what B changes; the trial ended before its time"
 _WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -182,7 +184,10 @@ def _missing(trial: Trial, result: Result) -> str:
 def _advice(trial: Trial, result: Result, now: int) -> list[str]:
     """What to type."""
     if not trial.under_way(now):
-        return [KEEP_AFTER] if result.answer.significant and not _worse(result) else []
+        if trial.kept:
+            return [f"{trial.names[1]} was kept"]
+        keep = KEEP_AFTER if trial.may_be_kept or trial.ended is None else KEEP_BY_HAND
+        return [keep] if result.answer.significant and not _worse(result) else []
     undo = "adminkit trial stop --apply"
     if not result.answer.significant:
         return [f"undo: {undo}; or wait until {show_time(trial.ends)}"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from adminkit.deploy.trial import BY_HAND, KEPT
+from adminkit.deploy.trial import BY_HAND
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
 if TYPE_CHECKING:
+    from adminkit.deploy.trial import Trial
     from adminkit.deploy.trial_seen import Part
-    from adminkit.deploy.trial_state import Whole
+    from adminkit.deploy.trial_state import Machine, Whole
     from adminkit.deploy.trial_work import Round
 
 STATUS_FIELDS: Final = (
@@ -40,12 +41,16 @@ def _words(whole: Whole | None, now: int) -> list[str]:
     if whole is None:
         return ["there is no trial"]
     trial, machine = whole.trial, whole.machine
+    named = [] if trial.names == ("A", "B") else [f"A is {trial.names[0]}, B is {trial.names[1]}"]
+    return [*named, *_state(trial, machine, now)]
+
+
+def _state(trial: Trial, machine: Machine, now: int) -> list[str]:
     if trial.ended is not None:
-        stays = "B was kept" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
+        stays = "B is in place" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
         if trial.why.startswith(BY_HAND) and machine.under_way is None:
             stays = "what was changed by hand stays, the rest is A's"
-        why = "stopped" if trial.why == KEPT else trial.why
-        return [f"it ended at {show_time(trial.ended)}: {why}; {stays}"]
+        return [f"it ended at {show_time(trial.ended)}: {trial.why}; {stays}"]
     today = trial.day(now)
     lease = f"the lease lasts until {show_time(machine.lease_until)}"
     if today is None:

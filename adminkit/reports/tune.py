@@ -47,7 +47,7 @@ _NAMES: Final = {
     "mean_wait": "the mean wait",
     "p95_wait": "the 95th percentile of waits",
     "mean_slowdown": "the mean slowdown",
-    "lost_hours": "the time lost at limits that were too short",
+    "lost_hours": "the time of CPUs or GPUs that is lost at limits",
 }
 _KEPT: Final = {
     "utilization": "less of the machine is in use",
@@ -161,8 +161,8 @@ def _sentences(found: Found, asked: Question, words: Callable[[Choice], Sequence
         harm = _several(verdict.harm)
         first = f"the pick does not carry over, so nothing is recommended: {on_held}, it does harm: {harm}"
     why = (
-        f"the pick is the best of {many}: on the {_days(asked.train)} that were searched, it breaks no constraint, and"
-        f" {_change(searched)}"
+        f"among {many}, the pick is the best one that breaks no constraint: on the {_days(asked.train)} that were"
+        f" searched, {_change(searched)}"
     )
     lasts = [] if pick.worst is None else [_least(pick.worst)]
     return [first, why, *lasts, *(f"the pick: {line}" for line in words(pick.choice))]
@@ -177,11 +177,11 @@ def _least(worst: Change) -> str:
 def _nothing(found: Found) -> str:
     able = [one for one in found.tried if one.replicates >= SEEDS[-1]]
     if not able:
-        return "each of them did harm, or was worse than another, before it had twenty replicates"
+        return "each did harm, or was worse than another, before it had twenty replicates"
     if better := [one for one in able if one.objective.is_less]:
         harm = _several(min(better, key=lambda one: one.objective.change).broken)
-        return f"those that are better than today do harm, the best of them: {harm}"
-    return "none of them is better than today beyond its interval"
+        return f"those that are better do harm. The best of them does this: {harm}"
+    return "none is better than today beyond its interval"
 
 
 def _change(change: Change) -> str:
@@ -191,19 +191,23 @@ def _change(change: Change) -> str:
     if not (change.is_less or change.is_more):
         return f"{name} shows no significant change from today's {_plain(change, change.today)} ({between})"
     word = _ALONE.get(change.measure, "less") if change.is_less else "longer" if change.measure in _ALONE else "more"
-    share = (
-        "" if change.relative is None else f" ({'-' if change.relative < 0 else '+'}{percent(abs(change.relative), 0)})"
-    )
     return (
-        f"{name} is {_plain(change, abs(change.change))} {word}{share}: {_plain(change, change.then)} instead of"
-        f" {_plain(change, change.today)} ({between})"
+        f"{name} is {_plain(change, abs(change.change))} {word}{_share(change)}: {_plain(change, change.then)} instead"
+        f" of {_plain(change, change.today)} ({between})"
     )
+
+
+def _share(change: Change) -> str:
+    """The change as a share of today's, in brackets."""
+    if change.relative is None:
+        return ""
+    return f" ({'-' if change.relative < 0 else '+'}{percent(abs(change.relative), 0)})"
 
 
 def _plain(change: Change, value: float) -> str:
     if change.unit == "seconds":
         return show_short(value)
-    return f"{number(round(value))} unit-hours" if change.unit == "hours" else f"{value:.2f}"
+    return f"{number(round(value))} h" if change.unit == "hours" else f"{value:.2f}"
 
 
 def _value(change: Change, value: float) -> str:
@@ -211,10 +215,7 @@ def _value(change: Change, value: float) -> str:
 
 
 def _signed(change: Change) -> str:
-    share = (
-        "" if change.relative is None else f", {'-' if change.relative < 0 else '+'}{percent(abs(change.relative), 0)}"
-    )
-    return f"{_value(change, change.change)}, from {_plain(change, change.today)}{share}"
+    return f"{_value(change, change.change)}{_share(change)}, from {_plain(change, change.today)} today"
 
 
 def _several(changes: Sequence[Change]) -> str:
@@ -259,12 +260,14 @@ def _pictures(found: Found, numbers: Mapping[Choice, int]) -> Pictures | None:
 
     harmless = [dot(one) for one in able if not one.broken]
     harmful = [dot(one) for one in able if one.broken]
-    lines = [(name, dots) for name, dots in (("harms nobody", harmless), ("harms somebody", harmful)) if dots]
+    lines = [
+        (name, dots) for name, dots in (("breaks no constraint", harmless), ("breaks a constraint", harmful)) if dots
+    ]
     if found.pick is not None:
         lines.append(("pick", [dot(found.pick)]))
     panel = Scatter(
-        "", "", f"change of {_NAMES[able[0].objective.measure]}", "change of the worst group's mean wait", lines,
-        ("share", "share"),
+        "", "", f"change of {_NAMES[able[0].objective.measure]}, as a share of today's",
+        "change of the worst group's mean wait, likewise", lines, ("share", "share"),
     )  # fmt: skip
     return Pictures(
         "The objective against the worst group",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -232,9 +233,19 @@ def keep_file(folder: Path, name: str, text: bytes) -> None:
 
 
 def refuse_somebody_elses(folder: Path) -> None:
-    """Root keeps nothing in a folder of somebody else's, who could put other results there, or a link."""
+    """Nobody takes results from a folder in which others may put them, and root keeps nothing where there may be a
+    link.
+    """
     if os.geteuid() == 0 and (facts := of_somebody_else(folder / "any")) is not None:
         raise AdminkitError(f"{folder} belongs to uid {facts.st_uid}", "name a folder of root's own with --keep")
+    try:
+        there = folder.stat()
+    except OSError:
+        return
+    if there.st_uid not in (0, os.geteuid()) or there.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise AdminkitError(
+            f"others may write in {folder}, and so choose the answer", "name a new folder with --keep, or chmod go-w it"
+        )
 
 
 def _sweep(folder: Path) -> None:

@@ -120,9 +120,14 @@ def check_scheduler(value: str) -> str:
 
 def check_queue(queue: str, name: str, value: object) -> Line:
     """A key of a queue."""
-    if not _NAME.fullmatch(queue):
+    if not is_queue(queue):
         raise AdminkitError(f"not the name of a queue: {quote(queue)}", "scontrol show partition lists them")
     return _line(name, value, _form(name, OF_QUEUE, "key of a queue"))
+
+
+def is_queue(name: str) -> bool:
+    """Whether a queue may have this name in slurm.conf, in a command and in a comment."""
+    return _NAME.fullmatch(name) is not None
 
 
 def same(name: str, one: str | None, other: str | None) -> bool:

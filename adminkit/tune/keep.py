@@ -39,6 +39,17 @@ class Kept:
         """Every process that takes part has this number."""
         self._write(evaluations, "budget", repr(budget))
 
+    def look(self, days: str, search: Sequence[Any]) -> int:
+        """Which look at these days this search is: 1 for the first. The same search again is the same look."""
+        mine = hashlib.sha256(json.dumps([self.digest, *search]).encode()).hexdigest()
+        every = Kept(self.folder, days)
+        found = every._read("looks")
+        known = [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+        if mine not in known:
+            known.append(mine)
+            every._write(known, "looks")
+        return known.index(mine) + 1
+
     def recall(self, number: int, choices: Sequence[Choice], seeds: int) -> list[Standing] | None:
         """The standings of a finished round; None where it is not finished."""
         found = self._read("round", number, list(choices), seeds)

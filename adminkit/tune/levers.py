@@ -17,6 +17,7 @@ from adminkit.policy.durations import seconds
 from adminkit.policy.extend_settings import Extend, Step
 from adminkit.policy.soft_settings import SoftLimits
 from adminkit.quote import quote
+from adminkit.slurm.run_time import is_queue
 from adminkit.tune.candidates import Value
 from adminkit.units import show_duration
 
@@ -181,6 +182,8 @@ def _family(name: str) -> tuple[Family, tuple[str, ...], Callable[[Any], Meaning
         queue, _, key = rest.rpartition(".")
         if not queue:
             raise AdminkitError("it names no queue", "write queue.NAME.max_limit or queue.NAME.default_limit")
+        if not is_queue(queue):  # it becomes a line of slurm.conf, and a command
+            raise AdminkitError(f"not the name of a queue: {quote(queue)}", "scontrol show partition lists them")
         _among(key, {one: one for one in QUEUE}, "limit of a queue")
         return "queue", (queue, key), _limit
     if head == "soft_limits":

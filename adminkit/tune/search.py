@@ -14,7 +14,7 @@ from typing import Final
 from adminkit.simulate.answer import Effort, program_digest
 from adminkit.simulate.change import Sources
 from adminkit.simulate.core import simulate
-from adminkit.simulate.replicates import Run, digests
+from adminkit.simulate.replicates import Run, digests, refuse_somebody_elses
 from adminkit.tune.candidates import Grid, drawn
 from adminkit.tune.engine import Engine, Shard, ShardDone, Space, Told, nobody
 from adminkit.tune.held_out import Part, split
@@ -56,6 +56,7 @@ class Found:
     tried: Sequence[Standing]
     pick: Standing | None
     verdict: Verdict | None
+    looks: int = 1  # searches that have looked at the held-out days, this one with them
 
 
 def search(asked: Question, effort: Effort, rounds: Sequence[Round], told: Told = nobody, run: Run = simulate) -> Found:
@@ -71,7 +72,8 @@ def search(asked: Question, effort: Effort, rounds: Sequence[Round], told: Told 
         return Found(tried, None, None)
     engine = Engine(asked.space, effort, asked.held, many, told, run, first=SEEDS[-1])
     outcomes = engine.evaluate(len(rounds), [(pick.choice, 0)], SEEDS[-1])[0]
-    return Found(tried, pick, judged(pick, outcomes, asked.goal, asked.held.frame))
+    verdict = judged(pick, outcomes, asked.goal, asked.held.frame)
+    return Found(tried, pick, verdict, kept_of(asked, effort).look(_days(asked.held), [repr(rounds)]))
 
 
 def work_on(asked: Question, effort: Effort, rounds: Sequence[Round], shard: Shard, told: Told = nobody) -> None:
@@ -99,8 +101,15 @@ def evaluations_in(budget: float, asked: Question, effort: Effort, clock: Callab
     return made
 
 
+def _days(part: Part) -> str:
+    """What stands for these days, whoever searches."""
+    return hashlib.sha256(digests(part.sources.case)[1] + repr(part.window).encode()).hexdigest()
+
+
 def kept_of(asked: Question, effort: Effort) -> Kept:
     """Where this search keeps what it finds, by a name that stands for all that it follows from."""
+    if effort.keep is not None:
+        refuse_somebody_elses(effort.keep)
     digest = hashlib.sha256(program_digest())
     for part in (asked.train, asked.held):
         digest.update(digests(part.sources.case)[1] + part.groups.to_bytes() + repr(part.window).encode())

@@ -126,9 +126,15 @@ def _today(slurm: _Slurm, space: Space) -> _Slurm:
         {name: (known, settings.get(known.core, known.usual) if known else 0)
          for name, (known, _) in slurm.options.items()},
         {name: (known, settings[known.core]) for name, (known, _) in slurm.parameters.items()},
-        {queue: {key: space.limits[queue][0 if key == "max_limit" else 1] for key in limits}
+        {queue: {key: _limit_today(key, space.limits[queue]) for key in limits}
          for queue, limits in slurm.queues.items()},
     )  # fmt: skip
+
+
+def _limit_today(key: str, limits: tuple[int | None, int | None]) -> int | None:
+    """A queue without a default limit gives its longest one. Trap: scontrol cannot take DefaultTime away again."""
+    longest, usual = limits
+    return longest if key == "max_limit" or usual is None else usual
 
 
 def _conf(slurm: _Slurm) -> list[str]:
@@ -138,9 +144,9 @@ def _conf(slurm: _Slurm) -> list[str]:
     if there := [word for word in words.values() if word]:
         lines += ["# the other options of SchedulerParameters stay", f"SchedulerParameters={','.join(there)}"]
     if gone := [name for name, word in words.items() if not word]:
-        lines.append(f"# without these options of SchedulerParameters: {', '.join(gone)}")
+        lines.append(f"# leave out these options of SchedulerParameters: {', '.join(gone)}")
     if slurm.queues:
-        lines.append("# in the lines of the queues, which otherwise have their limits back when slurmctld starts")
+        lines.append("# in the lines of these queues; otherwise their old limits come back when slurmctld restarts")
         lines += [f"PartitionName={quote(queue)} {_keys(limits)}" for queue, limits in slurm.queues.items()]
     return lines
 

@@ -134,6 +134,7 @@ def test_jobs_are_told_numbers_where_a_date_was_typed(
     assert "submitted" in capsys.readouterr().err
     lines = log.read_text().splitlines()
     first, last = lines[1], lines[-1]
+    assert "-P -m adminkit tune" in first, "the folder in which a job runs is nowhere that Python looks for modules"
     assert f"tune {file} --model easy --procs 8 --seed 5 --force --since @1000000000 --keep {keep}" in first
     assert first.endswith("--evaluations 130 --shard 0/3")
     assert last.endswith(f"--evaluations 130 --format json --output {out}")

@@ -134,7 +134,7 @@ def test_what_to_type_and_how_to_undo_it(answered: Answered) -> None:
         "adminkit incentives install --policy policy.toml --apply",
         head,
         "SchedulerParameters=bf_max_job_test=2",
-        "# without these options of SchedulerParameters: time_min_as_soft_limit",
+        "# leave out these options of SchedulerParameters: time_min_as_soft_limit",
         "scontrol reconfigure",
     ]
     conf = (answered.written / "slurm-b.conf").read_text()

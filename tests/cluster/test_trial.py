@@ -13,17 +13,21 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from adminkit.deploy.trial import TRIAL, Side
 from adminkit.deploy.trial_sides import INCLUDED
 from adminkit.deploy.trial_state import LEASE
+from adminkit.economy.tables import lua
 from adminkit.slurm import switching
 from adminkit.slurm.run_time import OPTIONS, PARAMETERS, same
 from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.processes import until
 from tests.cluster.harness.ruled import at_most
-from tests.cluster.harness.trial import FILE, A, B, Trying, trying
+from tests.cluster.harness.trial import FILE, NEEDS, SOFT, A, B, Trying, trying
+from tests.support.builders import make_trace
 
 pytestmark = pytest.mark.cluster
 
@@ -34,6 +38,14 @@ def booted(outside: Listing) -> Iterator[Trying]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def short(booted: Trying) -> int:
+    """A job with a limit of a minute, which passes while the tests before run."""
+    job = booted.ruled.run("sbatch", "-p", "gq", "-t", "1", "-o", "/dev/null", "--wrap", "sleep 300", user="games").job
+    assert job is not None
+    return job
+
+
 @pytest.fixture
 def site(booted: Trying, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trying]:
     """With A in place and no trial, before and after."""
@@ -42,7 +54,8 @@ def site(booted: Trying, monkeypatch: pytest.MonkeyPatch) -> Iterator[Trying]:
     booted.end()
 
 
-def test_each_side_is_whole_on_its_days(site: Trying) -> None:
+def test_each_side_is_whole_on_its_days(site: Trying, short: int) -> None:
+    assert site.ruled.job(short)["TimeLimit"] == "00:01:00"
     site.start()
     assert site.there() == A, "it has not begun"
     site.to("b")
@@ -201,12 +214,66 @@ def test_b_stays_where_it_is_kept(site: Trying) -> None:
     site.cluster.ask("scontrol", "update", "PartitionName=gq", "MaxTime=3-00:00:00")
 
 
+def test_a_guard_that_fires_puts_a_back_and_says_by_which_numbers(site: Trying, short: int, tmp_path: Path) -> None:
+    """A job that ended at a maximum that only B has, as slurmdbd has it."""
+    site.cluster.wait(short, "TIMEOUT")
+    site.start(f'{FILE.replace("1-00:00:00", "00:01:00")}DefaultTime = "00:01:00"\n')
+    site.move_here("b")
+    site.round()
+    assert site.there() == {**B, "MaxTime": "00:01:00"}, "no guard counts what was seen before B was in place"
+    sacct = ("sacct", "-n", "-X", "-j", str(short), "-o", "State%20,End%20")
+    until("slurmdbd to have its end", lambda: site.cluster.ask(*sacct).split()[:1] == ["TIMEOUT"], 60)
+    site.round()
+    assert site.there() == A
+    why = "guard cut: 1 jobs ended at B's limits; allowed: 0"
+    ended = next(why for did, why in site.acts() if did == "trial ended")
+    assert ended.startswith(why)
+    trace = make_trace(tmp_path / "trace.db")
+    for words in (("trial", "status"), ("trial", "result", "--db", trace), ("report", "trial", "--db", trace)):
+        assert why in site.ruled.adminkit(*words).stdout, words
+    assert [one.cut for one in site.whole.machine.numbers if one.side == "b"] == [1]
+
+
+@pytest.fixture
+def on(site: Trying) -> Trying:
+    """For releases on which jobs may have soft limits, as conftest.py has it; B has a table of needs."""
+    tables = site.cluster.folder / "tables-b"
+    tables.mkdir(exist_ok=True)
+    (tables / "soft_limits.lua").write_text(lua(NEEDS))
+    return site
+
+
+def test_soft_limits_that_only_b_has_come_and_go_with_its_days(on: Trying) -> None:
+    """Pending jobs lose theirs on the switch back, by the next round of soft limits' own guard."""
+    file = FILE.replace("[b.slurm]", 'tables = "tables-b"\n[b.slurm]')
+    assert "another [soft_limits]" in on.start(code=1, more=SOFT), "without its tables"
+    on.start(file, more=SOFT)
+    assert planned(on)[1] == "N/A", "A's days before the trial"
+    on.to("b")
+    on.round()
+    job, limit = planned(on)
+    assert limit == "00:05:00"
+    on.to("a")
+    on.round()
+    assert on.there() == A and planned(on)[1] == "N/A"
+    assert (on.ruled.job(job)["TimeLimit"], on.ruled.job(job)["TimeMin"]) == ("01:00:00", "N/A")
+    on.ruled.clear()
+
+
+def planned(site: Trying) -> tuple[int, str]:
+    """A held job of an hour, submitted after a round of soft limits' guard, and its TimeMin."""
+    site.ruled.adminkit("soft-limits", "guard", "--apply", "--period", "5", code=None)
+    time.sleep(5.1)  # as long as the script keeps what it read of the lease
+    job = site.ruled.sbatch("-J", "train", "-p", "gq", "-t", "60").job
+    assert job is not None
+    return job, site.ruled.job(job)["TimeMin"]
+
+
 def test_what_a_trial_could_not_switch_is_refused(site: Trying) -> None:
     """Before anything is written."""
     cases = {
         FILE.replace("PriorityWeightAge", "SelectType"): "takes SelectType at its start only",
         FILE.replace("bf_window", "bf_windows"): "did you mean bf_window",
-        FILE.replace("bf_window = 5760", "time_min_as_soft_limit = true"): "an option of Slurm 23.11",
         FILE.replace("queues.gq", "queues.gqq"): "there is no queue gqq",
         FILE.replace("20000", '"1\\nSlurmUser=root"'): "is not a whole number",
         "version = 1\n[b.slurm]\nPriorityWeightAge = 1000\n": "there is nothing to compare",
@@ -232,12 +299,12 @@ def test_slurmctld_takes_every_parameter_of_the_table_by_a_reconfigure(site: Try
     """Each by itself in the included file, in another value than it has, read back from slurmctld."""
     values = {"number": "77", "minutes": "3-00:00:00", "seconds": "45", "switch": "YES"}
     lines = {name: values[form] for name, form in PARAMETERS.items()}
-    known = {name: form for name, (form, since) in OPTIONS.items() if since <= (22, 5, 0)}
+    before = switching.holds()
+    known = {name: form for name, (form, since) in OPTIONS.items() if since <= before.release}
     options = ",".join(name if form == "flag" else f"{name}=33" for name, form in known.items())
     (site.folder / INCLUDED).write_text(
         "".join(f"{name}={value}\n" for name, value in lines.items()) + f"SchedulerParameters={options}\n"
     )
-    before = switching.holds()
     switching.reconfigure()
     after = switching.holds()
     for name, value in {**lines, "SchedulerParameters": options}.items():

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.deploy.trial import OVER, Placed, Trial
+from adminkit.deploy.trial import KEPT_AFTER, OVER, Placed, Trial
 from adminkit.render.report import Report, Trend
-from adminkit.reports.trial import KEEP_AFTER, RESULT_FIELDS, plan_notes, result_report
+from adminkit.reports.trial import KEEP_AFTER, KEEP_BY_HAND, RESULT_FIELDS, plan_notes, result_report
 from adminkit.stats.switchback import calendar
 from adminkit.stats.waits import waits
 from adminkit.trace.connect import reader
@@ -81,6 +81,9 @@ LAST = MONDAY + 27 * DAY
         (trial(), alike, AT, ["not known yet: too few pairs of days with waits by look 1 of 2", "undo: "], "early"),
         (trial(), shorter, MONDAY + DAY, [EARLY, "undo: "], "before the first look"),
         (trial(placed=[]), shorter, None, [UNSEEN], "nothing was seen in place"),
+        (trial(ended=LAST + DAY, why=OVER), shorter, None, [f"{B} 56.6 % shorter", KEEP_AFTER], "its last round ran"),
+        (trial(ended=LAST + DAY, why=KEPT_AFTER), shorter, None, [f"{B} 56.6 % shorter", "B was kept"], "kept since"),
+        (trial(ended=LAST + DAY, why="guard"), shorter, None, [f"{B} 56.6 % shorter", KEEP_BY_HAND], "on its last day"),
         (trial(ended=AT, why="guard"), shorter, None, ["not known yet: too few pairs"], "ended early"),
     ],
 )  # fmt: skip

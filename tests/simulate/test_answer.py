@@ -210,3 +210,14 @@ def test_root_keeps_nothing_in_a_folder_of_somebody_else(tmp_path: Path) -> None
     with pytest.raises(AdminkitError, match="theirs/simulate belongs to uid 12345"):
         asked(scenario("nodes", "factor = 2"), keep=tmp_path / "theirs" / "simulate")
     assert not (tmp_path / "theirs" / "simulate").exists()
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_results_are_not_taken_from_a_folder_in_which_others_may_write(tmp_path: Path, mode: int) -> None:
+    """They could put results there under the names of those that are asked for."""
+    folder = tmp_path / "keep"
+    folder.mkdir()
+    folder.chmod(mode)
+    with pytest.raises(AdminkitError, match="others may write in"):
+        asked(scenario("nodes", "factor = 2"), keep=folder)
+    assert not list(folder.iterdir())

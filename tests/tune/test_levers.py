@@ -161,6 +161,8 @@ def test_what_differs_from_today_is_said_in_sentences() -> None:
         ('"points.class.multi-node" = ["1d"]', {"classes": ("cpu",)}, "no job is of the class multi-node", "leave it"),
         ('"soft_limits.quantile" = [50]', {"release": (22, 5, 8)}, "refused on Slurm 22.05", "--force"),
         ('"soft_limits.quantile" = [50]', {"refused": ("no DefaultTime in gq",)}, "here: no DefaultTime", "--force"),
+        ('"queue.g q.max_limit" = ["1d"]', {}, "not the name of a queue: g q", "scontrol show partition"),
+        ('"queue.q#$(id).max_limit" = ["1d"]', {}, "not the name of a queue: q#$(id)", "scontrol show partition"),
         ('"soft_limits.wide" = [50]', {}, "it has no effect without soft_limits.quantile", "write that lever, too"),
         ('"extend.step" = ["25%"]', {}, "it has no effect without extend.most", "write that lever, too"),
     ],

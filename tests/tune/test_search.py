@@ -134,6 +134,16 @@ def test_a_shard_that_was_killed_and_one_that_ran_twice_change_nothing(tmp_path:
     assert found(question, tmp_path) == found(question)
 
 
+def test_each_search_that_looks_at_the_held_out_days_is_counted(tmp_path: Path) -> None:
+    """Who searches until a look pleases takes luck for an answer."""
+    seeds = (1, 2, 1, 3)
+    looks = [found(asked(), tmp_path, seed).looks for seed in seeds]
+    assert looks == [1, 2, 1, 3], "the same search again is the same look"
+    assert found(asked(months(seed=2)), tmp_path).looks == 1, "other days"
+    more = search(asked(), effort(tmp_path), [*ROUNDS[:-1], replace(ROUNDS[-1], keep=1)])
+    assert more.looks == 4, "more evaluations are another search"
+
+
 def test_a_damaged_file_is_made_again(tmp_path: Path) -> None:
     question = asked()
     first = found(question, tmp_path)

@@ -7,7 +7,7 @@ import pwd
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,9 @@ from adminkit.deploy import trial_round
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import TRIAL, WHAT, Side, Trial
 from adminkit.deploy.trial_sides import INCLUDED
-from adminkit.deploy.trial_state import Whole, read_whole
+from adminkit.deploy.trial_state import Whole, read_whole, write_whole
 from adminkit.deploy.trial_work import Round
+from adminkit.slurm.planning import PARAMETER
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.ruled import HEAD, Ruled, at_most, ruling
@@ -34,6 +35,12 @@ SchedulerParameters = { bf_window = 5760 }
 [b.queues.gq]
 MaxTime = "1-00:00:00"
 """
+#: Soft limits of B's policy, and what games' jobs of the name `train` needed.
+SOFT = '[soft_limits]\nenabled = true\nleast = "00:05:00"\ngap = "00:10:00"\nquantile = 50\noutlived = 60\nwide = 0\n'
+NEEDS: dict[str, Any] = {
+    "format": 1, "made_at": 1, "quantiles": [50, 75, 90],
+    "users": {pwd.getpwnam("games").pw_uid: {"train": {"gq": "300-600-900"}}},
+}  # fmt: skip
 
 
 @dataclass
@@ -61,10 +68,10 @@ class Trying:
     def now(self) -> int:
         return int(time.time()) + self.skip
 
-    def start(self, text: str = FILE, code: int = 0) -> str:
-        """The trial that `trial start` writes; its own errors where `code` says so."""
+    def start(self, text: str = FILE, code: int = 0, more: str = "") -> str:
+        """The trial that `trial start` writes; its own errors where `code` says so. `more`: of B's policy."""
         self.file.write_text(text)
-        (self.cluster.folder / "policy-b.toml").write_text(HEAD + at_most(12))
+        (self.cluster.folder / "policy-b.toml").write_text(HEAD + at_most(12) + more)
         said = self.ruled.adminkit(
             "trial", "start", self.file, "--days", "14", "--seed", "1", "--carry-over", "1h", "--apply", code=code
         )
@@ -74,6 +81,16 @@ class Trying:
         """Move the clock into a day of this side: its noon."""
         day = [one for one in self.whole.trial.days if one.on is (side == "b")][nth]
         self.skip = day.since + DAY // 2 - int(time.time())
+        return self.whole.trial
+
+    def move_here(self, side: Side) -> Trial:
+        """Move the days instead of the clock: it is noon of the second day of this side, for jobs of these minutes."""
+        self.skip, whole = 0, self.whole
+        trial = whole.trial
+        day = [one for one in trial.days if one.on is (side == "b")][1]
+        shift = day.since + DAY // 2 - int(time.time())
+        days = [replace(one, since=one.since - shift, until=one.until - shift) for one in trial.days]
+        write_whole(self.folder, replace(whole, trial=replace(trial, days=days)), self.target.group)
         return self.whole.trial
 
     def round(self, ok: bool = True) -> Round:
@@ -132,7 +149,7 @@ class Trying:
 def trying() -> Iterator[Trying]:
     """A booted cluster with A in place, and slurm.conf that includes the trial's file; no timer runs."""
     settings: dict[str, str] = {
-        "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_window=1440",
+        "SchedulerParameters": f"sched_interval=1,bf_interval=2,bf_window=1440,{PARAMETER}",
         "PriorityType": "priority/multifactor",
         "PriorityWeightAge": "1000",
         "AccountingStorageEnforce": "associations,limits,qos",
@@ -141,6 +158,8 @@ def trying() -> Iterator[Trying]:
     }
     with private_slurm(nodes=2, kind=Cluster, SlurmUser=SLURM_USER, **settings) as cluster:
         (cluster.home / INCLUDED).write_text("")
+        conf = cluster.home / "slurm.conf"
+        conf.write_text(conf.read_text().replace("DefaultTime=UNLIMITED", "DefaultTime=02:00:00"))
         with ruling(cluster, f"Include {INCLUDED}") as ruled:
             found = Trying(ruled)
             found.end()
