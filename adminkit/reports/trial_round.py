@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from adminkit.deploy.trial import BY_HAND, KEPT
+from adminkit.deploy.trial import BY_HAND
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
@@ -50,8 +50,7 @@ def _state(trial: Trial, machine: Machine, now: int) -> list[str]:
         stays = "B is in place" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
         if trial.why.startswith(BY_HAND) and machine.under_way is None:
             stays = "what was changed by hand stays, the rest is A's"
-        why = "stopped" if trial.why == KEPT else trial.why
-        return [f"it ended at {show_time(trial.ended)}: {why}; {stays}"]
+        return [f"it ended at {show_time(trial.ended)}: {trial.why}; {stays}"]
     today = trial.day(now)
     lease = f"the lease lasts until {show_time(machine.lease_until)}"
     if today is None:

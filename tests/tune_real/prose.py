@@ -37,7 +37,7 @@ The seeds {RECORDS[0]} to {RECORDS[-1]} and {TRIAL[0]} to {TRIAL[-1]} and the ge
 were committed to the repository before the first run, and the pick before the first of the twelve days. Nothing was
 changed by hand afterwards. `adminkit tune` itself did not recommend its pick (below): the trial is what tells. A first
 set of five pairs was thrown away, as its runs with the defaults had the pick's table of points: points are in force by
-`adminkit incentives install`, not by the policy alone. The pick stayed the same.
+`adminkit incentives install`; the policy is not enough. The pick stayed the same.
 """
 
 
@@ -46,13 +46,13 @@ The levers and the constraints are in tests/tune_real/tune.toml: Slurm's schedul
 and soft limits. Groups of five jobs or more were judged (`jobs = 5`): the default is 30, and six days have 12 jobs
 above 64 GPUs. The six days followed each other in the trace as closely as such days do, so that four of them were
 searched on and two were held out; for so short a trace, `adminkit tune` takes tenths of these times for days. As the
-calibration found no basis on so few days, the search was run with `--force`. Submissions were moved by up to a minute,
+calibration found no basis on six days, the search was run with `--force`. Submissions were moved by up to a minute,
 as always, which is a fifth of such a day.
 
 This search was chosen among three, all of the same six days and before any of the twelve. The first one had levers by
 which wide jobs lose their reservation or their rank, too (a bf_window shorter than the longest limit,
 bf_min_prio_reserve, PriorityFavorSmall): what it found cut the mean wait by nearly nine tenths and let jobs above 64
-GPUs wait more than half as long again, so it picked nothing. The second one allowed no group of jobs to wait a fifth
+GPUs wait more than 1.5 times as long, so it picked nothing. The second one allowed no group of jobs to wait a fifth
 longer even within its interval, and picked a combination that cut the simulated mean wait by a quarter. The third one,
 whose answer follows, has the usual constraints.
 
