@@ -30,17 +30,19 @@ _UNITS: Final = {
     "utilization": "share",
     LATE: "count",
 }
+#: A lever takes no hostile name of a queue, as it becomes a line of slurm.conf; a group may have one.
+QUEUE: Final = "gq.long"
 LEVERS: Final = f"""
 "SchedulerParameters.bf_window" = ["4d"]
 "points.size_9" = ["3d"]
-{json.dumps(f"queue.{HOSTILE}.max_limit")} = ["1d"]
+{json.dumps(f"queue.{QUEUE}.max_limit")} = ["1d"]
 "soft_limits.quantile" = [90]
 """
 
 
 def space() -> Space:
-    """Four levers, one of them of a queue with a hostile name."""
-    limits = {**files.SITE.limits, HOSTILE: (None, None)}
+    """Four levers, one of them of a queue with a dot in its name."""
+    limits = {**files.SITE.limits, QUEUE: (None, None)}
     return files.space(LEVERS, replace(files.SITE, limits=limits))
 
 
