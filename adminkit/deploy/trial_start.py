@@ -5,6 +5,7 @@ Nothing of slurmctld's changes: A is what is in place. What a trial could not sw
 
 from __future__ import annotations
 
+import shlex
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from adminkit.deploy.trial import Placed, Trial, trial_table
 from adminkit.deploy.trial_file import Plan, refuse_foreign
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
-from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
+from adminkit.deploy.trial_sides import HEAD, INCLUDED, Config, Pair, config, put_included, write_pair
 from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
 from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
@@ -168,8 +169,8 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
     if why:
         raise AdminkitError(
             why,
-            f"make {place} with one comment on every host that has slurm.conf, then add as its last line: Include"
-            f" {INCLUDED}",
+            f"on every host that has slurm.conf: echo '{HEAD.strip()}' >{shlex.quote(str(place))}; then add as the last"
+            f" line of slurm.conf: Include {INCLUDED}",
         )
     if not place.stat().st_mode & stat.S_IROTH:
         raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
