@@ -34,7 +34,7 @@ def report_trial(
     plot: Plot = False,
     picture: Picture = None,
 ) -> None:
-    """Show what the trial of another configuration showed, by size, queue and class of jobs, as a page for readers.
+    """Show how waits changed in a trial. A page for readers: by size, queue and class of jobs, with a chart.
 
     Example: adminkit report trial --format html --output trial.html
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adminkit.deploy.trial_work import Round
     from adminkit.slurm.controller import Controller
 
-app = group("Try another configuration on some days, and keep it only if waits fell.")
+app = group("Try another configuration; keep it only if waits fell.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="What to compare: trial.toml, as tune --write makes it.")]
 Days = Annotated[
@@ -87,7 +87,7 @@ def plan(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Show what a trial would switch, on which days, and what it can show. Changes nothing.
+    """Show what a trial would switch and what it can show. Changes nothing.
 
     Example: adminkit trial plan trial.toml
     """
@@ -116,7 +116,7 @@ def start(
 
 @app.command()
 def status(folder: Folder = None, format: FormatOption = Format.TABLE, output: Output = None) -> None:
-    """Show which side is in place, and what a round would say. Exit code 1 if it is not whole.
+    """Show which side is in place, and the lease. Exit code 1 if something is wrong.
 
     Example: adminkit trial status
     """
@@ -138,7 +138,7 @@ def result(
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
-    """Show by how much waits changed, with an interval, or that they did not.
+    """Show by how much waits changed, with intervals.
 
     Example: adminkit trial result
     """
@@ -170,7 +170,8 @@ def stop(
         trial_round.refuse_stop(found.whole, stays)
         if found.whole is not None and found.whole.trial.ended is not None:
             trial_round.refuse_other(looked(target, found.whole))
-        _emit(found, controller, Way(format.value, output), [f"nothing was done: --apply ends it, with {keep or 'a'}"])
+        note = f"nothing was done: --apply ends it, and {'B' if stays else 'A'} stays"
+        _emit(found, controller, Way(format.value, output), [note])
         return
     done = trial_round.stop(target, now, KEPT if stays else STOPPED, stays)
     _emit(done, controller, Way(format.value, output), _lasting(target) if stays else [])
@@ -206,8 +207,9 @@ def _lasting(target: Target) -> list[str]:
     """What makes B last: it is in place, but slurm.conf and policy.toml still say A."""
     from adminkit.deploy.trial_sides import INCLUDED, read_pair
 
-    b, conf = read_pair(target.folder).b, target.folder / "slurm.conf"
-    said = ["B stays in place; to make it last, have policy.toml say what B's policy says"]
+    pair, conf = read_pair(target.folder), target.folder / "slurm.conf"
+    b, rules = pair.b, pair.a.rules != pair.b.rules
+    said = [f"B stays in place; to make it last{', copy its policy to policy.toml' if rules else ':'}"]
     said += [f"put into {conf}: {name}={value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         said += [f"put into the line of PartitionName={queue} in {conf}: {key}={value}" for key, value in keys.items()]
@@ -256,7 +258,7 @@ def _start(
     check_days(days)
     target, controller = target_of(folder, None, None)
     if controller.away:
-        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it; a trial compares what it has")
+        raise AdminkitError(f"slurmctld is not responding: {controller.away}", "start it: A has to be in place")
     now = int(time.time())
     read = load_plan(file, holds().release)
     prepared = prepare(read, controller, target.folder, now, config.load().gpus)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +49,11 @@ if TYPE_CHECKING:
 
 #: Evaluations of a search that is told neither their number nor a time.
 USUAL: Final = 1000
+#: What is said where no policy is named or installed here.
+_NO_POLICY: Final = (
+    "no policy was found here, so policy-b.toml has nothing else: if the site has one, name it with --policy and run"
+    " this again"
+)
 #: The file that a trial reads.
 TRIAL: Final = "trial.toml"
 
@@ -125,8 +130,8 @@ def tune(
     output: options.Output = None,
     picture: options.Picture = None,
 ) -> None:
-    """Search for a configuration that makes waits shorter and harms nobody, by simulation. The last days of the trace
-    are held out, and decide. Nothing is changed on the site.
+    """Search for settings that shorten waits and harm nobody. Jobs are simulated; the last days of the trace are held
+    out, and decide. Nothing is changed on the site.
 
     Example: adminkit tune etc/tune.toml --budget 30m
     """
@@ -140,7 +145,7 @@ def tune(
     effort = Effort(20, seed, cores, keep or cache_home() / "simulate")
     place = Place(db, cluster, since, until, policy, moment(as_of, time.time()))
     with opened(file.parent, how, place) as found:
-        space, question = _question(asked, found, force)
+        space, question = _question(asked, found, () if site else _refused(asked, found, place), force)
         if shard is not None:
             _work(question, effort, evaluations or USUAL, shard)
             return
@@ -153,7 +158,14 @@ def tune(
             emit(report.dated(place.when.as_of), way)
 
 
-def _question(asked: Tune, found: Opened, force: bool) -> tuple[Space, Question]:
+def _refused(asked: Tune, found: Opened, place: Place) -> Sequence[str]:
+    """Why the running slurmctld could not have soft limits. A file of --site may describe another cluster."""
+    from adminkit.tune.live import refused_by_slurm
+
+    return refused_by_slurm(asked, found.sources.cluster, place.when.now)
+
+
+def _question(asked: Tune, found: Opened, refused: Sequence[str], force: bool) -> tuple[Space, Question]:
     from adminkit.slurm.release import parse_release
     from adminkit.tune.held_out import PARTS
     from adminkit.tune.measured import LATE
@@ -171,7 +183,7 @@ def _question(asked: Tune, found: Opened, force: bool) -> tuple[Space, Question]
     )
     site = found.sources.site
     release = None if site is None or site.scheduler.release is None else parse_release(site.scheduler.release)
-    space = space_of(asked, found.sources, release, force)
+    space = space_of(asked, found.sources, release, force, refused)
     return space, question(found.sources, space, goal, asked.held_out, force)
 
 
@@ -233,13 +245,16 @@ def _typed(space: Space, choice: Choice, case: Case, policy: Path | None) -> Typ
 
     path, is_example = find_policy(policy)
     if is_example:
-        return typed_of(space, choice, case=case)
+        made = typed_of(space, choice, case=case)
+        return made if made.policy is None else replace(made, notes=(*made.notes, _NO_POLICY))
     text = read_named(path, MOST_BYTES, "name a policy with --policy").decode("utf-8", "surrogateescape")
     return typed_of(space, choice, text, path.name, case)
 
 
 def _write(folder: Path, typed: Typed | None) -> None:
     """The files of a trial. Nothing where nothing is recommended, which is said."""
+    from adminkit.tune.typed import next_steps
+
     if typed is None:
         say(f"nothing is recommended, so nothing is written to {folder}")
         return
@@ -250,6 +265,8 @@ def _write(folder: Path, typed: Typed | None) -> None:
         if text:
             write_aside(folder / name, text.encode("utf-8", "surrogateescape"))
             say(f"wrote {folder / name}")
+    for line in next_steps(typed):
+        say(f"in {folder}, type: {line}")
 
 
 @contextmanager

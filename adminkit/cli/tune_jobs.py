@@ -39,7 +39,7 @@ def submit(jobs: Jobs, context: typer.Context, effort: Effort, found: Opened, pl
     assert effort.keep is not None
     keep, typed = effort.keep.absolute(), context.params
     keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Trap: with -m alone, the job's folder is where Python looks first, and others may write there.
+    # Trap: with only -m, the job's folder is where Python looks first, and others may write there.
     words = [sys.executable, "-P", "-m", "adminkit", "tune", str(typed["file"].absolute()), *_again(context)]
     edges = {"--since": found.filter.since, "--until": found.filter.until, "--as-of": place.when.as_of}
     moments = {name: f"@{at}" for name, at in edges.items() if at is not None}

@@ -151,7 +151,7 @@ def _settle(state: State, queue: Queue, log: Path) -> State:
         held = _key(line) in known or _held(line, job)
         if _key(line) not in known:
             _record(log, {**line, "held": held})
-        # Of a job that is gone nobody knows whether it had the time: what was given counts.
+        # Whether a job that is gone had the time is not known: what was given counts.
         counts = held or _stands(line, job) or (job is None and line["becomes"] > line["was"])
         failed += [] if counts else [{**line, "was": line["becomes"], "becomes": line["was"]}]
     return replace(state, given=_counted(failed, state.given), under_way=())

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from adminkit.errors import AdminkitError, unknown_word
+from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import read_named
 from adminkit.owner import of_somebody_else
 from adminkit.slurm.lines import Place
@@ -96,10 +96,15 @@ def refuse_foreign(path: Path) -> None:
     if (facts := of_somebody_else(path)) is not None:
         raise AdminkitError(
             f"{path} may have been written by uid {facts.st_uid}, and root puts only its own in place",
-            "copy it into a folder of root's",
+            "as root, copy it into a folder that only root can write",
         )
     for place in (path, *path.absolute().parents, *Path(os.path.realpath(path)).parents):
-        mode = place.stat().st_mode
+        try:
+            mode = place.stat().st_mode
+        except OSError as error:
+            raise AdminkitError(
+                f"couldn't read {place}: {cause(error)}", "its paths are relative to its folder"
+            ) from None
         if mode & 0o022 and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
             raise AdminkitError(f"{place} is writable by others than root", f"chmod go-w {place}")
 

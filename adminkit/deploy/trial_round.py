@@ -17,12 +17,12 @@ from typing import Final
 from adminkit import actions
 from adminkit.deploy import trial_guards, trial_seen
 from adminkit.deploy.extend_state import alone_here
-from adminkit.deploy.files import changing
+from adminkit.deploy.files import SUBFOLDER, changing
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import BY_HAND, KEPT, KEPT_AFTER, OVER, STOPPED, TRIAL, Side
 from adminkit.deploy.trial_seen import Part, Seen
 from adminkit.deploy.trial_sides import Pair, read_pair, read_side
-from adminkit.deploy.trial_state import LEASE, LIVE, Whole, is_leased, mark_live, read_whole, record
+from adminkit.deploy.trial_state import LEASE, LIVE, Whole, is_leased, mark_live, missing, read_whole, record
 from adminkit.deploy.trial_switch import Queues, give_back, put_side, queues_of
 from adminkit.deploy.trial_work import Round, Work
 from adminkit.errors import AdminkitError
@@ -38,18 +38,22 @@ def once(target: Target, now: int, others: Sequence[str] = ()) -> Round:
 
     `others`: slurmctld's other hosts, on one of which it may be at work; then this round does nothing.
     """
+    if not _is_installed(target):
+        return Round(now, None)
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if work is None or isinstance(work, Round):
             return work or Round(now, None)
         if others and not extending.is_acting(others):
-            work.said.append("slurmctld is at work on another host: its rounds decide")
+            work.said.append("another host's slurmctld is in control, so the rounds of this one do nothing")
             return work.ended()
         return _decide(work)
 
 
 def restore(target: Target, now: int) -> Round:
     """Put A back where the lease has run out; nothing where it holds. Works without slurmctld, as far as files go."""
+    if not _is_installed(target):
+        return Round(now, None)
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if work is None or isinstance(work, Round):
@@ -69,6 +73,8 @@ def restore(target: Target, now: int) -> Round:
 
 def stop(target: Target, now: int, why: str, keep: bool = False) -> Round:
     """End the trial: A back, or B stays; B again after its end. AdminkitError where that cannot be."""
+    if not _is_installed(target):
+        raise missing()
     with alone_here(target.folder, LOCK):
         work = _begin(target, now)
         if isinstance(work, Work) and work.trial.ended is None:
@@ -128,6 +134,11 @@ def refuse_other(seen: Seen) -> None:
     if hands := seen.by_hand("a"):
         words = "; ".join(part.words for part in hands)
         raise AdminkitError(f"A is not in place any more: {words}", "put it back, or start another trial")
+
+
+def _is_installed(target: Target) -> bool:
+    """Whether adminkit has put anything here: there is no trial, and nothing to lock, before that."""
+    return os.path.lexists(target.folder / SUBFOLDER)
 
 
 def _begin(target: Target, now: int) -> Work | Round | None:
@@ -227,6 +238,16 @@ def _before(work: Work, seen: Seen) -> Queues:
     return queues_of(seen.holds)
 
 
+def _are_back(work: Work, seen: Seen, queues: Queues) -> bool:
+    """Whether queues are as they were before the switch, but for what the trial itself switches."""
+    now, ours = queues_of(seen.holds), work.pair.a.queues
+    return all(
+        now.get(queue, {}).get(key) == value or key in ours.get(queue, {})
+        for queue, keys in queues.items()
+        for key, value in keys.items()
+    )
+
+
 def switch(work: Work, side: Side, seen: Seen) -> Round:
     """Put a side in place, and see that it is."""
     before, queues = work.machine, _before(work, seen)
@@ -240,7 +261,8 @@ def switch(work: Work, side: Side, seen: Seen) -> Round:
     after = work.look(seen)
     if work.notes or not after.whole(side):
         work.notes += [f"not in place: {part.words}" for part in after.parts if not part.is_of(side)]
-        work.keep(work.whole.placed(work.at(), ""))
+        left = {} if _are_back(work, after, queues) else queues  # whoever closes a queue meanwhile is to be seen
+        work.keep(work.whole.with_machine(before=left).placed(work.at(), ""))
         work.record("not put", side=side, why="; ".join(work.notes))
         return work.ended(after)
     over = {} if work.trial.ended is None else {"ended": work.trial.why}  # its own line may not have been written
@@ -265,10 +287,17 @@ def _end(work: Work, seen: Seen, why: str, keep: bool = False, at: int | None = 
 
 
 def _by_hand(work: Work, seen: Seen, hands: Sequence[Part]) -> Round:
-    """Somebody changed what the trial had put in place: it ends, and only what is still the trial's is put back."""
+    """Somebody changed what the trial had put in place: it ends, and only what is still the trial's is put back.
+
+    While A is in place, nothing is: B's policy, say, was then put in place by hand as well.
+    """
     if work.trial.ended is None:
         words = "; ".join(part.words for part in hands)
         trial = replace(work.trial, ended=work.now, why=f"{BY_HAND}: {words}")
+        if work.machine.in_place == "a" and work.machine.under_way is None:
+            work.keep(Whole(trial, work.machine).placed(work.now, ""))
+            work.record("trial ended", why=trial.why)
+            return work.ended(seen)
         queues = _before(work, seen)
         machine = replace(work.machine, under_way="a", under_since=work.now, kept=False, before=queues)
         work.keep(Whole(trial, machine).placed(work.now, ""))

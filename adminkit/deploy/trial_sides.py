@@ -131,7 +131,7 @@ def read_side(folder: Path, side: Side) -> Config:
     tables = {name: read_text(place / f"{name}.lua") or "" for name in TABLES[1:]}
     tables = {name: lua for name, lua in tables.items() if lua}
     if text is None or policy is None:
-        raise AdminkitError(f"there is no trial in {place.parent}", "adminkit trial start FILE previews one")
+        raise AdminkitError(f"there is no trial in {place.parent}", "adminkit trial plan FILE previews one")
     try:
         table = json.loads(text)
         made = config(side, policy, _slurm(table["slurm"], side), _queues(table["queues"]), tables)

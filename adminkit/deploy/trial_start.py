@@ -21,12 +21,13 @@ from adminkit.deploy.planning import refuse_unsafe, turns_on
 from adminkit.deploy.program import shipped
 from adminkit.deploy.refresh import rules_digest
 from adminkit.deploy.rehearse import rehearse
-from adminkit.deploy.trial import Placed, Trial, trial_table
+from adminkit.deploy.trial import TRIAL, Placed, Trial, trial_table
 from adminkit.deploy.trial_file import Plan, refuse_foreign
+from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
 from adminkit.deploy.trial_sides import HEAD, INCLUDED, Config, Pair, config, put_included, write_pair
-from adminkit.deploy.trial_state import LEASE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
+from adminkit.deploy.trial_state import LEASE, LIVE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
 from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
 from adminkit.gres import GpuSettings
@@ -72,7 +73,7 @@ def prepare(plan: Plan, controller: Controller, folder: Path, now: int, gpus: Gp
         raise AdminkitError("B gives soft limits, and there is no table of what jobs need", how(plan))
     for one in (a, b):
         rehearse(shipped(), {**one.tables, **({"policy": one.policy} if one.policy else {})})
-    return Prepared(Pair(a, b), own, lines, tuple(notes))
+    return Prepared(Pair(a, b), own, lines, (*notes, *_waiting(a, b)))
 
 
 def begin(
@@ -112,6 +113,10 @@ def begin(
 def refuse_second(folder: Path, now: int) -> None:
     """AdminkitError where a trial is running, or what it put in place is not whole yet."""
     there = read_whole(folder)
+    if there is None and (folder / LIVE).exists():
+        raise AdminkitError(
+            f"{folder / TRIAL} is gone, and B may be in place", "adminkit trial run --apply puts A back"
+        )
     if there is not None and (there.trial.under_way(now) or there.trial.ended is None or there.machine.under_way):
         raise AdminkitError("another trial is running", "adminkit trial stop --apply ends it and puts A back")
 
@@ -172,8 +177,14 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
             f"on every host that has slurm.conf: echo '{HEAD.strip()}' >{shlex.quote(str(place))}; then add as the last"
             f" line of slurm.conf: Include {INCLUDED}",
         )
-    if not place.stat().st_mode & stat.S_IROTH:
-        raise AdminkitError(f"not everybody may read {place}: Slurm's programs would end there", f"chmod 644 {place}")
+    facts, own = place.stat(), conf.stat()
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or facts.st_uid not in (0, own.st_uid):
+        raise AdminkitError(
+            f"others than root may write {place}, and so have slurmctld run their programs as root",
+            f"chown --reference={conf} {place}; chmod 644 {place}",
+        )
+    if not facts.st_mode & stat.S_IROTH:
+        raise AdminkitError(f"not everybody may read {place}, so Slurm's programs would fail", f"chmod 644 {place}")
     if any(line.strip() and not line.lstrip().startswith("#") for line in (text or "").splitlines()):
         raise AdminkitError(f"{place} has lines already", "move them into slurm.conf; then start again")
 
@@ -188,7 +199,7 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
         for key, value in keys.items():
             there = record.get(key)
             if there is None:
-                raise AdminkitError(f"slurmctld does not say {key} of queue {queue}", "scontrol show partition")
+                raise AdminkitError(f"slurmctld does not report {key} of queue {queue}", "scontrol show partition")
             if key == "DefaultTime" and there == "NONE" and record.get("MaxTime") != "UNLIMITED":
                 raise AdminkitError(
                     f"queue {queue} has no DefaultTime, and a running slurmctld cannot be told to have none again",
@@ -200,6 +211,15 @@ def _queues(plan: Plan, holds: Holds) -> tuple[dict[str, dict[str, str]], dict[s
                 b.setdefault(queue, {})[key] = value
         _refuse_default(queue, {**record, **b.get(queue, {})})
     return a, b
+
+
+def _waiting(a: Config, b: Config) -> list[str]:
+    """Trap: Slurm starts no job whose limit exceeds its queue's maximum, also one that was submitted before."""
+    return [
+        f"queue {queue}: a job that asks for more than B's MaxTime waits while B is in place, and its wait counts for"
+        " the day on which it was submitted: A's days may look worse than they are"
+        for queue in lowered_by(Pair(a, b))
+    ]
 
 
 def _refuse_default(queue: str, keys: Mapping[str, str]) -> None:
@@ -221,7 +241,7 @@ def _lines(a: Config, b: Config) -> list[str]:
         lua = Lua()
         old, new = (lua.out(lua.table(one.policy.encode("utf-8", "surrogateescape"), "policy")) for one in (a, b))
         lines += [f"policy: {one.place}: {one.change}" for one in differences(old, new)][:50] or ["policy: changed"]
-    lines += [f"tables: {name} is another" for name, text in b.tables.items() if a.tables.get(name) != text]
+    lines += [f"tables: {name} is replaced" for name, text in b.tables.items() if a.tables.get(name) != text]
     lines += [f"{name}: {a.slurm[name] or 'nothing'} becomes {value}" for name, value in b.slurm.items()]
     for queue, keys in b.queues.items():
         lines += [f"queue {queue}: {key}: {a.queues[queue][key]} becomes {value}" for key, value in keys.items()]

@@ -196,4 +196,4 @@ def _side(value: Any) -> Side:
 
 
 def missing() -> AdminkitError:
-    return AdminkitError("there is no trial", "adminkit trial start FILE previews one")
+    return AdminkitError("there is no trial", "adminkit trial plan FILE previews one")

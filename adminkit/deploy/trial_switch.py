@@ -77,7 +77,7 @@ def _tables(one: Config, target: Target, seen: Seen) -> str:
     texts: Mapping[str, str] = {**one.tables, **({"policy": _today(one.policy, target)} if one.policy else {})}
     there = target if seen.holds is not None else replace(target, inactive=seen.away)
     done = install.apply(tables_only(texts), there, f"trial {one.side}")
-    return "" if done.ok else done.doubt or "another host of slurmctld has not the same tables"
+    return "" if done.ok else done.doubt or "another host of slurmctld does not have the same tables"
 
 
 def _today(policy: str, target: Target) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from adminkit.fit.request import show_mem
 from adminkit.policy import extend_settings
 from adminkit.policy.extend_settings import Extend
+from adminkit.policy.incentive_settings import Incentives
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.power_settings import Power
@@ -42,6 +43,8 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
         rows.append(("gpus_per_user", f"{held}; Slurm enforces it, through the QOS of the queue."))
     if policy.power.budget_w is not None:
         rows.append(("power", power_sentence(policy.power)))
+    if policy.incentives.size_hours:
+        rows.append(("incentives", size_sentence(policy.incentives)))
     if policy.soft_limits.enabled:
         rows.append(("soft_limits", soft_sentence(policy)))
     if policy.extend.enabled:
@@ -61,6 +64,18 @@ def power_sentence(power: Power) -> str:
         f"All GPUs in use together count as at most {power.budget_w} W, each as {each}; Slurm enforces it, through"
         f" the licence {power.licence}."
     )
+
+
+def size_sentence(incentives: Incentives) -> str:
+    """How much sooner wide jobs start."""
+    ends = [int(size) for size in incentives.size_hours]
+    parts = []
+    for least, after, hours in zip(ends, [*ends[1:], None], incentives.size_hours.values(), strict=True):
+        last = None if after is None else after - 1
+        size = _range(Range(least, last), "GPU", "GPUs")
+        parts.append(f"jobs of {size} are ranked as if they had waited {hours:g} h longer")
+    sentence = _names(parts, "and")
+    return f"{sentence[0].upper()}{sentence[1:]}, unless the points of their class are more."
 
 
 def soft_sentence(policy: Policy) -> str:

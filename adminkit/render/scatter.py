@@ -40,7 +40,7 @@ def draw(ax: Axes, panel: Scatter, colours: Sequence[str], muted: str, faint: st
             face = colour if full else "none"
             ax.scatter(
                 [dot.x for dot in some], [dot.y for dot in some], s=26, marker=shape, facecolors=face,
-                edgecolors=colour, linewidths=1.1, label=label if some else None, zorder=3,
+                edgecolors=colour, linewidths=1.1, label=label if some else None, zorder=3, clip_on=False,
             )  # fmt: skip
     edge = _edge(panel)
     ax.plot([dot.x for dot in edge], [dot.y for dot in edge], color=muted, linewidth=1.0, zorder=2)
@@ -51,6 +51,9 @@ def draw(ax: Axes, panel: Scatter, colours: Sequence[str], muted: str, faint: st
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
     ax.grid(color=faint, linewidth=0.8)
+    for axis, unit in zip((ax.xaxis, ax.yaxis), panel.styles, strict=True):
+        if unit == "share":
+            axis.set_major_formatter(lambda value, _: f"{round(100 * value, 6):g} %")
     ax.set_xlabel(clean(panel.x_axis), size=8)
     ax.set_ylabel(clean(panel.y_axis), size=8)
 

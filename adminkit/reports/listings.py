@@ -39,6 +39,7 @@ from adminkit.reports import (
     status,
     trial,
     trial_round,
+    tune,
 )
 
 
@@ -109,6 +110,7 @@ LISTINGS: Final = (
     Listing("extend status", extend_round.STATUS_FIELDS),
     Listing("soft-limits guard", soft_limits.ROUND_FIELDS),
     Listing("soft-limits status", soft_limits.STATUS_FIELDS),
+    Listing("tune", tune.FIELDS),
     Listing("trial start", trial.CALENDAR_FIELDS),
     Listing("trial status", trial_round.STATUS_FIELDS),
     Listing("trial result", trial.RESULT_FIELDS),

@@ -78,7 +78,7 @@ def preview_notes(
     `others` are the controllers that are not this host.
     """
     length = plural(len(trial.days), "day")
-    notes = [] if applied else ["nothing was done: start --apply begins it"]
+    notes = [] if applied else ["nothing was done: adminkit trial start FILE --apply begins the trial"]
     notes.append(
         f"{length} from {show_time(trial.begins)} until {show_time(trial.ends)}, seed {trial.seed}; each weekday is A's"
         " as often as B's"
@@ -210,9 +210,9 @@ def _signed(share: float) -> str:
 
 def _result_notes(trial: Trial, result: Result, now: int) -> list[str]:
     notes = [
-        "days are the units: each is paired with the same weekday of the next week; the interval has the changes that a"
-        " randomisation test does not reject, and allows for a look after every fortnight",
-        "the first row is the answer; the verdicts of sizes, queues and classes allow for how many there are",
+        "days are the units: each is paired with the same weekday of the next week; the interval holds the changes that"
+        " a randomisation test does not reject, and takes a look after every fortnight into account",
+        "the first row is the answer; the verdicts of sizes, queues and classes are corrected for their number",
         *(f"{trial.names[1]}: {line}" for line in trial.lines),
     ]
     planned = len(trial.days)
@@ -229,7 +229,7 @@ def _result_notes(trial: Trial, result: Result, now: int) -> list[str]:
         notes.append(f"left out with their pairs: {plural(dropped, 'day')} that did not have their side in place")
     late = len(result.days) % BLOCK
     if late:
-        notes.append(f"the last {plural(late, 'day')} do not count, as their fortnight is not whole")
+        notes.append(f"the last {plural(late, 'day')} do not count, as their fortnight is not complete")
     for side, which in zip(trial.names, (False, True), strict=True):
         here = [day for day, when in zip(result.waits, result.days, strict=True) if when.on is which]
         jobs, soft = sum(day.jobs for day in here), sum(day.planned for day in here)
@@ -240,7 +240,7 @@ def _result_notes(trial: Trial, result: Result, now: int) -> list[str]:
     if gone:
         notes.append(f"left out: {plural(gone, 'job')} that never started")
     if waiting:
-        notes.append(f"not started yet: {plural(waiting, 'job')}; the wait until now counts: ask again later")
+        notes.append(f"not started yet: {plural(waiting, 'job')}; the wait so far counts, so the result may change")
     return notes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from adminkit.deploy.trial import BY_HAND
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.units import show_time
 
@@ -47,6 +48,8 @@ def _words(whole: Whole | None, now: int) -> list[str]:
 def _state(trial: Trial, machine: Machine, now: int) -> list[str]:
     if trial.ended is not None:
         stays = "B is in place" if machine.kept else "A is back" if machine.under_way is None else "A is not back yet"
+        if trial.why.startswith(BY_HAND) and machine.under_way is None:
+            stays = "what was changed by hand stays, the rest is A's"
         return [f"it ended at {show_time(trial.ended)}: {trial.why}; {stays}"]
     today = trial.day(now)
     lease = f"the lease lasts until {show_time(machine.lease_until)}"

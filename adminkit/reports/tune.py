@@ -36,7 +36,7 @@ FIELDS: Final = (
     Field("low", "measured", "lower end of the wider 95 % interval: over replicates, or over days"),
     Field("high", "measured", "upper end of that interval"),
     Field("relative", "share", "the change as a share of today's"),
-    Field("worst", help="the group whose mean wait grows most, or shrinks least"),
+    Field("worst", help="the group whose mean wait grows most, or shrinks least, as a share of today's"),
     Field("worst_share", "share", f"that change as a share of today's, of {SHORT_WAIT} s where today's is less"),
     Field("replicates", "count", "how many"),
     Field("standing", help="pick, or why not"),
@@ -47,7 +47,7 @@ _NAMES: Final = {
     "mean_wait": "the mean wait",
     "p95_wait": "the 95th percentile of waits",
     "mean_slowdown": "the mean slowdown",
-    "lost_hours": "the time lost at limits that were too short",
+    "lost_hours": "the time of CPUs or GPUs that is lost at limits",
 }
 _KEPT: Final = {
     "utilization": "less of the machine is in use",
@@ -68,14 +68,14 @@ def tune_meta(
     said = UNKNOWN_WORTH if calibration is None else calibration.sentence
     searched, held = (_days(part) for part in (asked.train, asked.held))
     notes = [
-        f"searched on the first {searched}; the last {held} were looked at once, for the pick",
-        f"intervals are the wider of two: Student's t over paired replicates, and over days in blocks of"
+        f"the search uses the first {searched}; the last {held} are held out, and only the pick is looked at on them",
+        f"each interval is the wider of two: Student's t over paired replicates, and over days in blocks of"
         f" {plural(asked.train.frame.length, 'day')}",
         *([] if calibration is None else cause_notes(calibration.causes)),
         *subject.notes,
         *left_out_sentences(subject.jobs.missing if calibration is None else calibration.missing),
     ]
-    return replace(meta_of("A better configuration, searched for", subject, filter, database, notes), answers=(said,))
+    return replace(meta_of("Search for a better configuration", subject, filter, database, notes), answers=(said,))
 
 
 def tune_report(
@@ -145,32 +145,42 @@ def _held_word(verdict: Verdict) -> str:
 
 def _sentences(found: Found, asked: Question, words: Callable[[Choice], Sequence[str]]) -> list[str]:
     """The verdict first, then the pick and why."""
-    tried = f"{plural(len(found.tried), 'combination')} {'was' if len(found.tried) == 1 else 'were'} tried"
+    many = plural(len(found.tried), "combination")
     if found.pick is None or found.verdict is None:
-        return [f"nothing is recommended: {tried}, and {_nothing(found)}"]
+        return [
+            f"nothing is recommended: {many} {'was' if len(found.tried) == 1 else 'were'} tried, and {_nothing(found)}"
+        ]
     pick, verdict = found.pick, found.verdict
     held, searched = verdict.standing.objective, pick.objective
     on_held = f"on the {_days(asked.held)} that were held out"
     if verdict.word == "better":
         first = f"recommended: {on_held}, {_change(held)}, and no group of jobs waits longer"
     elif verdict.word == "no change":
-        first = f"does not carry over, so nothing is recommended: {on_held}, {_change(held)}"
+        first = f"the pick does not carry over, so nothing is recommended: {on_held}, {_change(held)}"
     else:
-        first = f"does not carry over, so nothing is recommended: {on_held}, {_several(verdict.harm)}"
+        harm = _several(verdict.harm)
+        first = f"the pick does not carry over, so nothing is recommended: {on_held}, it does harm: {harm}"
     why = (
-        f"the pick is the best of {tried} that break nothing on the {_days(asked.train)} searched: {_change(searched)}"
+        f"among {many}, the pick is the best one that breaks no constraint: on the {_days(asked.train)} that were"
+        f" searched, {_change(searched)}"
     )
-    worst = pick.worst
-    lasts = [] if worst is None else [f"the worst group there is {_group(worst)}: {_signed(worst)}"]
+    lasts = [] if pick.worst is None else [_least(pick.worst)]
     return [first, why, *lasts, *(f"the pick: {line}" for line in words(pick.choice))]
+
+
+def _least(worst: Change) -> str:
+    """What becomes of the group that gains least."""
+    does = "grows most" if worst.change > 0 else "shrinks least"
+    return f"on these days, the group whose mean wait {does} is {_group(worst)}: {_signed(worst)}"
 
 
 def _nothing(found: Found) -> str:
     able = [one for one in found.tried if one.replicates >= SEEDS[-1]]
     if not able:
-        return "all of them do harm, or are worse than others, before twenty replicates"
-    if any(one.objective.is_less for one in able):
-        return "those that are better do harm: " + _several(min(able, key=lambda one: one.objective.change).broken)
+        return "each did harm, or was worse than another, before it had twenty replicates"
+    if better := [one for one in able if one.objective.is_less]:
+        harm = _several(min(better, key=lambda one: one.objective.change).broken)
+        return f"those that are better do harm. The best of them does this: {harm}"
     return "none is better than today beyond its interval"
 
 
@@ -179,21 +189,25 @@ def _change(change: Change) -> str:
     between = f"95 % interval {_value(change, change.low)} to {_value(change, change.high)}"
     name = _NAMES[change.measure]
     if not (change.is_less or change.is_more):
-        return f"no significant change of {name}, today {_plain(change, change.today)} ({between})"
+        return f"{name} shows no significant change from today's {_plain(change, change.today)} ({between})"
     word = _ALONE.get(change.measure, "less") if change.is_less else "longer" if change.measure in _ALONE else "more"
-    share = (
-        "" if change.relative is None else f" ({'-' if change.relative < 0 else '+'}{percent(abs(change.relative), 0)})"
-    )
     return (
-        f"{name} is {_plain(change, abs(change.change))} {word}{share}: {_plain(change, change.then)} instead of"
-        f" {_plain(change, change.today)} ({between})"
+        f"{name} is {_plain(change, abs(change.change))} {word}{_share(change)}: {_plain(change, change.then)} instead"
+        f" of {_plain(change, change.today)} ({between})"
     )
+
+
+def _share(change: Change) -> str:
+    """The change as a share of today's, in brackets."""
+    if change.relative is None:
+        return ""
+    return f" ({'-' if change.relative < 0 else '+'}{percent(abs(change.relative), 0)})"
 
 
 def _plain(change: Change, value: float) -> str:
     if change.unit == "seconds":
         return show_short(value)
-    return f"{number(round(value))} unit-hours" if change.unit == "hours" else f"{value:.2f}"
+    return f"{number(round(value))} h" if change.unit == "hours" else f"{value:.2f}"
 
 
 def _value(change: Change, value: float) -> str:
@@ -201,10 +215,7 @@ def _value(change: Change, value: float) -> str:
 
 
 def _signed(change: Change) -> str:
-    share = (
-        "" if change.relative is None else f", {'-' if change.relative < 0 else '+'}{percent(abs(change.relative), 0)}"
-    )
-    return f"{_value(change, change.change)} of {_plain(change, change.today)}{share}"
+    return f"{_value(change, change.change)}{_share(change)}, from {_plain(change, change.today)} today"
 
 
 def _several(changes: Sequence[Change]) -> str:
@@ -217,8 +228,9 @@ def _several(changes: Sequence[Change]) -> str:
 
 
 def _group(change: Change) -> str:
-    what = "decile of users by hours" if change.part == DECILE else change.part
-    return f"{what} {quote(change.value) if change.part == 'queue' else change.value}"
+    if change.part == DECILE:
+        return f"users of decile {change.value} by hours"
+    return f"{change.part} {quote(change.value) if change.part == 'queue' else change.value}"
 
 
 def _values(found: Found, space: Space) -> list[dict[str, Any]]:
@@ -248,12 +260,14 @@ def _pictures(found: Found, numbers: Mapping[Choice, int]) -> Pictures | None:
 
     harmless = [dot(one) for one in able if not one.broken]
     harmful = [dot(one) for one in able if one.broken]
-    lines = [(name, dots) for name, dots in (("harms nobody", harmless), ("harms somebody", harmful)) if dots]
+    lines = [
+        (name, dots) for name, dots in (("breaks no constraint", harmless), ("breaks a constraint", harmful)) if dots
+    ]
     if found.pick is not None:
         lines.append(("pick", [dot(found.pick)]))
     panel = Scatter(
-        "", "", f"change of {_NAMES[able[0].objective.measure]}", "change of the worst group's mean wait", lines,
-        ("share", "share"),
+        "", "", f"change of {_NAMES[able[0].objective.measure]}, as a share of today's",
+        "change of the worst group's mean wait, likewise", lines, ("share", "share"),
     )  # fmt: skip
     return Pictures(
         "The objective against the worst group",

@@ -59,7 +59,7 @@ _Known = tuple[tuple[int, ...], tuple[float, ...]]
 
 
 def _needs(sources: Sources, scenario: str) -> Sequence[_Known | None]:
-    """Of each of today's jobs, from one walk through the history; None where too few runs like it had ended."""
+    """For each of today's jobs, from one walk through the history; None where too few runs like it had ended."""
     if ("needs",) not in sources.known:
         table, found = Needs(), list[_Known]()
 

@@ -47,7 +47,7 @@ def place_of_include(path: Path, name: str, parameters: Iterable[str]) -> str:
             behind.append(setting[1])
     if not is_included:
         return f"{path} does not include {name}"
-    return f"{path} sets {', '.join(behind)} behind the line that includes {name}" if behind else ""
+    return f"{path} sets {', '.join(behind)} after the line that includes {name}" if behind else ""
 
 
 def _lines(path: Path, depth: int, without: frozenset[str]) -> Iterator[tuple[Path, str]]:

@@ -103,7 +103,7 @@ def check_option(name: str, value: object, release: Release) -> Line:
     if release < since:
         raise AdminkitError(
             f"{name} is an option of Slurm {show_release(since)} and later; slurmctld is {show_release(release)}",
-            "it would print the option and ignore it",
+            "leave it out: slurmctld would print the option and ignore it",
         )
     return _line(name, value, form)
 
@@ -174,7 +174,7 @@ def _form(name: str, known: Mapping[str, Form], what: str) -> Form:
     if name in RESTART:
         raise AdminkitError(
             f"slurmctld takes {name} at its start only, so no trial can switch it",
-            "change it by hand, and compare with adminkit report before and after",
+            "change it by hand, and compare adminkit report wait before and after",
         )
     near = unknown_word(f"{what} that a running slurmctld takes", name, known)
     raise AdminkitError(near.message, near.hint)

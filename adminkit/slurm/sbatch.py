@@ -56,7 +56,7 @@ def submit(batch: Batch) -> str:
         ) from error
     job = job_id_of(said)
     if job is None:
-        raise AdminkitError("couldn't read the job's id from what sbatch said", "run it by hand: sbatch --parsable")
+        raise AdminkitError("couldn't read the job's id from what sbatch printed", "run it by hand: sbatch --parsable")
     return job
 
 

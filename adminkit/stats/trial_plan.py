@@ -83,7 +83,7 @@ def power_at(history: Sequence[float | None], effect: float, days: int) -> float
 
 
 def _shows(on: Floats, off: Floats, flips: dict[int, Floats], effect: float) -> bool:
-    """Whether any look shows a change in the direction of `effect`. A row is a fortnight; nan is no value."""
+    """Whether any look shows a change in the direction of `effect`. A row is a fortnight; nan: unknown."""
     import numpy as np
 
     there = ~np.isnan(on + off)

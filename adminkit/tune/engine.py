@@ -127,7 +127,7 @@ class Engine:
 
 
 def _batches(choices: Sequence[Choice], each: int) -> Iterator[Sequence[Choice]]:
-    """So many at a time that their summaries fit in memory; none where no replicate is missing."""
+    """The choices in batches whose summaries fit in memory; none where no replicate is missing."""
     many = max(_AT_ONCE // max(each, 1), 1)
     yield from (choices[first : first + many] for first in range(0, len(choices) if each > 0 else 0, many))
 

@@ -51,13 +51,13 @@ def split(sources: Sources, share: Fraction, parts: Sequence[str], *, tail: bool
         raise AdminkitError(
             f"the trace has {number((last - first) // DAY)} days, of which {number(int(held // DAY))} would be held "
             f"out; {LEAST_DAYS} are needed to see whether a change carries over",
-            "take a longer window, or a larger held_out; --force searches all the same, and marks the answer",
+            "choose a longer window or a larger held_out; --force searches all the same, and marks the answer",
         )
     cut = last - int(held)
     cut -= (cut - first) % DAY if held >= _PARTS * DAY else 0
     early = submit < cut
     if not early.any() or early.all():
-        raise AdminkitError("no job was submitted on one side of the cut", "take a longer window")
+        raise AdminkitError("no job was submitted on one side of the cut", "choose a longer window")
     return _train(replace(sources, case=case), cut, parts, tail), _held(replace(sources, case=case), cut, parts, tail)
 
 

@@ -17,7 +17,7 @@ from adminkit.tune.levers import CLASSES, Lever, setting_of
 
 #: Above every third number of a release: a site keeps only the first two.
 _NEWEST: Final = 99
-#: Of each queue, the longest and the default limit, seconds.
+#: Each queue's longest and default limit, seconds.
 Limits = Mapping[str, tuple[int | None, int | None]]
 
 

@@ -33,7 +33,7 @@ _NEAR, _FEWEST = 6, 8
 _LEADERS: Final = (8, 4)
 #: A combination that is this close to the best, as a share of today's value, and changes fewer levers, is picked.
 _CLOSE: Final = 0.01
-#: Of those that go on, the share that break nothing at all, where there are as many.
+#: The share of a round's survivors that break nothing at all, where there are as many.
 _SURE: Final = 2 / 3
 
 
@@ -54,7 +54,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """`keep` of what was tried go on, `new` are added in a way, and all of them have replicates up to `seeds`."""
+    """The best `keep` of those tried stay, `new` ones are added in a `way`, and all have replicates up to `seeds`."""
 
     way: Literal["drawn", "near", "simpler"]
     keep: int
@@ -114,7 +114,7 @@ def worse(change: Change) -> bool:
 
 
 def rounds_of(evaluations: int, near: bool = True) -> list[Round]:
-    """The rounds for so many evaluations, which is what they need at most; LEAST or more."""
+    """The rounds that need at most `evaluations`, which is LEAST or more."""
     last = min(max(evaluations // _FOR_EACH, 2), _LAST)
     many = [last * _MORE**later for later in range(len(SEEDS) - 1)][::-1]  # of the rounds after the first
     steps = [after - before for before, after in pairwise(SEEDS)]

@@ -66,19 +66,24 @@ class _File(BaseModel):
     version: Literal[1]
     objective: Objective = "mean_wait"
     held_out: Annotated[Fraction, BeforeValidator(_share)] = Fraction(1, 3)
+    any_site: Annotated[bool, Field(strict=True)] = False
     constraints: Constraints = Constraints()
     levers: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Tune:
-    """What a file asks for. `where` names its places in errors."""
+    """What a file asks for. `where` names its places in errors.
+
+    `any_site`: the file is meant for any site, so a lever that this one cannot have is left out, not refused.
+    """
 
     levers: tuple[Lever, ...]
     objective: Objective
     held_out: Fraction
     constraints: Constraints
     where: Where
+    any_site: bool = False
 
     def wrong(self, lever: str, message: str, hint: str) -> AdminkitError:
         """What is wrong with a lever of the file."""
@@ -105,7 +110,7 @@ def tune_of(raw: Mapping[str, Any], file: str, text: str) -> Tune:
         raise where.wrong(("levers",), "no lever", 'write one: "SchedulerParameters.bf_window" = ["1d", "4d"]')
     if len(levers) > MOST_LEVERS:
         raise where.wrong(("levers",), f"{len(levers)} levers; at most {MOST_LEVERS} are allowed")
-    return Tune(tuple(levers), found.objective, found.held_out, found.constraints, where)
+    return Tune(tuple(levers), found.objective, found.held_out, found.constraints, where, found.any_site)
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:

@@ -32,7 +32,7 @@ _HOUR: Final = 3600
 #: Age is all that counts, up to a year of it, and an hour is worth 60 points.
 ASSUMED: Final[Mapping[str, int]] = {"priority_weight_age": 365 * 24 * 60, "priority_max_age": 365 * 86_400}
 
-#: Of each lever that differs from today, with what its value means.
+#: Each lever that differs from today, with its value and what the value means.
 Moved = Mapping[str, tuple[Lever, Value, Meaning]]
 
 
@@ -194,7 +194,8 @@ def _plain(key: str, meaning: Meaning) -> Any:
 def space_of(
     tune: Tune, sources: Sources, release: Release | None = None, force: bool = False, refused: Sequence[str] = ()
 ) -> Space:
-    """The levers of the file on this site. AdminkitError for the first that the model, the site or the release lacks.
+    """The levers of the file on this site. AdminkitError for the first that the model, the site or the release lacks,
+    unless the file is for any site.
 
     `refused`: why soft limits cannot be put in place here (deploy.planning.reasons). `force`: note what cannot be put
     in place here instead of refusing it.
@@ -211,22 +212,37 @@ def space_on(tune: Tune, here: Here, force: bool = False) -> Space:
     if assumed:
         notes.append("the site does not say how it ranks jobs: points are tried as if age were all that counts")
     for lever in tune.levers:
-        if why := lacking(lever, here):
-            raise tune.wrong(lever.name, *why)
-        if why := not_here(lever, here):
-            if not force:
-                raise tune.wrong(lever.name, why[0], f"{why[1]}; --force searches all the same, and marks the answer")
-            notes.append(f"{lever.name} is forced: {why[0]}")
+        if left := _left_out(lever, tune, here, force):
+            notes.append(f"{lever.name} is left out: {left}")
+            continue
+        if unfit := not_here(lever, here):
+            notes.append(f"{lever.name} is forced: {unfit[0]}")
         new = changing(lever, empty.settings, empty.limits)
         if len(new.values) < len(lever.values):
-            left = "" if new.values else "; the lever is left out, as no other value is given"
-            notes.append(f"{lever.name}: one of its values is what it is today{left}")
+            none = "" if new.values else "; the lever is left out, as no other value is given"
+            notes.append(f"{lever.name}: one of its values is what it is today{none}")
         if new.values:
             levers.append(new)
     _refuse_lonely(tune, levers)
     if not levers:
-        raise AdminkitError("every value in the file is what the site has today", "give the levers other values to try")
+        why = "; ".join(notes)
+        raise AdminkitError(f"no lever of the file can be tried here: {why}", "write other levers, or other values")
     return replace(empty, levers=tuple(levers), notes=tuple(notes), assumed=assumed)
+
+
+def _left_out(lever: Lever, tune: Tune, here: Here, force: bool) -> str:
+    """Why the lever is left out of a search on any site; "" where it stays. AdminkitError where it is refused.
+
+    A queue is always of one site: a name that this site does not have is a wrong word.
+    """
+    lack, unfit = lacking(lever, here), None if force else not_here(lever, here)
+    why = lack or unfit
+    if why is None:
+        return ""
+    if tune.any_site and lever.family != "queue":
+        return why[0]
+    hint = why[1] if lack else f"{why[1]}; --force searches all the same, and marks the answer"
+    raise tune.wrong(lever.name, why[0], hint)
 
 
 def _refuse_lonely(tune: Tune, levers: Sequence[Lever]) -> None:

@@ -32,6 +32,11 @@ _OF_QUEUE: Final = {"max_limit": "MaxTime", "default_limit": "DefaultTime"}
 #: Users whom a sentence names.
 _NAMED: Final = 5
 
+#: The folder of B's tables of points, hints and needs, beside the trial's file.
+FOLDER: Final = "tables-b"
+#: What makes the tables that the trial's file names, which follow from the new policy and the trace.
+_TABLES: Final = f"adminkit incentives compute --policy policy-b.toml --out {FOLDER}"
+
 #: Section -> key -> value, of policy.toml.
 Sections = Mapping[str, Mapping[str, Any]]
 
@@ -121,9 +126,15 @@ def _today(slurm: _Slurm, space: Space) -> _Slurm:
         {name: (known, settings.get(known.core, known.usual) if known else 0)
          for name, (known, _) in slurm.options.items()},
         {name: (known, settings[known.core]) for name, (known, _) in slurm.parameters.items()},
-        {queue: {key: space.limits[queue][0 if key == "max_limit" else 1] for key in limits}
+        {queue: {key: _limit_today(key, space.limits[queue]) for key in limits}
          for queue, limits in slurm.queues.items()},
     )  # fmt: skip
+
+
+def _limit_today(key: str, limits: tuple[int | None, int | None]) -> int | None:
+    """A queue without a default limit gives its longest one. Trap: scontrol cannot take DefaultTime away again."""
+    longest, usual = limits
+    return longest if key == "max_limit" or usual is None else usual
 
 
 def _conf(slurm: _Slurm) -> list[str]:
@@ -133,9 +144,9 @@ def _conf(slurm: _Slurm) -> list[str]:
     if there := [word for word in words.values() if word]:
         lines += ["# the other options of SchedulerParameters stay", f"SchedulerParameters={','.join(there)}"]
     if gone := [name for name, word in words.items() if not word]:
-        lines.append(f"# without these options of SchedulerParameters: {', '.join(gone)}")
+        lines.append(f"# leave out these options of SchedulerParameters: {', '.join(gone)}")
     if slurm.queues:
-        lines.append("# in the lines of the queues, which otherwise have their limits back when slurmctld starts")
+        lines.append("# in the lines of these queues; otherwise their old limits come back when slurmctld restarts")
         lines += [f"PartitionName={quote(queue)} {_keys(limits)}" for queue, limits in slurm.queues.items()]
     return lines
 
@@ -240,7 +251,7 @@ def _trial(slurm: _Slurm, policy: bool, tables: bool) -> str:
     lines += ["version = 1", "", "[a]", "", "[b]"]
     lines += ['policy = "policy-b.toml"'] if policy else []
     if tables:
-        lines += ["# adminkit incentives compute --policy policy-b.toml --out tables-b", 'tables = "tables-b"']
+        lines += [f"# To make this folder: {_TABLES}", f'tables = "{FOLDER}"']
     if slurm.parameters or slurm.options:
         lines += ["", "[b.slurm]"]
         lines += [f"{name} = {_toml(setting.typed(value))}" for name, (setting, value) in slurm.parameters.items()]
@@ -258,6 +269,11 @@ def _of_trial(setting: Setting | None, value: int | None) -> str:
 
 def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def next_steps(typed: Typed) -> list[str]:
+    """What to type in the folder of the trial's file: what makes B's tables, where it names some, and the preview."""
+    return [*([_TABLES] if f'tables = "{FOLDER}"' in typed.trial else []), "adminkit trial plan trial.toml"]
 
 
 def hits(space: Space, choice: Choice, case: Case) -> list[str]:

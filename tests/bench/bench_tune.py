@@ -4,13 +4,14 @@ Plain random search gives every combination twenty replicates. Successive halvin
 replicates to the better ones. Halving with neighbours is what `adminkit tune` does. Optuna's TPE proposes each
 combination after the results of those before, with two replicates each; its three best get twenty. Each has the same
 evaluations, and its pick is what adminkit.tune.race.best says. Where there is no pick, the effect is 0: nothing is
-changed. No ratio is judged: what is printed is why `adminkit tune` proposes as it does.
+changed. No ratio is judged: what is printed is why `adminkit tune` proposes as it does. Sides are compared by the
+differences of their effects on the same site (Student's t over sites).
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from adminkit.recommend.menu import Offer
 from adminkit.simulate.answer import Effort
 from adminkit.simulate.change import Sources
+from adminkit.stats.student import difference
 from adminkit.tune.candidates import Choice
 from adminkit.tune.engine import Engine
 from adminkit.tune.race import SEEDS, Goal, Round, Standing, best, rounds_of, standing_of
@@ -27,8 +29,9 @@ from tests.simulate.cases import case
 from tests.tune.spaces import space
 
 EVALUATIONS = 240
+OURS = "halving with neighbours"
 #: Sites, each with a search of its own seed by each side.
-SITES = 4
+SITES = 16
 DAY = 86_400
 LEVERS = space(
     ("scheduler.bf_window", (DAY // 2, DAY, 2 * DAY, 4 * DAY)),
@@ -52,16 +55,31 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     sides: dict[str, Pick] = {
         "plain random search": _plain,
         "successive halving": lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS, near=False)),
-        "halving with neighbours": lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS)),
+        OURS: lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS)),
     }
     if (python := rival_tune.install(folder / "optuna")) is not None:
         sides[f"Optuna {rival_tune.VERSION}, TPE"] = lambda asked, effort: _proposed(asked, effort, python)
     print(f"  change of the mean wait on the held-out days, {EVALUATIONS} evaluations, {SITES} made sites:", flush=True)
-    for name, pick in sides.items():
-        found = [_effect(pick, site) for site in range(1, SITES + 1)]
-        shown = ", ".join(f"{one:+.1%}" for one in found)
-        print(f"  {name}: {statistics.mean(found):+.1%} ({shown})", flush=True)
+    effects = {name: list[float]() for name in sides}
+    for number in range(1, SITES + 1):
+        for name, pick in sides.items():
+            effects[name].append(_effect(pick, number))
+        print(
+            f"  site {number}: " + ", ".join(f"{name} {found[-1]:+.1%}" for name, found in effects.items()), flush=True
+        )
+    for line in _compared(effects):
+        print(f"  {line}", flush=True)
     return []
+
+
+def _compared(effects: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """The mean effect of each side, and its paired difference to the search that `adminkit tune` makes."""
+    for name, found in effects.items():
+        line = f"{name}: {statistics.mean(found):+.1%}"
+        apart = difference([one - ours for one, ours in zip(found, effects[OURS], strict=True)])
+        if name != OURS and apart is not None:
+            line += f"; {100 * apart.mean:+.1f} points to ours (95 % {100 * apart.low:+.1f} to {100 * apart.high:+.1f})"
+        yield line
 
 
 def site(seed: int, jobs: int = 1500, days: int = 90, nodes: int = 16) -> Sources:

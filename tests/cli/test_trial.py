@@ -14,7 +14,7 @@ from adminkit.cli import trial as commands
 from adminkit.cli.main import main
 from adminkit.deploy.trial import OVER, TRIAL
 from adminkit.deploy.trial_file import load_plan
-from adminkit.deploy.trial_state import read_whole
+from adminkit.deploy.trial_state import LIVE, read_whole
 from adminkit.deploy.trial_tables import how, refuse_old_tables
 from adminkit.errors import AdminkitError
 from adminkit.installed import data_file
@@ -30,6 +30,12 @@ SchedulerParameters = { bf_window = 2880 }
 [b.queues.gq]
 MaxTime = "2-00:00:00"
 """
+
+
+def ended_and_gone(folder: Path) -> None:
+    """Nothing of a trial: neither its record, nor the mark that one is live."""
+    (folder / TRIAL).unlink()
+    (folder / LIVE).unlink(missing_ok=True)
 
 
 @pytest.fixture
@@ -118,21 +124,21 @@ def test_what_is_refused(site: Tried, capsys: pytest.CaptureFixture[str], words:
     (site.folder.parent / "trial.toml").write_text(FILE)
     text = (site.folder / TRIAL).read_text()
     if why.startswith("leaves"):
-        (site.folder / TRIAL).unlink()
+        ended_and_gone(site.folder)
     assert main(["trial", *words]) != 0
     assert why in capsys.readouterr().err
     assert why.startswith("leaves") or (site.folder / TRIAL).read_text() == text
 
 
 def test_stop_without_a_trial_says_so(site: Tried, capsys: pytest.CaptureFixture[str]) -> None:
-    (site.folder / TRIAL).unlink()
+    ended_and_gone(site.folder)
     for words in (("stop",), ("stop", "--keep", "b")):
         assert main(["trial", *words]) == 1
         assert "no trial is running" in capsys.readouterr().err
 
 
 def test_a_plan_shows_the_days_by_the_names_of_the_file_and_writes_nothing(site: Tried, says: Says) -> None:
-    (site.folder / TRIAL).unlink()
+    ended_and_gone(site.folder)
     (site.folder.parent / "trial.toml").write_text(FILE)
     said = says("plan", "trial.toml", "--days", "14", "--seed", "1")
     assert len(said["rows"]) == 14 and {row["side"] for row in said["rows"]} == {"defaults", "deep"}
@@ -142,7 +148,7 @@ def test_a_plan_shows_the_days_by_the_names_of_the_file_and_writes_nothing(site:
 
 def test_start_writes_the_trial_down_with_the_names(site: Tried, says: Says) -> None:
     """Sides as they were: only the next round switches."""
-    (site.folder / TRIAL).unlink()
+    ended_and_gone(site.folder)
     (site.folder.parent / "trial.toml").write_text(FILE)
     says("start", "trial.toml", "--days", "14", "--seed", "1", "--apply")
     whole = read_whole(site.folder)
@@ -151,7 +157,7 @@ def test_start_writes_the_trial_down_with_the_names(site: Tried, says: Says) -> 
 
 
 def test_the_example_plans_a_trial(site: Tried, says: Says) -> None:
-    (site.folder / TRIAL).unlink()
+    ended_and_gone(site.folder)
     said = says("plan", str(data_file("etc", "trial.toml")))
     assert {row["side"] for row in said["rows"]} == {"today", "deeper backfill"}
     assert "bf_window=5760" in notes(said)

@@ -58,7 +58,7 @@ def test_the_answer_comes_in_sentences_and_rows_and_the_same_again(
     assert run(file) == 0
     table = capsys.readouterr().out
     assert table.index("calibration: ") < table.index("recommended") < table.index("database")
-    assert "the last 31 days were looked at once" in table
+    assert "the last 31 days are held out" in table
     assert run(file, "-f", "json") == 0
     first = capsys.readouterr().out
     found = json.loads(first)

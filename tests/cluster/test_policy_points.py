@@ -18,7 +18,7 @@ from tests.cluster.harness.ruled import Ruled, at_most
 GAMES, NEWS, BACKUP = (pwd.getpwnam(name).pw_uid for name in ("games", "news", "backup"))
 POINTS = {
     "format": 1, "made_at": 1, "cap": 720,
-    "class_points": {"multi-node": 300, "multi-gpu": 100},
+    "class_points": {"multi-node": 300, "multi-gpu": 100}, "size_points": {3: 160, 6: 400},
     "users": {GAMES: {"points": 500, "class": True}, BACKUP: {"points": 40, "class": False}},
 }  # fmt: skip
 HINTS = {
@@ -85,6 +85,11 @@ EARNED = {
     "no row: the class alone": ("-N2", "news", 300),
     "no row, one node": ("", "news", 0),
     "bundles earn nothing for their class": ("-N2", "backup", 40),
+    "a size in place of a class": ("--gres=gpu:3", "news", 160),
+    "below every size: the class alone": ("--gres=gpu:2", "news", 100),
+    "a size by the GPUs of all nodes": ("-N2 --gres=gpu:3", "news", 400),
+    "a size below the class of several nodes": ("-N2 --gres=gpu:2", "news", 300),
+    "bundles earn nothing for their size": ("-N2 --gres=gpu:3", "backup", 40),
 }
 
 

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.cluster
 
 ADMINKIT = (sys.executable, "-m", "adminkit")
 TASKS = 4
+#: A round begins as soon as the one before has ended: the search has seven.
+SCHEDULER = "sched_interval=1,batch_sched_delay=0,bf_interval=2"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def site(outside: Listing, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     folder = tmp_path_factory.mktemp("tune")
     make_trace(folder / "trace.db", jobs(), [("aaic", "gq", 0, HOUR, 72 * HOUR)])
     (folder / "tune.toml").write_text(LEVERS)
-    with private_slurm() as booted:
+    with private_slurm(nodes=2, SchedulerParameters=SCHEDULER) as booted:
         yield Site(booted, folder)
 
 

@@ -106,3 +106,9 @@ def test_root_takes_no_file_that_somebody_else_may_write(tmp_path: Path) -> None
     for one in (path, link):
         with pytest.raises(AdminkitError, match="may have been written by uid 65534"):
             refuse_foreign(one)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is told whose a file is")
+def test_a_policy_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AdminkitError, match=r"couldn't read .*policy-b\.toml: no such file"):
+        refuse_foreign(tmp_path / "policy-b.toml")

@@ -16,11 +16,12 @@ from adminkit.deploy.files import put_table, table_path
 from adminkit.deploy.refresh import refreshed
 from adminkit.deploy.rehearse import check_table
 from adminkit.deploy.trial import OVER, TRIAL, Side
+from adminkit.deploy.trial_look import look
 from adminkit.deploy.trial_round import NOT_PUT
 from adminkit.deploy.trial_sides import INCLUDED, other
 from adminkit.deploy.trial_state import LEASE, is_leased
 from adminkit.errors import AdminkitError
-from adminkit.slurm import extending, switching
+from adminkit.slurm import switching
 from tests.support.crash import crash_at
 from tests.support.trials import DAY, NOW, Tried, policy, tried
 
@@ -103,6 +104,18 @@ def test_what_was_changed_by_hand_ends_it_and_stays(site: Tried, hand: str) -> N
     acts = site.acts()
     site.round(now + 120)
     assert site.acts() == acts, "it has ended"
+
+
+def test_what_b_has_stays_where_somebody_put_it_while_a_was_in_place(site: Tried) -> None:
+    """The trial did not put it there, though it is the same."""
+    now = site.at("a")
+    site.round(now)
+    put_table(site.folder, "policy", site.pair.b.policy, check_table)
+    site.round(now + 60)
+    assert site.whole.trial.why == "changed by hand: the policy"
+    assert table_path(site.folder, "policy").read_text() == site.pair.b.policy
+    site.round(now + 120)
+    assert table_path(site.folder, "policy").read_text() == site.pair.b.policy, "it has ended"
 
 
 def test_operators_that_were_looked_up_again_are_nobodys_hand(site: Tried) -> None:
@@ -216,7 +229,9 @@ def test_a_comes_back_where_its_file_is_gone(site: Tried) -> None:
     kept = (site.folder / TRIAL).read_text()
     site.round(site.at("b"))
     (site.folder / TRIAL).unlink()
+    assert "is gone" in look(site.target, site.at("b") + 30).notes[0]
     site.restore(site.at("b") + 60)
+    assert look(site.target, site.at("b") + 90).ok
     acts = site.acts()
     site.round(site.at("b") + 120)
     assert site.acts() == acts, "once"
@@ -348,6 +363,15 @@ def test_a_queue_that_somebody_closed_stays_closed_where_a_switch_is_cut_off(
     assert site.whole.machine.before == {}, "whoever opens it now has it open"
 
 
+def test_a_queue_that_somebody_closes_between_two_attempts_stays_closed(site: Tried) -> None:
+    site.ctld.refuses = True
+    site.round(site.at("b"), ok=False)
+    site.ctld.update_queue("gq", {"State": "DOWN"})
+    site.ctld.refuses = False
+    site.round(site.at("b") + 60)
+    assert site.is_whole("b") and site.ctld.holds().queues["gq"]["State"] == "DOWN"
+
+
 def test_lines_that_slurm_refuses_do_not_stay_in_slurm_conf(site: Tried) -> None:
     """slurmctld would not start with them, and no program of Slurm would work."""
     site.ctld.refuses = True
@@ -374,16 +398,3 @@ def test_the_record_is_whole_json_all_the_time(site: Tried) -> None:
     site.round(site.at("b"))
     assert json.loads((site.folder / TRIAL).read_text())["machine"]["in_place"] == "b"
     assert os.stat(site.folder / TRIAL).st_mode & 0o007 == 0  # noqa: PTH116
-
-
-def test_a_round_of_a_host_that_is_not_in_control_does_nothing(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a switch nor a lease: the other host's rounds decide."""
-    now = site.at("b")
-    before = (site.folder / TRIAL).read_text()
-    monkeypatch.setattr(extending, "is_acting", lambda _: False)
-    done = trial_round.once(site.target, now, ("other",))
-    assert done.ok and list(done.said) == ["slurmctld is at work on another host: its rounds decide"]
-    assert site.is_whole("a") and (site.folder / TRIAL).read_text() == before and not site.acts()
-    monkeypatch.setattr(extending, "is_acting", lambda _: True)
-    assert trial_round.once(site.target, now, ("other",)).ok
-    assert site.is_whole("b")

@@ -53,6 +53,25 @@ def test_lines_that_the_included_file_has_are_not_lost(
     assert prepared(tmp_path, monkeypatch, plan, included="# empty\n\n").pair.b.slurm == {"PriorityWeightAge": "20000"}
 
 
+@pytest.mark.parametrize("mode", [0o664, 0o646, 0o640])
+def test_an_included_file_that_others_may_write_or_may_not_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    """A line of slurm.conf names programs that root runs."""
+    (tmp_path / INCLUDED).touch()
+    (tmp_path / INCLUDED).chmod(mode)
+    with pytest.raises(AdminkitError, match="may write" if mode & 0o022 else "not everybody may read"):
+        prepared(tmp_path, monkeypatch, Plan(tmp_path / "trial.toml", slurm={"PriorityWeightAge": "20000"}))
+
+
+def test_a_lower_maximum_of_a_queue_is_said_to_delay_jobs_of_as_days(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, notes in (("2-00:00:00", 1), ("4-00:00:00", 0)):
+        made = prepared(tmp_path, monkeypatch, Plan(tmp_path / "trial.toml", queues={"gq": {"MaxTime": limit}}))
+        assert len([note for note in made.notes if "A's days may look worse" in note]) == notes, limit
+
+
 def test_parameters_that_no_round_could_read_again_are_refused_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +139,18 @@ def test_its_start_is_on_record_before_a_round_can_act(over: Tried, monkeypatch:
     assert over.whole.trial.seed == 7, "the one before is as it was, and its result can be seen"
     _begin(over)
     assert over.whole.trial.seed == 8
+
+
+def test_none_begins_where_one_was_lost_before_a_is_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else B would become A."""
+    site = tried(tmp_path, monkeypatch)
+    site.round(site.at("b"))
+    (site.folder / TRIAL).unlink()
+    with pytest.raises(AdminkitError, match="is gone, and B may be in place"):
+        _begin(site)
+    site.round(site.at("b") + 60)
+    _begin(site)
+    assert site.is_whole("a")
 
 
 def test_a_log_that_cannot_be_written_lets_nothing_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,28 @@ def test_a_rule_is_one_sentence(line: str, sentence: str) -> None:
     assert explain(policy(rules(f"a: {line}")), UTC)[0] == ("a", sentence)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        (
+            "9 = 8",
+            "Jobs of 9 GPUs or more are ranked as if they had waited 8 h longer, unless the points of their class are"
+            " more.",
+        ),
+        (
+            "65 = 12, 8 = 2.5, 9 = 4",
+            "Jobs of exactly 8 GPUs are ranked as if they had waited 2.5 h longer, jobs of 9 to 64 GPUs are ranked as"
+            " if they had waited 4 h longer and jobs of 65 GPUs or more are ranked as if they had waited 12 h longer,"
+            " unless the points of their class are more.",
+        ),
+    ],
+)
+def test_points_by_size_have_a_sentence(sizes: str, sentence: str) -> None:
+    rows = explain(policy(f"version = 1\n[incentives]\nsize_hours = {{ {sizes} }}"), UTC)
+    assert ("incentives", sentence) in rows
+    assert "incentives" not in dict(explain(policy("version = 1"), UTC)), "class points are in docs/incentives.md"
+
+
 @pytest.mark.parametrize(("name", "text"), [("shipped", SHIPPED.read_text()), ("strict", STRICT)])
 def test_the_sentences_are_as_reviewed(golden: Callable[[str, str], None], name: str, text: str) -> None:
     rows = explain(policy(text), UTC)

@@ -109,7 +109,8 @@ def test_a_guard_that_fired_and_what_b_changes_are_notes(tmp_path: Path) -> None
     made = trial(ended=AT, why="p95 of waits is 1.8 times that of A's days")
     notes = shown(tmp_path, made, shorter).meta.notes
     assert notes[0] == "it ended after 20 of 28 days: p95 of waits is 1.8 times that of A's days"
-    assert "B: bf_window 4 days" in notes and "the last 6 days do not count, as their fortnight is not whole" in notes
+    assert "B: bf_window 4 days" in notes
+    assert "the last 6 days do not count, as their fortnight is not complete" in notes
 
 
 def test_a_trial_that_ran_to_its_end_is_not_one_that_was_ended(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def test_the_values_that_it_sets(tmp_path: Path, text: str, found: dict[str, str
         (f"Include {OURS}\nPriorityWeightQOS=1\n", ""),
         ("PriorityWeightAge=1\n", "does not include"),
         (f"# Include {OURS}\n", "does not include"),
-        (f"Include {OURS}\nPRIORITYWEIGHTAGE=1\n", "sets PRIORITYWEIGHTAGE behind the line that includes"),
-        (f"Include {OURS}\nInclude more.conf\n", "sets SchedulerParameters behind the line that includes"),
+        (f"Include {OURS}\nPRIORITYWEIGHTAGE=1\n", "sets PRIORITYWEIGHTAGE after the line that includes"),
+        (f"Include {OURS}\nInclude more.conf\n", "sets SchedulerParameters after the line that includes"),
         (f"Include {OURS}\nInclude more.conf\nInclude {OURS}\n", ""),
     ],
 )

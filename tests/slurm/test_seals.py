@@ -65,11 +65,16 @@ QUESTIONS: Final = {
     "slurm.server_job.cancellation: scancel": _ACT,
     "slurm.server_job.states: squeue all": "states, hosts, times and Slurm's own reasons",
     "slurm.server_job.submission: sbatch": "a number on a line of its own, to the job's own user",
+    "slurm.sbatch.submit: submission(options)": "a number on a line of its own, to the job's own user",
     "slurm.scontrol_show._asked: scontrol show": f"{_OPERATORS}; of nodes and reservations {_TEXT_LAST}",
     "slurm.scontrol_show._at_once: scontrol": f"a mark ends each; {_OPERATORS}; of nodes {_TEXT_LAST}; {_ACCOUNTS}",
     "slurm.show_config._ask: scontrol show config": _OPERATORS,
     "slurm.squeue.jobs: words(fields, marks, *which)": SEALED,
     "slurm.squeue.words: squeue": f"{_OTHER}: jobs; and a hub runs it with the seal",
+    "slurm.switching.cycles: sdiag": "Slurm's own counters; of users only names, behind them",
+    "slurm.switching.holds: scontrol show partition": _OPERATORS,
+    "slurm.switching.reconfigure: scontrol reconfigure": _ACT,
+    "slurm.switching.update_queue: scontrol update": _ACT,
     "slurm.will_run.will_run: sbatch": SEALED,
 }
 

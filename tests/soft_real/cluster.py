@@ -55,10 +55,21 @@ def planned() -> Iterator[Ruled]:
 
 def know(ruled: Ruled, runs: str, turn_on: Callable[[], None]) -> None:
     """The runs before the day in a trace, and the tables that the commands make of it with soft limits, in place."""
+    trace = remember(ruled, runs)
+    turn_on()
+    tables(ruled, trace)
+
+
+def remember(ruled: Ruled, runs: str) -> Path:
+    """A trace of these runs."""
     past, trace = ruled.cluster.folder / "past.txt", ruled.cluster.folder / "trace.db"
     past.write_text(runs)
     ruled.adminkit("import", past, "--db", trace, "--cluster", CLUSTER, "--trusted", "--apply")
-    turn_on()
+    return trace
+
+
+def tables(ruled: Ruled, trace: Path) -> None:
+    """The tables of points and needs by the policy in force. Trap: points are theirs, not the policy's."""
     words = ("--policy", ruled.policy, "--db", trace, "--cluster", CLUSTER, "--points-per-hour", "1000", "--apply")
     ruled.adminkit("incentives", "install", *words)
 

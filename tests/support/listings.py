@@ -57,7 +57,15 @@ from adminkit.trace.actions import record_actions
 from adminkit.trace.audit import Aside
 from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
-from tests.support import charge_listings, elastic_listings, extend_listings, fit_listings, power_listings, simulations
+from tests.support import (
+    charge_listings,
+    elastic_listings,
+    extend_listings,
+    fit_listings,
+    power_listings,
+    simulations,
+    tune_listings,
+)
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
 from tests.support.reports import HOSTILE
 
@@ -399,6 +407,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "extend-status": extend_listings.status,
     "soft-limits-guard": guarded,
     "soft-limits-status": soft_status,
+    "tune": tune_listings.recommended,
     "trial-start": trial_plan,
     "trial-status": trial_status,
     "trial-result": trial_result,

@@ -10,6 +10,7 @@ from adminkit.tune.here import Here
 from adminkit.tune.settings import Tune, tune_of
 from adminkit.tune.space import Space, space_on
 
+POLICY = "version = 1\n\n[soft_limits]\nenabled = false  # for now\n"
 H = 3600
 DAY = 24 * H
 #: A week of age is worth 1680 points: 10 an hour.

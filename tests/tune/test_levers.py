@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from adminkit.errors import AdminkitError
-from tests.tune.files import DAY, SITE, H, choice, space
+from adminkit.slurm.run_time import OPTIONS, PARAMETERS
+from adminkit.tune.levers import PRIORITY, SCHEDULER
+from adminkit.tune.space import space_on
+from tests.tune.files import DAY, SITE, H, choice, space, tune
 
 SOFT = '"soft_limits.quantile" = [50, 90]\n"soft_limits.longest" = ["1h", "14d"]\n'
 WIDE = '"points.size_2" = ["6h"]\n"points.size_9" = ["6h", "7h"]'
@@ -79,7 +82,9 @@ def test_a_lever_that_has_only_the_value_of_today_is_left_out_and_noted() -> Non
         "SchedulerParameters.bf_window: one of its values is what it is today; the lever is left out, as no other "
         "value is given",
     )
-    with pytest.raises(AdminkitError, match="every value in the file is what the site has today"):
+    with pytest.raises(
+        AdminkitError, match=r"no lever of the file can be tried here: SchedulerParameters\.bf_window: "
+    ):
         space('"SchedulerParameters.bf_window" = ["1d"]')
 
 
@@ -168,6 +173,53 @@ def test_what_a_site_or_the_model_lacks_is_refused(lever: str, site: dict[str, A
     assert caught.value.message.startswith("t.toml:4: levers.")
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+def test_a_running_slurmctld_takes_every_parameter_that_is_a_lever() -> None:
+    """Else a trial would refuse what was found."""
+    assert SCHEDULER.keys() <= OPTIONS.keys()
+    assert PRIORITY.keys() <= PARAMETERS.keys()
+
+
+@pytest.mark.parametrize(
+    ("lever", "site", "note"),
+    [
+        ('"points.size_9" = ["1d"]', {"settings": {"release": 2511}}, "age weighs nothing on this site"),
+        ("PriorityWeightAge = [9]", {"priority": True}, "jobs have the trace's own priorities"),
+        ('"extend.most" = [2.0]\n"extend.step" = ["25%"]', {"model": "easy"}, "the easy model does not have it"),
+        ('"points.class.multi-node" = ["1d"]', {"classes": ("cpu",)}, "no job is of the class multi-node"),
+        ('"soft_limits.quantile" = [90]\n"soft_limits.wide" = [5]', {"release": (22, 5, 8)}, "soft limits are refused"),
+        ('"soft_limits.quantile" = [90]', {"refused": ("no DefaultTime in gq",)}, "here: no DefaultTime in gq"),
+    ],
+)  # fmt: skip
+def test_a_file_for_any_site_leaves_out_what_this_one_cannot_have(lever: str, site: dict[str, Any], note: str) -> None:
+    here = replace(SITE, **site)
+    other = '"queue.gq.max_limit" = ["1d"]'
+    found = space_on(tune(f"{lever}\n{other}", "any_site = true"), here)
+    assert [one.name for one in found.levers] == ["queue.gq.max_limit"]
+    assert len(found.notes) == len(lever.splitlines())
+    assert " is left out: " in found.notes[0] and note in found.notes[0]
+    with pytest.raises(AdminkitError, match=r"no lever of the file can be tried here: .* is left out: "):
+        space_on(tune(lever, "any_site = true"), here)
+
+
+@pytest.mark.parametrize(
+    ("lever", "message"),
+    [
+        ('"queue.gp.max_limit" = ["1d"]', "the site has no queue gp"),
+        ('"soft_limits.wide" = [50]', "it has no effect without soft_limits.quantile"),
+        ('"points.size_0" = ["1d"]', "points.size_0 says neither"),
+    ],
+)
+def test_a_file_for_any_site_is_refused_for_a_wrong_word(lever: str, message: str) -> None:
+    with pytest.raises(AdminkitError, match=message):
+        space_on(tune(lever, "any_site = true"), SITE)
+
+
+def test_what_is_forced_is_not_left_out() -> None:
+    found = space_on(tune('"soft_limits.quantile" = [50]', "any_site = true"), replace(SITE, release=(22, 5, 0)), True)
+    assert [one.name for one in found.levers] == ["soft_limits.quantile"]
+    assert found.notes[0].startswith("soft_limits.quantile is forced: ")
 
 
 def test_points_are_tried_on_a_site_of_which_nothing_is_known_as_if_only_age_counted() -> None:

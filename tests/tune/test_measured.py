@@ -65,6 +65,7 @@ def test_one_replicate_has_the_interval_of_its_days() -> None:
 def test_a_group_of_few_jobs_is_not_judged() -> None:
     rare = [replace(one, waits=one.waits * np.array([1, 1, 0.01])[None, :, None]) for one in outcomes((0.5, 2), 5)]
     assert [one.value for one in waits_of(rare, FRAME)] == ["(all)", "small"]
+    assert [one.value for one in waits_of(rare, FRAME, least=2)] == ["(all)", "small", "wide"]
 
 
 def with_sums(one: Outcome, **sums: float) -> Outcome:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.tune.here import Here
 from adminkit.tune.settings import Constraints, load_tune, tune_of
 from adminkit.tune.space import space_on
 from tests.tune.files import SITE, tune
@@ -20,6 +22,23 @@ def test_the_example_loads_and_suits_a_site() -> None:
     found = load_tune(Path(__file__).parents[2] / "etc" / "tune.toml")
     assert (found.objective, found.held_out, found.constraints) == ("mean_wait", Fraction(1, 3), Constraints())
     assert len(space_on(found, SITE).levers) == 8
+
+
+@pytest.mark.parametrize(
+    ("here", "levers", "why"),
+    [
+        (Here(), 8, "a site of which only the jobs are known"),
+        (replace(SITE, settings={"release": 2511}), 6, "age weighs nothing: no points"),
+        (replace(SITE, release=(22, 5, 8)), 4, "too old for soft limits"),
+        (replace(SITE, refused=("EnforcePartLimits is NO",)), 4, "slurmctld is against soft limits"),
+        (replace(SITE, model="easy"), 4, "only soft limits are left"),
+    ],
+)
+def test_the_example_runs_on_any_site(here: Here, levers: int, why: str) -> None:
+    found = load_tune(Path(__file__).parents[2] / "etc" / "tune.toml")
+    one = space_on(found, here)
+    assert len(one.levers) == levers, why
+    assert len([note for note in one.notes if " is left out: " in note]) == 8 - levers, why
 
 
 def test_the_lines_of_the_example_that_are_comments_are_levers_too() -> None:
@@ -88,6 +107,7 @@ def test_a_mistake_in_a_lever_is_named_with_its_line(lever: str, message: str, h
         ("[constraints]\nutilisation = true", "t.toml:3: constraints.utilisation: no such key", "utilization?"),
         ('[constraints]\ngroups = ["sizes"]', "constraints.groups[1]: no such word: sizes", "size?"),
         ('[constraints]\ngroups = ["size", "size"]', "one word appears twice", ""),
+        ("[constraints]\njobs = 1", "constraints.jobs: 1: should be greater than or equal to 2", ""),
     ],
 )  # fmt: skip
 def test_a_mistake_elsewhere_is_named_with_its_line(line: str, message: str, hint: str) -> None:

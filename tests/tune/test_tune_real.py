@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from statistics import fmean, median
 
 import pytest
 
+from tests.soft_real.measure import Figure, Pair
 from tests.soft_real.workloads import ACCURACY, SHAPE, SIZES, Day, size_of
+from tests.tune_real import page, tuning
+from tests.tune_real.measure import cut_jobs, kept
 from tests.tune_real.records import moved
-from tests.tune_real.sides import with_lines
+from tests.tune_real.sides import PICK, with_lines
 from tests.tune_real.workloads import RECORDS, TRIAL, day, people
 
 #: As they were committed before the first run; who changes a day has to run it again.
@@ -84,3 +88,48 @@ def test_a_days_records_are_moved_whole() -> None:
         "alpha|501|501|1000|1000|1010|1030|COMPLETED",
         "alpha|502|502|1005|1005|1049|1070|FAILED",
     ]
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Pair]:
+    return kept()
+
+
+def test_what_ran_is_what_was_ordered(found: list[Pair]) -> None:
+    """Twelve pairs on 26.05, each side with its own settings: soft limits and points are the pick's alone."""
+    assert [pair.day.seed for pair in found] == list(TRIAL)
+    several = [pair.sizes.index(SIZES[1]) for pair in found]
+    for pair, place in zip(found, several, strict=True):
+        for run in (pair.off, pair.on):
+            assert run.head["release"].startswith("26.05") and len(run.rows) == len(pair.day.workload.jobs)
+            assert any(row.soft is not None for row in run.rows) == (run.arm == "on"), pair.day.seed
+            priority = next(row.priority for row in run.rows if row.number == place)
+            assert (priority > 700) == (run.arm == "on"), (pair.day.seed, run.arm)
+    firsts = [pair.off.head["date"] < pair.on.head["date"] for pair in found]
+    assert firsts == [seed % 2 == 1 for seed in TRIAL]
+
+
+def test_no_job_was_cut(found: list[Pair]) -> None:
+    assert cut_jobs(found).jobs == 0
+
+
+def test_the_pick_is_that_of_the_answer() -> None:
+    assert tuning.pick_of(tuning.answer()) == json.loads(PICK.read_text())
+
+
+def test_the_page_is_fresh() -> None:
+    assert page.PAGE.read_text() == page.markdown(), "write it again: python -m tests.tune_real compare"
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "expected", "why"),
+    [
+        ((40.0, 42.0), (20.0, 20.0), "reached", "half"),
+        ((40.0, 42.0), (38.0, 39.0), "**not reached**", "a twentieth"),
+        ((40.0, 42.0), (5.0, 50.0), "the mean reaches it, but its interval does not", "one day each way"),
+    ],
+)
+def test_the_goal_asks_for_a_fifth_and_for_an_interval(
+    off: tuple[float, ...], on: tuple[float, ...], expected: str, why: str
+) -> None:
+    assert page.goal(Figure("mean wait, all jobs", off, on)) == expected, why

@@ -14,7 +14,7 @@ from adminkit.policy.load import examine_table
 from adminkit.tune.policy_edit import edited, meant
 from adminkit.tune.typed import Typed, hits, typed_of
 from tests.simulate.cases import case
-from tests.tune.files import SITE, H, choice, space
+from tests.tune.files import DAY, SITE, H, choice, space
 
 EXAMPLE = (Path(__file__).parents[2] / "etc" / "policy.toml").read_text()
 LEVERS = """
@@ -58,7 +58,7 @@ def test_a_window_in_minutes_and_back() -> None:
 def test_a_flag_is_there_or_not() -> None:
     typed = made(SchedulerParameters__bf_continue=True)
     assert typed.slurm[1] == "SchedulerParameters=bf_continue"
-    assert typed.undo[0] == "# without these options of SchedulerParameters: bf_continue"
+    assert typed.undo[0] == "# leave out these options of SchedulerParameters: bf_continue"
 
 
 def test_parameters_have_lines_of_their_own() -> None:
@@ -80,6 +80,16 @@ def test_limits_of_a_queue_are_updated_and_written() -> None:
     )
 
 
+def test_a_queue_without_a_default_limit_has_its_longest_one_again() -> None:
+    """scontrol cannot take DefaultTime away, and jobs without a limit have MaxTime where there is none."""
+    one = space('"queue.gq.default_limit" = ["4h"]', replace(SITE, limits={"gq": (3 * DAY, None)}))
+    assert typed_of(one, ("4h",)).undo == (
+        "# in the lines of these queues; otherwise their old limits come back when slurmctld restarts",
+        "PartitionName=gq DefaultTime=3-00:00:00",
+        "scontrol update PartitionName=gq DefaultTime=3-00:00:00",
+    )
+
+
 def test_soft_limits_change_their_lines_of_the_policy_and_keep_the_comments() -> None:
     typed = made(soft_limits__quantile=75, soft_limits__longest="14d")
     assert changed(typed) == [
@@ -92,7 +102,7 @@ def test_soft_limits_change_their_lines_of_the_policy_and_keep_the_comments() ->
     assert typed.undo == (
         "adminkit policy install --policy policy.toml --apply",
         "adminkit incentives install --policy policy.toml --apply",
-        "# without these options of SchedulerParameters: time_min_as_soft_limit",
+        "# leave out these options of SchedulerParameters: time_min_as_soft_limit",
         "scontrol reconfigure",
     )
 

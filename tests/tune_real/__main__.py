@@ -94,16 +94,16 @@ def _record(seed: int, to: Path, made_by: str) -> None:
 
 def _pair(seed: int, to: Path, made_by: str) -> None:
     """A day with the defaults and with the pick, every other day with the defaults first."""
-    from tests.soft_real.cluster import know, planned
+    from tests.soft_real.cluster import planned, remember
     from tests.soft_real.drive import drive
     from tests.tune_real.sides import DEFAULTS, picked, put
 
     what, sides = day(seed), {"off": DEFAULTS, "on": picked()}
     with planned() as ruled:
         base = (ruled.cluster.home / "slurm.conf").read_text()
-        know(ruled, records.history(int(time.time())), lambda: put(ruled, sides["on"], base))
+        trace = remember(ruled, records.history(int(time.time())))
         for arm in ARMS if seed % 2 else ARMS[::-1]:
-            put(ruled, sides[arm], base)
+            put(ruled, sides[arm], base, trace)
             run = drive(ruled, what, arm, _head(ruled, seed, made_by))
             (to / runs.name(seed, arm, 1, _SETTINGS)).write_text(runs.text(run))
 

@@ -18,8 +18,11 @@ from tests.tune_real.records import DATA
 from tests.tune_real.workloads import TRIAL, day
 
 #: Mean waits of the days in the simulator before any run.
-SIMULATED: Final = DATA / "simulated.csv"
+SIMULATED: Final = DATA / "simulated.txt"
 GROUPS: Final = ("all jobs", *SIZES)
+
+#: Seconds by which submissions may be late for a day to count as one that ran as it was made.
+PROMPT: Final = 5.0
 
 #: A mean wait by (seed, arm, group), seconds.
 Waits = dict[tuple[int, str, str], float]
@@ -52,6 +55,11 @@ def by_randomisation(found: Sequence[Pair], group: str = GROUPS[0]) -> Effect | 
 def _mean(pair: Pair, run: Run, group: str) -> float:
     which = np.array([group in (size, GROUPS[0]) for size in pair.sizes])
     return float(waits(run)[which].mean())
+
+
+def delay(pair: Pair) -> float:
+    """How late the latest submission of both runs was, seconds: the host was busy with other things, too."""
+    return max(float(run.head["latest submission"].split()[0]) for run in (pair.off, pair.on))
 
 
 def cut_jobs(found: Sequence[Pair]) -> Cut:

@@ -14,7 +14,18 @@ from tests.soft_real.runs import ARMS, Run
 from tests.soft_real.tables import FIGURE, ends, figure_row, percent, table
 from tests.soft_real.workloads import SIZES
 from tests.tune_real import prose, tuning
-from tests.tune_real.measure import GROUPS, Waits, beside, by_randomisation, cut_jobs, kept, recorded, simulated
+from tests.tune_real.measure import (
+    GROUPS,
+    PROMPT,
+    Waits,
+    beside,
+    by_randomisation,
+    cut_jobs,
+    delay,
+    kept,
+    recorded,
+    simulated,
+)
 
 PAGE: Final = ROOT / "docs/measured/tune-real.md"
 #: What the mean wait was wanted to fall by.
@@ -59,12 +70,13 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], said: Waits) -> str
         f" {sum(b < a for a, b in zip(every.off, every.on, strict=True))} of {len(found)} days.",
         "By the randomisation test of `adminkit trial`, the mean wait of a day changed by "
         + ("an unknown share." if chance is None else f"{_share(chance.change)} ({_bounds(chance.low, chance.high)})."),
-        f"The goal was a mean wait that is {100 * WANTED:.0f} % lower, with its interval below zero: {_goal(every)}.",
+        f"The goal was a mean wait that is {100 * WANTED:.0f} % lower, with its interval below zero: {goal(every)}.",
         _sizes(shown),
         f"Jobs that were killed early or left with a lower limit: {lost.jobs} of {lost.of} in all runs. The goal was"
         " 0.",
         f"The simulator had said {_share(_ratio(said, found))} for the mean wait of the same days.",
     ]
+    lines += _prompt(found)
     worse = [one for one in shown if one.change.sign > 0]
     lines += [
         f"**Significantly longer:** {one.name}, {one.change.mean:+.1f} s ({ends(one.change, 1, 1)})." for one in worse
@@ -72,7 +84,21 @@ def _verdict(found: Sequence[Pair], shown: Sequence[Figure], said: Waits) -> str
     return "".join(f"- {line}\n" for line in lines)
 
 
-def _goal(every: Figure) -> str:
+def _prompt(found: Sequence[Pair]) -> list[str]:
+    """The same without the days on which the host was too busy to submit in time."""
+    prompt = [pair for pair in found if delay(pair) <= PROMPT]
+    if len(prompt) == len(found) or len(prompt) < 2:
+        return []
+    every = figures(prompt)[0]
+    return [
+        f"On {len(found) - len(prompt)} days, submissions of one of the runs were more than {PROMPT:g} s late, as the"
+        f" host was busy with other things. On the {len(prompt)} other days, the mean wait changed by"
+        f" {every.change.mean:+.1f} s ({ends(every.change, 1, 1)}), which is {percent(every)}."
+    ]
+
+
+def goal(every: Figure) -> str:
+    """Whether the mean wait fell as far as was wanted, and by more than noise."""
     if every.change.mean / fmean(every.off) > -WANTED:
         return "**not reached**"
     return "reached" if every.change.sign < 0 else "the mean reaches it, but its interval does not"
@@ -80,9 +106,8 @@ def _goal(every: Figure) -> str:
 
 def _sizes(shown: Sequence[Figure]) -> str:
     longer = [one.name for one in shown if one.name.startswith("mean wait, ") and one.change.sign > 0]
-    if longer:
-        return f"No size of jobs was to wait longer beyond its interval: **not reached** ({', '.join(longer)})."
-    return "No size of jobs was to wait longer beyond its interval: reached."
+    came = f"**not reached** ({', '.join(longer)})" if longer else "reached"
+    return f"The mean wait of no size of jobs was to be longer beyond its interval: {came}."
 
 
 def _share(ratio: float) -> str:

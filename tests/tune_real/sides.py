@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import HEAD, Ruled
+from tests.soft_real.cluster import tables
 from tests.soft_real.history import QUIET
 from tests.tune_real.records import DATA
 
@@ -54,9 +56,12 @@ def _merged(before: str, options: Mapping[str, Any]) -> str:
     return ",".join(filter(None, words.values()))
 
 
-def put(ruled: Ruled, side: Side, base: str) -> None:
-    """Have it in force; `base` is the slurm.conf that it changes. ClusterError where slurmctld has something else."""
+def put(ruled: Ruled, side: Side, base: str, trace: Path) -> None:
+    """Have it in force, with its tables of points and needs; `base` is the slurm.conf that it changes. ClusterError
+    where slurmctld has something else.
+    """
     ruled.rules(side.policy)
+    tables(ruled, trace)
     conf, wanted = ruled.cluster.home / "slurm.conf", with_lines(base, side.slurm)
     if conf.read_text() != wanted:
         conf.write_text(wanted)

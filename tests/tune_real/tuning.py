@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -43,24 +43,22 @@ def tune() -> None:
         words += ["--format", "json", "--output", str(ANSWER)]
         env = {**os.environ, "ADMINKIT_CONFIG": "", "ADMINKIT_REPORT_MIN_ELAPSED": "0"}
         subprocess.run(words, env=env, check=True)
-    keep_pick()
+    PICK.write_text(json.dumps(pick_of(answer()), indent=2) + "\n")
 
 
-def keep_pick() -> None:
-    """The pick of the answer, as it is put in place."""
-    row = next((row for row in answer()["rows"] if row["standing"] == "pick"), None)
+def pick_of(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The pick of an answer, as it is put in place: levers, policy.toml and lines of slurm.conf."""
+    row = next((row for row in said["rows"] if row["standing"] == "pick"), None)
     if row is None:
-        raise ClusterError(f"nothing was picked: {answer()['meta']['answers']}")
+        raise ClusterError(f"nothing was picked: {said['meta']['answers']}")
     with space() as levers:
         choice = choice_of(levers, row["settings"].split("; "))
         typed = typed_of(levers, choice, DEFAULTS.policy)
-    sides = parse_toml(typed.trial)
-    found = {
+    return {
         "choice": {lever.name: value for lever, value in zip(levers.levers, choice, strict=True) if value is not None},
         "policy": typed.policy or DEFAULTS.policy,
-        "slurm": sides["b"].get("slurm", {}),
+        "slurm": parse_toml(typed.trial)["b"].get("slurm", {}),
     }
-    PICK.write_text(json.dumps(found, indent=2) + "\n")
 
 
 def answer() -> dict[str, Any]:

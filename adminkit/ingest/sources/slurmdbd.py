@@ -62,6 +62,7 @@ class Slurmdbd(Source):
     record: str
     schema: Schema
     started_at: int | None = None
+    release: str = "unknown"  # slurmdbd's
     words: dict[str, dict[int, str]] = field(default_factory=_first_words)
 
     @property
@@ -216,7 +217,8 @@ def opener(option_file: Path) -> Opener:
     def open_slurmdbd(cluster: str, folder: Path, *, timeout: float, record: str) -> Slurmdbd:
         database = Database(option_file, timeout)
         schema = schema_of(database, cluster)
-        return Slurmdbd(cluster, folder, database, record, schema, slurm.accounting().booted_at)
+        running = slurm.accounting()
+        return Slurmdbd(cluster, folder, database, record, schema, running.booted_at, running.release or "unknown")
 
     return open_slurmdbd
 

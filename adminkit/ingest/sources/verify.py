@@ -14,7 +14,6 @@ from adminkit.ingest.sources.slurmdbd import Slurmdbd
 from adminkit.ingest.window_plan import Window
 from adminkit.quote import quote
 from adminkit.render.format import plural
-from adminkit.slurm import cluster as slurm
 from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import fact, set_fact
 
@@ -54,9 +53,8 @@ def must_agree(
     """
     if not isinstance(source, Slurmdbd):
         return
-    running = slurm.accounting().release or "unknown"
     known = fact(db, source.cluster, AGREED)
-    if count is None and known is not None and known[0] == running:
+    if count is None and known is not None and known[0] == source.release:
         return
     there = open_sacct(source.cluster, source.folder, timeout=timeout, record=source.record)
     compared, different = compare(source, there, USUAL if count is None else count)
@@ -68,7 +66,7 @@ def must_agree(
             'nothing was stored; write source = "sacct" in [sync], and report the differences',
         )
     if compared:
-        set_fact(db, source.cluster, AGREED, running, int(time.time()))
+        set_fact(db, source.cluster, AGREED, source.release, int(time.time()))
     talk(f"the database and sacct agree on {plural(compared, 'job')}, field by field")
 
 
