@@ -6,30 +6,23 @@ Rounds are called with a clock that is ahead, so that a trial's days pass at onc
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import time
-import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.trial import TRIAL, Side
-from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_sides import INCLUDED
 from adminkit.deploy.trial_state import LEASE
 from adminkit.economy.tables import lua
-from adminkit.errors import AdminkitError
 from adminkit.slurm import switching
 from adminkit.slurm.run_time import OPTIONS, PARAMETERS, same
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
 from tests.cluster.harness.ruled import at_most
-from tests.cluster.harness.trial import FILE, NEEDS, SOFT, A, B, Trying, trying
+from tests.cluster.harness.trial import FILE, NEEDS, SOFT, A, B, Trying, kill_round, trying
 from tests.support.builders import make_trace
 
 pytestmark = pytest.mark.cluster
@@ -335,31 +328,3 @@ def test_rounds_that_are_killed_at_random_leave_what_the_next_completes(site: Tr
         site.round()
         assert site.there() == (A if side == "a" else B)
     assert mixed, "no kill was in the middle of a switch"
-
-
-def kill_round(site: Trying, seconds: float) -> None:
-    """A round in a process of its own, killed with all that it started."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of threads, none of which the child needs
-        child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        try:
-            site.round()
-        finally:
-            os._exit(0)
-    with suppress(PermissionError, ProcessLookupError):
-        os.setpgid(child, child)  # whoever of the two is first
-    time.sleep(seconds)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    # Trap: a program that the round was about to start has the lock too, until it is that program.
-    until("the lock of the round to be free", lambda: is_free(site), 30, pause=0.05)
-
-
-def is_free(site: Trying) -> bool:
-    try:
-        with alone_here(site.folder, LOCK):
-            return True
-    except AdminkitError:
-        return False

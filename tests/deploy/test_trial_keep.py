@@ -1,4 +1,4 @@
-"""B again after the days of a trial: in place whole, recorded, and not over what somebody changed."""
+"""B again after the days of a trial, whole, recorded, and not over what somebody changed; rounds of two hosts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pytest
 from adminkit.deploy import trial_round
 from adminkit.deploy.files import put_table, table_path
 from adminkit.deploy.rehearse import check_table
-from adminkit.deploy.trial import KEPT, OVER
+from adminkit.deploy.trial import KEPT, OVER, TRIAL
 from adminkit.deploy.trial_state import write_whole
 from adminkit.errors import AdminkitError
+from adminkit.slurm import extending
 from tests.support.crash import crash_at
 from tests.support.trials import DAY, NOW, Tried, policy, tried
 
@@ -83,3 +84,16 @@ def test_a_kill_while_b_is_put_in_place_after_the_trial_is_completed(site: Tried
         ends.add(site.whole.machine.in_place)
         assert site.is_whole("b" if site.whole.trial.kept else "a"), number
     assert died > 5 and ends == {"a", "b"}
+
+
+def test_a_round_of_a_host_that_is_not_in_control_does_nothing(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a switch nor a lease: the other host's rounds decide."""
+    now = site.at("b")
+    before = (site.folder / TRIAL).read_text()
+    monkeypatch.setattr(extending, "is_acting", lambda _: False)
+    done = trial_round.once(site.target, now, ("other",))
+    assert done.ok and [words.startswith("another host's slurmctld is in control") for words in done.said] == [True]
+    assert site.is_whole("a") and (site.folder / TRIAL).read_text() == before and not site.acts()
+    monkeypatch.setattr(extending, "is_acting", lambda _: True)
+    assert trial_round.once(site.target, now, ("other",)).ok
+    assert site.is_whole("b")

@@ -21,7 +21,7 @@ from adminkit.deploy.trial_round import NOT_PUT
 from adminkit.deploy.trial_sides import INCLUDED, other
 from adminkit.deploy.trial_state import LEASE, is_leased
 from adminkit.errors import AdminkitError
-from adminkit.slurm import extending, switching
+from adminkit.slurm import switching
 from tests.support.crash import crash_at
 from tests.support.trials import DAY, NOW, Tried, policy, tried
 
@@ -398,16 +398,3 @@ def test_the_record_is_whole_json_all_the_time(site: Tried) -> None:
     site.round(site.at("b"))
     assert json.loads((site.folder / TRIAL).read_text())["machine"]["in_place"] == "b"
     assert os.stat(site.folder / TRIAL).st_mode & 0o007 == 0  # noqa: PTH116
-
-
-def test_a_round_of_a_host_that_is_not_in_control_does_nothing(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a switch nor a lease: the other host's rounds decide."""
-    now = site.at("b")
-    before = (site.folder / TRIAL).read_text()
-    monkeypatch.setattr(extending, "is_acting", lambda _: False)
-    done = trial_round.once(site.target, now, ("other",))
-    assert done.ok and list(done.said) == ["slurmctld is at work on another host: its rounds decide"]
-    assert site.is_whole("a") and (site.folder / TRIAL).read_text() == before and not site.acts()
-    monkeypatch.setattr(extending, "is_acting", lambda _: True)
-    assert trial_round.once(site.target, now, ("other",)).ok
-    assert site.is_whole("b")

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import pwd
+import signal
 import time
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adminkit.deploy import trial_round
+from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.install import Target
 from adminkit.deploy.trial import TRIAL, WHAT, Side, Trial
 from adminkit.deploy.trial_sides import INCLUDED
 from adminkit.deploy.trial_state import LIVE, Whole, read_whole, write_whole
 from adminkit.deploy.trial_work import Round
+from adminkit.errors import AdminkitError
 from adminkit.slurm.planning import PARAMETER
 from tests.cluster.conftest import SLURM_USER, private_slurm
 from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.processes import until
 from tests.cluster.harness.ruled import HEAD, Ruled, at_most, ruling
 
 DAY = 86_400
@@ -167,3 +173,31 @@ def trying() -> Iterator[Trying]:
             found = Trying(ruled)
             found.end()
             yield found
+
+
+def kill_round(site: Trying, seconds: float) -> None:
+    """A round in a process of its own, killed with all that it started."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, none of which the child needs
+        child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        try:
+            site.round()
+        finally:
+            os._exit(0)
+    with suppress(PermissionError, ProcessLookupError):
+        os.setpgid(child, child)  # whoever of the two is first
+    time.sleep(seconds)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    # Trap: a program that the round was about to start has the lock too, until it is that program.
+    until("the lock of the round to be free", lambda: is_free(site), 30, pause=0.05)
+
+
+def is_free(site: Trying) -> bool:
+    try:
+        with alone_here(site.folder, trial_round.LOCK):
+            return True
+    except AdminkitError:
+        return False
