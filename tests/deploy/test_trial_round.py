@@ -406,7 +406,8 @@ def test_a_round_of_a_host_that_is_not_in_control_does_nothing(site: Tried, monk
     before = (site.folder / TRIAL).read_text()
     monkeypatch.setattr(extending, "is_acting", lambda _: False)
     done = trial_round.once(site.target, now, ("other",))
-    assert done.ok and list(done.said) == ["slurmctld is at work on another host: its rounds decide"]
+    said = "another host's slurmctld is in control, so the rounds of this one do nothing"
+    assert done.ok and list(done.said) == [said]
     assert site.is_whole("a") and (site.folder / TRIAL).read_text() == before and not site.acts()
     monkeypatch.setattr(extending, "is_acting", lambda _: True)
     assert trial_round.once(site.target, now, ("other",)).ok
