@@ -26,7 +26,8 @@ from adminkit.slurm.run_time import SCHEDULER, check_parameter, check_queue, che
 #: Beside slurm.conf, which includes it. It is there from the start on and is never removed: Slurm's programs end where
 #: a file that slurm.conf includes is missing.
 INCLUDED: Final = "adminkit_trial.conf"
-_HEAD: Final = "# Written by adminkit trial; docs/trial.md. A change by hand ends the trial.\n"
+#: Its first line, on all hosts: slurmctld compares comments, too.
+HEAD: Final = "# Written by adminkit trial; docs/trial.md. A change by hand ends the trial.\n"
 _SIDE: Final = "side.json"
 
 
@@ -49,12 +50,12 @@ class Config:
     def text(self) -> str:
         """What the included file has: nothing on A's side, where slurm.conf itself counts."""
         lines = self.slurm.items() if self.side == "b" else ()
-        return _HEAD + "".join(f"{name}={value}\n" for name, value in lines)
+        return HEAD + "".join(f"{name}={value}\n" for name, value in lines)
 
     @property
     def harmless(self) -> str:
         """What the included file has where this side could not be put in place."""
-        return _HEAD
+        return HEAD
 
     @property
     def digest(self) -> str:
@@ -210,8 +211,8 @@ def _write(handle: int, data: bytes, path: Path) -> None:
         os.ftruncate(handle, len(data))
         os.fsync(handle)
     except (OSError, AdminkitError):
-        if data.startswith(_HEAD.encode()):
-            os.ftruncate(handle, min(os.fstat(handle).st_size, len(_HEAD)))
+        if data.startswith(HEAD.encode()):
+            os.ftruncate(handle, min(os.fstat(handle).st_size, len(HEAD)))
         raise
 
 

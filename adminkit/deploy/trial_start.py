@@ -5,6 +5,7 @@ Nothing of slurmctld's changes: A is what is in place. What a trial could not sw
 
 from __future__ import annotations
 
+import shlex
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from adminkit.deploy.trial_file import Plan, refuse_foreign
 from adminkit.deploy.trial_guards import lowered_by
 from adminkit.deploy.trial_round import LOCK
 from adminkit.deploy.trial_seen import policy_in_place, same_or_odd
-from adminkit.deploy.trial_sides import INCLUDED, Config, Pair, config, put_included, write_pair
+from adminkit.deploy.trial_sides import HEAD, INCLUDED, Config, Pair, config, put_included, write_pair
 from adminkit.deploy.trial_state import LEASE, LIVE, Machine, Numbers, Whole, mark_live, read_whole, record, write_whole
 from adminkit.deploy.trial_tables import both_tables, how, refuse_old_tables, tables_of
 from adminkit.errors import AdminkitError
@@ -173,8 +174,8 @@ def _refuse_include(conf: Path, folder: Path, names: Sequence[str]) -> None:
     if why:
         raise AdminkitError(
             why,
-            f"make {place} with one comment on every host that has slurm.conf, then add as its last line: Include"
-            f" {INCLUDED}",
+            f"on every host that has slurm.conf: echo '{HEAD.strip()}' >{shlex.quote(str(place))}; then add as the last"
+            f" line of slurm.conf: Include {INCLUDED}",
         )
     facts, own = place.stat(), conf.stat()
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or facts.st_uid not in (0, own.st_uid):

@@ -291,7 +291,7 @@ def test_what_a_trial_could_not_switch_is_refused(site: Trying) -> None:
         conf.write_text(text.replace(f"Include {INCLUDED}", ""))
         assert "does not include" in site.start(code=1)
         conf.write_text(text + "PriorityWeightAge=1000\n")
-        assert "behind the line that includes" in site.start(code=1)
+        assert "after the line that includes" in site.start(code=1)
     finally:
         conf.write_text(text)
     site.start()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adminkit.deploy.trial_sides import INCLUDED, put_included, read_pair, without
+from adminkit.deploy.trial_sides import HEAD, INCLUDED, put_included, read_pair, without
 from adminkit.errors import AdminkitError
 from tests.support.trials import Tried, tried
 
@@ -125,3 +125,9 @@ def test_only_lines_that_are_still_the_trials_are_taken_out(text: str, left: str
 def test_the_description_says_what_it_is(site: Tried) -> None:
     table = json.loads((site.folder / "adminkit/trial/b/side.json").read_text())
     assert table.keys() == {"format", "slurm", "queues", "digest"}
+
+
+def test_the_page_has_the_line_that_is_the_same_on_all_hosts() -> None:
+    """slurmctld takes another comment for a different slurm.conf."""
+    page = (Path(__file__).parents[2] / "docs" / "trial.md").read_text()
+    assert f"echo '{HEAD.strip()}' >" in page
