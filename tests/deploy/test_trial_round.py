@@ -398,20 +398,3 @@ def test_the_record_is_whole_json_all_the_time(site: Tried) -> None:
     site.round(site.at("b"))
     assert json.loads((site.folder / TRIAL).read_text())["machine"]["in_place"] == "b"
     assert os.stat(site.folder / TRIAL).st_mode & 0o007 == 0  # noqa: PTH116
-<<<<<<< HEAD
-=======
-
-
-def test_a_round_of_a_host_that_is_not_in_control_does_nothing(site: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a switch nor a lease: the other host's rounds decide."""
-    now = site.at("b")
-    before = (site.folder / TRIAL).read_text()
-    monkeypatch.setattr(extending, "is_acting", lambda _: False)
-    done = trial_round.once(site.target, now, ("other",))
-    said = "another host's slurmctld is in control, so the rounds of this one do nothing"
-    assert done.ok and list(done.said) == [said]
-    assert site.is_whole("a") and (site.folder / TRIAL).read_text() == before and not site.acts()
-    monkeypatch.setattr(extending, "is_acting", lambda _: True)
-    assert trial_round.once(site.target, now, ("other",)).ok
-    assert site.is_whole("b")
->>>>>>> user-t
