@@ -113,5 +113,10 @@ DIFFERENCES: Final = (
         "backfill keeps a limit that was updated while backfill yielded its locks (26.05.3; not in 25.05.8 or 25.11.7)",
         "adminkit/deploy/planning.py",
     ),
+    Difference(
+        "23.11",
+        "a running slurmctld takes other parameters of slurm.conf at a reconfigure than before",
+        "adminkit/slurm/run_time.py",
+    ),
     Difference("26.05", "sacct can list its fields and states even if slurmdbd is down", "adminkit/slurm/cluster.py"),
 )

@@ -21,6 +21,8 @@ ROOT: Final = Path(__file__).parents[2]
 
 #: Each program that prints columns, and where it is asked -> why nothing that it prints is cut.
 CALLS: Final = {
+    ("sacct", "cli/sync.py"): "its name as a source",
+    ("sacct", "config.py"): "the same",
     ("sacct", "ingest/sources/sacct.py"): "its name as a source",
     ("sacct", "doctor/examine.py"): "only looked for",
     ("sacct", "slurm/release.py"): "its fields and states",

@@ -167,12 +167,11 @@ def test_the_trials_file_says_the_same() -> None:
     }
 
 
-def test_a_queues_name_is_quoted_everywhere() -> None:
+def test_a_queues_name_that_slurm_would_not_take_is_refused() -> None:
+    """It would become a line of slurm.conf and a command."""
     name = 'g q"; reboot'
-    one = space(f"'queue.{name}.max_limit' = [\"1d\"]", replace(SITE, limits={name: (None, None)}))
-    typed = typed_of(one, ("1d",), EXAMPLE)
-    assert typed.commands == ("scontrol update PartitionName='g q\"; reboot' MaxTime=1-00:00:00",)
-    assert tomllib.loads(typed.trial)["b"]["queues"] == {'g q"; reboot': {"MaxTime": "1-00:00:00"}}
+    with pytest.raises(AdminkitError, match="not the name of a queue"):
+        space(f"'queue.{name}.max_limit' = [\"1d\"]", replace(SITE, limits={name: (None, None)}))
 
 
 @pytest.mark.parametrize(
