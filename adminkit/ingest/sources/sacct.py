@@ -41,8 +41,40 @@ _SEALED: Final = "Submit"
 _DIGEST_FIELDS: Final = ("ElapsedRaw", "End", "TimelimitRaw", "State", "DerivedExitCode", "End")
 
 
+class Accounting(Source):
+    """What sources of slurmdbd's records have in common, whoever is asked for the records."""
+
+    record: str  # where the policy's record is: a key of RECORD_FIELDS
+
+    @property
+    def claims_apart(self) -> bool:  # type: ignore[override]
+        return self.record != "admin_comment"
+
+    def backlog(self) -> int | None:
+        """Trap: while slurmctld is down, the records that it has for slurmdbd are on its disk."""
+        try:
+            return slurm.dbd_backlog(self.cluster)
+        except AdminkitError:
+            return None
+
+    def clock(self) -> int | None:
+        try:
+            return slurm.clock(self.cluster)
+        except AdminkitError:
+            return None
+
+    def stop(self) -> None:
+        end_all()
+
+    def wanted(self, part: Part) -> Sequence[str]:
+        """The fields of a part in the order of sacct's names, free text behind the others."""
+        if part == CLAIMS:
+            return ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
+        return STEP_FIELDS if part == STEPS else JOB_FIELDS
+
+
 @dataclass(frozen=True)
-class Sacct(Source):
+class Sacct(Accounting):
     """sacct's answers for one cluster, each spooled in `folder` with marks of its own."""
 
     name: ClassVar[str] = "sacct"
@@ -54,10 +86,6 @@ class Sacct(Source):
     finished: Sequence[str]  # states that end a run, this release's
     started_at: int | None = None
     uid: int | None = None  # whose runs; None: everybody's
-
-    @property
-    def claims_apart(self) -> bool:  # type: ignore[override]
-        return self.record != "admin_comment"
 
     def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
         # sacct's window includes both ends.
@@ -84,29 +112,9 @@ class Sacct(Source):
         answer.path.unlink()
         return numbers
 
-    def backlog(self) -> int | None:
-        """Trap: while slurmctld is down, the records that it has for slurmdbd are on its disk."""
-        try:
-            return slurm.dbd_backlog(self.cluster)
-        except AdminkitError:
-            return None
-
-    def clock(self) -> int | None:
-        try:
-            return slurm.clock(self.cluster)
-        except AdminkitError:
-            return None
-
-    def stop(self) -> None:
-        end_all()
-
     def _fields(self, part: Part) -> Sequence[str]:
         """The fields to ask for, free text behind the others."""
-        if part == CLAIMS:
-            wanted: Sequence[str] = ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
-        else:
-            wanted = STEP_FIELDS if part == STEPS else JOB_FIELDS
-        return [*(field for field in wanted if field in self.fields), _SEALED]
+        return [*(field for field in self.wanted(part) if field in self.fields), _SEALED]
 
     def _fetch(
         self,

@@ -16,10 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Final
 
-from adminkit.errors import AdminkitError
-from adminkit.ingest.sources.base import CLAIMS, JOBS, STEPS, Opener, Part, Source, SourceFailed, Spool
-from adminkit.ingest.sources.sacct import FOREVER, own_runs, spool_of
-from adminkit.ingest.sources.sacct_fields import JOB_FIELDS, RECORD_FIELDS, STEP_FIELDS
+from adminkit.ingest.sources.base import JOBS, STEPS, Opener, Part, SourceFailed, Spool
+from adminkit.ingest.sources.sacct import FOREVER, Accounting, own_runs, spool_of
 from adminkit.ingest.sources.slurmdbd_fields import (
     CODED,
     NO_VAL,
@@ -35,15 +33,15 @@ from adminkit.ingest.sources.slurmdbd_schema import Schema, schema_of
 from adminkit.ingest.window_plan import Window
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.database import Database, DatabaseFailed
-from adminkit.slurm.process import end_all
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
 from adminkit.slurm.seal import Marks, draw
 from adminkit.trace import runs
 
 #: Jobs that sacct is asked about at once, for the words of their codes.
 _AT_ONCE: Final = 200
+#: Numbers that are drawn for each job that is wanted.
 _DRAWS: Final = 4
-#: Shown before the seconds at which sacct's window ends.
+#: Seconds after now at which sacct's window for them ends.
 _LATER: Final = 86_400
 
 
@@ -52,7 +50,7 @@ def _first_words() -> dict[str, dict[int, str]]:
 
 
 @dataclass
-class Slurmdbd(Source):
+class Slurmdbd(Accounting):
     """One cluster's jobs from the tables. `words`: field -> code -> sacct's word; it grows as codes are met."""
 
     name: ClassVar[str] = "slurmdbd"
@@ -64,10 +62,6 @@ class Slurmdbd(Source):
     started_at: int | None = None
     release: str = "unknown"  # slurmdbd's
     words: dict[str, dict[int, str]] = field(default_factory=_first_words)
-
-    @property
-    def claims_apart(self) -> bool:  # type: ignore[override]
-        return self.record != "admin_comment"
 
     def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
         ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
@@ -111,21 +105,6 @@ class Slurmdbd(Source):
                 states[word] += int(numbers[0])
         return (sums[0], sums[1], sums[2], sums[3], sums[4], *states.values())
 
-    def backlog(self) -> int | None:
-        try:
-            return slurm.dbd_backlog(self.cluster)
-        except AdminkitError:
-            return None
-
-    def clock(self) -> int | None:
-        try:
-            return slurm.clock(self.cluster)
-        except AdminkitError:
-            return None
-
-    def stop(self) -> None:
-        end_all()
-
     def sample(self, count: int) -> list[tuple[int, int]]:
         """(JobIDRaw, Submit) of up to `count` runs that have ended, drawn at random over the whole table."""
         table = f"`{self.cluster}_job_table`"
@@ -140,12 +119,8 @@ class Slurmdbd(Source):
 
     def _fields(self, part: Part, known: Known) -> dict[str, str]:
         """sacct's fields in their order, the last one Submit -> SQL."""
-        if part == CLAIMS:
-            wanted: Sequence[str] = ("JobID", "JobIDRaw", "Cluster", "Submit", "End", RECORD_FIELDS[self.record])
-        else:
-            wanted = STEP_FIELDS if part == STEPS else JOB_FIELDS
         there = step_fields(known) if part == STEPS else job_fields(known)
-        return {name: there[name] for name in wanted if name in there}
+        return {name: there[name] for name in self.wanted(part) if name in there}
 
     def _spool(self, part: Part, kind: str, window: Window, where: str, ids: Sequence[int], ended: bool) -> Spool:
         """The runs, or steps of runs, for which `where` is true, of these JobIDRaws if any are given."""

@@ -20,7 +20,7 @@ STATE_BASE: Final = 0xFF
 #: SLURMDB_JOB_FLAG_START_R of slurmdb.h: slurmdbd was told that the job started.
 STARTED: Final = 16
 #: Ids in tres_table that every cluster has (slurmdb.h).
-CPU, MEM, ENERGY, NODE, BILLING, DISK, VMEM, PAGES = 1, 2, 3, 4, 5, 6, 7, 8
+CPU, MEM, NODE = 1, 2, 4
 #: Steps that have a word for a number (slurm_protocol_defs.h).
 _STEPS: Final = {-5: "batch", -4: "extern", -6: "interactive", -3: "TBD"}
 
@@ -76,15 +76,23 @@ def _tres(column: str, number: int) -> str:
     )
 
 
+def _named(sql: str, names: Mapping[int, str]) -> str:
+    """A list of TRES, with a comma in front, with these names in place of their ids."""
+    for number, name in sorted(names.items()):
+        sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
+    return sql
+
+
+def _but(names: Mapping[int, str], number: int) -> dict[int, str]:
+    return {one: name for one, name in names.items() if one != number}
+
+
 def tres_names(column: str, names: Mapping[int, str]) -> str:
     """A list of TRES with names in place of ids, memory in MB, as sacct --noconvert prints it."""
     sql = f"CONCAT(',', {column})"
     sql = f"IF(LOCATE('{_NOTHING}', {column}), REGEXP_REPLACE({sql}, ',[0-9]+{_NOTHING}[0-9]', ''), {sql})"
-    for number, name in sorted(names.items()):
-        if number != MEM:
-            sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
-    sql = f"IF(LOCATE(',{MEM}=', {sql}), REGEXP_REPLACE({sql}, ',{MEM}=([0-9]+)', ',mem=\\\\1M'), {sql})"
-    return f"IF({column} = '', '', SUBSTRING({sql}, 2))"
+    sql = f"REGEXP_REPLACE({sql}, ',{MEM}=([0-9]+)', ',mem=\\\\1M')"
+    return f"IF({column} = '', '', SUBSTRING({_named(sql, _but(names, MEM))}, 2))"
 
 
 def exit_code(column: str) -> str:
@@ -256,10 +264,7 @@ def _cpu_time(parts: Sequence[tuple[str, str]]) -> str:
 
 def _usage(column: str, names: Mapping[int, str]) -> str:
     """A list of usage with names in place of ids; CPU time is in thousandths of a second in the table."""
-    cpu = _tres(column, CPU)
-    sql = f"CONCAT(',', {column})"
-    for number, name in sorted(names.items()):
-        if number != CPU:
-            sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
-    rest = f"REPLACE({sql}, CONCAT(',{CPU}=', {cpu}), CONCAT(',cpu=', {_clock(f'{cpu} DIV 1000')}))"
-    return f"IF({column} = '', '', SUBSTRING(IF({cpu} IS NULL, {sql}, {rest}), 2))"
+    cpu, listed = _tres(column, CPU), f"CONCAT(',', {column})"
+    clocked = f"REPLACE({listed}, CONCAT(',{CPU}=', {cpu}), CONCAT(',cpu=', {_clock(f'{cpu} DIV 1000')}))"
+    sql = _named(f"IFNULL({clocked}, {listed})", _but(names, CPU))
+    return f"IF({column} = '', '', SUBSTRING({sql}, 2))"
