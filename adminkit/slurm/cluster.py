@@ -68,7 +68,7 @@ def refuse_unknown_clusters(names: Sequence[str], known: Sequence[str]) -> None:
 
 def dbd_backlog(cluster: str | None = None) -> int | None:
     """How many records slurmctld still holds for slurmdbd; None where it does not say."""
-    return parse_backlog(_sdiag(cluster))
+    return parse_backlog(sdiag(cluster))
 
 
 def parse_backlog(text: str) -> int | None:
@@ -78,10 +78,11 @@ def parse_backlog(text: str) -> int | None:
 
 def clock(cluster: str | None = None) -> int | None:
     """slurmctld's time, epoch seconds; None where it does not say. AdminkitError where it is away."""
-    return parse_clock(_sdiag(cluster))
+    return parse_clock(sdiag(cluster))
 
 
-def _sdiag(cluster: str | None) -> str:
+def sdiag(cluster: str | None = None) -> str:
+    """What slurmctld counts, as text. AdminkitError where it is away."""
     return ask(["sdiag", *on(cluster)])
 
 

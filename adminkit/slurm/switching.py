@@ -9,6 +9,7 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.slurm import show_config
+from adminkit.slurm.cluster import sdiag
 from adminkit.slurm.keyvalue import all_records, given, settings
 from adminkit.slurm.process import ask
 from adminkit.slurm.release import Release, parse_release
@@ -81,7 +82,7 @@ class Cycles:
 
 def cycles() -> Cycles:
     """AdminkitError when slurmctld is away."""
-    return parse_cycles(ask(["sdiag"]))
+    return parse_cycles(sdiag())
 
 
 def parse_cycles(text: str) -> Cycles:

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from unittest import mock
 
 from adminkit.ingest.answer import take_in
 from adminkit.ingest.sources.base import JOBS as JOB_PASS
@@ -30,7 +29,7 @@ from adminkit.slurm.release import FINISHED
 from adminkit.slurm.sacct import Query
 from adminkit.trace import connect
 from tests.bench import pairs
-from tests.bench.bench_sync import DAYS, INSERT, JOBS, fields, may_run, timed
+from tests.bench.bench_sync import DAYS, INSERT, JOBS, fields, on_cluster, timed
 from tests.bench.tools import fresh
 from tests.cluster.harness.cluster import DATABASE, Cluster
 
@@ -67,16 +66,7 @@ class _Recorded(Database):
 
 
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
-    if not may_run("sync from slurmdbd's database"):
-        return []
-    with tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private:
-        cluster = Cluster(private)
-        cluster.boot(owner=os.getpid())
-        try:
-            with mock.patch.dict(os.environ, cluster.env()):
-                return list(_measure(cluster, folder))
-        finally:
-            cluster.stop()
+    return on_cluster("sync from slurmdbd's database", _measure, folder)
 
 
 def _measure(cluster: Cluster, folder: Path) -> Iterator[pairs.Ratio]:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 from unittest import mock
@@ -50,26 +51,27 @@ FROM seq_1_to_{jobs}
 """
 
 
+Measure = Callable[[Cluster, Path], Iterable[pairs.Ratio]]
+
+
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
-    if not may_run("sync"):
+    return on_cluster("sync", _measure, folder)
+
+
+def on_cluster(what: str, measure: Measure, folder: Path) -> list[pairs.Ratio]:
+    """What `measure` finds on a private cluster; nothing, and why, where none may be booted here."""
+    verdict = guard.check()
+    if not verdict.allowed or os.geteuid() != 0:
+        print(f"{what} over {JOBS} jobs: not run: {verdict.reason if not verdict.allowed else 'needs root'}")
         return []
     with tempfile.TemporaryDirectory(prefix="adminkit-bench-") as private:
         cluster = Cluster(private)
         cluster.boot(owner=os.getpid())
         try:
             with mock.patch.dict(os.environ, cluster.env()):
-                return _measure(cluster, folder)
+                return list(measure(cluster, folder))
         finally:
             cluster.stop()
-
-
-def may_run(what: str) -> bool:
-    """Whether a private cluster may be booted here; says why not."""
-    verdict = guard.check()
-    if verdict.allowed and os.geteuid() == 0:
-        return True
-    print(f"{what} over {JOBS} jobs: not run: {verdict.reason if not verdict.allowed else 'needs root'}")
-    return False
 
 
 def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:

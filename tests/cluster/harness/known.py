@@ -24,7 +24,6 @@ _FLAGS: Final = {"RQ", "RS", "RV"}
 #: One way to spell lists of hosts (hostlist), lists of GRES (adminkit/gres.py) and amounts of TRES (associations).
 #: (question, module) beside its home -> why it is asked there as well.
 ALSO: Final = {
-    ("sdiag", "switching"): "cycles of the schedulers, which nothing else reads",
     ("scontrol show partition", "switching"): "each word as it is said, to be put back as it was",
 }
 HOMES: Final = {
