@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tests.extend_real import keys, prose
+from tests.extend_real.arms import FIRST
 from tests.extend_real.measure import (
     Estimate,
     Three,
@@ -25,7 +26,7 @@ from tests.extend_real.measure import (
     wait_change,
     waits,
 )
-from tests.extend_real.runs import ARMS, Run
+from tests.extend_real.runs import Run
 from tests.extend_real.simulated import against, all_days, all_waits
 from tests.extend_real.workloads import LOADS, RISKS, SEEDS
 from tests.matrix.rows import ROOT
@@ -58,7 +59,7 @@ def _ran(runs: Sequence[Run], found: Sequence[Three]) -> str:
         missing = [seed for seed in SEEDS if (risk, seed) not in whole]
         said = f"- Risk {risk} %: {_days(days)} ran three times" if days else f"- Risk {risk} %: no day ran three times"
         lines.append(f"{said}; **not run: {_days(missing)}**." if missing else f"{said}.")
-    loose = len(runs) - len(ARMS) * len(found)
+    loose = len(runs) - len(FIRST) * len(found)
     if loose:
         lines.append(f"- {loose} runs of days that are not whole count nowhere but in the table of runs.")
     return "\n".join(lines) + "\n"
@@ -91,9 +92,9 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     ]
     wait, same = wait_change(found, "on"), wait_change(found, "again")
     change, allowed = lost_change(found), lost_change(found, allowed=True)
-    gone = [sum(float(lost(one.day, getattr(one, arm)).sum()) for one in found) / _HOUR for arm in ARMS]
+    gone = [sum(float(lost(one.day, getattr(one, arm)).sum()) for one in found) / _HOUR for arm in FIRST]
     reached = "reached" if change.value <= -WANTED else "**not reached**"
-    any_ = [sum(by > 0 for one in found for by in late(getattr(one, arm)).values()) for arm in ARMS]
+    any_ = [sum(by > 0 for one in found for by in late(getattr(one, arm)).values()) for arm in FIRST]
     more = sum(map(extra, found)) / _HOUR
     others = sum(len(one.day.workload.jobs) - len(one.given) for one in found)
     lines = [
@@ -167,7 +168,7 @@ _EACH: Final = [
 
 def _day(one: Three, bar: int) -> list[str]:
     jobs = one.day.workload.jobs
-    arms = [getattr(one, arm) for arm in ARMS]
+    arms = [getattr(one, arm) for arm in FIRST]
 
     def three(cells: Iterable[str]) -> str:
         return " / ".join(cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.extend_real.cluster import LEAD, LEAST_LEAD
+from tests.extend_real.arms import LEAD, LEAST_LEAD
 from tests.extend_real.drive import LOOK, PERIOD, SIGNAL
 from tests.extend_real.simulated import REPLICATES
 from tests.extend_real.workloads import GROWTH, LOADS, PAST_RUNS, SAVES, SPAN

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adminkit.simulate.core import KILLED, NONE, Request, Schedule, simulate
-from tests.extend_real.cluster import LEAD
+from tests.extend_real.arms import DEFAULT, Rule
 from tests.extend_real.drive import PERIOD
 from tests.extend_real.measure import Three, lost, waits
 from tests.extend_real.workloads import SHAPE, Day, day
@@ -32,20 +32,6 @@ _REQUEUED: Final = 6
 #: Runs of a job with a checkpoint.
 _PIECES: Final = 4
 _NO_LIMIT: Final = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Keys of [extend]; `lead` is that of the days, seconds. A step of less than a minute becomes one."""
-
-    share: float = 0.25  # of the limit asked for: a step
-    most: float = 2.0  # times the limit asked for
-    lead: int = LEAD
-    times: int = 8
-
-
-#: As the days ran on the real Slurm.
-DEFAULT: Final = Rule()
 
 
 @dataclass(frozen=True, slots=True)

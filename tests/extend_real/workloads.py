@@ -1,8 +1,8 @@
-"""Six days of a small site, about sixty times as fast as a real one: each is made of its seed and its risk.
+"""Days of a small site, about sixty times as fast as a real one: each is made of its seed and its risk.
 
 People start jobs under a few names each, and ask for what `recommend` makes of their earlier runs, so a known share of
-the jobs needs more than it asks for. The first day is quiet, each one is busier than the one before, and on the last
-more work comes than the nodes can do. Tests hold the digests: who changes a day has to run it again.
+the jobs needs more than it asks for. Of six days the first is quiet, each one is busier than the one before, and on the
+last more work comes than the nodes can do. Tests hold the digests: who changes a day has to run it again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,17 @@ from tests.simulate_real.shape import Nodes, Queue, Shape
 from tests.simulate_real.workloads import USERS, Draw, Job, Workload
 
 SEEDS: Final = (1, 2, 3, 4, 5, 6)
+#: Days that ran later, at one risk, with other keys: they were committed when the keys had been chosen on the first.
+NEW: Final = (7, 8, 9, 10, 11, 12)
+NEW_RISK: Final = 30
+EVERY: Final = SEEDS + NEW
 #: Percent: of `recommend`, how many jobs may need more than they ask for.
 RISKS: Final = (10, 30)
 #: Work that comes / work that all GPUs could do while jobs come, by seed.
-LOADS: Final = {1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9, 5: 1.0, 6: 1.1}
+LOADS: Final = {
+    1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9, 5: 1.0, 6: 1.1,
+    7: 0.6, 8: 0.7, 9: 0.8, 10: 0.9, 11: 1.0, 12: 1.1,
+}  # fmt: skip
 #: Whole minutes, which Slurm's limits are: the menu of recommended limits.
 MENU: Final = tuple(range(60, 601, 60))
 #: Seconds that jobs ask for whose user has too few runs.

@@ -16,7 +16,8 @@ from adminkit.policy.load import load_policy
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import HEAD
 from tests.extend_real import page, runs
-from tests.extend_real.cluster import EXTEND, LEAST_LEAD, RECORD
+from tests.extend_real.arms import ARMS, LEAST_LEAD, Rule
+from tests.extend_real.cluster import RECORD
 from tests.extend_real.drive import NOT_HELD, Told, acts_of, heads, rows_of, run_of, script
 from tests.extend_real.measure import (
     Three,
@@ -35,9 +36,9 @@ from tests.extend_real.measure import (
     threes,
     wait_change,
 )
-from tests.extend_real.runs import ARMS, Act, Row, Run
+from tests.extend_real.runs import Act, Row, Run
 from tests.extend_real.simulated import against, all_days, all_waits
-from tests.extend_real.workloads import LOADS, MENU, RISKS, SEEDS, SHAPE, Day, day
+from tests.extend_real.workloads import LOADS, MENU, NEW, NEW_RISK, RISKS, SEEDS, SHAPE, Day, day
 from tests.simulate_real.drive import limits_of
 from tests.soft_real.history import QUIET
 
@@ -55,8 +56,14 @@ DIGESTS = {
     (4, 30): "a89d0147b14d4c22",
     (5, 30): "0dfa2b48e23d8c74",
     (6, 30): "cec4cef49aa4301a",
+    (7, 30): "72e486a9425dcb53",
+    (8, 30): "4c2cc1f803e7d1bb",
+    (9, 30): "592a5608bfd72dfc",
+    (10, 30): "0b47b92bdfceead1",
+    (11, 30): "12dde5d6e3b32cbd",
+    (12, 30): "9ab1d710d5f61fa3",
 }
-DAYS = [day(seed, risk) for seed in SEEDS for risk in RISKS]
+DAYS = [day(seed, risk) for seed in SEEDS for risk in RISKS] + [day(seed, NEW_RISK) for seed in NEW]
 
 
 def test_a_seed_makes_the_day_that_was_committed() -> None:
@@ -77,19 +84,40 @@ def test_every_risk_has_the_same_jobs() -> None:
         assert len({tuple((job.offset, job.sleep, job.nodes) for job in one.workload.jobs) for one in of_seed}) == 1
 
 
-@pytest.mark.parametrize(("risk", "least", "most"), [(10, 0.03, 0.1), (30, 0.1, 0.3)])
-def test_as_many_jobs_need_more_than_they_ask_for_as_the_risk_allows(risk: int, least: float, most: float) -> None:
-    """Fewer than the risk: limits are rounded up to whole minutes."""
-    jobs = [job for one in DAYS if one.risk == risk for job in one.workload.jobs]
+@pytest.mark.parametrize(
+    ("seeds", "risk", "least", "most", "wide"),
+    [(SEEDS, 10, 0.03, 0.1, 0.3), (SEEDS, 30, 0.1, 0.3, 0.3), (NEW, 30, 0.1, 0.3, 0.33)],
+)
+def test_as_many_jobs_need_more_than_they_ask_for_as_the_risk_allows(
+    seeds: tuple[int, ...], risk: int, least: float, most: float, wide: float
+) -> None:
+    """Fewer than the risk: limits are rounded up to whole minutes. The new days have more jobs of several nodes."""
+    jobs = [job for seed in seeds for job in day(seed, risk).workload.jobs]
     assert least < fmean(job.sleep > job.limit for job in jobs) < most
-    assert fmean(job.nodes > 1 for job in jobs) == pytest.approx(0.3, abs=0.02)
+    assert fmean(job.nodes > 1 for job in jobs) == pytest.approx(wide, abs=0.02)
 
 
-def test_the_settings_are_what_the_page_says(tmp_path: Path) -> None:
-    """The defaults, but for the lead, which is lowered further in the compiled policy, and the budget."""
-    (tmp_path / "policy.toml").write_text(HEAD + RECORD + QUIET + EXTEND)
+@pytest.mark.parametrize(("arm", "keys"), [("on", {}), ("most3", {"most": 3.0}), ("most3lead40", {"most": 3.0})])
+def test_the_settings_are_what_the_page_says(tmp_path: Path, arm: str, keys: dict[str, float]) -> None:
+    """The defaults, but for the arm's keys, the lead, which is changed further in the compiled policy, and the
+    budget.
+    """
+    rule = ARMS[arm]
+    assert rule
+    (tmp_path / "policy.toml").write_text(HEAD + RECORD + QUIET + rule.toml)
     found = load_policy(tmp_path / "policy.toml").extend
-    assert found == Extend().model_copy(update={"enabled": True, "lead": LEAST_LEAD, "budget": None})
+    assert found == Extend().model_copy(update={"enabled": True, "lead": LEAST_LEAD, "budget": None, **keys})
+
+
+def test_the_keys_of_each_arm_are_what_was_committed() -> None:
+    """Before its first run."""
+    assert {
+        "off": None,
+        "on": Rule(share=0.25, most=2, lead=20, times=8),
+        "again": None,
+        "most3": Rule(share=0.25, most=3, lead=20, times=8),
+        "most3lead40": Rule(share=0.25, most=3, lead=40, times=8),
+    } == ARMS
 
 
 IDS = {7: 0, 8: 1, 9: 2}
@@ -305,7 +333,7 @@ def test_what_ran_is_what_was_ordered(kept: list[Run]) -> None:
         assert run.head["digest"] == what.digest and run.arm in ARMS
         longest = max(row.end for row in run.rows)
         assert {row.number for row in run.rows} == set(range(len(what.workload.jobs))) and longest <= 720
-        assert (int(run.head["rounds"]) >= longest // 10) == (run.arm == "on")
+        assert (int(run.head["rounds"]) >= longest // 10) == (ARMS[run.arm] is not None)
         limits = {row.number: row.limit for row in run.rows}
         over = {job.number for job in what.workload.jobs if limits[job.number] > job.limit}
         assert over <= {act.number for act in run.acts if act.did in ("given", f"given{NOT_HELD}")}
