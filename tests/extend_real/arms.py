@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tests.extend_real.workloads import EVERY, NEW, NEW_RISK, RISKS, SEEDS
+
 #: Seconds before its end in which a job is looked at. policy.toml takes no less than LEAST_LEAD, which is half of
 #: the usual limit on these days.
 LEAD: Final = 20
@@ -40,3 +42,38 @@ ARMS: Final[dict[str, Rule | None]] = {
 }
 #: Those that the first six days have at each risk.
 FIRST: Final = ("off", "on", "again")
+#: As the page calls what an arm changes.
+WORDS: Final = {
+    "off": "without",
+    "on": "with",
+    "again": "without, again",
+    "most3": "with, `most` 3",
+    "most3lead40": "with, `most` 3, `lead` 40 s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Days that are compared as one: those of an arm against those without extending."""
+
+    risk: int
+    arm: str
+    seeds: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether its days are those of two other groups."""
+        return self.seeds == EVERY
+
+    @property
+    def title(self) -> str:
+        keys = WORDS[self.arm].partition(", ")[2]
+        days = {SEEDS: "" if self.arm == "on" else "the first six days", NEW: "six new days", EVERY: "all twelve days"}
+        return ", ".join(filter(None, (f"Limits at a risk of {self.risk} %", keys, days[self.seeds])))
+
+
+#: In the order of the page.
+GROUPS: Final = (
+    *(Group(risk, "on", SEEDS) for risk in RISKS),
+    *(Group(NEW_RISK, arm, seeds) for arm in ("most3", "most3lead40") for seeds in (SEEDS, NEW, EVERY)),
+)
