@@ -174,7 +174,7 @@ def test_less_use_of_the_machine_is_harm() -> None:
 
 @pytest.mark.parametrize("constraints", [16, 40])
 def test_chance_breaks_a_constraint_of_a_pick_in_at_most_one_search_of_twenty(constraints: int) -> None:
-    """None of the constraints is touched: each has a p-value that is drawn evenly, and the interval that goes with it."""
+    """No constraint is touched: each has a p-value that is drawn evenly, and the interval that goes with it."""
     import numpy as np
 
     rng, searches = np.random.default_rng(44), 1000
@@ -189,7 +189,7 @@ def test_chance_breaks_a_constraint_of_a_pick_in_at_most_one_search_of_twenty(co
 
 
 def untouched(p: float) -> Change:
-    """A wait of half an hour that seems to grow (p above 0) or to shrink, with the interval of a normal error of 60 s."""
+    """A wait of half an hour that seems to grow (p above 0) or to shrink; its normal error is 60 s."""
     change = 60 * NormalDist().inv_cdf(1 - abs(p) / 2) * (1 if p > 0 else -1)
     reach = 60 * NormalDist().inv_cdf(0.975)
     return Change("size", "1", "mean_wait", "seconds", 100, 1800.0, 1800.0 + change, change, change - reach,
