@@ -1,11 +1,11 @@
 """How a search proposes what to try: by what its pick does to the mean wait of the held-out days, from as many runs.
 
-Plain random search gives every combination twenty replicates. Successive halving draws at random, too, and gives
-replicates to the better ones. Halving with neighbours is what `adminkit tune` does. Optuna's TPE proposes each
-combination after the results of those before, with two replicates each; its three best get twenty. Each has the same
-evaluations, and its pick is what adminkit.tune.race.best says. Where there is no pick, the effect is 0: nothing is
-changed. No ratio is judged: what is printed is why `adminkit tune` proposes as it does. Sides are compared by the
-differences of their effects on the same site (Student's t over sites).
+Plain random search gives every combination twenty replicates. Successive halving, which is what `adminkit tune` does,
+draws at random, too, and gives replicates to the better ones. Optuna's TPE proposes each combination after the results
+of those before, with two replicates each; its three best get twenty. Each has the same evaluations, and its pick is
+what adminkit.tune.race.best says. Where there is no pick, the effect is 0: nothing is changed. No ratio is judged: what
+is printed is why `adminkit tune` proposes as it does. Sides are compared by the differences of their effects on the
+same site (Student's t over sites).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.simulate.cases import case
 from tests.tune.spaces import space
 
 EVALUATIONS = 240
-OURS = "halving with neighbours"
+OURS = "successive halving"
 #: Sites, each with a search of its own seed by each side.
 SITES = 16
 DAY = 86_400
@@ -54,7 +54,6 @@ Pick = Callable[[Question, Effort], "Standing | None"]
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     sides: dict[str, Pick] = {
         "plain random search": _plain,
-        "successive halving": lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS, near=False)),
         OURS: lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS)),
     }
     if (python := rival_tune.install(folder / "optuna")) is not None:
@@ -116,7 +115,7 @@ def _searched(asked: Question, effort: Effort, rounds: Sequence[Round]) -> Stand
 
 
 def _plain(asked: Question, effort: Effort) -> Standing | None:
-    return _searched(asked, effort, [Round("drawn", 0, EVALUATIONS // SEEDS[-1], SEEDS[-1])])
+    return _searched(asked, effort, [Round(0, EVALUATIONS // SEEDS[-1], SEEDS[-1])])
 
 
 def _proposed(asked: Question, effort: Effort, python: Path) -> Standing | None:

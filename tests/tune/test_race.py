@@ -45,11 +45,10 @@ def stands(share: tuple[float, float], choice: Choice = (1, None, None, None), m
 
 
 @pytest.mark.parametrize("evaluations", [LEAST, 150, 333, 500, 1000, 1200, 5000])
-@pytest.mark.parametrize("near", [True, False])
-def test_the_rounds_need_no_more_than_what_was_asked_for(evaluations: int, near: bool) -> None:
+def test_the_rounds_need_no_more_than_what_was_asked_for(evaluations: int) -> None:
     """With as many combinations in each as may go on."""
     needed = running = before = 0
-    for one in rounds_of(evaluations, near):
+    for one in rounds_of(evaluations):
         if one.keep:
             assert one.keep <= running
             needed, running, before = needed + one.keep * (one.seeds - before), one.keep, one.seeds
