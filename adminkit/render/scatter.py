@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHAPES: Final = ("o", "s", "^", "D", "v")
 #: Names of dots that a picture has room for.
 MOST_NAMES: Final = 24
-#: Of a name, in points: the height of its letters, and the width of one. Half the width of a dot.
+#: The height of a name's letters, the width of one of them, and half the width of a dot, in points.
 _SIZE: Final = 7
 _WIDTH: Final = 4.6
 _DOT: Final = 4.0

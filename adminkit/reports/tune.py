@@ -267,7 +267,7 @@ def _pictures(found: Found, numbers: Mapping[Choice, int]) -> Pictures | None:
         lines.append(("pick", [dot(found.pick)]))
     panel = Scatter(
         "", "", f"change of {_NAMES[able[0].objective.measure]}, as a share of today's",
-        "change of the worst group's mean wait, likewise", lines, ("share", "share"),
+        "the worst group's mean wait, likewise", lines, ("share", "share"),
     )  # fmt: skip
     return Pictures(
         "The objective against the worst group",

@@ -172,9 +172,9 @@ def going_on(standings: Sequence[Standing], many: int) -> list[Standing]:
 def best(standings: Sequence[Standing]) -> Standing | None:
     """The pick: the best that has all replicates, breaks nothing and is better than today; None where none is.
 
-    Constraints are judged together, as on the held-out days: of twenty constraints of which none is touched, one would
-    often seem broken by its own interval. Of those that are as good, within a hundredth of today's value, the pick is
-    the one that changes the fewest levers.
+    Constraints are judged together, as on the held-out days: by its own interval, one of twenty that nothing touches
+    would often seem broken. Among those that are as good, within a hundredth of today's value, the pick is the one that
+    changes the fewest levers.
     """
     able = _ranked([one for one in standings if one.replicates >= SEEDS[-1] and one.objective.is_less
                     and not one.clearly_broken])  # fmt: skip
