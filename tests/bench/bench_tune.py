@@ -30,6 +30,7 @@ from tests.tune.spaces import space
 
 EVALUATIONS = 240
 OURS = "successive halving"
+RANDOM = "plain random search"
 #: Sites, each with a search of its own seed by each side.
 SITES = 16
 DAY = 86_400
@@ -53,7 +54,7 @@ Pick = Callable[[Question, Effort], "Standing | None"]
 
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     sides: dict[str, Pick] = {
-        "plain random search": _plain,
+        RANDOM: _plain,
         OURS: lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS)),
     }
     if (python := rival_tune.install(folder / "optuna")) is not None:
@@ -66,19 +67,25 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         print(
             f"  site {number}: " + ", ".join(f"{name} {found[-1]:+.1%}" for name, found in effects.items()), flush=True
         )
-    for line in _compared(effects):
+    for line in compared(effects):
         print(f"  {line}", flush=True)
     return []
 
 
-def _compared(effects: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """The mean effect of each side, and its paired difference to the search that `adminkit tune` makes."""
+def compared(effects: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """The mean effect of each side, and its paired difference to the search that `adminkit tune` makes; last, whether
+    that search beats plain random search.
+    """
     for name, found in effects.items():
         line = f"{name}: {statistics.mean(found):+.1%}"
         apart = difference([one - ours for one, ours in zip(found, effects[OURS], strict=True)])
         if name != OURS and apart is not None:
             line += f"; {100 * apart.mean:+.1f} points to ours (95 % {100 * apart.low:+.1f} to {100 * apart.high:+.1f})"
         yield line
+    apart = difference([one - ours for one, ours in zip(effects[RANDOM], effects[OURS], strict=True)])
+    if apart is not None:
+        word = "beats" if apart.low > 0 else "is worse than" if apart.high < 0 else "is not shown to beat"
+        yield f"adminkit tune {word} plain random search with the same budget"
 
 
 def site(seed: int, jobs: int = 1500, days: int = 90, nodes: int = 16) -> Sources:
