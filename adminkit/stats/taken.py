@@ -30,6 +30,54 @@ class Taken:
     excluded: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The jobs that count, in rows of jobs that are alike in `texts` and `numbers`. Whoever reads rows may put them
+    together, or not: measures answer the same for three rows of one job and one row of three jobs, to the last digit.
+    """
+
+    texts: Sequence[Texts]
+    numbers: Sequence[NDArray[Any]]
+    many: NDArray[Any]  # how many jobs a row stands for, int64
+    sums: Sequence[NDArray[Any]]  # over the jobs of a row: whole numbers, as narrow as they allow
+    most: Sequence[NDArray[Any]]  # the largest of the jobs of a row
+    jobs: int
+    excluded: Mapping[str, int]
+
+    def known(self, number: int) -> NDArray[Any]:
+        """Which rows have that number."""
+        import numpy as np
+
+        column = self.numbers[number]
+        return ~np.isnan(column) if column.dtype.kind == "f" else np.ones(len(column), bool)
+
+
+def alike(
+    db: sqlite3.Connection,
+    selection: Selection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    *,
+    sums: Sequence[str] = (),
+    most: Sequence[str] = (),
+    given: Mapping[str, str | float] | None = None,
+) -> Alike:
+    """As taken(), for measures that do not need each job by itself. `sums` are SQL of whole numbers, an unknown one
+    counts as 0; `most` are SQL of numbers.
+    """
+    import numpy as np
+
+    found = taken(db, selection, texts, (*numbers, *sums, *most), given)
+    values, added, largest = (
+        found.numbers[: len(numbers)],
+        found.numbers[len(numbers) : len(numbers) + len(sums)],
+        found.numbers[len(numbers) + len(sums) :],
+    )
+    ones = np.broadcast_to(np.int64(1), found.jobs)
+    whole = [np.nan_to_num(one).astype(np.int64) if one.dtype.kind == "f" else one for one in added]
+    return Alike(found.texts, values, ones, whole, largest, found.jobs, found.excluded)
+
+
 def taken(
     db: sqlite3.Connection,
     selection: Selection,
@@ -116,6 +164,17 @@ def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArr
         found[np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]] = values[block][order]
         free += many
     return np.split(found, ends)[:groups]
+
+
+def total(number: NDArray[Any], groups: int, values: NDArray[Any]) -> NDArray[Any]:
+    """The sum of the values of each group: whole numbers, int64. Trap: np.bincount() has floats for weights, which are
+    exact up to 2**53 only.
+    """
+    import numpy as np
+
+    found = np.zeros(groups, np.int64)
+    np.add.at(found, number, values.astype(np.int64, copy=False))
+    return found
 
 
 def numbered(number: NDArray[Any], groups: int) -> NDArray[Any]:

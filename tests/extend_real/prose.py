@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.extend_real.cluster import LEAD, LEAST_LEAD
+from tests.extend_real.arms import LEAD, LEAST_LEAD, Rule
 from tests.extend_real.drive import LOOK, PERIOD, SIGNAL
 from tests.extend_real.simulated import REPLICATES
 from tests.extend_real.workloads import GROWTH, LOADS, PAST_RUNS, SAVES, SPAN
@@ -49,11 +49,18 @@ three runs stay together. Every {LOOK} s the test asked Slurm for the planned st
 queue, and kept the first planned start of each of these heads.
 """
 
-DONE: Final = """\
+_DONE: Final = """\
 The next table shows what the rounds did. A refusal is recorded once for each job and reason. The last column has the
 work of the jobs that were ended at their limit in spite of extending, by the last reason for which they got no more
-time. `limit` is the queue's maximum, `most` is twice the limit that was asked for.
+time. `limit` is the queue's maximum, `most` is {most} the limit that was asked for.
 """
+
+
+def done(rule: Rule | None) -> str:
+    """Before the table of what the rounds did."""
+    times = 2 if rule is None else rule.most
+    return _DONE.replace("{most}", "twice" if times == 2 else f"{times:g} times")
+
 
 SIMULATED: Final = f"""\
 ## The same days in the simulator
