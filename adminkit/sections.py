@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge
+from annotated_types import Ge, Gt, Le
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic:
+    """Jobs that continue with another number of GPUs. Seconds."""
+
+    restart: Annotated[int, Ge(1)] = 300  # what a change costs the job
+    between: Annotated[int, Ge(0)] = 3600  # a job has one change in that time at most
+    patience: Annotated[int, Ge(1)] = 900  # how long an order holds
+    efficiency: Annotated[float, Gt(0), Le(1)] = 0.5  # the least speed for each GPU, of that on its fewest
 
 
 @dataclass(frozen=True, slots=True)
