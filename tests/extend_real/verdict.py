@@ -17,11 +17,13 @@ from tests.extend_real.measure import (
     late,
     later,
     lost,
+    lost_between,
     lost_change,
     lost_for,
     mean_wait,
     noise,
     put_back,
+    wait_between,
     wait_change,
     waits,
 )
@@ -32,10 +34,12 @@ WANTED: Final = 0.8
 _HOUR: Final = 3600
 
 
-def shown(group: Group, found: Sequence[Three]) -> list[str]:
-    """One group; of one that has the days of others, the tables stand there."""
+def shown(group: Group, found: Sequence[Three], usual: Sequence[Three]) -> list[str]:
+    """One group; of one that has the days of others, the tables stand there. `usual`: days with the default keys."""
     bar = noise(found)
     said = [f"## {group.title}\n", _verdict(found, bar)]
+    if group.arm != "on":
+        said += _between(found, usual)
     if group.whole:
         return said
     return [
@@ -100,6 +104,21 @@ def _by_load(found: Sequence[Three]) -> list[str]:
     return [
         "- GPU hours lost at limits on the days on which no more work came than the GPUs can do,"
         f" {bearable}; on the others, {others}.{after}"
+    ]
+
+
+def _between(found: Sequence[Three], usual: Sequence[Three]) -> list[str]:
+    """Against the default keys, on the days that ran with both."""
+    ran = {of.day.seed: of for of in usual}
+    both = [one for one in found if one.day.seed in ran]
+    if not both:
+        return []
+    pairs = both, [ran[one.day.seed] for one in both]
+    fewer, wait = lost_between(*pairs), wait_between(*pairs)
+    return [
+        f"Compared with the default keys on {days([one.day.seed for one in both])}: GPU hours lost at limits"
+        f" {_percent(fewer)}; mean wait of the jobs that got no more time with either keys {_seconds(wait)},"
+        f" {_sign(wait)}.\n"
     ]
 
 
