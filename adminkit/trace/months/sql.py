@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-#: What DuckDB would answer otherwise, or cannot: the greatest of several values, casts (it rounds), patterns, whatever
-#: is not in the view run.
+#: What DuckDB would answer otherwise, or cannot: the greatest of several values, casts (it rounds: CAST(round(…) AS
+#: BIGINT) is for both), patterns, and what is not in the view run.
 _OTHERWISE: Final = re.compile(
-    r"\b(max|min)\s*\((?=[^()]*(\([^()]*\)[^()]*)*,)|\b(CAST|GLOB|LIKE|JOIN|INDEXED|WITH|rowid|strftime|instr|left_out"
-    r"|substr|printf|date|total|group_concat|random)\b|\bFROM\s+(?!run\b)|\bFROM\s+run\s*(,|AS\b)|->",
+    r"\b(max|min)\s*\((?=[^()]*(\([^()]*\)[^()]*)*,)|\b(GLOB|LIKE|JOIN|INDEXED|WITH|rowid|strftime|instr|left_out"
+    r"|substr|printf|date|total|group_concat|random|AS\s+(?:INTEGER|REAL|TEXT))\b|\bFROM\s+(?!run\b)|\bFROM\s+run\s*(,|AS\b)|->",
     re.IGNORECASE,
 )
 _TOKEN: Final = re.compile(
