@@ -25,7 +25,7 @@ from adminkit.trace.columns import columns as columns_of_sqlite
 from adminkit.trace.measured import in_sqlite
 from adminkit.trace.months import duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
-from adminkit.trace.months.grouping import Groups, group, texts_of
+from adminkit.trace.months.grouping import Groups, group
 from adminkit.trace.months.manifest import Month, MonthFile
 from adminkit.trace.months.rest import others
 from adminkit.trace.months.sql import for_duckdb, is_for_both, parameters_of, words_of
@@ -169,24 +169,27 @@ class _Door:
         self, texts: Sequence[str], numbers: Sequence[str], rest: str, given: Mapping[str, Any] | Sequence[Any]
     ) -> tuple[list[Texts], list[NDArray[Any]]] | None:
         """What columns() answers; None where DuckDB cannot."""
-        names = [f"c{place}" for place in range(len(texts) + len(numbers))]
-        its, others = names[: len(texts)], names[len(texts) :]
-        listed = ", ".join(f"{one} AS {name}" for one, name in zip((*texts, *numbers), names, strict=True))
+        listed = [f"{one} AS {name}" for one, name in zip((*texts, *numbers), _names(texts, numbers), strict=True)]
         with self._answering((*texts, *numbers), rest) as ask:
             try:
-                if not its:
-                    values = ask(f"{{run}} SELECT {listed} {rest}", given).fetchnumpy()
-                    return [], [_number(values[name]) for name in others]
-                ask(f"CREATE OR REPLACE TEMP TABLE answer AS {{run}} SELECT {listed} {rest}", given)
-                words = [self._coded(name, ask) for name in its]
-                codes = [f"coalesce(enum_code({name}::e_{name}) + 1, 0)::INTEGER AS {name}" for name in its]
-                values = ask(f"SELECT {', '.join((*codes, *others))} FROM answer", {}).fetchnumpy()
-                ask("DROP TABLE answer", {})
+                found, values = self._read(ask, f"SELECT {', '.join(listed)} {rest}", given, len(texts))
             except duck.failures():
                 return None
-        return [Texts(values[name], found) for name, found in zip(its, words, strict=True)], [
-            _number(values[name]) for name in others
-        ]
+        return found, [*map(_number, values.values())]
+
+    def _read(
+        self, ask: Any, sql: str, given: Mapping[str, Any] | Sequence[Any], texts: int
+    ) -> tuple[list[Texts], dict[str, NDArray[Any]]]:
+        """What a SELECT answers whose first columns, so many, are texts named t0, t1 …; the others by name."""
+        if not texts:
+            return [], ask(f"{{run}} {sql}", given).fetchnumpy()
+        names = _names(range(texts), ())
+        ask(f"CREATE OR REPLACE TEMP TABLE answer AS {{run}} {sql}", given)
+        words = [self._coded(name, ask) for name in names]
+        codes = [f"coalesce(enum_code({name}::e_{name}) + 1, 0)::INTEGER AS {name}" for name in names]
+        values = ask(f"SELECT * REPLACE ({', '.join(codes)}) FROM answer", {}).fetchnumpy()
+        ask("DROP TABLE answer", {})
+        return [Texts(values.pop(name), found) for name, found in zip(names, words, strict=True)], values
 
     def _coded(self, name: str, ask: Any) -> list[str | None]:
         """Make a type of the texts in a column of `answer`. Returns these after None, in the order of their codes."""
@@ -204,22 +207,24 @@ class _Door:
         given: Mapping[str, Any],
     ) -> Groups | None:
         """What groups() answers; None where DuckDB cannot."""
-        keys = [f"{one} AS k{place}" for place, one in enumerate((*texts, *numbers))]
+        keys = [f"{one} AS {name}" for one, name in zip((*texts, *numbers), _names(texts, numbers), strict=True)]
         added = [f"coalesce(sum({one}), 0)::BIGINT AS s{place}" for place, one in enumerate(sums)]
         largest = [f"max({one}) AS m{place}" for place, one in enumerate(most)]
+        listed = ", ".join((*keys, "count(*) AS jobs", *added, *largest))
         by = f"GROUP BY {', '.join(str(place + 1) for place in range(len(keys)))}" if keys else ""
         with self._answering((*texts, *numbers, *sums, *most), rest) as ask:
             try:
-                sql = f"{{run}} SELECT {', '.join((*keys, 'count(*) AS jobs', *added, *largest))} {rest} {by}"
-                values = ask(sql, given).fetchnumpy()
+                found, values = self._read(ask, f"SELECT {listed} {rest} {by}", given, len(texts))
             except duck.failures():
                 return None
+        columns = list(values.values())
+        end = len(numbers) + 1 + len(sums)
         return Groups(
-            [texts_of(values[f"k{place}"]) for place in range(len(texts))],
-            [_number(values[f"k{place}"]) for place in range(len(texts), len(keys))],
+            found,
+            [*map(_number, columns[: len(numbers)])],
             values["jobs"],
-            [values[f"s{place}"] for place in range(len(sums))],
-            [_number(values[f"m{place}"]) for place in range(len(most))],
+            columns[len(numbers) + 1 : end],
+            [*map(_number, columns[end:])],
         )
 
     @contextmanager
@@ -256,6 +261,11 @@ class _Door:
             self._db, [*map(quoted, texts)], in_sqlite(self._db, numbers), f"FROM run WHERE {which}", given
         )
         return arrays(found, values, [*texts, *numbers])
+
+
+def _names(texts: Sequence[Any], numbers: Sequence[Any]) -> list[str]:
+    """Names of columns: those of texts, then of numbers."""
+    return [*(f"t{place}" for place in range(len(texts))), *(f"n{place}" for place in range(len(numbers)))]
 
 
 def _number(values: NDArray[Any]) -> NDArray[Any]:
