@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +19,8 @@ BLOCK: Final = 1 << 16
 #: Groups beyond which an array with a place for each that there might be is not worth it.
 _MANY: Final = 1 << 22
 _NO_MONTH: Final = -(10**6)
+_RUN: Final = "run WHERE {where}"
+_WORD: Final = re.compile(r"[a-z_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +64,16 @@ def alike(
     sums: Sequence[str] = (),
     most: Sequence[str] = (),
     given: Mapping[str, str | float] | None = None,
+    once: bool = False,
 ) -> Alike:
     """As taken(), for measures that do not need each job by itself. `sums` are SQL of whole numbers, an unknown one
-    counts as 0; `most` are SQL of numbers.
+    counts as 0; `most` are SQL of numbers. `once` for SQL that names the same columns again and again, and few texts:
+    SQLite reads each once, which takes longer for others.
     """
     import numpy as np
 
-    found = taken(db, selection, texts, (*numbers, *sums, *most), given)
+    every = (*numbers, *sums, *most)
+    found = _taken(db, selection, texts, every, given, _each_once(db, (*texts, *every)) if once else _RUN)
     values, added, largest = (
         found.numbers[: len(numbers)],
         found.numbers[len(numbers) : len(numbers) + len(sums)],
@@ -88,11 +94,31 @@ def taken(
     """Read SQL over the view run of each job that `selection` takes; `given` are further parameters. One of `texts`
     or `numbers` at least.
     """
+    return _taken(db, selection, texts, numbers, given, _RUN)
+
+
+def _taken(
+    db: sqlite3.Connection,
+    selection: Selection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    given: Mapping[str, str | float] | None,
+    rows: str,
+) -> Taken:
     left_out = LeftOut(db, selection)
     params = {**selection.params, **(given or {})}
-    found, values = columns(db, texts, numbers, f"FROM run WHERE {selection.counting}", params)
+    found, values = columns(db, texts, numbers, f"FROM {rows.format(where=selection.counting)}", params)
     jobs = len(values[0] if values else found[0].codes)
     return Taken(found, values, jobs, left_out.counts(jobs))
+
+
+def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:
+    """The rows of run with the columns that are named in `sql`. Trap: without LIMIT SQLite writes what a column of the
+    view is wherever its name stands, and computes it as often.
+    """
+    words = set(_WORD.findall(" ".join(sql)))
+    names = [name for (name,) in db.execute("SELECT name FROM pragma_table_info('run')") if name in words]
+    return f"(SELECT {', '.join(names) or '1'} FROM run WHERE {{where}} LIMIT -1)"
 
 
 def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:

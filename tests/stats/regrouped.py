@@ -143,7 +143,7 @@ def _recoded(texts: Texts, random: np.random.Generator) -> Texts:
 
 def _widened(values: Any, random: np.random.Generator) -> Any:
     """The same numbers in a type that holds them, too."""
-    return values.astype(np.float64 if values.dtype.kind == "f" else random.choice([np.int64, np.float64]))
+    return values.astype(np.float64 if values.dtype.kind == "f" else (np.int64, np.float64)[random.integers(2)])
 
 
 def _largest(values: Any, members: Sequence[Sequence[int]]) -> Any:
