@@ -173,8 +173,10 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
 def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     """What runs have in common, and of these: their number, those that never started, those with a failed step; and
     for GPUs and CPUs the seconds, the runs with run time, and those of them of unknown size."""
+    import numpy as np
+
     (cluster, state, apart, *part), (time, bits, *day) = jobs.texts, jobs.numbers
-    value = part[0] if part else months(day[0] * 86_400.0)
+    value = part[0] if part else months(day[0].astype(np.float64) * 86_400)
     number, keys = grouped(cluster, value, state, apart, time, bits)
     columns = [total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums)]
     for (*of, name, other, ran_for, flags), many, *sums in zip(keys, *columns, strict=True):

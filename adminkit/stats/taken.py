@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LeftOut, Selection
@@ -70,18 +70,53 @@ def alike(
     counts as 0; `most` are SQL of numbers. `once` for SQL that names the same columns again and again, and few texts:
     SQLite reads each once, which takes longer for others.
     """
+    return alikes(db, selection, [Ask(texts, numbers, sums, most)], given, once=once)[0]
+
+
+class Ask(NamedTuple):
+    """What alike() takes: SQL over the view run."""
+
+    texts: Sequence[str]
+    numbers: Sequence[str]
+    sums: Sequence[str] = ()
+    most: Sequence[str] = ()
+
+
+def alikes(
+    db: sqlite3.Connection,
+    selection: Selection,
+    asked: Sequence[Ask],
+    given: Mapping[str, str | float] | None = None,
+    *,
+    once: bool = False,
+) -> list[Alike]:
+    """alike() of the same jobs for each of `asked`: SQLite reads them together, and what several name only once."""
     import numpy as np
 
-    every = (*numbers, *sums, *most)
-    found = _taken(db, selection, texts, every, given, _each_once(db, (*texts, *every)) if once else _RUN)
-    values, added, largest = (
-        found.numbers[: len(numbers)],
-        found.numbers[len(numbers) : len(numbers) + len(sums)],
-        found.numbers[len(numbers) + len(sums) :],
-    )
+    texts = list(dict.fromkeys(sql for one in asked for sql in one.texts))
+    numbers = list(dict.fromkeys(sql for one in asked for sql in (*one.numbers, *one.sums, *one.most)))
+    found = _taken(db, selection, texts, numbers, given, _each_once(db, (*texts, *numbers)) if once else _RUN)
+    words, values = dict(zip(texts, found.texts, strict=True)), dict(zip(numbers, found.numbers, strict=True))
     ones = np.broadcast_to(np.int64(1), found.jobs)
-    whole = [np.nan_to_num(one).astype(np.int64) if one.dtype.kind == "f" else one for one in added]
-    return Alike(found.texts, values, ones, whole, largest, found.jobs, found.excluded)
+    return [
+        Alike(
+            [words[sql] for sql in one.texts],
+            [values[sql] for sql in one.numbers],
+            ones,
+            [_whole(values[sql]) for sql in one.sums],
+            [values[sql] for sql in one.most],
+            found.jobs,
+            found.excluded,
+        )
+        for one in asked
+    ]
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """0 for what is unknown."""
+    import numpy as np
+
+    return np.nan_to_num(values).astype(np.int64) if values.dtype.kind == "f" else values
 
 
 def taken(

@@ -167,7 +167,7 @@ def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     import numpy as np
 
     day, flags = jobs.numbers
-    number, keys = grouped(*jobs.texts, months(day * 86_400.0))
+    number, keys = grouped(*jobs.texts, months(day.astype(np.float64) * 86_400))
     last = np.full(len(keys), -np.inf)
     np.maximum.at(last, number, np.nan_to_num(jobs.most[0].astype(np.float64), nan=-np.inf))
     no_gpus, no_cpus, limited = ((flags.astype(np.int64) & bit) > 0 for bit in (1, 2, 4))
