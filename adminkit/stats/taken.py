@@ -204,14 +204,6 @@ def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
     return first
 
 
-def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
-    """What rows are alike in, and how many of them; in the order in which such a row comes first."""
-    import numpy as np
-
-    number, keys = as_they_come(*grouped(*of))
-    return list(zip(keys, np.bincount(number, minlength=len(keys)).tolist(), strict=True))
-
-
 def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
     """The values of each group, in the order of its rows: slices of one array, the only one of as many rows."""
     import numpy as np
