@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LeftOut, Selection
-from adminkit.trace.columns import Texts, columns
+from adminkit.trace.columns import Texts
+from adminkit.trace.months.door import columns, groups, of_one_trace, reads_files
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,11 +92,33 @@ def alikes(
     once: bool = False,
 ) -> list[Alike]:
     """alike() of the same jobs for each of `asked`: SQLite reads them together, and what several name only once."""
+    rest, params = f"FROM run WHERE {selection.where}", {**selection.params, **(given or {})}
+    with of_one_trace(db):
+        found: list[Alike | None] = [None] * len(asked)
+        for k, one in enumerate(asked):
+            if reads_files(db, (*one.texts, *one.numbers, *one.sums, *one.most, selection.reason), rest, params):
+                rows = groups(db, *one, rest, params)
+                jobs = int(rows.jobs.sum())
+                excluded = next((other.excluded for other in found if other), None)
+                excluded = _left_out(db, selection, jobs) if excluded is None else excluded
+                found[k] = Alike(*rows[:2], rows.jobs, rows.sums, rows.most, jobs, excluded)
+        others = iter(
+            _row_by_row(db, selection, [one for one, of in zip(asked, found, strict=True) if not of], params, once)
+        )
+        return [one or next(others) for one in found]
+
+
+def _row_by_row(
+    db: sqlite3.Connection, selection: Selection, asked: Sequence[Ask], params: Mapping[str, Any], once: bool
+) -> list[Alike]:
+    """alikes() by SQLite, where every job is a row."""
     import numpy as np
 
+    if not asked:
+        return []
     texts = list(dict.fromkeys(sql for one in asked for sql in one.texts))
     numbers = list(dict.fromkeys(sql for one in asked for sql in (*one.numbers, *one.sums, *one.most)))
-    found = _taken(db, selection, texts, numbers, given, _each_once(db, (*texts, *numbers)) if once else _RUN)
+    found = _by_sqlite(db, selection, texts, numbers, params, _each_once(db, (*texts, *numbers)) if once else _RUN)
     words, values = dict(zip(texts, found.texts, strict=True)), dict(zip(numbers, found.numbers, strict=True))
     ones = np.broadcast_to(np.int64(1), found.jobs)
     return [
@@ -129,22 +152,39 @@ def taken(
     """Read SQL over the view run of each job that `selection` takes; `given` are further parameters. One of `texts`
     or `numbers` at least.
     """
-    return _taken(db, selection, texts, numbers, given, _RUN)
+    params = {**selection.params, **(given or {})}
+    rest = f"FROM run WHERE {selection.where}"
+    with of_one_trace(db):
+        if reads_files(db, (*texts, *numbers, selection.reason), rest, params):
+            found, values = columns(db, texts, numbers, rest, params)
+            jobs = len(values[0] if values else found[0].codes)
+            return Taken(found, values, jobs, _left_out(db, selection, jobs))
+    return _by_sqlite(db, selection, texts, numbers, params, _RUN)
 
 
-def _taken(
+def _by_sqlite(
     db: sqlite3.Connection,
     selection: Selection,
     texts: Sequence[str],
     numbers: Sequence[str],
-    given: Mapping[str, str | float] | None,
+    params: Mapping[str, Any],
     rows: str,
 ) -> Taken:
     left_out = LeftOut(db, selection)
-    params = {**selection.params, **(given or {})}
     found, values = columns(db, texts, numbers, f"FROM {rows.format(where=selection.counting)}", params)
     jobs = len(values[0] if values else found[0].codes)
     return Taken(found, values, jobs, left_out.counts(jobs))
+
+
+def _left_out(db: sqlite3.Connection, selection: Selection, jobs: int) -> dict[str, int]:
+    """LeftOut.counts() from files of months: one scan more, which costs little there."""
+    rows = groups(db, (), (selection.reason,), (), (), f"FROM run WHERE {selection.within}", selection.params)
+    many = dict(zip(rows.numbers[0].tolist(), rows.jobs.tolist(), strict=True))
+    excluded = {name: many.get(k, 0) for k, name in enumerate(selection.rules, start=1)}
+    if selection.within == "TRUE":
+        return excluded
+    (everything,) = groups(db, (), (), (), (), "FROM run WHERE TRUE", {}).jobs.tolist()
+    return {"window": everything - jobs - sum(excluded.values()), **excluded}
 
 
 def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:

@@ -2,8 +2,8 @@
 from SQLite, as one view `run`; or from SQLite only, where there are no such files, or where a connection does not show
 everybody's jobs as they are now.
 
-    columns(db, texts, numbers, rest, given)        "SELECT texts, numbers" + rest, as trace/columns.py has it
-    groups(db, texts, numbers, sums, rest, given)   rest is "FROM run WHERE …", without GROUP BY
+    columns(db, texts, numbers, rest, given)                "SELECT texts, numbers" + rest, as trace/columns.py has it
+    groups(db, texts, numbers, sums, most, rest, given)     rest is "FROM run WHERE …", without GROUP BY
 
 Both take SQL over the view run with named parameters, as SQLite has it (sql.py says what of it files answer).
 connect.reader() gives its connections a door; other connections are answered by SQLite. Within a transaction all
@@ -54,17 +54,35 @@ def groups(
     texts: Sequence[str],
     numbers: Sequence[str],
     sums: Sequence[str],
+    most: Sequence[str],
     rest: str,
     given: Mapping[str, Any],
 ) -> Groups:
-    """What "SELECT texts, numbers, count(*), sum(…)" with `rest` and GROUP BY texts, numbers answers: the keys as
-    columns, the number of rows of each group, and of each of `sums` its sum without what is unknown, a whole number.
+    """What "SELECT texts, numbers, count(*), sum(…), max(…)" with `rest` and GROUP BY texts, numbers answers: the keys
+    as columns, the number of rows of each group, of each of `sums` its sum without what is unknown, a whole number, and
+    of each of `most` the largest.
 
-    Of numbers that are keys NaN is what is unknown. Without keys there is one group, which may have no row.
+    NaN is an unknown number. Without keys there is one group, which may have no row.
     """
-    with _asked(db, (*texts, *numbers, *sums), rest, given) as door:
-        found = door.groups(texts, numbers, sums, rest, given) if door else None
-        return found or group(*columns_of_sqlite(db, texts, [*numbers, *sums, "1"], rest, given), len(numbers))
+    with _asked(db, (*texts, *numbers, *sums, *most), rest, given) as door:
+        found = door.groups(texts, numbers, sums, most, rest, given) if door else None
+        if found:
+            return found
+        columns = columns_of_sqlite(db, texts, [*numbers, *sums, *most, "1"], rest, given)
+        return group(*columns, len(numbers), len(sums))
+
+
+@contextmanager
+def of_one_trace(db: sqlite3.Connection) -> Iterator[None]:
+    """One read transaction, where there is none yet: all answers are of the same trace."""
+    begun = not db.in_transaction
+    if begun:
+        db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if begun:
+            db.execute("ROLLBACK")
 
 
 def reads_files(db: sqlite3.Connection, expressions: Sequence[str], rest: str, given: Mapping[str, Any]) -> bool:
@@ -102,14 +120,8 @@ def _asked(
     if door is None or not (isinstance(given, Mapping) or not given) or not is_for_both(expressions, rest):
         yield None
         return
-    begun = not db.in_transaction
-    if begun:
-        db.execute("BEGIN")
-    try:
+    with of_one_trace(db):
         yield door if door.has_files() else None
-    finally:
-        if begun:
-            db.execute("ROLLBACK")
 
 
 class _Door:
@@ -186,16 +198,18 @@ class _Door:
         texts: Sequence[str],
         numbers: Sequence[str],
         sums: Sequence[str],
+        most: Sequence[str],
         rest: str,
         given: Mapping[str, Any],
     ) -> Groups | None:
         """What groups() answers; None where DuckDB cannot."""
         keys = [f"{one} AS k{place}" for place, one in enumerate((*texts, *numbers))]
         added = [f"coalesce(sum({one}), 0)::BIGINT AS s{place}" for place, one in enumerate(sums)]
+        largest = [f"max({one}) AS m{place}" for place, one in enumerate(most)]
         by = f"GROUP BY {', '.join(str(place + 1) for place in range(len(keys)))}" if keys else ""
-        with self._answering((*texts, *numbers, *sums), rest) as ask:
+        with self._answering((*texts, *numbers, *sums, *most), rest) as ask:
             try:
-                sql = f"{{run}} SELECT {', '.join((*keys, 'count(*) AS jobs', *added))} {rest} {by}"
+                sql = f"{{run}} SELECT {', '.join((*keys, 'count(*) AS jobs', *added, *largest))} {rest} {by}"
                 values = ask(sql, given).fetchnumpy()
             except duck.failures():
                 return None
@@ -204,6 +218,7 @@ class _Door:
             [_number(values[f"k{place}"]) for place in range(len(texts), len(keys))],
             values["jobs"],
             [values[f"s{place}"] for place in range(len(sums))],
+            [_number(values[f"m{place}"]) for place in range(len(most))],
         )
 
     @contextmanager

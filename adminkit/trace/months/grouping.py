@@ -12,17 +12,18 @@ if TYPE_CHECKING:
 
 
 class Groups(NamedTuple):
-    """The keys of each group as columns, how many rows it has, and its sums."""
+    """The keys of each group as columns, how many rows it has, and its sums and largest values."""
 
     texts: list[Texts]
     numbers: list[NDArray[Any]]
     jobs: NDArray[Any]
     sums: list[NDArray[Any]]
+    most: list[NDArray[Any]]
 
 
-def group(texts: Sequence[Texts], values: Sequence[NDArray[Any]], keys: int) -> Groups:
-    """Rows by texts and the first `keys` of `values`; the others are added up, but for the last one, which has a value
-    for every row.
+def group(texts: Sequence[Texts], values: Sequence[NDArray[Any]], keys: int, sums: int) -> Groups:
+    """Rows by texts and the first `keys` of `values`. The next `sums` are added up; of the others the largest is taken,
+    but for the last one, which has a value for every row.
     """
     import numpy as np
 
@@ -41,7 +42,8 @@ def group(texts: Sequence[Texts], values: Sequence[NDArray[Any]], keys: int) -> 
         [Texts(one.codes[first] if rows else one.codes[:0], one.names) for one in texts],
         [column[first] if rows else column[:0] for column in values[:keys]],
         np.bincount(code, minlength=groups),
-        [_sums(column, code, groups) for column in values[keys:-1]],
+        [_sums(column, code, groups) for column in values[keys : keys + sums]],
+        [_most(column, code, groups) for column in values[keys + sums : -1]],
     )
 
 
@@ -51,6 +53,14 @@ def _sums(column: NDArray[Any], code: NDArray[Any], groups: int) -> NDArray[Any]
     found = np.zeros(groups, np.int64)
     whole = np.nan_to_num(column) if column.dtype.kind == "f" else column
     np.add.at(found, code, whole.astype(np.int64))
+    return found
+
+
+def _most(column: NDArray[Any], code: NDArray[Any], groups: int) -> NDArray[Any]:
+    import numpy as np
+
+    found = np.full(groups, np.nan)
+    np.fmax.at(found, code, column.astype(np.float64))
     return found
 
 
