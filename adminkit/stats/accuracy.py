@@ -111,7 +111,9 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted = 
     """Measure the jobs that `chosen` takes; queue limits are those known at `now`."""
     with snapshot(db):
         limits = {(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})}
-        jobs = alike(db, select(chosen, limits=True), ("cluster", "queue"), _NUMBERS, sums=tuple(_SUMS.values()))
+        jobs = alike(
+            db, select(chosen, limits=True), ("cluster", "queue"), _NUMBERS, sums=tuple(_SUMS.values()), once=True
+        )
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     return _Tally(limits, jobs).finish(jobs.excluded, names, ends, wanted)
 
