@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-PACKAGES: Final = ("pyspark==4.0.1", "chdb==3.6.0")
+PACKAGES: Final = ("pyspark==4.3.0", "chdb==4.4.0")
 WORKERS: Final = 2
 _FOLDER: Final = Path(__file__).resolve().parents[2] / "build" / "engines"
 _SECONDS: Final = 300.0
