@@ -54,6 +54,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "trace.app",
             "audit.audit",
             "audit.restore",
+            "months.months",
             "rollups.rollups",
             "trace_forget.forget",
             "trace_own.own",

@@ -39,7 +39,7 @@ class Alike:
     texts: Sequence[Texts]
     numbers: Sequence[NDArray[Any]]
     many: NDArray[Any]  # how many jobs a row stands for, int64
-    sums: Sequence[NDArray[Any]]  # over the jobs of a row: whole numbers, int64
+    sums: Sequence[NDArray[Any]]  # over the jobs of a row: whole numbers, as narrow as they allow
     most: Sequence[NDArray[Any]]  # the largest of the jobs of a row
     jobs: int
     excluded: Mapping[str, int]
@@ -74,7 +74,7 @@ def alike(
         found.numbers[len(numbers) + len(sums) :],
     )
     ones = np.broadcast_to(np.int64(1), found.jobs)
-    whole = [(np.nan_to_num(one) if one.dtype.kind == "f" else one).astype(np.int64) for one in added]
+    whole = [np.nan_to_num(one).astype(np.int64) if one.dtype.kind == "f" else one for one in added]
     return Alike(found.texts, values, ones, whole, largest, found.jobs, found.excluded)
 
 

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.job import Job
+from adminkit.stats import accuracy as accuracy_module
 from adminkit.stats import taken
 from adminkit.stats.accuracy import POINTS, Accuracy, Spread, Wanted, accuracy, curve, spread
 from adminkit.stats.distribution import distribution
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 NOW = MONDAY + 30 * 86_400
@@ -158,3 +160,14 @@ def test_shares_at_points_are_exact_and_take_the_jobs_of_just_so_long(tmp_path: 
     assert found.ran_within == (0.0, 0.25, 1.0, 1.0)
     assert found.asked_within == (0.0, 0.0, 0.5, 1.0)
     assert measured(tmp_path / "none", [], points=(1,)).overall.ran_within == (None,)
+
+
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regrouped.check(
+        monkeypatch,
+        tmp_path,
+        accuracy_module,
+        lambda db: accuracy(db, Filter(checkpoint_code=85), NOW, Wanted(True, (HOUR,))),
+    )
