@@ -68,6 +68,8 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     change, allowed = lost_change(found), lost_change(found, allowed=True)
     gone = [sum(float(lost(one.day, one.runs[nth]).sum()) for one in found) / _HOUR for nth in range(3)]
     reached = "reached" if change.value <= -WANTED else "**not reached**"
+    if change.value <= -WANTED < change.high:
+        reached = "reached, but not by the whole interval"
     any_ = [sum(by > 0 for one in found for by in late(one.runs[nth]).values()) for nth in range(3)]
     more = sum(map(extra, found)) / _HOUR
     others = sum(len(one.day.workload.jobs) - len(one.given) for one in found)
