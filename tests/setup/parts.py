@@ -23,7 +23,9 @@ UNIT: Final = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The tests in a browser, by file: each has a browser, a hub and ports of its own.
 BROWSERS: Final = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The files of tests/web that take minutes: they start first, and the others run beside them.
-LONG_IN_BROWSERS: Final = tuple(f"tests/web/test_{name}.py" for name in ("jupyter_idle", "jupyter", "page"))
+LONG_IN_BROWSERS: Final = tuple(
+    f"tests/web/test_{name}.py" for name in ("jupyter_idle", "jupyter", "jupyter_busy", "page")
+)
 #: The tests of the C programs, which `make test` runs once, with a sanitizer's build.
 UNDER_ASAN: Final = (
     "tests/native", *(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core")),
