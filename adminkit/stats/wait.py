@@ -15,7 +15,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.distribution import Distribution, distribution, distributions
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
 from adminkit.trace.run_view import GPUS_IN_DOUBT, STARTED
 from adminkit.trace.wait_sql import (
     CAUSE,
@@ -130,10 +130,11 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     selection, named = started(chosen), PARTS[part]
     with snapshot(db):
         more = (_NUMBERED[part],) if part in _NUMBERED else ()
-        jobs = alike(db, selection, ("cluster", *([named] if named else ()), "reason"), (_WAIT, _UNTOLD, *more))
+        by = ("cluster", *([named] if named else ()), "reason")
+        jobs, placed = alikes(db, selection, [Ask(by, (_WAIT, _UNTOLD, *more)), Ask((), (_WAIT, *_CELL))])
         causes = [db.execute(f"SELECT {CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
                   for name in jobs.texts[-1].names]  # fmt: skip
-        cells, unplaced = _cells(alike(db, selection, (), (_WAIT, *_CELL)))
+        cells, unplaced = _cells(placed)
         still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         without = from_submission(db, names)
