@@ -80,7 +80,7 @@ def tell_purged(run: SyncRun, first: int, now: int) -> None:
     if run.options.steps and steps > max(jobs, first) + DAY:
         said.append(f"slurmdbd has no steps of runs that ended before {_day(steps)}")
     for text in said:
-        run.talk(f"{text}: if they were purged, import their archive files with `adminkit import`")
+        run.talk(f"{text}: older ones were purged, or there were none")
     if said:
         windows.set_fact(run.db, run.cluster, _PURGED, str(jobs), now)
 

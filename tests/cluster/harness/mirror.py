@@ -3,7 +3,6 @@ while the cluster's own server and slurmdbd notice nothing."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -26,6 +25,7 @@ class Mirror:
         self.socket = self.folder / "db" / "socket"
         [self.port] = config.free_ports(1)
         self.tls = False
+        self.more: list[str] = []  # options of the server
         self.process: Process | None = None
         (self.folder / "db").mkdir(parents=True)
         database.install(self.folder)
@@ -36,6 +36,7 @@ class Mirror:
         command += [f"--port={self.port}", "--innodb-buffer-pool-size=64M"]
         if self.tls:
             command += [f"--ssl-{what}={self.folder}/{what}.pem" for what in ("ca", "cert", "key")]
+        command += self.more
         env = {**plain_env(), MARK: str(self.cluster.folder)}
         self.process = self.cluster.ledger.start(self.name, command, env, self.folder / "db" / "out")
         until(f"{self.name} to answer", self._answers, 90.0)
@@ -61,14 +62,10 @@ class Mirror:
 
     def until_dead(self) -> None:
         """Wait until it has ended, after it was killed."""
-        process = self.process
-        assert process
-        until(f"{self.name} to end", lambda: start_time(process.pid) != process.started, 30.0)
+        until(f"{self.name} to end", self.dead, 30.0)
 
-    def kill(self) -> None:
-        assert self.process
-        self.cluster.ledger.signal(self.process, signal.SIGKILL)
-        self.until_dead()
+    def dead(self) -> bool:
+        return self.process is None or start_time(self.process.pid) != self.process.started
 
     def stop(self) -> None:
         if self.process:
@@ -94,9 +91,7 @@ class Mirror:
 
     def _answers(self) -> bool:
         ping = ["mariadb-admin", "--no-defaults", f"--socket={self.socket}", "ping"]
-        process = self.process
-        assert process
-        if start_time(process.pid) != process.started:
+        if self.dead():
             raise ClusterError(f"{self.name} ended: see {self.folder}/db/out")
         return subprocess.run(ping, env=plain_env(), capture_output=True, check=False).returncode == 0
 
