@@ -14,7 +14,7 @@ from typing import Any, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Alike, alike, grouped, months, total
-from adminkit.stats.whole import DAY, seconds, unknown
+from adminkit.stats.whole import day, seconds, unknown
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -150,7 +150,7 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
     others: Counter[str | None] = Counter()
     failed_steps = 0
     with snapshot(db):
-        of, when = ((), (DAY,)) if part == "month" else ((PARTS[part],), ())
+        of, when = ((), (day("end_time"),)) if part == "month" else ((PARTS[part],), ())
         jobs = alike(
             db, selection, ("cluster", "state", _APART, *of), (*_NUMBERS, *when), sums=_SUMS, given={"short": short}
         )
