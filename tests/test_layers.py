@@ -41,6 +41,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
         "quote",
         "journal",
         "programs",
+        "sections",
         "progress",
         "sqlite",
     ),

@@ -15,7 +15,7 @@ from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, s
 from adminkit.stats.taken import add, blocks, grouped, split
 from adminkit.stats.taken import months as months_of
 from adminkit.stats.wait import started
-from adminkit.trace.columns import columns
+from adminkit.trace.months.door import columns
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
