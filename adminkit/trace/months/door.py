@@ -26,7 +26,7 @@ from adminkit.trace.months import duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
 from adminkit.trace.months.grouping import Groups, group, texts_of
 from adminkit.trace.months.manifest import Month, MonthFile
-from adminkit.trace.months.rest import others
+from adminkit.trace.months.rest import others as runs_in_none
 from adminkit.trace.months.sql import for_duckdb, is_for_both, parameters_of, words_of
 
 if TYPE_CHECKING:
@@ -210,16 +210,41 @@ class _Door:
         with self._answering((*texts, *numbers, *sums, *most), rest) as ask:
             try:
                 sql = f"{{run}} SELECT {', '.join((*keys, 'count(*) AS jobs', *added, *largest))} {rest} {by}"
-                values = ask(sql, given).fetchnumpy()
+                if texts and numbers:
+                    found, values = self._apart(sql, given, len(texts), ask)
+                else:
+                    values = ask(sql, given).fetchnumpy()
+                    found = [texts_of(values[f"k{place}"]) for place in range(len(texts))]
             except duck.failures():
                 return None
         return Groups(
-            [texts_of(values[f"k{place}"]) for place in range(len(texts))],
+            found,
             [_number(values[f"k{place}"]) for place in range(len(texts), len(keys))],
             values["jobs"],
             [values[f"s{place}"] for place in range(len(sums))],
             [_number(values[f"m{place}"]) for place in range(len(most))],
         )
+
+    def _apart(self, sql: str, given: Mapping[str, Any], texts: int, ask: Any) -> tuple[list[Texts], Mapping[str, Any]]:
+        """What groups answer of which the first keys are `texts`: these, and the other columns. Most groups differ in
+        numbers only, and a Python object for each text of each would take longer than all else.
+        """
+        names = [f"k{place}" for place in range(texts)]
+        alike = " AND ".join(f"answer.{name} IS NOT DISTINCT FROM words.{name}" for name in names)
+        ask(f"CREATE OR REPLACE TEMP TABLE answer AS {sql}", given)
+        ask(
+            "CREATE OR REPLACE TEMP TABLE words AS SELECT *, row_number() OVER () - 1 AS word"
+            f" FROM (SELECT DISTINCT {', '.join(names)} FROM answer)",
+            {},
+        )
+        values = ask(
+            f"SELECT answer.* EXCLUDE ({', '.join(names)}), word FROM answer JOIN words ON {alike}", {}
+        ).fetchnumpy()
+        words = ask(f"SELECT {', '.join(names)} FROM words ORDER BY word", {}).fetchnumpy()
+        ask("DROP TABLE answer", {})
+        ask("DROP TABLE words", {})
+        place = values["word"]
+        return [Texts(codes[place], known) for codes, known in (texts_of(words[name]) for name in names)], values
 
     @contextmanager
     def _answering(self, expressions: Sequence[str], rest: str) -> Iterator[Any]:
@@ -230,11 +255,10 @@ class _Door:
         used = words_of((*expressions, rest))
         wanted = {name: kind for name, kind in kinds.items() if name in used} or {"job_id_raw": kinds["job_id_raw"]}
         listed = ", ".join(map(quoted, wanted))
-        session.duck.register("others", self._others(session, wanted))
-        run = (
-            f"WITH run AS NOT MATERIALIZED (SELECT {listed} FROM {session.source}"
-            f" UNION ALL {selected(wanted, 'others')})"
-        )
+        others = self._others(session, wanted)
+        session.duck.register("others", others)
+        more = f" UNION ALL {selected(wanted, 'others')}" if len(next(iter(others.values()))) else ""
+        run = f"WITH run AS NOT MATERIALIZED (SELECT {listed} FROM {session.source}{more})"
 
         def ask(sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Any:
             names = parameters_of([sql])
@@ -248,7 +272,7 @@ class _Door:
 
     def _others(self, session: _Session, wanted: Mapping[str, str]) -> dict[str, NDArray[Any]]:
         """These columns of the runs that are in no file."""
-        which, given = others(session.months, manifest.clusters(self._db))
+        which, given = runs_in_none(session.months, manifest.clusters(self._db))
         texts = [name for name, kind in wanted.items() if kind == TEXT]
         numbers = [name for name in wanted if name not in texts]
         found, values = masked_columns(
