@@ -75,5 +75,6 @@ class Group:
 #: In the order of the page.
 GROUPS: Final = (
     *(Group(risk, "on", SEEDS) for risk in RISKS),
+    Group(NEW_RISK, "on", NEW),
     *(Group(NEW_RISK, arm, seeds) for arm in ("most3", "most3lead40") for seeds in (SEEDS, NEW, EVERY)),
 )

@@ -190,6 +190,21 @@ def lost_change(found: Sequence[Three], *, allowed: bool = False) -> Estimate:
     return bootstrap(columns, _ratio)
 
 
+def lost_between(found: Sequence[Three], usual: Sequence[Three]) -> Estimate:
+    """Lost at limits with the keys of `found` / with those of `usual` on the same days, less 1."""
+    pairs = zip(found, usual, strict=True)
+    return bootstrap([np.stack([lost(one.day, one.on), lost(of.day, of.on)], axis=1) for one, of in pairs], _ratio)
+
+
+def wait_between(found: Sequence[Three], usual: Sequence[Three]) -> Estimate:
+    """By how much the mean wait of the jobs that got no more time with either keys is longer with those of `found`."""
+    columns = [
+        (waits(one.on) - waits(of.on))[_others(one) & _others(of)][:, None]
+        for one, of in zip(found, usual, strict=True)
+    ]
+    return bootstrap(columns, lambda values: float(values[:, 0].mean()))
+
+
 def bootstrap(days: Sequence[Numbers], figure: Callable[[Numbers], float]) -> Estimate:
     """The figure of all jobs' lines, and its interval: days are drawn with replacement, and of each its jobs. The runs
     of a job stay together, so it is paired. The same lines have the same interval.

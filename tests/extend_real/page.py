@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tests.extend_real import keys, prose
-from tests.extend_real.arms import GROUPS, WORDS, Group
+from tests.extend_real.arms import FIRST, GROUPS, WORDS, Group
 from tests.extend_real.measure import Three, group
 from tests.extend_real.runs import Run
 from tests.extend_real.simulated import against, all_days, all_waits
 from tests.extend_real.verdict import days, shown, table
+from tests.extend_real.workloads import NEW, SEEDS
 from tests.matrix.rows import ROOT
 
 PAGE: Final = ROOT / "docs/measured/extend-real.md"
@@ -18,11 +19,13 @@ PAGE: Final = ROOT / "docs/measured/extend-real.md"
 
 def markdown(runs: Sequence[Run]) -> str:
     found = {one: group(runs, one) for one in GROUPS}
-    parts = [prose.HEAD, "## What ran\n", _ran(runs, found)]
+    found = {one: of for one, of in found.items() if not one.whole or len(of) == len(one.seeds)}
+    parts = [prose.HEAD, "## What ran\n", _ran(runs, found), prose.METHOD]
     for one, of in found.items():
         if of:
-            parts += shown(one, of)
-    if all(len(of) == len(one.seeds) for one, of in found.items() if one.arm == "on"):
+            usual = [day for name, days_ in found.items() if (name.risk, name.arm) == (one.risk, "on") for day in days_]
+            parts += shown(one, of, usual)
+    if all(len(of) == len(one.seeds) for one, of in found.items() if one.seeds == SEEDS and one.arm == "on"):
         parts += [*_simulated(found), keys.section()]
     parts += [prose.LEARNT, prose.FOUND, prose.LIMITS, "## Runs\n", _disturbed(runs), table(_MADE, map(_made, runs))]
     return "\n".join(parts).rstrip("\n") + "\n"
@@ -130,5 +133,9 @@ def _made(run: Run) -> list[str]:
 
 def _disturbed(runs: Sequence[Run]) -> str:
     """Whether the host was too busy."""
-    pauses = [float(run.head["longest pause"].split()[0]) for run in runs]
-    return f"{prose.BUSY} The longest pause was {max(pauses):.1f} s too long.\n"
+    pauses: dict[bool, list[float]] = {False: [], True: []}
+    for run in runs:
+        pauses[run.seed in NEW or run.arm not in FIRST].append(float(run.head["longest pause"].split()[0]))
+    whose = {False: "in the first runs", True: "in these"}
+    longest = [f"{max(found):.1f} s {whose[late]}" for late, found in pauses.items() if found]
+    return f"{prose.BUSY} The longest pause was too long by {' and by '.join(longest)}.\n"

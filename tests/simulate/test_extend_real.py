@@ -15,6 +15,7 @@ from tests.extend_real import page, runs
 from tests.extend_real.arms import ARMS
 from tests.extend_real.drive import NOT_HELD, Told, acts_of, heads, rows_of, run_of, script
 from tests.extend_real.measure import (
+    Estimate,
     Three,
     behind_extended,
     bootstrap,
@@ -23,16 +24,19 @@ from tests.extend_real.measure import (
     late,
     later,
     lost,
+    lost_between,
     lost_change,
     lost_for,
     mean_wait,
     noise,
     put_back,
     threes,
+    wait_between,
     wait_change,
 )
 from tests.extend_real.runs import Act, Row, Run
 from tests.extend_real.simulated import against, all_days, all_waits
+from tests.extend_real.verdict import reached
 from tests.extend_real.workloads import RISKS, Day, day
 from tests.simulate_real.drive import limits_of
 
@@ -205,6 +209,18 @@ def test_waits_are_of_jobs_that_got_no_more_time(three: Three) -> None:
     assert wait_change([three], "again").value == pytest.approx(7 / count)
 
 
+def test_keys_are_compared_on_jobs_that_got_no_more_time_with_either(three: Three) -> None:
+    """With other keys, job 1 was finished too, and nobody waited; jobs 0 and 1 do not count in the waits."""
+    limit = [job.limit for job in three.day.workload.jobs]
+    ended = [Row(number, 1, 0, 0, limit[number] + 30, "COMPLETED", "c1", limit[number], None) for number in (0, 1)]
+    head = Row(2, 1, 0, limit[0] + 20, 900, "COMPLETED", "c2", 60, None)
+    acts = (GIVEN[0], replace(GIVEN[0], number=1))
+    other = replace(three, on=made(three.day, "most3", *ended, head, acts=acts))
+    assert lost_between([other], [three]).value == -1 and wait_between([three], [three]).value == 0
+    count = len(three.day.workload.jobs) - 2
+    assert wait_between([other], [three]).value == pytest.approx(-2 * (count - 1) / count)
+
+
 @pytest.mark.parametrize(
     ("days", "value", "low", "high", "why"),
     [
@@ -227,6 +243,34 @@ def test_a_day_of_which_a_run_is_missing_is_left_out(three: Three) -> None:
     assert threes([three.off, three.on, three.again]) == [three] and threes([three.off, three.on]) == []
     with pytest.raises(ValueError, match="another one"):
         threes([Run({**three.off.head, "digest": "0"}, three.off.rows)])
+
+
+def test_an_arm_has_a_part_of_its_own_for_its_days(three: Three) -> None:
+    one = day(7, 30)
+    jobs = one.workload.jobs
+    ended = Row(0, 1, 0, 0, jobs[0].limit, "TIMEOUT", "c1", jobs[0].limit, None)
+    given = made(one, "most3", Row(0, 1, 0, 0, jobs[0].limit + 5, "COMPLETED", "c1", 120, None), acts=GIVEN[:1])
+    without = [made(one, arm, ended) for arm in ("off", "again")]
+    said = page.markdown([*without, given])
+    assert "- Risk 30 %, `most` 3: day 7 ran three times; **not run: days 8, 9, 10, 11, 12**." in said
+    assert "## Limits at a risk of 30 %, `most` 3, six new days" in said
+    assert "-100 % (-100 to -100 %). The goal was 80 % less: reached." in said
+    assert "`most` is 3 times the limit that was asked for." in said
+    assert "all twelve days" not in said
+    assert "Compared with the default keys" not in said, "the day did not run with them"
+    assert "Compared with the default keys on day 7" in page.markdown([*without, given, made(one, "on", ended)])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (Estimate(-0.79, -0.9, -0.7), "**not reached**"),
+        (Estimate(-0.8, -0.9, -0.7), "reached, but not by the whole interval"),
+        (Estimate(-0.85, -0.9, -0.8), "reached"),
+    ],
+)
+def test_the_goal_is_reached_by_the_figure_or_by_its_interval(change: Estimate, expected: str) -> None:
+    assert reached(change) == expected
 
 
 def test_the_page_says_what_did_not_run_and_what_went_wrong(three: Three) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from adminkit.job import Job
-from adminkit.stats.taken import Alike, alike
+from adminkit.stats.taken import Alike, alike, alikes
 from adminkit.trace.columns import Texts
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY, job, make_trace
@@ -83,8 +83,8 @@ def check(
     queues: Sequence[tuple[str, str, int, int | None, int | None]] = (("aaic", "gq", 0, HOUR, 4 * HOUR),),
     seeds: int = 4,
 ) -> None:
-    """Compare, with ==, what `measure` answers about random traces when alike() of `module` has its rows put together
-    differently. Return what is to be compared from it: no array.
+    """Compare, with ==, what `measure` answers about random traces when alike() or alikes() of `module` have rows put
+    together differently. Return what is to be compared from it: no array.
     """
     modules = [module] if isinstance(module, ModuleType) else module
     for seed in range(seeds):
@@ -96,17 +96,25 @@ def check(
                 random = np.random.default_rng(100 * seed + nth)
                 used: list[str] = []
 
-                def otherwise(
-                    *args: Any, random: np.random.Generator = random, used: list[str] = used, **more: Any
-                ) -> Alike:
-                    used.append("")
-                    return regroup(alike(*args, **more), random)
-
                 with patch.context() as patched:
                     for one in modules:
-                        patched.setattr(one, "alike", otherwise)
+                        _patch(patched, one, random, used)
                     assert measure(db) == wanted, f"seed {seed}, grouping {nth}"
                 assert used, "the measure has not called alike()"
+
+
+def _patch(patch: pytest.MonkeyPatch, module: ModuleType, random: np.random.Generator, used: list[str]) -> None:
+    def one(*args: Any, **more: Any) -> Alike:
+        used.append("")
+        return regroup(alike(*args, **more), random)
+
+    def several(*args: Any, **more: Any) -> list[Alike]:
+        used.append("")
+        return [regroup(rows, random) for rows in alikes(*args, **more)]
+
+    for name, otherwise in (("alike", one), ("alikes", several)):
+        if hasattr(module, name):
+            patch.setattr(module, name, otherwise)
 
 
 def regroup(rows: Alike, random: np.random.Generator) -> Alike:
@@ -143,7 +151,7 @@ def _recoded(texts: Texts, random: np.random.Generator) -> Texts:
 
 def _widened(values: Any, random: np.random.Generator) -> Any:
     """The same numbers in a type that holds them, too."""
-    return values.astype(np.float64 if values.dtype.kind == "f" else random.choice([np.int64, np.float64]))
+    return values.astype(np.float64 if values.dtype.kind == "f" else (np.int64, np.float64)[random.integers(2)])
 
 
 def _largest(values: Any, members: Sequence[Sequence[int]]) -> Any:
