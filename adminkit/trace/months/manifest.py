@@ -265,8 +265,7 @@ def loading(db: sqlite3.Connection) -> tuple[list[str], list[str]] | None:
     added, month = "added.rowid > (SELECT {} FROM temp.month_base)", _MONTH.format("job.end_time")
     same = "job.cluster = added.cluster AND job.job_id_raw = added.job_id_raw"
     of_number = f"SELECT job.cluster, {month} FROM job AS added CROSS JOIN job ON {{}} WHERE {added.format('job')}"
-    months = (
-        f"SELECT cluster, {month} FROM job WHERE {added.format('job').replace('added', 'job')} AND end_time < {fence}",
+    months = (  # a run is near to itself
         of_number.format(f"{same} AND {_is_near('job', 'added')}")
         + f" AND added.submit_time < {fence + PUT_BACK_WITHIN}",
         of_number.format(_put_back("job", "added")),

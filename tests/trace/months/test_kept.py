@@ -40,7 +40,9 @@ def later(line: str, names: list[str], pick: random.Random) -> str:
     row = dict(zip(names, line.split("|"), strict=True))
     what = pick.choice(("state", "end", "run", "run", "step"))
     if what == "step":
-        return "|".join({**row, "JobID": f"{row['JobID']}.batch", "JobIDRaw": f"{row['JobIDRaw']}.batch"}.values())
+        return "|".join(
+            f"{value}.interactive" if name in ("JobID", "JobIDRaw") else value for name, value in row.items()
+        )
     if what == "state":
         row["State"] = pick.choice(("FAILED", "REQUEUED", "PREEMPTED"))
     moved = pick.choice((60, 3600, 3 * DAY, 70 * DAY)) if what == "run" else 0
@@ -71,6 +73,39 @@ def test_a_load_by_the_helper_makes_the_months_of_its_rows_stale(tmp_path: Path,
         read.append(files_read(path))
         assert rows_of(path, files=True) == rows_of(path, files=False)
     assert any(read) and min(read) < max(read), "no file was read, or none became stale"
+
+
+@pytest.mark.parametrize("helper", [True, False])
+def test_a_run_that_continues_one_of_another_month_changes_that_month(tmp_path: Path, helper: bool) -> None:
+    """A run ends with its node in the last hour of a month; its job runs again in the next one."""
+    text, path = sample.write(tmp_path / "sacct.txt", 100, spacing=DAY), tmp_path / "trace.db"
+    header, *lines = text.read_text().splitlines()
+    end = manifest.begin_of("2023-12") - 30
+    row = dict(zip(header.split("|"), lines[0].split("|"), strict=True)) | {"State": "NODE_FAIL"}
+    row |= {
+        "Submit": str(end - 90),
+        "Eligible": str(end - 90),
+        "Start": str(end - 60),
+        "End": str(end),
+        "ElapsedRaw": "60",
+    }
+    again = {**row, **{name: str(int(row[name]) + 120) for name in ("Submit", "Eligible", "Start", "End")}}
+    text.write_text("\n".join([header, *lines[1:], "|".join(row.values())]) + "\n")
+    import_file(Import(text, path), 1)
+    keep(path)
+    before = files_read(path)
+    if helper:
+        text.write_text("\n".join([header, "|".join({**again, "State": "COMPLETED"}.values())]) + "\n")
+        import_file(Import(text, path), 2)
+    else:
+        with connect.writer(path) as db:
+            db.execute("CREATE TEMP TABLE again AS SELECT * FROM job WHERE end_time = ?", (end,))
+            db.execute("UPDATE again SET submit_time = submit_time + 120, end_time = end_time + 120, restarts = NULL")
+            db.execute("INSERT INTO job SELECT * FROM again")
+    with connect.reader(path) as db:
+        assert db.execute("SELECT continued FROM run WHERE end_time = ?", (end,)).fetchone() == (1,)
+    assert files_read(path) == before - 2
+    assert rows_of(path, files=True) == rows_of(path, files=False)
 
 
 def test_a_load_of_more_runs_than_the_trace_has_drops_all_files(tmp_path: Path) -> None:
