@@ -108,6 +108,32 @@ def test_a_run_that_continues_one_of_another_month_changes_that_month(tmp_path: 
     assert rows_of(path, files=True) == rows_of(path, files=False)
 
 
+def test_steps_that_come_again_leave_months_alone_and_a_new_one_does_not(tmp_path: Path) -> None:
+    path, file = tmp_path / "trace.db", tmp_path / "sacct.txt"
+    names = "Cluster|JobID|JobIDRaw|User|State|Submit|Start|End|ElapsedRaw|TotalCPU"
+    begins = [manifest.begin_of(month) + DAY for month in ("2023-11", "2023-12", "2024-01")]
+
+    def rows(step: str, *numbers: int) -> str:
+        return "\n".join(
+            f"c|{number}{part}|{number}{part}|ada|COMPLETED|{at}|{at}|{at + 600}|600|{cpu}"
+            for number, at in enumerate(begins)
+            if number in numbers
+            for part, cpu in (("", ""), (step, "00:05:00" if step == ".batch" else ""))
+        )
+
+    def load(text: str) -> None:
+        file.write_text(f"{names}\n{text}\n")
+        import_file(Import(file, path), 1)
+
+    load(rows(".batch", 0, 1, 2))
+    keep(path)
+    load(rows(".batch", 0, 1, 2))
+    assert files_read(path) == 3
+    load(rows(".interactive", 1))
+    assert files_read(path) == 2
+    assert rows_of(path, files=True) == rows_of(path, files=False)
+
+
 def test_a_load_of_more_runs_than_the_trace_has_drops_all_files(tmp_path: Path) -> None:
     small, path = sample.write(tmp_path / "small.txt", 50, spacing=DAY), tmp_path / "trace.db"
     import_file(Import(small, path), 1)
