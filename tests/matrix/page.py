@@ -26,12 +26,12 @@ The last line of each table has the total minutes of each environment.
 """
 
 _GUESTS: Final = """\
-The environments in the table above are containers. They use the cgroups of their host, and only the suites ckpt and
-ckpt_examples track steps with cgroups. The environments in the next table, whose names end in `-v2`, are guests. A
-guest runs the same Debian and Slurm as the container after which it is named, but on its own Linux kernel (User-Mode
-Linux), with systemd as init and cgroup v2. In a guest, proctrack/cgroup tracks every step, jobacct_gather/cgroup
-measures every step, and each slurmd has its own systemd scope. Only the suites for which cgroup v2 or systemd matters
-run in guests.
+The environments in the table above are containers. They use the cgroups of their host, and only the suites ckpt,
+ckpt_examples and ckpt_limits track steps with cgroups. The environments in the next table, whose names end in `-v2`,
+are guests. A guest runs the same Debian and Slurm as the container after which it is named, but on its own Linux kernel
+(User-Mode Linux), with systemd as init and cgroup v2. In a guest, proctrack/cgroup tracks every step,
+jobacct_gather/cgroup measures every step, and each slurmd has its own systemd scope. Only the suites for which cgroup
+v2 or systemd matters run in guests.
 """
 _DIFFERENCES: Final = """## Differences
 

@@ -60,7 +60,9 @@ class Suite:
 
 def _guest(debian: str, slurm: str) -> Row:
     """The suites in which it matters how Slurm keeps a job's processes together."""
-    only = ("ckpt", "ckpt_examples", "cluster", "elastic", "hub", "installed", "progress", "soft_limits")
+    signalled = ("ckpt", "ckpt_examples", "ckpt_limits", "elastic", "progress")
+    limited = ("extend", "extend_long", "soft_limits")
+    only = (*signalled, *limited, "cluster", "hub", "installed")
     about = f"{debian}'s image under systemd, steps in cgroups"
     return Row(f"{debian}-v2", debian, slurm, GUEST, (("ADMINKIT_PROCTRACK", "cgroup"),), about, only)
 

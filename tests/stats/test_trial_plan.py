@@ -49,6 +49,16 @@ def test_days_that_are_all_equal_need_one_fortnight() -> None:
     assert power_at([60.0] * 56, -0.01, BLOCK) == 1.0
 
 
+@pytest.mark.parametrize(("before", "after"), [(92, 0), (0, 7), (92, 7), (300, 300)])
+def test_days_before_and_after_the_trace_are_no_part_of_the_past(before: int, after: int) -> None:
+    """A site that has three months of records would else plan with trials in which nobody waits."""
+    known_days = history(90)
+    padded = [*[None] * before, *known_days, *[None] * after]
+    assert power_at(padded, -0.4, 28) == power_at(known_days, -0.4, 28)
+    assert (power_at(padded, -0.99, 28) or 0) == 1.0
+    assert days_needed(padded, -0.4) == days_needed(known_days, -0.4)
+
+
 def test_days_without_waits_drop_their_pairs() -> None:
     gaps = [None if day % 5 == 0 else wait for day, wait in enumerate(history())]
     assert 0 < (power_at(gaps, -0.4, 56) or 0) < (power_at(history(), -0.4, 56) or 0)
