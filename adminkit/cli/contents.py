@@ -44,6 +44,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "profiles": ("profiles.app",),
         "metrics": ("metrics.metrics",),
         "serve": ("serve.serve",),
+        "sql": ("sql.sql",),
     },
     "The trace and setup": {
         "sync": ("sync.sync",),

@@ -3,28 +3,36 @@ are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.distribution import Distribution, distribution, merged
+from adminkit.stats.distribution import Distribution, distributions, merged
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Who chose the limit: 1 the default, 2 the user, 0 unknown.
 _SOURCE: Final = "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END"
-_NUMBERS: Final = ("elapsed", "req_limit", _SOURCE)
 _KNOWN: Final = "{0} BETWEEN 0 AND 500000000"
 _UNUSED: Final = f"""CASE WHEN elapsed < req_limit AND {_KNOWN}
     THEN CAST(round((req_limit - elapsed) * {{0}}) AS BIGINT) ELSE 0 END"""
 _UNKNOWN: Final = f"CASE WHEN {_KNOWN} THEN 0 ELSE 1 END"
-#: Seconds reserved and not used, times the size, and the jobs whose size is unknown.
+#: Jobs over their limit, seconds used; seconds reserved and not used, times the size, and jobs of an unknown size.
 _SUMS: Final = {
-    name: sql.format(size)
-    for unit, size in (("gpu", "size_gpus"), ("cpu", "size_cpus"))
-    for name, sql in ((unit, _UNUSED), (f"{unit}_unknown", _UNKNOWN))
+    "over": "CASE WHEN elapsed > req_limit THEN 1 ELSE 0 END",
+    "used": "elapsed",
+    **{
+        name: sql.format(size)
+        for unit, size in (("gpu", "size_gpus"), ("cpu", "size_cpus"))
+        for name, sql in ((unit, _UNUSED), (f"{unit}_unknown", _UNKNOWN))
+    },
 }
+_BY: Final = ("cluster", "queue")
+_ASKED: Final = (Ask(_BY, ("req_limit", _SOURCE), tuple(_SUMS.values())), Ask(_BY, ("elapsed * 1.0 / req_limit",)))
 
 #: A queue's limits as they are at :now. SQLite shows the row that has the maximum.
 QUEUE_LIMITS: Final = """
@@ -111,18 +119,17 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted = 
     """Measure the jobs that `chosen` takes; queue limits are those known at `now`."""
     with snapshot(db):
         limits = {(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})}
-        jobs = alike(
-            db, select(chosen, limits=True), ("cluster", "queue"), _NUMBERS, sums=tuple(_SUMS.values()), once=True
-        )
+        more = [Ask(_BY, ("elapsed",))] if wanted.curves or wanted.points else []
+        jobs, *lines = alikes(db, select(chosen, limits=True), [*_ASKED, *more], once=True)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    return _Tally(limits, jobs).finish(jobs.excluded, names, ends, wanted)
+    return _Tally(limits, jobs, lines).finish(jobs.excluded, names, ends, wanted)
 
 
 class _Lines(NamedTuple):
-    """Of some jobs."""
+    """Of some jobs; no job of what is not wanted."""
 
     accuracy: Distribution  # elapsed / limit
-    elapsed: Distribution  # of no job where it is not wanted
+    elapsed: Distribution
     limit: Distribution
 
     @classmethod
@@ -131,53 +138,56 @@ class _Lines(NamedTuple):
 
 
 class _Tally:
-    """Sums per queue, by name, and elapsed and limit of the jobs for the quantiles."""
+    """Sums per queue, by name, and of each queue the distributions."""
 
-    def __init__(self, limits: Mapping[tuple[str, str | None], tuple[int | None, int | None]], jobs: Alike) -> None:
+    def __init__(
+        self,
+        limits: Mapping[tuple[str, str | None], tuple[int | None, int | None]],
+        jobs: Alike,
+        lines: Sequence[Alike],
+    ) -> None:
         import numpy as np
 
-        self.limits, self.many = limits, jobs.many
-        self.code, self.keys = grouped(*jobs.texts)
-        self.elapsed, self.limit, source = (one.astype(np.int64) for one in jobs.numbers)
+        self.limits, many = limits, jobs.many
+        code, self.keys = grouped(*jobs.texts)
+        limit, source = (one.astype(np.int64) for one in jobs.numbers)
         known = [limits.get(key, (None, None)) for key in self.keys]
-        default = np.array([d or 0 for d, _ in known], np.int64)[self.code]
-        maximum = np.array([m or 0 for _, m in known], np.int64)[self.code]
-        took = (source == 1) | ((source == 0) & (default > 0) & (self.limit == default))
+        default = np.array([d or 0 for d, _ in known], np.int64)[code]
+        maximum = np.array([m or 0 for _, m in known], np.int64)[code]
+        took = (source == 1) | ((source == 0) & (default > 0) & (limit == default))
         weights = {
-            "jobs": self.many,
-            "maximum": self.many * ((maximum > 0) & (self.limit >= maximum)),
-            "default": self.many * took,
-            "default_known": self.many * ((source > 0) | (default > 0)),
-            "over": self.many * (self.elapsed > self.limit),
-            "used": self.many * self.elapsed,
-            "reserved": self.many * self.limit,
-            "source_unknown": self.many * (source == 0),
+            "jobs": many,
+            "maximum": many * ((maximum > 0) & (limit >= maximum)),
+            "default": many * took,
+            "default_known": many * ((source > 0) | (default > 0)),
+            "reserved": many * limit,
+            "source_unknown": many * (source == 0),
             **dict(zip(_SUMS, jobs.sums, strict=True)),
         }
-        self.sums = {name: total(self.code, len(self.keys), one) for name, one in weights.items()}
+        self.sums = {name: total(code, len(self.keys), one) for name, one in weights.items()}
+        ratios, *times = (list(self._of_queues(one, one.numbers[0])) for one in lines)
+        nothing = [merged([])] * len(self.keys)
+        asked = list(self._of_queues(jobs, limit)) if times else nothing
+        self.lines = [*map(_Lines, ratios, times[0] if times else nothing, asked)]
+
+    def _of_queues(self, rows: Alike, values: NDArray[Any]) -> Iterator[Distribution]:
+        """Those of the keys, in their order: the same jobs have the same keys."""
+        return distributions(grouped(*rows.texts)[0], len(self.keys), values, rows.many)
 
     def finish(
         self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], wanted: Wanted
     ) -> Accuracy:
-        lines = [self._lines(self.code == k, wanted) for k in range(len(self.keys))]
-        queues = [self._queue(key, k, lines[k], wanted) for k, key in enumerate(self.keys)]
+        queues = [self._queue(key, k, self.lines[k], wanted) for k, key in enumerate(self.keys)]
         queues.sort(key=lambda q: (-q.jobs, q.cluster or "", q.queue or ""))
         means = [q.spread.mean for q in queues if q.spread.mean is not None]
         return Accuracy(
             queues,
-            self._overall(queues, _Lines.together(lines), wanted),
+            self._overall(queues, _Lines.together(self.lines), wanted),
             sum(means) / len(means) if means else None,
             excluded,
             names,
             ends,
             *(int(self.sums[name].sum()) for name in ("gpu_unknown", "cpu_unknown", "source_unknown")),
-        )
-
-    def _lines(self, mine: Any, wanted: Wanted) -> _Lines:
-        elapsed, limit, many = self.elapsed[mine], self.limit[mine], self.many[mine]
-        some = len(many) if wanted.curves or wanted.points else 0
-        return _Lines(
-            distribution(elapsed / limit, many), *(distribution(one[:some], many[:some]) for one in (elapsed, limit))
         )
 
     def _queue(self, key: tuple[str, str | None], k: int, lines: _Lines, wanted: Wanted) -> QueueAccuracy:

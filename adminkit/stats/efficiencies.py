@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import Distribution, distribution, merged
-from adminkit.stats.efficiency import (
-    GPU_SECONDS,
-    JOBSTATS,
-    sql_functions,
-)
 from adminkit.stats.exact_sums import exact_sums
-from adminkit.stats.memory import MEM_USED, NODE_MEM_USED
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, split, taken
 from adminkit.trace.columns import Texts
@@ -38,8 +32,9 @@ _COUNTED: Final = ("gpu_jobs", "jobstats", "idle", "idle_seconds")
 IDLE: Final = 0.01
 
 _NUMBERS: Final = (
-    "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", MEM_USED, "size_gpus",
-    f"CASE WHEN gpu_kind = 'whole' THEN {GPU_SECONDS} END", *JOBSTATS, f"{NODE_MEM_USED} * coalesce(size_nodes, 1)",
+    "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", "measured_mem", "size_gpus",
+    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_jobstats_gpu",
+    "measured_jobstats_gpu_used", "measured_jobstats_gpu_there", "measured_node_mem * coalesce(size_nodes, 1)",
 )  # fmt: skip
 
 
@@ -98,7 +93,6 @@ def efficiencies(db: sqlite3.Connection, chosen: Filter, parts: Sequence[str]) -
     """Measure what the runs that `chosen` takes used, whatever their limits: once for each of `parts`, in one scan."""
     selection = select(chosen, limits=False)
     with snapshot(db):
-        sql_functions(db)
         jobs = taken(db, selection, ("cluster", *(PARTS[part] for part in parts)), _NUMBERS)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     found = []

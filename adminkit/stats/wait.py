@@ -15,7 +15,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.distribution import Distribution, distribution, distributions
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
 from adminkit.trace.run_view import GPUS_IN_DOUBT, STARTED
 from adminkit.trace.wait_sql import (
     CAUSE,
@@ -51,7 +51,8 @@ QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 _IN_DOUBT: Final = 255  # instead of a bucket of GPUs
 
-_WAIT: Final = "start_time - eligible_time"
+#: SQL over the view run: seconds; below 0 for a run that started before it was eligible.
+WAIT: Final = "start_time - eligible_time"
 #: Whether no source says what the job waited for.
 _UNTOLD: Final = "CASE WHEN reason IS NULL AND source <> 'slurmdbd' THEN 1 ELSE 0 END"
 #: A cell's buckets: limit, GPUs, nodes, and CPUs where there is no GPU; and whether the job waited only for the queue.
@@ -130,10 +131,11 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     selection, named = started(chosen), PARTS[part]
     with snapshot(db):
         more = (_NUMBERED[part],) if part in _NUMBERED else ()
-        jobs = alike(db, selection, ("cluster", *([named] if named else ()), "reason"), (_WAIT, _UNTOLD, *more))
+        by = ("cluster", *([named] if named else ()), "reason")
+        jobs, placed = alikes(db, selection, [Ask(by, (WAIT, _UNTOLD, *more)), Ask((), (WAIT, *_CELL))])
         causes = [db.execute(f"SELECT {CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
                   for name in jobs.texts[-1].names]  # fmt: skip
-        cells, unplaced = _cells(alike(db, selection, (), (_WAIT, *_CELL)))
+        cells, unplaced = _cells(placed)
         still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         without = from_submission(db, names)

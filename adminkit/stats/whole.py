@@ -19,15 +19,27 @@ RATIO: Final = (
     "elapsed / req_limit",
     f"CAST(round(elapsed % req_limit * 1.0 / req_limit * {float(UNIT)}) AS BIGINT)",
 )
-#: Days from 1968-03-01, the first of four years with a leap day at their end, to an end until 2100-02-28; these four
-#: years are 1461 days, and months from March take 153 days by fives. One of a larger or smaller number is nonsense.
-_DAYS: Final = "(end_time / 86400 + 671)"
-_YEARS: Final = f"((4 * {_DAYS} + 3) / 1461)"
+#: Of a number of month(): the months are by days.
 _OTHER: Final = 100_000
-#: The month of UTC in which a run ended, a number for months(); NULL for an unknown end.
-MONTH_OF_END: Final = f"""CASE WHEN end_time BETWEEN 0 AND 4107542399
-        THEN 12 * {_YEARS} + (5 * ({_DAYS} - 1461 * {_YEARS} / 4) + 2) / 153
-    WHEN end_time BETWEEN -62167219200 AND 253402300799 THEN {_OTHER} + (end_time + 62167219200) / 86400 END"""
+
+
+def day(at: str) -> str:
+    """The number of days before a moment, from 1970-01-01 of UTC, for taken.months(); NULL for an unknown one."""
+    return f"""CASE WHEN {at} BETWEEN -62167219200 AND 253402300799
+        THEN ({at} + 62167219200) / 86400 - 719528 END"""
+
+
+def month(at: str) -> str:
+    """The month of UTC of a moment, a number for months(); NULL for an unknown one.
+
+    Until 2100-02-28, days are counted from 1968-03-01, the first of four years with a leap day at their end. These are
+    1461 days, and five months from March are 153 days.
+    """
+    days = f"({at} / 86400 + 671)"
+    years = f"((4 * {days} + 3) / 1461)"
+    return f"""CASE WHEN {at} BETWEEN 0 AND 4107542399
+            THEN 12 * {years} + (5 * ({days} - 1461 * {years} / 4) + 2) / 153
+        WHEN {at} BETWEEN -62167219200 AND 253402300799 THEN {_OTHER} + ({at} + 62167219200) / 86400 END"""
 
 
 def seconds(size: str, of: str = "elapsed") -> str:
@@ -47,7 +59,7 @@ def ratios(whole: NDArray[Any], parts: NDArray[Any]) -> list[float]:
 
 
 def months(numbers: NDArray[Any]) -> Texts:
-    """The months, such as 2026-01, that the numbers of MONTH_OF_END stand for; None for an unknown one."""
+    """The months, such as 2026-01, that the numbers of month() stand for; None for an unknown one."""
     import numpy as np
 
     found, codes = np.unique(numbers, return_inverse=True)

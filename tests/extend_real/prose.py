@@ -93,7 +93,7 @@ kept.
 BUSY: Final = """\
 Up to 20 runs went side by side on two cores, beside other work. To see whether that disturbs them, each run measured
 its own pauses of a quarter of a second: *longest pause* is by how much the longest one was too long. The runs of the
-new days and of the other keys, six or seven side by side, had a higher priority than the other work."""
+new days and of the other keys, up to twelve side by side, had a higher priority than the other work."""
 
 
 LEARNT: Final = """\

@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-PACKAGES: Final = ("pyspark==4.0.1", "chdb==3.6.0")
+PACKAGES: Final = ("pyspark==4.3.0", "chdb==4.4.0")
 WORKERS: Final = 2
 _FOLDER: Final = Path(__file__).resolve().parents[2] / "build" / "engines"
-_SECONDS: Final = 300.0
+_SECONDS: Final = 1200.0
 
 _CLICKHOUSE: Final = """
 import json, sys

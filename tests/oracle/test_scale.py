@@ -44,7 +44,7 @@ def trace(traces: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def months(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_months(trace, tmp_path_factory.mktemp("scale") / "trace.db.months")
+    return write_months(trace, tmp_path_factory.mktemp("scale") / "trace.db")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.stats.whole import MONTH_OF_END, MOST, RATIO, months, ratios, seconds, unknown
+from adminkit.stats.whole import MOST, RATIO, month, months, ratios, seconds, unknown
 from adminkit.trace.months.sql import for_duckdb
 from adminkit.trace.run_view import TOO_LONG
 
@@ -45,18 +45,18 @@ def answers(sql: str, **columns: float | None) -> list[Any]:
 @given(st.integers(0, LAST) | st.sampled_from([0, 951_782_400, 951_868_799, 951_868_800, 4_107_542_399, 4_107_542_400]))
 def test_a_month_is_that_of_the_calendar(end: int) -> None:
     wanted = datetime.fromtimestamp(end, UTC).strftime("%Y-%m")
-    for found in answers(MONTH_OF_END, end_time=end):
+    for found in answers(month("end_time"), end_time=end):
         assert months(np.array([found])).names == [wanted]
 
 
 @pytest.mark.parametrize(
-    ("end", "month"),
+    ("end", "name"),
     [(None, None), (FIRST - 1, None), (LAST + 1, None), (FIRST, "0000-01"), (-1, "1969-12"), (LAST, "9999-12")],
 )
-def test_a_month_without_a_year_of_four_digits_is_unknown(end: int | None, month: str | None) -> None:
-    for found in answers(MONTH_OF_END, end_time=end):
+def test_a_month_without_a_year_of_four_digits_is_unknown(end: int | None, name: str | None) -> None:
+    for found in answers(month("end_time"), end_time=end):
         texts = months(np.array([np.nan if found is None else found]))
-        assert [texts.names[code] for code in texts.codes] == [month]
+        assert [texts.names[code] for code in texts.codes] == [name]
 
 
 @given(st.integers(0, TOO_LONG), st.integers(1, TOO_LONG))

@@ -15,23 +15,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit import config, journal
 from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import Texts, masked_columns, with_nan
 from adminkit.trace.columns import columns as columns_of_sqlite
+from adminkit.trace.measured import in_sqlite
 from adminkit.trace.months import duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
-from adminkit.trace.months.grouping import Groups, group, texts_of
+from adminkit.trace.months.grouping import Groups, group
 from adminkit.trace.months.manifest import Month, MonthFile
-from adminkit.trace.months.rest import others as runs_in_none
+from adminkit.trace.months.rest import others
 from adminkit.trace.months.sql import for_duckdb, is_for_both, parameters_of, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Words of a column up to which they become a type of DuckDB's.
+MANY: Final = 20_000
 #: The doors of connections that are open, by the id of the connection.
 _doors: dict[int, _Door] = {}
 
@@ -46,7 +50,7 @@ def columns(
     """What "SELECT texts, numbers" with `rest` answers, as columns; trace/columns.py has what they hold."""
     with _asked(db, (*texts, *numbers), rest, given) as door:
         found = door.columns(texts, numbers, rest, given) if door else None
-        return found or columns_of_sqlite(db, texts, numbers, rest, given)
+        return found or columns_of_sqlite(db, texts, in_sqlite(db, numbers), rest, given)
 
 
 def groups(
@@ -68,7 +72,7 @@ def groups(
         found = door.groups(texts, numbers, sums, most, rest, given) if door else None
         if found:
             return found
-        columns = columns_of_sqlite(db, texts, [*numbers, *sums, *most, "1"], rest, given)
+        columns = columns_of_sqlite(db, texts, in_sqlite(db, [*numbers, *sums, *most, "1"]), rest, given)
         return group(*columns, len(numbers), len(sums))
 
 
@@ -109,6 +113,7 @@ class _Session(NamedTuple):
     duck: Any
     source: str  # SQL: all rows of the files; "" without any
     months: tuple[Month, ...]
+    words: dict[str, list[str] | None]  # column -> the words of DuckDB's type for it; None: too many for one
 
 
 @contextmanager
@@ -147,14 +152,14 @@ class _Door:
         folder = place.folder_of(self._trace)
         if not duck.is_there():
             journal.refused("months", folder, None, "DuckDB is not installed: SQLite is read, which is slower")
-            return _Session(wanted, None, "", ())
+            return _Session(wanted, None, "", (), {})
         good, bad = self._stack.enter_context(place.opened(self._trace, list(wanted)))
         for one, why in bad:
             if one not in self._refused:
                 self._refused.add(one)
                 journal.refused("months", folder.joinpath(*place.file_of(*one[:3])), one.cluster, why)
         if not good:
-            return _Session(wanted, None, "", ())
+            return _Session(wanted, None, "", (), {})
         paths = [f"/proc/self/fd/{handle}" for _, handle in good]
         scratch = folder / place.SCRATCH
         settings = config.load().months
@@ -162,36 +167,67 @@ class _Door:
             duck.connected(settings, scratch if os.access(scratch, os.W_OK) else None, paths)
         )
         source = f"read_parquet([{', '.join(map(duck.literal, paths))}], hive_partitioning = false)"
-        return _Session(wanted, made, source, tuple(Month(one.cluster, one.month) for one, _ in good))
+        return _Session(wanted, made, source, tuple(Month(one.cluster, one.month) for one, _ in good), {})
 
     def columns(
         self, texts: Sequence[str], numbers: Sequence[str], rest: str, given: Mapping[str, Any] | Sequence[Any]
     ) -> tuple[list[Texts], list[NDArray[Any]]] | None:
         """What columns() answers; None where DuckDB cannot."""
-        names = [f"c{place}" for place in range(len(texts) + len(numbers))]
-        its, others = names[: len(texts)], names[len(texts) :]
-        listed = ", ".join(f"{one} AS {name}" for one, name in zip((*texts, *numbers), names, strict=True))
+        listed = [f"{one} AS n{place}" for place, one in enumerate(numbers)]
         with self._answering((*texts, *numbers), rest) as ask:
             try:
-                if not its:
-                    values = ask(f"{{run}} SELECT {listed} {rest}", given).fetchnumpy()
-                    return [], [_number(values[name]) for name in others]
-                ask(f"CREATE OR REPLACE TEMP TABLE answer AS {{run}} SELECT {listed} {rest}", given)
-                words = [self._coded(name, ask) for name in its]
-                codes = [f"coalesce(enum_code({name}::e_{name}) + 1, 0)::INTEGER AS {name}" for name in its]
-                values = ask(f"SELECT {', '.join((*codes, *others))} FROM answer", {}).fetchnumpy()
-                ask("DROP TABLE answer", {})
+                found, values = self._read(ask, texts, listed, rest, given)
             except duck.failures():
                 return None
-        return [Texts(values[name], found) for name, found in zip(its, words, strict=True)], [
-            _number(values[name]) for name in others
-        ]
+        return found, [*map(_number, values.values())]
 
-    def _coded(self, name: str, ask: Any) -> list[str | None]:
-        """Make a type of the texts in a column of `answer`. Returns these after None, in the order of their codes."""
-        ask(f"DROP TYPE IF EXISTS e_{name}", {})
-        ask(f"CREATE TYPE e_{name} AS ENUM (SELECT DISTINCT {name} FROM answer WHERE {name} IS NOT NULL)", {})
-        return [None, *(ask(f"SELECT enum_range(NULL::e_{name})", {}).fetchone()[0])]
+    def _read(
+        self,
+        ask: _Ask,
+        texts: Sequence[str],
+        listed: Sequence[str],
+        rest: str,
+        given: Mapping[str, Any] | Sequence[Any],
+    ) -> tuple[list[Texts], dict[str, NDArray[Any]]]:
+        """What "SELECT texts, listed" + rest answers; columns of `listed` by their names."""
+        names = [f"t{place}" for place in range(len(texts))]
+        words = {name: self._words(ask, text) for name, text in zip(names, texts, strict=True)}
+        its = [
+            f"{text if words[name] is None else _code(quoted(text), f'e_{text}')} AS {name}"
+            for name, text in zip(names, texts, strict=True)
+        ]
+        sql = f"{{run}} SELECT {', '.join((*its, *listed))} {rest}"
+        if late := [name for name in names if words[name] is None]:
+            ask(f"CREATE OR REPLACE TEMP TABLE answer AS {sql}", given)
+            for name in late:
+                words[name] = self._make_type(name, "answer")
+            codes = [f"{_code(name, f'e_{name}')} AS {name}" for name in late]
+            sql = f"SELECT * REPLACE ({', '.join(codes)}) FROM answer"
+        values = ask(sql, given).fetchnumpy()
+        return [Texts(values.pop(name), [None, *(words[name] or ())]) for name in names], values
+
+    def _words(self, ask: _Ask, text: str) -> list[str] | None:
+        """The words of the type for a column of the view; None for another text, or where there are too many."""
+        assert self._session
+        known = self._session.words
+        if text not in ask.texts or (text in known and known[text] is None):
+            return None
+        if text not in known or not ask.texts[text] <= set(known[text] or ()):
+            name = quoted(text)
+            some = f"(SELECT {name} FROM {self._session.source} UNION ALL SELECT {name} FROM others)"
+            (many,) = self._session.duck.execute(f"SELECT count(DISTINCT {name}) FROM {some}").fetchone()
+            known[text] = self._make_type(text, some) if many <= MANY else None
+        return known[text]
+
+    def _make_type(self, name: str, rows: str) -> list[str]:
+        """Make the type e_name of the texts in that column of `rows`. Returns them in the order of their codes."""
+        assert self._session
+        execute = self._session.duck.execute
+        column = quoted(name)
+        execute(f"DROP TYPE IF EXISTS e_{name}")
+        execute(f"CREATE TYPE e_{name} AS ENUM (SELECT DISTINCT {column} FROM {rows} WHERE {column} IS NOT NULL)")
+        found: list[str] = execute(f"SELECT enum_range(NULL::e_{name})").fetchone()[0]
+        return found
 
     def groups(
         self,
@@ -203,82 +239,70 @@ class _Door:
         given: Mapping[str, Any],
     ) -> Groups | None:
         """What groups() answers; None where DuckDB cannot."""
-        keys = [f"{one} AS k{place}" for place, one in enumerate((*texts, *numbers))]
-        added = [f"coalesce(sum({one}), 0)::BIGINT AS s{place}" for place, one in enumerate(sums)]
-        largest = [f"max({one}) AS m{place}" for place, one in enumerate(most)]
-        by = f"GROUP BY {', '.join(str(place + 1) for place in range(len(keys)))}" if keys else ""
+        listed = [
+            *(f"{one} AS n{place}" for place, one in enumerate(numbers)),
+            "count(*) AS jobs",
+            *(f"coalesce(sum({one}), 0)::BIGINT AS s{place}" for place, one in enumerate(sums)),
+            *(f"max({one}) AS m{place}" for place, one in enumerate(most)),
+        ]
+        by = ", ".join(str(place + 1) for place in range(len(texts) + len(numbers)))
         with self._answering((*texts, *numbers, *sums, *most), rest) as ask:
             try:
-                sql = f"{{run}} SELECT {', '.join((*keys, 'count(*) AS jobs', *added, *largest))} {rest} {by}"
-                if texts and numbers:
-                    found, values = self._apart(sql, given, len(texts), ask)
-                else:
-                    values = ask(sql, given).fetchnumpy()
-                    found = [texts_of(values[f"k{place}"]) for place in range(len(texts))]
+                found, values = self._read(ask, texts, listed, f"{rest} {f'GROUP BY {by}' if by else ''}", given)
             except duck.failures():
                 return None
+        columns = list(values.values())
+        end = len(numbers) + 1 + len(sums)
         return Groups(
             found,
-            [_number(values[f"k{place}"]) for place in range(len(texts), len(keys))],
+            [*map(_number, columns[: len(numbers)])],
             values["jobs"],
-            [values[f"s{place}"] for place in range(len(sums))],
-            [_number(values[f"m{place}"]) for place in range(len(most))],
+            columns[len(numbers) + 1 : end],
+            [*map(_number, columns[end:])],
         )
-
-    def _apart(self, sql: str, given: Mapping[str, Any], texts: int, ask: Any) -> tuple[list[Texts], Mapping[str, Any]]:
-        """What groups answer of which the first keys are `texts`: these, and the other columns. Most groups differ in
-        numbers only, and a Python object for each text of each would take longer than all else.
-        """
-        names = [f"k{place}" for place in range(texts)]
-        alike = " AND ".join(f"answer.{name} IS NOT DISTINCT FROM words.{name}" for name in names)
-        ask(f"CREATE OR REPLACE TEMP TABLE answer AS {sql}", given)
-        ask(
-            "CREATE OR REPLACE TEMP TABLE words AS SELECT *, row_number() OVER () - 1 AS word"
-            f" FROM (SELECT DISTINCT {', '.join(names)} FROM answer)",
-            {},
-        )
-        values = ask(
-            f"SELECT answer.* EXCLUDE ({', '.join(names)}), word FROM answer JOIN words ON {alike}", {}
-        ).fetchnumpy()
-        words = ask(f"SELECT {', '.join(names)} FROM words ORDER BY word", {}).fetchnumpy()
-        ask("DROP TABLE answer", {})
-        ask("DROP TABLE words", {})
-        place = values["word"]
-        return [Texts(codes[place], known) for codes, known in (texts_of(words[name]) for name in names)], values
 
     @contextmanager
-    def _answering(self, expressions: Sequence[str], rest: str) -> Iterator[Any]:
-        """A function that has DuckDB execute SQL with parameters, where {run} stands for a CTE of that name."""
+    def _answering(self, expressions: Sequence[str], rest: str) -> Iterator[_Ask]:
+        """What has DuckDB execute SQL over the view run."""
         session = self._session
         assert session
         kinds = duck.kinds_of(self._db)
         used = words_of((*expressions, rest))
         wanted = {name: kind for name, kind in kinds.items() if name in used} or {"job_id_raw": kinds["job_id_raw"]}
-        listed = ", ".join(map(quoted, wanted))
-        others = self._others(session, wanted)
-        session.duck.register("others", others)
-        more = f" UNION ALL {selected(wanted, 'others')}" if len(next(iter(others.values()))) else ""
-        run = f"WITH run AS NOT MATERIALIZED (SELECT {listed} FROM {session.source}{more})"
-
-        def ask(sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Any:
-            names = parameters_of([sql])
-            values = {name: given[name] for name in names} if isinstance(given, Mapping) else {}
-            return session.duck.execute(for_duckdb(sql).replace("{run}", run), values)
-
+        texts = [name for name, kind in wanted.items() if kind == TEXT]
+        numbers = [name for name in wanted if name not in texts]
+        which, given = others(session.months, manifest.clusters(self._db))
+        found, values = masked_columns(
+            self._db, [*map(quoted, texts)], in_sqlite(self._db, numbers), f"FROM run WHERE {which}", given
+        )
+        session.duck.register("others", arrays(found, values, [*texts, *numbers]))
+        more = f" UNION ALL {selected(wanted, 'others')}" if len((*values, *(one.codes for one in found))[0]) else ""
+        run = f"WITH run AS NOT MATERIALIZED (SELECT {', '.join(map(quoted, wanted))} FROM {session.source}{more})"
         try:
-            yield ask
+            yield _Ask(session.duck, run, {name: {*one.names} - {None} for name, one in zip(texts, found, strict=True)})
         finally:
             session.duck.unregister("others")
 
-    def _others(self, session: _Session, wanted: Mapping[str, str]) -> dict[str, NDArray[Any]]:
-        """These columns of the runs that are in no file."""
-        which, given = runs_in_none(session.months, manifest.clusters(self._db))
-        texts = [name for name, kind in wanted.items() if kind == TEXT]
-        numbers = [name for name in wanted if name not in texts]
-        found, values = masked_columns(
-            self._db, [*map(quoted, texts)], [*map(quoted, numbers)], f"FROM run WHERE {which}", given
-        )
-        return arrays(found, values, [*texts, *numbers])
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """Has DuckDB execute SQL with parameters, where {run} stands for the view."""
+
+    duck: Any
+    run: str
+    texts: Mapping[
+        str, set[str | None]
+    ]  # columns of the view that are texts -> what runs have there that are in no file
+
+    def __call__(self, sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Any:
+        names = parameters_of([sql])
+        values = {name: given[name] for name in names} if isinstance(given, Mapping) else {}
+        return self.duck.execute(for_duckdb(sql).replace("{run}", self.run), values)
+
+
+def _code(text: str, kind: str) -> str:
+    """SQL: the place of a text in a type, from 1; 0 for NULL."""
+    return f"coalesce(enum_code({text}::{kind}) + 1, 0)::INTEGER"
 
 
 def _number(values: NDArray[Any]) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from adminkit.owner import as_caller
 from adminkit.sections import Months
 from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import Texts
+from adminkit.trace.measured import MEASURED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,13 +81,13 @@ def literal(text: str) -> str:
 
 
 def kinds_of(db: sqlite3.Connection, name: str = "run") -> dict[str, str]:
-    """Column -> DuckDB's type, in the order of the view run or the table step."""
+    """Column -> DuckDB's type, in the order of the view run, which has MEASURED behind it, or of the table step."""
     declared = {one.name: str(one.type) for one in fields(Step if name == "step" else Job)}
     found = {}
     for (column,) in db.execute("SELECT name FROM pragma_table_info(?)", (name,)):
         kind = declared.get(column, "str" if column in _TEXTS else "float" if column in _FRACTIONS else "int")
         found[column] = TEXT if "str" in kind else "DOUBLE" if "float" in kind else "BIGINT"
-    return found
+    return found if name == "step" else {**found, **dict.fromkeys(MEASURED, "DOUBLE")}
 
 
 def quoted(name: str) -> str:

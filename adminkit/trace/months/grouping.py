@@ -62,16 +62,3 @@ def _most(column: NDArray[Any], code: NDArray[Any], groups: int) -> NDArray[Any]
     found = np.full(groups, np.nan)
     np.fmax.at(found, code, column.astype(np.float64))
     return found
-
-
-def texts_of(values: NDArray[Any]) -> Texts:
-    """A column of texts, of which None is unknown."""
-    import numpy as np
-
-    known: dict[str | None, int] = {}
-    unknown = np.ma.getmaskarray(values).tolist()
-    codes = [
-        known.setdefault(None if gone else word, len(known))
-        for word, gone in zip(np.ma.getdata(values).tolist(), unknown, strict=True)
-    ]
-    return Texts(np.array(codes, np.int32), list(known))

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.trace.continued_runs import IN_PIECES, PUT_BACK, PUT_BACK_WITHIN, REQUEUED
+from adminkit.trace.measured import MEASURED
 from adminkit.trace.run_view import RUN_SELECT
 from adminkit.trace.sensible import CLOCKS
 from adminkit.trace.transaction import transaction
@@ -90,7 +91,7 @@ def next_month(month: str) -> str:
 @cache
 def shape() -> str:
     """What a file of this release holds: another view makes another shape, and its files are not read."""
-    return hashlib.sha256(RUN_SELECT.encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join((RUN_SELECT, *MEASURED, *MEASURED.values())).encode()).hexdigest()[:16]
 
 
 def files(db: sqlite3.Connection, name: str = "run") -> list[MonthFile]:

@@ -19,6 +19,7 @@ from adminkit.sections import Months
 from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import masked_columns
 from adminkit.trace.lock import only_one
+from adminkit.trace.measured import in_sqlite
 from adminkit.trace.months import duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
 from adminkit.trace.months.manifest import IN_MONTH, Month, MonthFile
@@ -193,7 +194,7 @@ def _fill(db: sqlite3.Connection, made: Any, name: str, month: Month) -> int:
     )
     rows = 0
     for values in _slices(db, month):
-        found, counts = masked_columns(db, [*map(quoted, texts)], [*map(quoted, numbers)], _SOURCES[name], values)
+        found, counts = masked_columns(db, [*map(quoted, texts)], in_sqlite(db, numbers), _SOURCES[name], values)
         chunk = arrays(found, counts, [*texts, *numbers])
         if some := len(next(iter(chunk.values()))):
             made.register("chunk", chunk)
