@@ -17,7 +17,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
 from adminkit.stats.taken import Alike, alike, grouped, months, total
-from adminkit.stats.whole import DAY, RATIO, ratios, seconds, unknown
+from adminkit.stats.whole import RATIO, day, ratios, seconds, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +151,7 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
     with snapshot(db):
         ends = span(db)
         jobs = alike(
-            db, selection, ("cluster", "user"), (DAY, _FLAGS), sums=_SUMS, most=("end_time",),
+            db, selection, ("cluster", "user"), (day("end_time"), _FLAGS), sums=_SUMS, most=("end_time",),
             given={"checkpoint_code": chosen.checkpoint_code}, once=True,
         )  # fmt: skip
         names = tuple(chosen.clusters) or tuple(clusters(db))

@@ -18,9 +18,12 @@ RATIO: Final = (
     "elapsed / req_limit",
     f"CAST(round(elapsed % req_limit * 1.0 / req_limit * {float(UNIT)}) AS BIGINT)",
 )
-#: The number of days before an end, from 1970-01-01 of UTC, for taken.months(); NULL for an unknown end.
-DAY: Final = """CASE WHEN end_time BETWEEN -62167219200 AND 253402300799
-    THEN (end_time + 62167219200) / 86400 - 719528 END"""
+
+
+def day(at: str) -> str:
+    """The number of days before a moment, from 1970-01-01 of UTC, for taken.months(); NULL for an unknown one."""
+    return f"""CASE WHEN {at} BETWEEN -62167219200 AND 253402300799
+        THEN ({at} + 62167219200) / 86400 - 719528 END"""
 
 
 def seconds(size: str, of: str = "elapsed") -> str:

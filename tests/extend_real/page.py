@@ -20,7 +20,7 @@ PAGE: Final = ROOT / "docs/measured/extend-real.md"
 def markdown(runs: Sequence[Run]) -> str:
     found = {one: group(runs, one) for one in GROUPS}
     found = {one: of for one, of in found.items() if not one.whole or len(of) == len(one.seeds)}
-    parts = [prose.HEAD, "## What ran\n", _ran(runs, found)]
+    parts = [prose.HEAD, "## What ran\n", _ran(runs, found), prose.METHOD]
     for one, of in found.items():
         if of:
             usual = [day for name, days_ in found.items() if (name.risk, name.arm) == (one.risk, "on") for day in days_]

@@ -44,7 +44,6 @@ def shown(group: Group, found: Sequence[Three], usual: Sequence[Three]) -> list[
         return said
     return [
         *said,
-        f"{prose.METHOD}",
         table(_EACH, (_day(one, bar) for one in found)),
         _done(found, ARMS[group.arm]),
     ]
@@ -67,9 +66,6 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     wait, same = wait_change(found, "on"), wait_change(found, "again")
     change, allowed = lost_change(found), lost_change(found, allowed=True)
     gone = [sum(float(lost(one.day, one.runs[nth]).sum()) for one in found) / _HOUR for nth in range(3)]
-    reached = "reached" if change.value <= -WANTED else "**not reached**"
-    if change.value <= -WANTED < change.high:
-        reached = "reached, but not by the whole interval"
     any_ = [sum(by > 0 for one in found for by in late(one.runs[nth]).values()) for nth in range(3)]
     more = sum(map(extra, found)) / _HOUR
     others = sum(len(one.day.workload.jobs) - len(one.given) for one in found)
@@ -80,8 +76,8 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
         " of whose nodes a job ran, at the planned start, beyond the limit that it had asked for:"
         f" {len(blamed)}{' (' + '; '.join(blamed) + ')' if blamed else ''}.",
         f"- GPU hours lost at limits: {gone[1]:.2f} with extending, {gone[0]:.2f} and {gone[2]:.2f} without:"
-        f" {_percent(change)}. The goal was {100 * WANTED:.0f} % less: {reached}. Without the jobs that need more than"
-        f" their queue allows, which no policy may extend so far, the change is {_percent(allowed)}. Jobs ran"
+        f" {_percent(change)}. The goal was {100 * WANTED:.0f} % less: {reached(change)}. Without the jobs that need"
+        f" more than their queue allows, which no policy may extend so far, the change is {_percent(allowed)}. Jobs ran"
         f" {more:.2f} GPU hours beyond the limits that they had asked for.",
         *_by_load(found),
         f"- Mean wait of the {others} jobs that got no more time: {mean_wait(found, 'on'):.1f} s with extending;"
@@ -89,6 +85,13 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
         f" {_seconds(wait)}, {_sign(wait)}; between the two runs without extending it is {_seconds(same)}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def reached(change: Estimate) -> str:
+    """Whether the loss fell by as much as was wanted."""
+    if change.value > -WANTED:
+        return "**not reached**"
+    return "reached" if change.high <= -WANTED else "reached, but not by the whole interval"
 
 
 def _by_load(found: Sequence[Three]) -> list[str]:

@@ -15,6 +15,7 @@ from tests.extend_real import page, runs
 from tests.extend_real.arms import ARMS
 from tests.extend_real.drive import NOT_HELD, Told, acts_of, heads, rows_of, run_of, script
 from tests.extend_real.measure import (
+    Estimate,
     Three,
     behind_extended,
     bootstrap,
@@ -35,6 +36,7 @@ from tests.extend_real.measure import (
 )
 from tests.extend_real.runs import Act, Row, Run
 from tests.extend_real.simulated import against, all_days, all_waits
+from tests.extend_real.verdict import reached
 from tests.extend_real.workloads import RISKS, Day, day
 from tests.simulate_real.drive import limits_of
 
@@ -254,8 +256,21 @@ def test_an_arm_has_a_part_of_its_own_for_its_days(three: Three) -> None:
     assert "## Limits at a risk of 30 %, `most` 3, six new days" in said
     assert "-100 % (-100 to -100 %). The goal was 80 % less: reached." in said
     assert "`most` is 3 times the limit that was asked for." in said
+    assert "all twelve days" not in said
     assert "Compared with the default keys" not in said, "the day did not run with them"
     assert "Compared with the default keys on day 7" in page.markdown([*without, given, made(one, "on", ended)])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (Estimate(-0.79, -0.9, -0.7), "**not reached**"),
+        (Estimate(-0.8, -0.9, -0.7), "reached, but not by the whole interval"),
+        (Estimate(-0.85, -0.9, -0.8), "reached"),
+    ],
+)
+def test_the_goal_is_reached_by_the_figure_or_by_its_interval(change: Estimate, expected: str) -> None:
+    assert reached(change) == expected
 
 
 def test_the_page_says_what_did_not_run_and_what_went_wrong(three: Three) -> None:

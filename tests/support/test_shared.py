@@ -57,12 +57,13 @@ def test_many_that_come_and_go_at_a_time_find_it_whole(tmp_path: Path) -> None:
         assert not folder.exists()
 
 
-def test_what_could_not_be_made_is_tried_again(tmp_path: Path) -> None:
+def test_what_could_not_be_made_leaves_nothing_and_is_made_again(tmp_path: Path) -> None:
     def fails(_: Path) -> None:
         raise ValueError
 
     folder = tmp_path / "shared"
     with pytest.raises(ValueError), shared(folder, fails):
         pass
+    assert not folder.exists()
     with another(folder) as found:
         assert found == "1"
