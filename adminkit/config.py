@@ -23,6 +23,7 @@ from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import is_there
 from adminkit.gres import GpuSettings
 from adminkit.messages import Language
+from adminkit.sections import Months
 from adminkit.toml import read_toml
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ class Config:
     energy: Energy = field(default_factory=Energy)
     gpus: GpuSettings = field(default_factory=GpuSettings)
     elastic: Elastic = field(default_factory=Elastic)
+    months: Months = field(default_factory=Months)
     file: Path | None = field(default=None, compare=False)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from adminkit import config
 from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.job import UNITS, Job
-from adminkit.render.frame import Column, Dtype, frame
+from adminkit.render.frame import Column, Dtype, frame_of_arrays
 from adminkit.reports.answer import answer, job_filter
 from adminkit.reports.catalogue import spec_named
 from adminkit.reports.spec import FILTERS, Option, ReportOptions, ReportSpec
@@ -68,13 +68,6 @@ class Options(Filters, total=False):
     exact: bool
 
 
-def _with_parts(column: Column, rows: Sequence[Sequence[Any]], place: int) -> Column:
-    """Make a column of GPUs one of real numbers, where a run has a part of one."""
-    if column.name in ("size_gpus", "size_units") and any(isinstance(row[place], float) for row in rows):
-        return replace(column, dtype="Float64")
-    return column
-
-
 @dataclass(frozen=True, slots=True)
 class Trace:
     """A trace as it is, or as it was at `as_of`. Every call opens the file and closes it again."""
@@ -96,8 +89,8 @@ class Trace:
                 filter = replace(filter, min_elapsed=None)
             with reader(self.path, when.as_of) as trace:
                 filter = check_words(trace, replace(filter, users=whose(options.user, self.path)))
-                rows = jobs(trace, filter, columns)
-            table = frame([_with_parts(_COLUMNS[name], rows, place) for place, name in enumerate(columns)], rows)
+                arrays = jobs(trace, filter, columns)
+            table = frame_of_arrays([_COLUMNS[name] for name in columns], arrays)
         table.attrs.update(database=str(self.path), as_of=when.as_of)
         return table
 

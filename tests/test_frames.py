@@ -8,21 +8,25 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy
 import pandas
 import pytest
 
 import adminkit
 from adminkit.cli.main import main
 from adminkit.errors import AdminkitError, UsageError
-from adminkit.frames import Filters, Options
-from adminkit.render.frame import STYLES, Column, frame
+from adminkit.frames import _COLUMNS, Filters, Options
+from adminkit.job import KEY
+from adminkit.render.frame import STYLES, Column, frame, frame_of_arrays
 from adminkit.render.report import Field, Meta, Report, Style
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.spec import FILTERS
 from adminkit.stats.jobs import COLUMNS
+from adminkit.trace.connect import reader, writer
 from tests.support import study
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 from tests.support.extended import some_extended
+from tests.support.months import files_read, keep
 from tests.support.others import OUTSIDE, READER, as_user, gives_files_away
 from tests.support.reports import HOSTILE, QUEUES, some_chains, some_jobs, some_planned, some_waits
 from tests.test_docs import blocks
@@ -163,6 +167,42 @@ def test_jobs_are_the_rows_of_the_view_run_with_their_units(path: Path) -> None:
     assert first["end_time"] == pandas.Timestamp(MONDAY + 60 + 600, unit="s", tz="UTC")
     waiting = made.set_index("job_id_raw").loc[99]
     assert pandas.isna(waiting["start_time"]) and pandas.isna(waiting["elapsed"])
+
+
+def test_jobs_have_every_value_as_the_trace_has_it_from_the_files_of_months_too(tmp_path: Path) -> None:
+    """Whole numbers that floats cannot hold beside unknown ones, parts of GPUs, empty columns, and late runs."""
+    odd = [
+        job(101, mem=2**60 + 1), job(102, mem=None, user=None), job(103, mem=-1, job_name="\u0000x\u202e"),
+        job(104, cluster="b/c", gpus=0, gpu_parts="mig:1g.5gb=1"), job(105, cpu_time=0.25), job(106, end_time=None),
+    ]  # fmt: skip
+    path = make_trace(tmp_path / "t.db", [*some_jobs(), *odd])
+    trace = adminkit.open(path)
+
+    def as_rows() -> pandas.DataFrame:
+        names = ", ".join(f'"{name}"' for name in COLUMNS)
+        with reader(path) as db:
+            rows = db.execute(f"SELECT {names} FROM run ORDER BY {', '.join(KEY)}").fetchall()
+        return frame([_COLUMNS[name] for name in COLUMNS], rows)
+
+    without = trace.jobs()
+    assert str(without["mem"].dtype) == "Int64" and 2**60 + 1 in without["mem"].dropna().tolist()
+    pandas.testing.assert_frame_equal(without, as_rows())
+    pytest.importorskip("duckdb", reason="not run: no duckdb (pip install -e '.[dev]')")
+    assert [one for one in keep(path) if one.why] == [] and files_read(path)
+    pandas.testing.assert_frame_equal(trace.jobs(), without)
+    with writer(path) as db:
+        db.execute("UPDATE job SET elapsed = 7 WHERE job_id_raw = 101")
+    pandas.testing.assert_frame_equal(trace.jobs(), as_rows())
+
+
+def test_a_part_of_a_gpu_makes_sizes_real_numbers(tmp_path: Path) -> None:
+    columns = [Column("size_gpus", "Int64"), Column("queue", "string")]
+    unknown = numpy.array([False, False, True])
+    texts = (numpy.array([0, 1, 0]), ["gq", None])
+    for values, dtype in (([1, 2, 9], "Int64"), ([1.0, 2.0, 9.0], "Int64"), ([1.0, 0.5, 9.0], "Float64")):
+        made = frame_of_arrays(columns, {"size_gpus": (numpy.array(values), unknown), "queue": texts})
+        assert (str(made["size_gpus"].dtype), made["size_gpus"].isna().tolist()) == (dtype, unknown.tolist())
+        assert made["queue"].isna().tolist() == [False, True, False]
 
 
 def test_units_of_jobs_are_those_of_the_trace_page(path: Path) -> None:

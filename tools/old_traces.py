@@ -56,6 +56,8 @@ ROWS = (
         for table, key, counts, ones in (("ended_month", 2, 51, (11, 30)), ("ended_month_user", 1, 82, (11, 30, 64)))
     ),
     "INSERT INTO fact VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
+    "INSERT INTO month_file VALUES ('alpha', '2017-07', 'run', '0123456789abcdef', 'fedcba9876543210', 1, 9000,"
+    f" '{'9' * 64}', 77, 1500010000000000000, 1500010000)",
 )
 
 

@@ -44,6 +44,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "profiles": ("profiles.app",),
         "metrics": ("metrics.metrics",),
         "serve": ("serve.serve",),
+        "sql": ("sql.sql",),
     },
     "The trace and setup": {
         "sync": ("sync.sync",),
@@ -53,6 +54,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "trace.app",
             "audit.audit",
             "audit.restore",
+            "months.months",
             "rollups.rollups",
             "trace_forget.forget",
             "trace_own.own",

@@ -13,6 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from adminkit import config
+from adminkit.cli.months import keep_up
 from adminkit.cli.options import Counted, CountedOption, Database, complete_files, complete_site
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError
@@ -155,6 +156,8 @@ def import_(
             counts, seen = rehearse(wanted, lambda one: _import(one, tick), held)
         else:
             counts = _import(wanted, tick)
+    if not trusted or apply:
+        keep_up(wanted.db, settings.months)
     if format is Counted.JSON:
         meta = {"database": str(wanted.db), "source": wanted.source, **({"applied": apply} if trusted else {})}
         print(json.dumps({"meta": meta, "rows": [asdict(counts)]}))

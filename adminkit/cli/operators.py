@@ -30,6 +30,7 @@ ROLLUPS: Final[Refusal] = (
     "only operators may see sums over everybody's jobs",
     "adminkit my shows yours",
 )
+MONTHS: Final[Refusal] = ("only operators may see files with everybody's jobs", "adminkit my shows your own jobs")
 CHARGES: Final[Refusal] = (
     "only operators may see what everybody is charged",
     "adminkit charge statement shows what you were charged",

@@ -13,6 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli.import_ import summary as counts_line
+from adminkit.cli.months import keep_up
 from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.config import chosen
@@ -103,6 +104,7 @@ def sync(
         raise UsageError("--verify compares the database with sacct", "add --source slurmdbd")
     with progress(f"asking {asked}") as tick:
         done = run(options, cluster or usual.clusters, lambda text: say(f"note: {text}"), tick, opener=opener)
+    keep_up(options.db, settings.months)
     if format is Counted.JSON:
         print(json.dumps({"meta": {"database": str(options.db)}, "rows": [asdict(one) for one in done]}))
         return

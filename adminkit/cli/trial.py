@@ -45,8 +45,8 @@ Seed = Annotated[
         "--seed",
         metavar="N",
         min=0,
-        help="The seed that decides which days are B's; the same seed gives the same days. Default: derived from the"
-        " date.",
+        help="The seed that decides which days are B's; the same seed gives the same days. Default: drawn at random"
+        " and recorded.",
     ),
 ]
 CarryOver = Annotated[
@@ -253,7 +253,7 @@ def _start(
     from adminkit.deploy.trial_file import load_plan
     from adminkit.deploy.trial_start import prepare
     from adminkit.slurm.switching import holds
-    from adminkit.stats.switchback import calendar, check_days
+    from adminkit.stats.switchback import any_seed, calendar, check_days
 
     check_days(days)
     target, controller = target_of(folder, None, None)
@@ -264,7 +264,7 @@ def _start(
     prepared = prepare(read, controller, target.folder, now, config.load().gpus)
     first = local_time(now, None).date() + timedelta(days=1)
     midnights = [midnight(first + timedelta(days=nth), None) for nth in range(days + 1)]
-    seed = midnights[0] // 86_400 if seed is None else seed
+    seed = any_seed() if seed is None else seed
     made = Trial(controller.cluster, now, seed, 0, calendar(midnights, seed), hoped, read.names)
     _written(read, prepared, made, carry_over, apply, target, controller, db, way)
 

@@ -19,9 +19,9 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import cpu_share, gpu_share
 from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.lost import LostRun
-from adminkit.stats.memory import Step, memory, steps_of
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
+from adminkit.trace.step_memory import Step, memory, steps_of
 from adminkit.units import show_bytes
 
 #: Bars of a chart.

@@ -18,9 +18,9 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
 from adminkit.stats.due import Ended
 from adminkit.stats.lost import LostRun, lost_run, lost_tasks, memory_had, put_back
-from adminkit.stats.memory import memory, steps_of
 from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import Reserved
+from adminkit.trace.step_memory import memory, steps_of
 from adminkit.units import show_bytes, show_duration
 
 #: Earlier runs of the same name that are asked how much memory was enough.

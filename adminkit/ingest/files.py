@@ -35,6 +35,7 @@ from adminkit.trace import bulk_load, connect, runs
 from adminkit.trace.actions import record_actions
 from adminkit.trace.forgotten import drop_rejected
 from adminkit.trace.load_log import record_load
+from adminkit.trace.months.manifest import DROP as DROP_MONTHS
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import OTHER_JOB, REJECT, Apart
 from adminkit.trace.windows import FROM_SUBMISSION, MAX_PROCS, set_fact
@@ -175,7 +176,7 @@ def _indexed_late(reading: Statement, db: sqlite3.Connection, rows: int | None) 
     if rows is None or rows < MANY_ROWS or rows < 2 * stored:
         return reading
     before, after = bulk_load.later_indexes(db, key_too=False)
-    return replace(reading, before=before, after=after)
+    return replace(reading, before=[*DROP_MONTHS, *before], after=after)
 
 
 def _load(

@@ -17,6 +17,7 @@ from adminkit.ingest.reconcile import reconcile
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sources.verify import must_agree
+from adminkit.ingest.sync_changes import ask_changed, read_until, tell_purged
 from adminkit.ingest.sync_clock import clock_is_behind, now_of, take_back, tell_to_come
 from adminkit.ingest.sync_open import ask_open
 from adminkit.ingest.sync_run import Options, Summary, SyncRun, Tick
@@ -86,11 +87,13 @@ def _sync_one(run: SyncRun, now: int, began: float) -> Summary:
     _doubt_after_restart(run, now)
     _note_machine(run, now)
     _note_events(run, first, now)
-    mark = runs.watermark(run.db)
+    mark, before = runs.watermark(run.db), read_until(run)
     ask_windows(run, JOBS, first, now)
     ask_open(run, now)
     if run.options.steps:
         ask_windows(run, STEPS, first, now)
+    ask_changed(run, first, before, now)
+    tell_purged(run, first, now)
     reconcile(run, now)
     tell_to_come(run, now)
     _notice_rebuilt(run, mark, now)

@@ -72,6 +72,31 @@ def frame(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> pandas.D
     return table
 
 
+def frame_of_arrays(columns: Sequence[Column], arrays: Mapping[str, Any]) -> pandas.DataFrame:
+    """The same from whole columns: of texts the places of each among the names, of numbers these and which are unknown.
+
+    A column of whole numbers that holds a part of one becomes one of real numbers.
+    """
+    import pandas
+
+    units = {one.name: one.unit for one in columns if one.unit}
+    table = pandas.DataFrame({one.name: _of_array(one.dtype, *arrays[one.name]) for one in columns})
+    table.attrs["units"] = units
+    return table
+
+
+def _of_array(dtype: Dtype, values: Any, more: Any) -> Any:
+    import numpy
+    import pandas
+
+    if dtype == "string":
+        return pandas.array(numpy.array([*more, None], object)[values], dtype="string")
+    if dtype == "Float64" or (values.dtype.kind == "f" and (values % 1 != 0).any()):
+        return pandas.arrays.FloatingArray(values.astype(numpy.float64), more)
+    whole = values.astype(numpy.int64)
+    return pandas.arrays.IntegerArray(whole, more) if dtype == "Int64" else _times(whole, more)
+
+
 def plain(value: Any) -> Any:
     """`value` with lists and dicts only, which pandas can write with a frame."""
     if isinstance(value, Mapping):
@@ -95,6 +120,13 @@ def _array(dtype: Dtype, cells: Sequence[Any]) -> Any:
     whole = numpy.fromiter((0 if cell is None else operator.index(cell) for cell in cells), numpy.int64, len(cells))
     if dtype == "Int64":
         return pandas.arrays.IntegerArray(whole, unknown)
-    times = whole.astype("datetime64[s]")
+    return _times(whole, unknown)
+
+
+def _times(seconds: Any, unknown: Any) -> Any:
+    import numpy
+    import pandas
+
+    times = seconds.astype("datetime64[s]")
     times[unknown] = numpy.datetime64("NaT")
     return pandas.Series(times).dt.tz_localize("UTC").array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.quote import clean
 from adminkit.render.format import show
@@ -16,6 +16,28 @@ if TYPE_CHECKING:
 _SHAPES: Final = ("o", "s", "^", "D", "v")
 #: Names of dots that a picture has room for.
 MOST_NAMES: Final = 24
+#: The height of a name's letters, the width of one of them, and half the width of a dot, in points.
+_SIZE: Final = 7
+_WIDTH: Final = 4.6
+_DOT: Final = 4.0
+#: How far above its dot the baseline of a name may be, in points: the nearest first.
+_UPS: Final = (4.0, -9.0, -2.0, 7.0, -12.0, 13.0, -18.0, 20.0, -25.0)
+
+#: Points to the right and upwards.
+Place = tuple[float, float]
+
+
+class Box(NamedTuple):
+    """A rectangle, in points."""
+
+    left: float
+    low: float
+    right: float
+    high: float
+
+    def meets(self, other: Box) -> bool:
+        """Whether they overlap."""
+        return self.left < other.right and other.left < self.right and self.low < other.high and other.low < self.high
 
 
 def spans(panel: Scatter) -> tuple[float, float, float, float]:
@@ -44,12 +66,12 @@ def draw(ax: Axes, panel: Scatter, colours: Sequence[str], muted: str, faint: st
             )  # fmt: skip
     edge = _edge(panel)
     ax.plot([dot.x for dot in edge], [dot.y for dot in edge], color=muted, linewidth=1.0, zorder=2)
-    for dot in edge[:MOST_NAMES]:
-        style: Any = {"textcoords": "offset points", "xytext": (5, 4), "size": 7, "color": muted}
-        ax.annotate(clean(dot.name), (dot.x, dot.y), **style)
     left, right, low, high = spans(panel)
     ax.set_xlim(left, right)
     ax.set_ylim(low, high)
+    for dot, offset in zip(edge[:MOST_NAMES], _offsets(ax, panel, edge[:MOST_NAMES]), strict=True):
+        style: Any = {"textcoords": "offset points", "xytext": offset, "size": _SIZE, "color": muted}
+        ax.annotate(clean(dot.name), (dot.x, dot.y), **style)
     ax.grid(color=faint, linewidth=0.8)
     for axis, unit in zip((ax.xaxis, ax.yaxis), panel.styles, strict=True):
         if unit == "share":
@@ -59,7 +81,39 @@ def draw(ax: Axes, panel: Scatter, colours: Sequence[str], muted: str, faint: st
 
 
 def _edge(panel: Scatter) -> list[Dot]:
-    return sorted((dot for _, dots in panel.lines for dot in dots if dot.edge), key=lambda dot: dot.x)
+    """Each once, also where it is on two lines."""
+    return sorted(dict.fromkeys(dot for _, dots in panel.lines for dot in dots if dot.edge), key=lambda dot: dot.x)
+
+
+def _offsets(ax: Axes, panel: Scatter, named: Sequence[Dot]) -> list[Place]:
+    """Where each name stands, in points from its dot."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    inches, part = figure.get_size_inches(), ax.get_position()
+    size = 72 * inches[0] * part.width, 72 * inches[1] * part.height
+    left, right, low, high = spans(panel)
+
+    def place(dot: Dot) -> Place:
+        return (dot.x - left) / (right - left) * size[0], (dot.y - low) / (high - low) * size[1]
+
+    dots = [place(dot) for _, its in panel.lines for dot in its]
+    return offsets([(clean(dot.name), place(dot)) for dot in named], dots)
+
+
+def offsets(names: Sequence[tuple[str, Place]], dots: Sequence[Place]) -> list[Place]:
+    """Where each name begins, on its baseline, seen from its own dot: the first place that covers no dot and no other
+    name, else the one that covers the fewest. All in points.
+    """
+    taken = [Box(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in dots]
+    found = []
+    for name, (x, y) in names:
+        wide = _WIDTH * len(name)
+        near = [(side, up) for up in _UPS for side in (_DOT + 1, -_DOT - 1 - wide, -wide / 2)]
+        boxes = {at: Box(x + at[0], y + at[1] - 1.5, x + at[0] + wide, y + at[1] - 1.5 + _SIZE) for at in near}
+        best = min(near, key=lambda at: sum(boxes[at].meets(other) for other in taken))
+        taken.append(boxes[best])
+        found.append(best)
+    return found
 
 
 def paper(panel: Scatter, width: int, height: int, signs: Sequence[str], both: str) -> list[list[str]]:

@@ -116,6 +116,8 @@ LISTINGS: Final = (
     Listing("trial result", trial.RESULT_FIELDS),
 )
 
+#: Commands whose listing has the columns that the caller names.
+NAMED_BY_CALLERS: Final = ("sql",)
 #: Commands whose listing has the columns of another's.
 SAME: Final = {
     "charge close": "charge preview",

@@ -12,6 +12,7 @@ from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import Curve, curve
+from adminkit.stats.distribution import distribution
 from adminkit.stats.planned import PARTS, SOON, Group, Planned, planned
 from adminkit.units import show_short
 
@@ -105,7 +106,7 @@ def _pictures(measured: Planned) -> Pictures | None:
     if not overall.needs:
         return None
     jobs = len(overall.needs)
-    needs, softs = curve(np.asarray(overall.needs)), curve(np.asarray(overall.softs))
+    needs, softs = (curve(distribution(np.asarray(of))) for of in (overall.needs, overall.softs))
     panels: list[Panel] = [
         Curves(
             message("Needs and soft limits"),

@@ -17,6 +17,7 @@ from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import curve
+from adminkit.stats.distribution import distribution
 from adminkit.stats.queue_fit import queue_jobs
 from adminkit.stats.select import clusters, left_out, select, snapshot, span
 from adminkit.units import show_duration, show_short
@@ -192,7 +193,7 @@ def _curve(one: QueueAdvice, name: str) -> Curves:
 
 
 def _line(name: str, of: Ints) -> Line:
-    found = curve(of)
+    found = curve(distribution(of))
     return Line(name, found.seconds, found.share)
 
 

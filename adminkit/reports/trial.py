@@ -78,7 +78,8 @@ def preview_notes(
     `others` are the controllers that are not this host.
     """
     length = plural(len(trial.days), "day")
-    notes = [] if applied else ["nothing was done: adminkit trial start FILE --apply begins the trial"]
+    begin = f"adminkit trial start FILE --seed {trial.seed} --apply begins the trial on these days"
+    notes = [] if applied else [f"nothing was done: {begin}; without --seed, other days are drawn"]
     notes.append(
         f"{length} from {show_time(trial.begins)} until {show_time(trial.ends)}, seed {trial.seed}; each weekday is A's"
         " as often as B's"

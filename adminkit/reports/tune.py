@@ -130,8 +130,8 @@ def _cells(
 def _why(one: Standing, found: Found) -> str:
     if found.pick is not None and one.choice == found.pick.choice:
         return "pick"
-    if one.broken:
-        return "harm: " + _several(one.broken)
+    if one.clearly_broken:
+        return "harm: " + _several(one.clearly_broken)
     if not one.objective.is_less:
         return "no significant change"
     return "fewer replicates" if one.replicates < SEEDS[-1] else ""
@@ -179,7 +179,7 @@ def _nothing(found: Found) -> str:
     if not able:
         return "each did harm, or was worse than another, before it had twenty replicates"
     if better := [one for one in able if one.objective.is_less]:
-        harm = _several(min(better, key=lambda one: one.objective.change).broken)
+        harm = _several(min(better, key=lambda one: one.objective.change).clearly_broken)
         return f"those that are better do harm. The best of them does this: {harm}"
     return "none is better than today beyond its interval"
 
@@ -258,8 +258,8 @@ def _pictures(found: Found, numbers: Mapping[Choice, int]) -> Pictures | None:
     def dot(one: Standing) -> Dot:
         return Dot(str(numbers[one.choice]), one.objective.relative or 0.0, worst_share(one), one.choice in edge)
 
-    harmless = [dot(one) for one in able if not one.broken]
-    harmful = [dot(one) for one in able if one.broken]
+    harmless = [dot(one) for one in able if not one.clearly_broken]
+    harmful = [dot(one) for one in able if one.clearly_broken]
     lines = [
         (name, dots) for name, dots in (("breaks no constraint", harmless), ("breaks a constraint", harmful)) if dots
     ]
@@ -267,7 +267,7 @@ def _pictures(found: Found, numbers: Mapping[Choice, int]) -> Pictures | None:
         lines.append(("pick", [dot(found.pick)]))
     panel = Scatter(
         "", "", f"change of {_NAMES[able[0].objective.measure]}, as a share of today's",
-        "change of the worst group's mean wait, likewise", lines, ("share", "share"),
+        "the worst group's mean wait, likewise", lines, ("share", "share"),
     )  # fmt: skip
     return Pictures(
         "The objective against the worst group",

@@ -117,7 +117,8 @@ def _with_sizes(site: Site) -> tuple[list[SiteNode], list[str]]:
     if not made:
         raise AdminkitError(
             "the nodes of the site are not known",
-            "adminkit simulate site --output site.toml writes what the trace shows; correct it, then: --site site.toml",
+            "on the cluster: adminkit site --output site.toml; elsewhere: adminkit simulate site --output site.toml"
+            " writes what the trace shows, to be corrected; then: --site site.toml",
         )
     return made, ["the nodes are made up from the sizes of the queues: no two queues share a node"]
 

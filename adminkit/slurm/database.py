@@ -24,6 +24,8 @@ from adminkit.slurm.process import NoSuchProgram, Refused, SlurmTimeout, spool
 PROGRAMS: Final = ("mariadb", "mysql")
 #: Seconds in which a connection has to be made.
 CONNECT: Final = 10
+#: Characters of what the client says that are shown: the cause stands at the end.
+_SHOWN: Final = 300
 #: What stands before each question. MariaDB and MySQL have different names for the longest time of a statement, and a
 #: comment with a version is read by one of them only. Nothing that is asked can change a row.
 _SESSION: Final = (
@@ -113,7 +115,7 @@ class Database:
         message = said[-1] if said else error.message
         hint = next((hint for pattern, hint in _HINTS if re.search(pattern, message)), "look at the server's log")
         return DatabaseFailed(
-            f"couldn't read slurmdbd's database: {quote(message)}",
+            f"couldn't read slurmdbd's database: {quote(message, _SHOWN)}",
             hint.format(file=self.option_file),
             bool(_LOST.search(message)),
         )

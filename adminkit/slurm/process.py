@@ -7,6 +7,8 @@ asked (SLURM_CLUSTERS, SACCT_FORMAT, SQUEUE_STATES …).
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import re
 import select
@@ -226,6 +228,8 @@ def _copy(process: subprocess.Popen[bytes], target: IO[bytes], timeout: float, m
     """
     assert process.stdout
     source, end = process.stdout.fileno(), time.monotonic() + timeout
+    with contextlib.suppress(OSError):  # a user may have too many pipes; then it stays as it is
+        fcntl.fcntl(source, fcntl.F_SETPIPE_SZ, _CHUNK)
     ready = select.poll()
     ready.register(source, select.POLLIN)
     while True:

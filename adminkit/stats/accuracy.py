@@ -3,21 +3,36 @@ are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.distribution import Distribution, distributions, merged
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, blocks, grouped, taken
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Who chose the limit: 1 the default, 2 the user, 0 unknown. CPUs and GPUs: -1 for unknown.
+#: Who chose the limit: 1 the default, 2 the user, 0 unknown.
 _SOURCE: Final = "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END"
-_COUNT: Final = "CASE WHEN {0} BETWEEN 0 AND 500000000 THEN {0} ELSE -1 END"
-_NUMBERS: Final = ("elapsed", "req_limit", _SOURCE, _COUNT.format("size_cpus"), _COUNT.format("size_gpus"))
+_KNOWN: Final = "{0} BETWEEN 0 AND 500000000"
+_UNUSED: Final = f"""CASE WHEN elapsed < req_limit AND {_KNOWN}
+    THEN CAST(round((req_limit - elapsed) * {{0}}) AS BIGINT) ELSE 0 END"""
+_UNKNOWN: Final = f"CASE WHEN {_KNOWN} THEN 0 ELSE 1 END"
+#: Jobs over their limit, seconds used; seconds reserved and not used, times the size, and jobs of an unknown size.
+_SUMS: Final = {
+    "over": "CASE WHEN elapsed > req_limit THEN 1 ELSE 0 END",
+    "used": "elapsed",
+    **{
+        name: sql.format(size)
+        for unit, size in (("gpu", "size_gpus"), ("cpu", "size_cpus"))
+        for name, sql in ((unit, _UNUSED), (f"{unit}_unknown", _UNKNOWN))
+    },
+}
+_BY: Final = ("cluster", "queue")
+_ASKED: Final = (Ask(_BY, ("req_limit", _SOURCE), tuple(_SUMS.values())), Ask(_BY, ("elapsed * 1.0 / req_limit",)))
 
 #: A queue's limits as they are at :now. SQLite shows the row that has the maximum.
 QUEUE_LIMITS: Final = """
@@ -101,84 +116,88 @@ class Accuracy:
 
 
 def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted = Wanted()) -> Accuracy:
-    """Measure the jobs that `chosen` takes; queue limits are those known at `now`. 13 bytes per job are kept."""
+    """Measure the jobs that `chosen` takes; queue limits are those known at `now`."""
     with snapshot(db):
         limits = {(c, q): (d, m) for c, q, d, m, _ in db.execute(QUEUE_LIMITS, {"now": now})}
-        jobs = taken(db, select(chosen, limits=True), ("cluster", "queue"), _NUMBERS)
+        more = [Ask(_BY, ("elapsed",))] if wanted.curves or wanted.points else []
+        jobs, *lines = alikes(db, select(chosen, limits=True), [*_ASKED, *more], once=True)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    return _Tally(limits, jobs).finish(jobs.excluded, names, ends, wanted)
+    return _Tally(limits, jobs, lines).finish(jobs.excluded, names, ends, wanted)
+
+
+class _Lines(NamedTuple):
+    """Of some jobs; no job of what is not wanted."""
+
+    accuracy: Distribution  # elapsed / limit
+    elapsed: Distribution
+    limit: Distribution
+
+    @classmethod
+    def together(cls, lines: Sequence[_Lines]) -> _Lines:
+        return cls(*(merged([one[k] for one in lines]) for k in range(3)))
 
 
 class _Tally:
-    """Sums per queue, by name, and elapsed and limit of every job for the quantiles."""
+    """Sums per queue, by name, and of each queue the distributions."""
 
-    def __init__(self, limits: Mapping[tuple[str, str | None], tuple[int | None, int | None]], jobs: Taken) -> None:
+    def __init__(
+        self,
+        limits: Mapping[tuple[str, str | None], tuple[int | None, int | None]],
+        jobs: Alike,
+        lines: Sequence[Alike],
+    ) -> None:
         import numpy as np
 
-        self.limits = limits
-        self.code, self.keys = grouped(*jobs.texts)
-        self.elapsed, self.limit, *_ = jobs.numbers
+        self.limits, many = limits, jobs.many
+        code, self.keys = grouped(*jobs.texts)
+        limit, source = (one.astype(np.int64) for one in jobs.numbers)
         known = [limits.get(key, (None, None)) for key in self.keys]
-        default = np.array([d or 0 for d, _ in known], np.int64)
-        maximum = np.array([m or 0 for _, m in known], np.int64)
-        self.sums: dict[str, NDArray[Any]] = {}
-        for block in blocks(jobs.jobs):
-            self._add(self.code[block], default, maximum, *(one[block].astype(np.int64) for one in jobs.numbers))
-
-    def _add(
-        self, code: NDArray[Any], defaults: NDArray[Any], maxima: NDArray[Any], elapsed: NDArray[Any],
-        limit: NDArray[Any], source: NDArray[Any], cpus: NDArray[Any], gpus: NDArray[Any],
-    ) -> None:  # fmt: skip
-        import numpy as np
-
-        default, maximum = defaults[code], maxima[code]
-        unused = np.maximum(limit - elapsed, 0)
+        default = np.array([d or 0 for d, _ in known], np.int64)[code]
+        maximum = np.array([m or 0 for _, m in known], np.int64)[code]
         took = (source == 1) | ((source == 0) & (default > 0) & (limit == default))
-        for name, weights in (
-            ("jobs", None),
-            ("maximum", (maximum > 0) & (limit >= maximum)),
-            ("default", took),
-            ("default_known", (source > 0) | (default > 0)),
-            ("over", elapsed > limit),
-            ("used", elapsed),
-            ("reserved", limit),
-            ("gpu", np.where(gpus > 0, unused * gpus, 0)),
-            ("gpu_unknown", gpus < 0),
-            ("cpu", np.where(cpus > 0, unused * cpus, 0)),
-            ("cpu_unknown", cpus < 0),
-            ("source_unknown", source == 0),
-        ):
-            self.sums[name] = self.sums.get(name, 0) + np.bincount(code, weights, minlength=len(self.keys))
+        weights = {
+            "jobs": many,
+            "maximum": many * ((maximum > 0) & (limit >= maximum)),
+            "default": many * took,
+            "default_known": many * ((source > 0) | (default > 0)),
+            "reserved": many * limit,
+            "source_unknown": many * (source == 0),
+            **dict(zip(_SUMS, jobs.sums, strict=True)),
+        }
+        self.sums = {name: total(code, len(self.keys), one) for name, one in weights.items()}
+        ratios, *times = (list(self._of_queues(one, one.numbers[0])) for one in lines)
+        nothing = [merged([])] * len(self.keys)
+        asked = list(self._of_queues(jobs, limit)) if times else nothing
+        self.lines = [*map(_Lines, ratios, times[0] if times else nothing, asked)]
+
+    def _of_queues(self, rows: Alike, values: NDArray[Any]) -> Iterator[Distribution]:
+        """Those of the keys, in their order: the same jobs have the same keys."""
+        return distributions(grouped(*rows.texts)[0], len(self.keys), values, rows.many)
 
     def finish(
         self, excluded: Mapping[str, int], names: Sequence[str], ends: tuple[int | None, int | None], wanted: Wanted
     ) -> Accuracy:
-        queues = []
-        for k, key in enumerate(self.keys):
-            mine = self.code == k
-            queues.append(self._queue(key, k, self.elapsed[mine], self.limit[mine], wanted))
+        queues = [self._queue(key, k, self.lines[k], wanted) for k, key in enumerate(self.keys)]
         queues.sort(key=lambda q: (-q.jobs, q.cluster or "", q.queue or ""))
         means = [q.spread.mean for q in queues if q.spread.mean is not None]
         return Accuracy(
             queues,
-            self._overall(queues, self.elapsed, self.limit, wanted),
+            self._overall(queues, _Lines.together(self.lines), wanted),
             sum(means) / len(means) if means else None,
             excluded,
             names,
             ends,
-            *(int(self.sums[n].sum()) if self.sums else 0 for n in ("gpu_unknown", "cpu_unknown", "source_unknown")),
+            *(int(self.sums[name].sum()) for name in ("gpu_unknown", "cpu_unknown", "source_unknown")),
         )
 
-    def _queue(
-        self, key: tuple[str, str | None], k: int, elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted
-    ) -> QueueAccuracy:
+    def _queue(self, key: tuple[str, str | None], k: int, lines: _Lines, wanted: Wanted) -> QueueAccuracy:
         sums = {name: int(values[k]) for name, values in self.sums.items()}
         default, maximum = self.limits.get(key, (None, None))
         jobs = sums["jobs"]
         return QueueAccuracy(
             *key,
             jobs,
-            spread(elapsed, limit),
+            spread(lines.accuracy),
             sums["maximum"] / jobs if maximum else None,
             sums["default"] / sums["default_known"] if sums["default_known"] else None,
             sums["over"],
@@ -187,74 +206,60 @@ class _Tally:
             default,
             maximum,
             sums["used"] / sums["reserved"],
-            **_distribution(elapsed, limit, wanted),
+            **_distribution(lines, wanted),
         )
 
-    def _overall(
-        self, queues: list[QueueAccuracy], elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted
-    ) -> QueueAccuracy:
+    def _overall(self, queues: list[QueueAccuracy], lines: _Lines, wanted: Wanted) -> QueueAccuracy:
         limited = sum(q.jobs for q in queues if q.max_limit)
         sums = {name: int(values.sum()) for name, values in self.sums.items()}
-        default_known = sums.get("default_known", 0)
         return QueueAccuracy(
             None,
             None,
-            len(elapsed),
-            spread(elapsed, limit),
+            sums["jobs"],
+            spread(lines.accuracy),
             sums["maximum"] / limited if limited else None,
-            sums["default"] / default_known if default_known else None,
-            sums.get("over", 0),
+            sums["default"] / sums["default_known"] if sums["default_known"] else None,
+            sums["over"],
             _total(q.gpu_seconds_unused for q in queues),
             _total(q.cpu_seconds_unused for q in queues),
             None,
             None,
-            sums["used"] / sums["reserved"] if sums else None,
-            **_distribution(elapsed, limit, wanted),
+            sums["used"] / sums["reserved"] if sums["reserved"] else None,
+            **_distribution(lines, wanted),
         )
 
 
-def _distribution(elapsed: NDArray[Any], limit: NDArray[Any], wanted: Wanted) -> dict[str, Any]:
+def _distribution(lines: _Lines, wanted: Wanted) -> dict[str, Any]:
     """The last fields of QueueAccuracy."""
     fields: dict[str, Any] = {}
-    for line, values in (("elapsed", elapsed), ("req_limit", limit)):
+    for line, of in (("elapsed", lines.elapsed), ("req_limit", lines.limit)):
         if wanted.curves:
-            fields[f"{line}_curve"] = curve(values)
-        within = tuple(float((values <= at).mean()) if len(values) else None for at in wanted.points)
+            fields[f"{line}_curve"] = curve(of)
+        within = tuple(of.share_within(at) if of.jobs else None for at in wanted.points)
         fields["ran_within" if line == "elapsed" else "asked_within"] = within
     return fields
 
 
-def spread(elapsed: NDArray[Any], limit: NDArray[Any]) -> Spread:
-    """Mean, standard deviation (n - 1) and quantiles of elapsed / limit, in one float per job.
-
-    Quantiles are interpolated linearly: type 7 of Hyndman, Fan, The American Statistician 50 (1996) 361.
-    """
-    import numpy as np
-
-    jobs = len(elapsed)
-    if not jobs:
+def spread(accuracy: Distribution) -> Spread:
+    """Mean, standard deviation (n - 1) and quantiles of elapsed / limit."""
+    if not accuracy.jobs:
         return Spread()
-    ratio = np.divide(elapsed, limit, dtype=np.float64)
-    mean = float(ratio.mean())
-    blocks = range(0, jobs, 1 << 20)
-    squares = sum(float(np.square(ratio[start : start + (1 << 20)] - mean).sum()) for start in blocks)
-    least, p10, p25, median, p75, p90, most = map(float, np.quantile(ratio, QUANTILES, overwrite_input=True))
-    return Spread(least, most, mean, (squares / (jobs - 1)) ** 0.5 if jobs > 1 else None, median, p10, p25, p75, p90)
+    least, p10, p25, median, p75, p90, most = accuracy.quantiles(QUANTILES)
+    return Spread(least, most, accuracy.mean(), accuracy.deviation(), median, p10, p25, p75, p90)
 
 
-def curve(values: NDArray[Any]) -> Curve:
+def curve(of: Distribution) -> Curve:
     """The empirical distribution function of whole seconds, in at most POINTS steps of equal height; the ends stay."""
     import numpy as np
 
-    if not len(values):
+    if not of.jobs:
         return Curve()
-    seconds, counts = np.unique(values, return_counts=True)
-    upto = np.cumsum(counts)
+    seconds, upto, jobs = of.values, np.cumsum(of.many), of.jobs
     if len(seconds) > POINTS:
         wanted = np.linspace(upto[0], upto[-1], POINTS)
         keep = np.unique(np.searchsorted(upto, wanted))
         seconds, upto = seconds[keep], upto[keep]
-    return Curve(seconds.tolist(), (upto / len(values)).tolist())
+    return Curve(seconds.tolist(), (upto / jobs).tolist())
 
 
 def _total(values: Iterable[int | None]) -> int | None:

@@ -34,10 +34,12 @@ _SEEN: Final = f"EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN})"
 
 #: What a multi-GPU or multi-node run looks like by its steps and its command line.
 LOOKS: Final = ("parallel", "bundle", "one task per GPU", "not known")
+#: SQL over a row of run: its look where it has no steps.
+LOOK_WITHOUT_STEPS: Final = "CASE WHEN framework IS NULL THEN 'not known' ELSE 'parallel' END"
 #: SQL over a row of run: one of LOOKS. A launcher on the command line says parallel; so does a step with fewer tasks
 #: than GPUs, one program on several. A step with a task for each GPU may be MPI, or as many programs of their own.
 LOOK: Final = f"""CASE
-    WHEN NOT {_SEEN} THEN iif(framework IS NULL, 'not known', 'parallel')
+    WHEN NOT {_SEEN} THEN {LOOK_WITHOUT_STEPS}
     WHEN {BUNDLE} THEN 'bundle' WHEN framework IS NOT NULL THEN 'parallel'
     ELSE coalesce((SELECT CASE max(step.tasks < step.gpus) WHEN 1 THEN 'parallel' WHEN 0 THEN 'one task per GPU' END
         FROM step WHERE {_WORK} AND step.gpus > 1), 'not known') END"""

@@ -6,17 +6,14 @@ spread over runs, each once. A run whose use of a resource is unknown is left ou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.efficiency import (
-    GPU_SECONDS,
-    JOBSTATS,
-    sql_functions,
-)
-from adminkit.stats.memory import MEM_USED, NODE_MEM_USED
+from adminkit.stats.distribution import Distribution, distribution, merged
+from adminkit.stats.exact_sums import exact_sums
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, split, taken
 from adminkit.trace.columns import Texts
@@ -35,8 +32,9 @@ _COUNTED: Final = ("gpu_jobs", "jobstats", "idle", "idle_seconds")
 IDLE: Final = 0.01
 
 _NUMBERS: Final = (
-    "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", MEM_USED, "size_gpus",
-    f"CASE WHEN gpu_kind = 'whole' THEN {GPU_SECONDS} END", *JOBSTATS, f"{NODE_MEM_USED} * coalesce(size_nodes, 1)",
+    "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", "measured_mem", "size_gpus",
+    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_jobstats_gpu",
+    "measured_jobstats_gpu_used", "measured_jobstats_gpu_there", "measured_node_mem * coalesce(size_nodes, 1)",
 )  # fmt: skip
 
 
@@ -95,7 +93,6 @@ def efficiencies(db: sqlite3.Connection, chosen: Filter, parts: Sequence[str]) -
     """Measure what the runs that `chosen` takes used, whatever their limits: once for each of `parts`, in one scan."""
     selection = select(chosen, limits=False)
     with snapshot(db):
-        sql_functions(db)
         jobs = taken(db, selection, ("cluster", *(PARTS[part] for part in parts)), _NUMBERS)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     found = []
@@ -112,46 +109,40 @@ def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
 
     number, keys = as_they_come(*grouped(*by))
     groups = [Group(value, cluster) for cluster, value in keys]
-    sums = {
-        name: np.zeros(len(keys))
-        for name in ("jobs", *_COUNTED, *(f"{a} {b}" for a in _USES for b in ("used", "reserved")))
+    counted = {name: np.zeros(len(keys)) for name in ("jobs", *_COUNTED)}
+    chunks: dict[str, list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]] = {
+        name: [(number[:0], np.zeros(0), np.zeros(0))] for name in _USES
     }
-    chunks: dict[str, list[tuple[NDArray[Any], NDArray[Any]]]] = {name: [] for name in _USES}
     for block in blocks(jobs.jobs):
         mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
         counts, uses = _block(*numbers)
         for name, one in counts.items():
-            add(sums[name], mine, one)
+            add(counted[name], mine, one)  # whole numbers: their order does not matter
         for name, (share, reserved) in uses.items():
             some = np.flatnonzero((share >= 0) & (reserved > 0))  # a use is known, of something
-            its, share, reserved = mine[some], share[some], reserved[some]
-            np.add.at(sums[f"{name} used"], its, share * reserved)
-            np.add.at(sums[f"{name} reserved"], its, reserved)
-            chunks[name].append((its, share))
+            chunks[name].append((mine[some], share[some], reserved[some]))
     overall = Group(None, None)
     for name, parts in chunks.items():
-        its, shares = (np.concatenate(one) for one in zip(*parts, strict=True)) if parts else (number, np.zeros(0))
-        used, had = sums[f"{name} used"].tolist(), sums[f"{name} reserved"].tolist()
-        apart = split(its, len(keys), shares)
+        its, share, reserved = (np.concatenate(one) for one in zip(*parts, strict=True))
+        used, had = (exact_sums(its, len(keys), one).tolist() for one in (share * reserved, reserved))
+        apart = [distribution(own) for own in split(its, len(keys), share)]
         for k, own in enumerate(apart):
-            groups[k].uses[name] = Use(used[k], had[k], len(own), spread_of(own))
-        together = np.concatenate([np.zeros(0), *apart])  # in this order their mean was always added up
-        overall.uses[name] = Use(sum(used), sum(had), len(together), spread_of(together))
+            groups[k].uses[name] = Use(used[k], had[k], own.jobs, spread_of(own))
+        together = merged(apart)
+        overall.uses[name] = Use(math.fsum(used), math.fsum(had), together.jobs, spread_of(together))
     for k, group in enumerate(groups):
-        group.jobs, group.idle_seconds = int(sums["jobs"][k]), float(sums["idle_seconds"][k])
-        group.gpu_jobs, group.jobstats, group.idle = (int(sums[name][k]) for name in _COUNTED[:3])
+        group.jobs, group.idle_seconds = int(counted["jobs"][k]), float(counted["idle_seconds"][k])
+        group.gpu_jobs, group.jobstats, group.idle = (int(counted[name][k]) for name in _COUNTED[:3])
         for name in ("jobs", *_COUNTED):
             setattr(overall, name, getattr(overall, name) + getattr(group, name))
     return groups, overall
 
 
-def spread_of(shares: NDArray[Any]) -> Spread | None:
+def spread_of(shares: Distribution) -> Spread | None:
     """None for no share."""
-    import numpy as np
-
-    if not len(shares):
+    if not shares.jobs:
         return None
-    return Spread(float(shares.mean()), *map(float, np.quantile(shares, (0.1, 0.25, 0.5, 0.75, 0.9))))
+    return Spread(shares.mean(), *shares.quantiles((0.1, 0.25, 0.5, 0.75, 0.9)))
 
 
 def _block(

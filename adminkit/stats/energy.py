@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiencies import IDLE
-from adminkit.stats.efficiency import GPU_SECONDS, JOBSTATS, sql_functions
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, taken
 from adminkit.trace.columns import Texts
@@ -28,7 +27,7 @@ PARTS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _NUMBERS: Final = (
     "elapsed", "size_nodes", "size_cpus", WHOLE_OR_NONE, "nullif(energy, 0)",
-    f"CASE WHEN size_gpus > 0 THEN {GPU_SECONDS} END", JOBSTATS[0],
+    "CASE WHEN size_gpus > 0 THEN measured_gpu_seconds END", "measured_jobstats_gpu",
 )  # fmt: skip
 #: The newest row of each node; SQLite shows the one that has the maximum.
 _NODES: Final = "SELECT cluster, node, cpus, max(since) FROM node WHERE present GROUP BY cluster, node"
@@ -76,7 +75,6 @@ def energy(db: sqlite3.Connection, chosen: Filter, part: str, node_watts: float)
     """Measure the runs that `chosen` takes. A run of more joules than elapsed × nodes × `node_watts` is impossible."""
     selection = select(chosen, limits=False)
     with snapshot(db):
-        sql_functions(db)
         jobs = taken(db, selection, ("cluster", PARTS[part], "node_list"), _NUMBERS)
         there, cpus = _cpus_held(db, *jobs.texts[::2])
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)

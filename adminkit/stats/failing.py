@@ -9,7 +9,8 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import blocks, grouped, numbered, split
 from adminkit.stats.weeks import Reserved
-from adminkit.trace.columns import Texts, columns
+from adminkit.trace.columns import Texts
+from adminkit.trace.months.door import columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

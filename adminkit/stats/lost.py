@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
-from adminkit.stats.memory import memory, steps_of
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.step_memory import memory, steps_of
 
 #: States of such runs.
 STATES: Final = ("TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL")

@@ -19,7 +19,7 @@ from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.select import Filter, LeftOut, Selection, snapshot
 from adminkit.stats.utilization import COLUMNS, HOUR, Frame, Tally, Utilization, framed, running, summed
 from adminkit.stats.window import Known, known_times
-from adminkit.trace.columns import columns
+from adminkit.trace.months.door import columns
 from adminkit.trace.rollup import may_read
 from adminkit.trace.rollup_hours import HOURS, ODD, SUMS
 

@@ -9,9 +9,9 @@ from typing import Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import Efficiency, efficiency
 from adminkit.stats.lost import UNSAVED
-from adminkit.stats.memory import steps_of
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.run_view import TOO_LONG
+from adminkit.trace.step_memory import steps_of
 
 #: The runs of one user that started and ended.
 _MINE: Final = f"""

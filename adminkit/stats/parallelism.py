@@ -13,9 +13,9 @@ from typing import Any, Final
 from adminkit.gres import KINDS
 from adminkit.job import CLASSES
 from adminkit.sqlite import sqlite3
-from adminkit.stats.bundles import LOOK, LOOKS, MIN_CPU_USE
+from adminkit.stats.bundles import LOOK, LOOK_WITHOUT_STEPS, LOOKS, MIN_CPU_USE
 from adminkit.stats.select import Filter, Selection, clusters, left_out, select, snapshot, span
-from adminkit.stats.taken import counted, taken
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
 from adminkit.trace.gpu_words import is_cut_or_untracked
 from adminkit.trace.run_view import class_sql
 
@@ -28,9 +28,10 @@ _CORES: Final = "CASE WHEN coalesce({gpus}, 0) = 0 AND coalesce({nodes}, 1) <= 1
 PLAIN_SIZE: Final = f"""cluster, class, size_gpus, size_nodes,
     {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")}"""
 #: The look of a record of a multi-GPU or multi-node job: one with more than one of either.
-_LOOK: Final = f"CASE WHEN (size_gpus > 1 OR size_nodes > 1) AND het_job IS NULL THEN {LOOK} END"
-#: The same, and whether it is a plain job.
-_NUMBERS: Final = ("size_gpus", "size_nodes", "size_cpus", "het_job IS NULL")
+_LOOKING: Final = "CASE WHEN (size_gpus > 1 OR size_nodes > 1) AND het_job IS NULL THEN {look} END"
+_STEPS: Final = "SELECT 1 FROM step LIMIT 1"
+#: Its size, and whether it is a plain job.
+_NUMBERS: Final = ("size_gpus", "size_nodes", "size_cpus", "CASE WHEN het_job IS NULL THEN 1 ELSE 0 END")
 #: The class and the cores of a job of a size.
 _CLASSED: Final = f"SELECT {class_sql(':nodes', ':gpus')}, {_CORES.format(gpus=':gpus', nodes=':nodes', cpus=':cpus')}"
 
@@ -104,12 +105,14 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
-        records = taken(db, selection, ("cluster", _LOOK), _NUMBERS, {"min_cpu_use": MIN_CPU_USE})
+        look = _LOOKING.format(look=LOOK if db.execute(_STEPS).fetchone() else LOOK_WITHOUT_STEPS)
+        records, looking = alikes(
+            db, selection, (Ask(("cluster",), _NUMBERS), Ask((look,), ())), {"min_cpu_use": MIN_CPU_USE}
+        )
+        looks = {name: jobs for (name,), jobs in _counted(looking)}
         rows: list[Any] = []
-        looks: Counter[str | None] = Counter()
         het = False
-        for (cluster, look, gpus, nodes, cpus, plain), jobs in counted(*records.texts, *records.numbers):
-            looks[look] += jobs
+        for (cluster, gpus, nodes, cpus, plain), jobs in _counted(records):
             if plain:
                 kind, cores = db.execute(_CLASSED, {"gpus": gpus, "nodes": nodes, "cpus": cpus}).fetchone()
                 rows.append((cluster, kind, gpus, nodes, cores, jobs, 0))
@@ -138,11 +141,17 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
             tuple(chosen.clusters) or tuple(clusters(db)),
             span(db),
             dict(sorted(by_cores.items())),
-            {look: looks[look] for look in LOOKS if look in looks},
+            {name: looks[name] for name in LOOKS if name in looks},
             no_nodes,
             no_gpus,
             _kinds(db, selection),
         )
+
+
+def _counted(jobs: Alike) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """What jobs are alike in, and how many they are."""
+    number, keys = grouped(*jobs.texts, *jobs.numbers)
+    return zip(keys, total(number, len(keys), jobs.many).tolist(), strict=True)
 
 
 def _kinds(db: sqlite3.Connection, selection: Selection) -> dict[str, int]:

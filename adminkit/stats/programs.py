@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.distribution import distribution
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, as_they_come, blocks, grouped, split, taken
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, split, total
+from adminkit.stats.whole import seconds, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: What a row may be about: columns of the view run.
 PARTS: Final = ("framework", "container", "program", "job_name")
-_NUMBERS: Final = ("elapsed", "size_gpus", "size_cpus", f"CASE WHEN {LIMITED} THEN req_limit END")
+#: Run times and limits, for quantiles.
+_TIMES: Final = ("elapsed", f"CASE WHEN {LIMITED} THEN req_limit END")
+#: Bits: the number of GPUs is unknown, that of CPUs.
+_FLAGS: Final = f"{unknown('size_gpus', 1)} + {unknown('size_cpus', 2)}"
 #: Fields of Group that add up.
 _SUMMED: Final = ("jobs", "gpu_seconds", "cpu_seconds", "gpus_unknown", "cpus_unknown", "limited", "used", "reserved")
 
@@ -43,8 +48,8 @@ class Group:
     gpus_unknown: int = 0  # jobs
     cpus_unknown: int = 0
     users: set[str] = field(default_factory=set, repr=False)
-    elapsed: Sequence[NDArray[Any]] = field(default=(), repr=False)  # parts of all, in seconds
-    limits: Sequence[NDArray[Any]] = field(default=(), repr=False)  # beside them, NaN for none
+    #: Run times, limits (nan for none), and how many jobs have both: columns, in parts of all.
+    times: Sequence[Sequence[NDArray[Any]]] = field(default=(), repr=False, compare=False)
     limited: int = 0  # jobs with a limit
     used: float = 0.0  # seconds, of these
     reserved: float = 0.0
@@ -54,21 +59,23 @@ class Group:
         return self.used / self.reserved if self.reserved else None
 
     def spread(self) -> Spread:
-        import numpy as np
+        elapsed, limit, many = together(self.times)
+        some = limit > 0
+        accuracy = distribution(elapsed[some] / limit[some], many[some])
+        ran = distribution(elapsed, many)
+        return Spread(
+            accuracy.mean() if accuracy.jobs else None,
+            accuracy.deviation() if accuracy.jobs else None,
+            *(ran.quantiles((0.1, 0.5, 0.9)) if ran.jobs else (None,) * 3),
+        )
 
-        mean, std = self._accuracy()
-        elapsed = np.concatenate(self.elapsed, dtype=np.float64) if self.elapsed else np.zeros(0)
-        quantiles = map(float, np.quantile(elapsed, (0.1, 0.5, 0.9))) if len(elapsed) else (None,) * 3
-        return Spread(mean, std, *quantiles)
 
-    def _accuracy(self) -> tuple[float | None, float | None]:
-        import numpy as np
+def together(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+    """The columns of Group.times in one part, as floats and whole numbers."""
+    import numpy as np
 
-        pairs = zip(self.elapsed, self.limits, strict=True)
-        parts = (np.divide(elapsed, limit, dtype=np.float64) for elapsed, limit in pairs)  # columns may be float32
-        ratios = np.concatenate([np.zeros(0), *(part[~np.isnan(part)] for part in parts)])
-        mean = float(ratios.mean()) if len(ratios) else None
-        return mean, float(ratios.std(ddof=1)) if len(ratios) > 1 else None
+    kinds = (np.float64, np.float64, np.int64)
+    return [np.concatenate([np.zeros(0), *(part[k] for part in parts)]).astype(kind) for k, kind in enumerate(kinds)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,57 +92,63 @@ class Programs:
 def programs(db: sqlite3.Connection, chosen: Filter, part: str) -> Programs:
     """Measure the runs that `chosen` takes, whatever their limits; accuracy is of those that have one."""
     selection = select(chosen, limits=False)
-    given = {"checkpoint_code": chosen.checkpoint_code}
+    asked = (
+        Ask(("cluster", part, "user"), (_FLAGS,), (seconds("size_gpus"), seconds("size_cpus"))),
+        Ask(("cluster", part), _TIMES),
+    )
     with snapshot(db):
-        jobs = taken(db, selection, ("cluster", part, "user"), _NUMBERS, given)
+        by_user, times = alikes(db, selection, asked, {"checkpoint_code": chosen.checkpoint_code}, once=True)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
-    groups = _groups(jobs)
-    overall = _together(groups)
-    return Programs(sorted(groups, key=_order), overall, jobs.excluded, names, ends)
+    groups = _groups(by_user)
+    _add_times(groups, times)
+    overall = _together(groups.values())
+    return Programs(sorted(groups.values(), key=_order), overall, by_user.excluded, names, ends)
 
 
-def _groups(jobs: Taken) -> list[Group]:
-    """The groups in the order in which their runs come first."""
+_Groups = dict[tuple[str, str | None], Group]  # by cluster and value
+
+
+def _groups(jobs: Alike) -> _Groups:
+    """What each group has, but for times and limits."""
+    number, keys = grouped(*jobs.texts, jobs.numbers[0])
+    columns = [total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums)]
+    found: _Groups = {}
+    for (cluster, value, user, flags), many, gpu, cpu in zip(keys, *columns, strict=True):
+        group = found.setdefault((cluster, value), Group(value, cluster))
+        group.jobs += many
+        group.gpu_seconds += gpu
+        group.cpu_seconds += cpu
+        group.gpus_unknown += many if flags & 1 else 0
+        group.cpus_unknown += many if flags & 2 else 0
+        if user is not None:
+            group.users.add(user)
+    return found
+
+
+def _add_times(groups: _Groups, jobs: Alike) -> None:
     import numpy as np
 
-    *parts, users = jobs.texts
-    number, keys = as_they_come(*grouped(*parts))
-    groups = [Group(value, cluster) for cluster, value in keys]
-    added = {name: np.zeros(len(keys)) for name in _SUMMED}
-    for block in blocks(jobs.jobs):
-        mine, (elapsed, gpus, cpus, limit) = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
-        ran = np.where(elapsed >= 0, elapsed, 0)
-        limited = ~np.isnan(limit) & (elapsed >= 0)
-        columns = (
-            np.ones(len(mine)), ran * np.nan_to_num(gpus), ran * np.nan_to_num(cpus), np.isnan(gpus), np.isnan(cpus),
-            limited, np.where(limited, ran, 0), np.where(limited, limit, 0),
-        )  # fmt: skip
-        for name, column in zip(_SUMMED, columns, strict=True):
-            added[name] += np.bincount(mine, column, len(keys))  # whole numbers: their order does not matter
-    for k, group in enumerate(groups):
-        for name in _SUMMED:
-            setattr(group, name, type(getattr(group, name))(added[name][k]))
-    some = jobs.numbers[0] >= 0
-    known: Any = slice(None) if some.all() else some
-    times = [split(number[known], len(keys), one[known]) for one in (jobs.numbers[0], jobs.numbers[3])]
-    for group, elapsed, limit in zip(groups, *times, strict=True):
-        group.elapsed, group.limits = (elapsed,), (limit,)
-    pairs = (np.unique(number[block] * np.int64(len(users.names)) + users.codes[block]) for block in blocks(jobs.jobs))
-    for pair in np.unique(np.concatenate([np.zeros(0, np.int64), *pairs])).tolist():
-        k, user = divmod(pair, len(users.names))
-        if (name := users.names[user]) is not None:
-            groups[k].users.add(name)
-    return groups
+    number, keys = grouped(*jobs.texts)
+    elapsed, limit = jobs.numbers
+    known = elapsed >= 0
+    limited = known & ~np.isnan(limit)
+    mine, many = number[limited], jobs.many[limited]
+    ran, asked = (one[limited].astype(np.int64) for one in jobs.numbers)
+    columns = [total(mine, len(keys), one).tolist() for one in (many, many * ran, many * asked)]
+    times = zip(*(split(number[known], len(keys), one[known]) for one in (elapsed, limit, jobs.many)), strict=True)
+    for key, part, sums in zip(keys, times, zip(*columns, strict=True), strict=True):
+        group = groups[key]
+        group.times = (part,)
+        group.limited, (group.used, group.reserved) = sums[0], map(float, sums[1:])
 
 
-def _together(groups: Sequence[Group]) -> Group:
+def _together(groups: Collection[Group]) -> Group:
     overall = Group(None, None)
     for group in groups:
         for name in _SUMMED:
             setattr(overall, name, getattr(overall, name) + getattr(group, name))
         overall.users |= group.users
-    overall.elapsed, overall.limits = ([one for group in groups for one in getattr(group, name)]
-                                       for name in ("elapsed", "limits"))  # fmt: skip
+    overall.times = [part for group in groups for part in group.times]
     return overall
 
 

@@ -14,7 +14,8 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import as_they_come, grouped, split
-from adminkit.trace.columns import Texts, columns
+from adminkit.trace.columns import Texts
+from adminkit.trace.months.door import columns
 
 if TYPE_CHECKING:
     import numpy as np

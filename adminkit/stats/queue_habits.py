@@ -10,7 +10,7 @@ from adminkit.stats.accuracy import QUEUE_LIMITS
 from adminkit.stats.select import Filter, select
 from adminkit.stats.taken import add, blocks, grouped
 from adminkit.stats.weeks import RESOURCE, Reserved
-from adminkit.trace.columns import columns
+from adminkit.trace.months.door import columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

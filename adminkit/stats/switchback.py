@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -28,6 +29,8 @@ POWER: Final = 0.8
 LEAST_HISTORY: Final = 2 * BLOCK
 #: A switch takes a moment: seconds after midnight within which a day's side must be in place, at least.
 GRACE: Final = 900
+#: More seeds than anybody can try, and few enough for JSON's numbers.
+_SEED_BYTES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ def check_days(days: int) -> None:
             f"a trial of {days} days cannot give each weekday to A as often as to B",
             f"choose whole fortnights, {BLOCK} to {MOST_DAYS} days: --days {nearest}",
         )
+
+
+def any_seed() -> int:
+    """A seed that nobody can guess: from the date, users could work out the days."""
+    return int.from_bytes(os.urandom(_SEED_BYTES))
 
 
 def calendar(midnights: Sequence[int], seed: int) -> list[Day]:

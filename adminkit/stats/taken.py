@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LeftOut, Selection
-from adminkit.trace.columns import Texts, columns
+from adminkit.trace.columns import Texts
+from adminkit.trace.months.door import columns, groups, of_one_trace, reads_files
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +20,8 @@ BLOCK: Final = 1 << 16
 #: Groups beyond which an array with a place for each that there might be is not worth it.
 _MANY: Final = 1 << 22
 _NO_MONTH: Final = -(10**6)
+_RUN: Final = "run WHERE {where}"
+_WORD: Final = re.compile(r"[a-z_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,114 @@ class Taken:
     excluded: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """The jobs that count, in rows of jobs that are alike in `texts` and `numbers`. Whoever reads rows may put them
+    together, or not: measures answer the same for three rows of one job and one row of three jobs, to the last digit.
+    """
+
+    texts: Sequence[Texts]
+    numbers: Sequence[NDArray[Any]]
+    many: NDArray[Any]  # how many jobs a row stands for, int64
+    sums: Sequence[NDArray[Any]]  # over the jobs of a row: whole numbers, as narrow as they allow
+    most: Sequence[NDArray[Any]]  # the largest of the jobs of a row
+    jobs: int
+    excluded: Mapping[str, int]
+
+    def known(self, number: int) -> NDArray[Any]:
+        """Which rows have that number."""
+        import numpy as np
+
+        column = self.numbers[number]
+        return ~np.isnan(column) if column.dtype.kind == "f" else np.ones(len(column), bool)
+
+
+def alike(
+    db: sqlite3.Connection,
+    selection: Selection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    *,
+    sums: Sequence[str] = (),
+    most: Sequence[str] = (),
+    given: Mapping[str, str | float] | None = None,
+    once: bool = False,
+) -> Alike:
+    """As taken(), for measures that do not need each job by itself. `sums` are SQL of whole numbers, an unknown one
+    counts as 0; `most` are SQL of numbers. `once` for SQL that names the same columns again and again, and few texts:
+    SQLite reads each once, which takes longer for others.
+    """
+    return alikes(db, selection, [Ask(texts, numbers, sums, most)], given, once=once)[0]
+
+
+class Ask(NamedTuple):
+    """What alike() takes: SQL over the view run."""
+
+    texts: Sequence[str]
+    numbers: Sequence[str]
+    sums: Sequence[str] = ()
+    most: Sequence[str] = ()
+
+
+def alikes(
+    db: sqlite3.Connection,
+    selection: Selection,
+    asked: Sequence[Ask],
+    given: Mapping[str, str | float] | None = None,
+    *,
+    once: bool = False,
+) -> list[Alike]:
+    """alike() of the same jobs for each of `asked`: SQLite reads them together, and what several name only once."""
+    rest, params = f"FROM run WHERE {selection.where}", {**selection.params, **(given or {})}
+    with of_one_trace(db):
+        found: list[Alike | None] = [None] * len(asked)
+        for k, one in enumerate(asked):
+            if reads_files(db, (*one.texts, *one.numbers, *one.sums, *one.most, selection.reason), rest, params):
+                rows = groups(db, *one, rest, params)
+                jobs = int(rows.jobs.sum())
+                excluded = next((other.excluded for other in found if other), None)
+                excluded = _left_out(db, selection, jobs) if excluded is None else excluded
+                found[k] = Alike(*rows[:2], rows.jobs, rows.sums, rows.most, jobs, excluded)
+        others = iter(
+            _row_by_row(db, selection, [one for one, of in zip(asked, found, strict=True) if not of], params, once)
+        )
+        return [one or next(others) for one in found]
+
+
+def _row_by_row(
+    db: sqlite3.Connection, selection: Selection, asked: Sequence[Ask], params: Mapping[str, Any], once: bool
+) -> list[Alike]:
+    """alikes() by SQLite, where every job is a row."""
+    import numpy as np
+
+    if not asked:
+        return []
+    texts = list(dict.fromkeys(sql for one in asked for sql in one.texts))
+    numbers = list(dict.fromkeys(sql for one in asked for sql in (*one.numbers, *one.sums, *one.most)))
+    found = _by_sqlite(db, selection, texts, numbers, params, _each_once(db, (*texts, *numbers)) if once else _RUN)
+    words, values = dict(zip(texts, found.texts, strict=True)), dict(zip(numbers, found.numbers, strict=True))
+    ones = np.broadcast_to(np.int64(1), found.jobs)
+    return [
+        Alike(
+            [words[sql] for sql in one.texts],
+            [values[sql] for sql in one.numbers],
+            ones,
+            [_whole(values[sql]) for sql in one.sums],
+            [values[sql] for sql in one.most],
+            found.jobs,
+            found.excluded,
+        )
+        for one in asked
+    ]
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """0 for what is unknown."""
+    import numpy as np
+
+    return np.nan_to_num(values).astype(np.int64) if values.dtype.kind == "f" else values
+
+
 def taken(
     db: sqlite3.Connection,
     selection: Selection,
@@ -40,11 +152,48 @@ def taken(
     """Read SQL over the view run of each job that `selection` takes; `given` are further parameters. One of `texts`
     or `numbers` at least.
     """
-    left_out = LeftOut(db, selection)
     params = {**selection.params, **(given or {})}
-    found, values = columns(db, texts, numbers, f"FROM run WHERE {selection.counting}", params)
+    rest = f"FROM run WHERE {selection.where}"
+    with of_one_trace(db):
+        if reads_files(db, (*texts, *numbers, selection.reason), rest, params):
+            found, values = columns(db, texts, numbers, rest, params)
+            jobs = len(values[0] if values else found[0].codes)
+            return Taken(found, values, jobs, _left_out(db, selection, jobs))
+    return _by_sqlite(db, selection, texts, numbers, params, _RUN)
+
+
+def _by_sqlite(
+    db: sqlite3.Connection,
+    selection: Selection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    params: Mapping[str, Any],
+    rows: str,
+) -> Taken:
+    left_out = LeftOut(db, selection)
+    found, values = columns(db, texts, numbers, f"FROM {rows.format(where=selection.counting)}", params)
     jobs = len(values[0] if values else found[0].codes)
     return Taken(found, values, jobs, left_out.counts(jobs))
+
+
+def _left_out(db: sqlite3.Connection, selection: Selection, jobs: int) -> dict[str, int]:
+    """LeftOut.counts() from files of months: one scan more, which costs little there."""
+    rows = groups(db, (), (selection.reason,), (), (), f"FROM run WHERE {selection.within}", selection.params)
+    many = dict(zip(rows.numbers[0].tolist(), rows.jobs.tolist(), strict=True))
+    excluded = {name: many.get(k, 0) for k, name in enumerate(selection.rules, start=1)}
+    if selection.within == "TRUE":
+        return excluded
+    (everything,) = groups(db, (), (), (), (), "FROM run WHERE TRUE", {}).jobs.tolist()
+    return {"window": everything - jobs - sum(excluded.values()), **excluded}
+
+
+def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:
+    """The rows of run with the columns that are named in `sql`. Trap: without LIMIT SQLite writes what a column of the
+    view is wherever its name stands, and computes it as often.
+    """
+    words = set(_WORD.findall(" ".join(sql)))
+    names = [name for (name,) in db.execute("SELECT name FROM pragma_table_info('run')") if name in words]
+    return f"(SELECT {', '.join(names) or '1'} FROM run WHERE {{where}} LIMIT -1)"
 
 
 def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
@@ -95,14 +244,6 @@ def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
     return first
 
 
-def counted(*of: Texts | NDArray[Any]) -> list[tuple[tuple[Any, ...], int]]:
-    """What rows are alike in, and how many of them; in the order in which such a row comes first."""
-    import numpy as np
-
-    number, keys = as_they_come(*grouped(*of))
-    return list(zip(keys, np.bincount(number, minlength=len(keys)).tolist(), strict=True))
-
-
 def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
     """The values of each group, in the order of its rows: slices of one array, the only one of as many rows."""
     import numpy as np
@@ -116,6 +257,17 @@ def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArr
         found[np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]] = values[block][order]
         free += many
     return np.split(found, ends)[:groups]
+
+
+def total(number: NDArray[Any], groups: int, values: NDArray[Any]) -> NDArray[Any]:
+    """The sum of the values of each group: whole numbers, int64. Trap: np.bincount() has floats for weights, which are
+    exact up to 2**53 only.
+    """
+    import numpy as np
+
+    found = np.zeros(groups, np.int64)
+    np.add.at(found, number, values.astype(np.int64, copy=False))
+    return found
 
 
 def numbered(number: NDArray[Any], groups: int) -> NDArray[Any]:

@@ -60,13 +60,15 @@ def power_at(history: Sequence[float | None], effect: float, days: int) -> float
     """The probability that a trial of `days` shows `effect` at any of its looks. None where the history is too short.
 
     Each trial takes a stretch of the history, so that quiet and busy weeks follow each other as they do. Where the
-    history is shorter than a trial, fortnights of it are drawn instead.
+    history is shorter than a trial, fortnights of it are drawn instead. It begins and ends with days that have waits.
     """
     import numpy as np
 
     if not known(history):
         return None
-    past = np.array([np.nan if value is None else value for value in history], np.float64)
+    there = [place for place, value in enumerate(history) if value is not None]
+    whole = history[there[0] : there[-1] + 1]
+    past = np.array([np.nan if value is None else value for value in whole], np.float64)
     draw = np.random.default_rng(_SEED)
     fortnights = days // BLOCK
     if len(past) >= days:

@@ -11,12 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
-from adminkit.stats.taken import Taken, add, blocks, grouped, months, taken
+from adminkit.stats.taken import Alike, alike, grouped, months, total
+from adminkit.stats.whole import RATIO, day, ratios, seconds, unknown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Seconds: a twelfth of 365.25 days.
 MONTH: Final = 2_629_800
@@ -28,7 +32,9 @@ LEAST_MONTHS: Final = 3
 #: The confidence level of the interval, both ends together.
 LEVEL: Final = 0.95
 
-_NUMBERS: Final = ("end_time", "elapsed", "size_gpus", "size_cpus", f"CASE WHEN {LIMITED} THEN req_limit END")
+#: Bits: the number of GPUs is unknown, that of CPUs; the job has a limit.
+_FLAGS: Final = f"""{unknown("size_gpus", 1)} + {unknown("size_cpus", 2)} + CASE WHEN {LIMITED} THEN 4 ELSE 0 END"""
+_SUMS: Final = (seconds("size_gpus"), seconds("size_cpus"), "elapsed", "req_limit", *RATIO)
 
 
 class Month(NamedTuple):
@@ -144,8 +150,10 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
     overall = User(None, None)
     with snapshot(db):
         ends = span(db)
-        given = {"checkpoint_code": chosen.checkpoint_code}
-        jobs = taken(db, selection, ("cluster", "user"), _NUMBERS, given)
+        jobs = alike(
+            db, selection, ("cluster", "user"), (day("end_time"), _FLAGS), sums=_SUMS, most=("end_time",),
+            given={"checkpoint_code": chosen.checkpoint_code}, once=True,
+        )  # fmt: skip
         names = tuple(chosen.clusters) or tuple(clusters(db))
     for cluster, name, when, *rest in _summed(jobs):
         for one in (found.setdefault((cluster, name), User(name, cluster)), overall):
@@ -154,25 +162,26 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
     return Users(ordered, overall, *window(chosen, ends), jobs.excluded, names, ends)
 
 
-def _summed(jobs: Taken) -> Iterator[tuple[Any, ...]]:
+def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     """Cluster, user and month of UTC, and of its jobs their number, the last end and what User.add() adds."""
     import numpy as np
 
-    number, keys = grouped(*jobs.texts, months(jobs.numbers[0]))
-    added, last = np.zeros((len(_SUMMED), len(keys))), np.full(len(keys), -np.inf)
-    for block in blocks(jobs.jobs):
-        mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
-        end, elapsed, gpus, cpus, limit = numbers
-        limited = ~np.isnan(limit)
-        np.maximum.at(last, mine, np.nan_to_num(end, nan=-np.inf))
-        columns = (
-            elapsed * gpus, elapsed * cpus, np.isnan(gpus), np.isnan(cpus), limited, elapsed / limit,
-            np.where(limited, elapsed, 0), limit,
-        )  # fmt: skip
-        for to, column in zip(added, columns, strict=True):
-            add(to, mine, column)
-    counts = np.bincount(number, minlength=len(keys)).tolist()
-    for key, many, at, sums in zip(keys, counts, last.tolist(), added.T.tolist(), strict=True):
+    day, flags = jobs.numbers
+    number, keys = grouped(*jobs.texts, months(day.astype(np.float64) * 86_400))
+    last = np.full(len(keys), -np.inf)
+    np.maximum.at(last, number, np.nan_to_num(jobs.most[0].astype(np.float64), nan=-np.inf))
+    no_gpus, no_cpus, limited = ((flags.astype(np.int64) & bit) > 0 for bit in (1, 2, 4))
+
+    def summed(column: NDArray[Any], some: NDArray[Any] | None = None) -> NDArray[Any]:
+        return total(number, len(keys), column if some is None else column * some)
+
+    *sizes, used, reserved, whole, parts = jobs.sums
+    ratio = ratios(summed(whole, limited), summed(parts, limited))
+    columns = [
+        summed(jobs.many), *map(summed, sizes), *(summed(jobs.many, some) for some in (no_gpus, no_cpus, limited)),
+        np.array(ratio), summed(used, limited), summed(reserved, limited),
+    ]  # fmt: skip
+    for key, at, many, *sums in zip(keys, last.tolist(), *(one.tolist() for one in columns), strict=True):
         yield *key, many, None if at == -math.inf else int(at), sums
 
 

@@ -16,10 +16,10 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import edges, label, zones
 from adminkit.stats.capacity import RESOURCES, Capacity, capacity, least_cpus
 from adminkit.stats.clip import Runs, use
+from adminkit.stats.grid import ELAPSED, EVEN, UNITS, Grid
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import blocks, taken
-from adminkit.stats.window import END, OPEN, Known, clamped, known_times
-from adminkit.trace.columns import columns
+from adminkit.stats.taken import alike
+from adminkit.stats.window import END, Known, clamped, known_times
 from adminkit.trace.gpu_words import is_cut_or_untracked
 from adminkit.trace.run_view import TOO_LONG
 
@@ -30,11 +30,9 @@ HOUR: Final = 3600
 #: Lengths of the parts of the window.
 PARTS: Final = ("month", "week", "day", "hour")
 
-#: Without suspension. An open run's elapsed is that of the snapshot; what is suspended has not run since.
-_ELAPSED: Final = f"""CASE WHEN end_time IS NOT NULL THEN elapsed
-    WHEN elapsed IS NULL OR elapsed < 0 THEN max({OPEN} - start_time - coalesce(suspended, 0), 0)
-    WHEN state = 'SUSPENDED' THEN elapsed ELSE elapsed + max({OPEN} - seen_open, 0) END"""
-COLUMNS: Final = ("start_time", END, _ELAPSED, "size_gpus", "size_cpus", "size_nodes", "end_time IS NULL")
+COLUMNS: Final = ("start_time", END, ELAPSED, "size_gpus", "size_cpus", "size_nodes", "end_time IS NULL")
+_STILL: Final = "CASE WHEN end_time IS NULL THEN 1 ELSE 0 END"
+_PARTIAL: Final = "CASE WHEN size_cpus < size_nodes * :least THEN 1 ELSE 0 END"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,25 +106,22 @@ def utilization(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz:
     with snapshot(db):
         frame = framed(db, chosen, known_times(db, chosen, now), part, now, tz)
         selection = running(chosen, now)
-        runs, tally = taken(db, selection, (), COLUMNS), Tally(frame.times, frame.least_cpus)
+        tally = Tally(frame.times, frame.least_cpus)
+        excluded = tally.count(db, selection)
         kinds = _kinds(db, selection, frame.times)
-    for block in blocks(runs.jobs):
-        tally.add([column[block] for column in runs.numbers])
-    return replace(summed(frame, tally, runs.excluded), kinds=kinds)
+    return replace(summed(frame, tally, excluded), kinds=kinds)
 
 
 def _kinds(db: sqlite3.Connection, selection: Selection, times: Sequence[int]) -> dict[str, float]:
     """GPU-seconds in the window of each kind that runs had; none where no run had a part of a GPU."""
-    import numpy as np
-
     found = {}
     if times and is_cut_or_untracked(db):
         for kind in KINDS:
-            which = f"FROM run WHERE {selection.where} AND gpu_kind = '{kind}' AND size_gpus IS NOT NULL"
-            _, numbers = columns(db, (), COLUMNS[:4], which, selection.params)
-            runs = Runs(*(column.astype(np.float64) for column in numbers))
-            if len(runs.start):
-                found[kind] = float(use(runs, (times[0], times[-1]))[0])
+            its = {"kind": f"gpu_kind = '{kind}' AND size_gpus IS NOT NULL"}
+            tally = Tally((times[0], times[-1]), None)
+            tally.count(db, replace(selection, rules={**selection.rules, **its}))
+            if tally.jobs:
+                found[kind] = tally.seconds("gpu", 0)
     return found if found.keys() - {"whole"} else {}
 
 
@@ -168,14 +163,14 @@ def running(chosen: Filter, now: int) -> Selection:
         "not_started": "start_time > 0",
         **selection.rules,
         "no_end": f"{END} IS NOT NULL",
-        "elapsed_unknown": f"({_ELAPSED}) >= 0 AND ({_ELAPSED}) < {TOO_LONG}",
+        "elapsed_unknown": f"({ELAPSED}) >= 0 AND ({ELAPSED}) < {TOO_LONG}",
     }
     return Selection(within, rules, {**selection.params, **params})
 
 
 @dataclass(slots=True)
 class Tally:
-    """Sums for each part of the window, block by block."""
+    """Sums for each part of the window."""
 
     times: Sequence[int]  # edges
     least_cpus: int | None  # of a node
@@ -183,11 +178,39 @@ class Tally:
     open: int = 0
     partial: bool = False
     unknown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESOURCES, 0))
-    used: dict[str, NDArray[Any]] = field(default_factory=dict)
+    used: dict[str, NDArray[Any]] = field(default_factory=dict)  # by runs that were suspended, or ran for no second
+    whole: dict[str, NDArray[Any]] = field(default_factory=dict)  # by the others: Python's whole numbers, in UNITS
     ran: NDArray[Any] | None = None  # runs for each part
 
+    def count(self, db: sqlite3.Connection, selection: Selection) -> Mapping[str, int]:
+        """Add the runs that it takes, and return how many each rule left out."""
+        import numpy as np
+
+        grid = Grid.of(self.times)
+        numbers, sums = grid.numbers, (_STILL, _PARTIAL, *(one for name in RESOURCES for one in grid.sums(name)))
+        given = {**grid.given, "least": self.least_cpus or 0}
+        runs = alike(db, selection, (), numbers, sums=sums, given=given)
+        self.jobs += runs.jobs
+        still, partial, *sizes = runs.sums
+        self.open += int(still.sum())
+        self.partial = self.partial or (self.least_cpus is not None and bool(partial.any()))
+        starts, ends, elapsed = (one.astype(np.int64) for one in runs.numbers)
+        even = elapsed == EVEN
+        for place, name in enumerate(RESOURCES):
+            known, size, *away = sizes[4 * place : 4 * place + 4]
+            self.unknown[name] += runs.jobs - int(known.sum())
+            if self.times:
+                later = grid.used(*(one[even] for one in (starts, ends, size, *away)))
+                self.whole[name] = self.whole.get(name, 0) + later
+                odd = grid.odd(*(one[~even & (known > 0)] for one in (starts, ends, elapsed, size)))
+                self.used[name] = self.used.get(name, 0) + use(odd, self.times) / UNITS[name]
+        if self.times:
+            last = np.where(even, np.maximum(ends, self.times[0]), np.maximum(ends - 1, starts))
+            self.ran = grid.ran(starts, last, runs.many) + (0 if self.ran is None else self.ran)
+        return runs.excluded
+
     def add(self, columns: Sequence[NDArray[Any]]) -> None:
-        """Runs as _COLUMNS has them."""
+        """Runs as COLUMNS has them."""
         import numpy as np
 
         start, end, elapsed, *sizes, still = (column.astype(np.float64) for column in columns)
@@ -208,14 +231,19 @@ class Tally:
             over = np.searchsorted(np.sort(np.maximum(end, start + 1)), begins, "right")
             self.ran = started - over if self.ran is None else self.ran + started - over
 
+    def seconds(self, name: str, place: int) -> float:
+        """The use of a resource in a part, to the millisecond."""
+        whole = int(self.whole[name][place]) / UNITS[name] if name in self.whole else 0.0
+        odd = float(self.used[name][place]) if name in self.used else 0.0
+        # Trap: what adds up to nothing may be -0.0.
+        return round(whole + odd, 3) + 0.0
+
     def of(self, place: int, machine: Capacity) -> tuple[int, dict[str, Hours]]:
         """The runs of a part, and its hours."""
         hours = {}
         for name in RESOURCES:
             nothing = self.jobs and self.unknown[name] == self.jobs  # is known of what they used
-            used = float(self.used[name][place]) if name in self.used else 0.0
-            # Trap: what adds up to nothing may be -0.0.
-            hours[name] = Hours(None if nothing else round(used, 3) + 0.0, *machine.of(name, place))
+            hours[name] = Hours(None if nothing else self.seconds(name, place), *machine.of(name, place))
         return 0 if self.ran is None else int(self.ran[place]), hours
 
 

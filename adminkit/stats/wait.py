@@ -13,17 +13,27 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.backlog import WAITS
+from adminkit.stats.distribution import Distribution, distribution, distributions
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import grouped, numbered, split, taken
-from adminkit.trace.columns import Texts
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
 from adminkit.trace.run_view import GPUS_IN_DOUBT, STARTED
-from adminkit.trace.wait_sql import CAUSE, CAUSES, LIMIT_UNKNOWN, LIMITS, LONGER, OTHER, QUEUES_OWN, SIZES, UNLIMITED
+from adminkit.trace.wait_sql import (
+    CAUSE,
+    CAUSES,
+    LIMIT_BUCKET,
+    LIMIT_UNKNOWN,
+    LIMITS,
+    LONGER,
+    OTHER,
+    SIZES,
+    bucket_of_size,
+)
 from adminkit.trace.windows import FROM_SUBMISSION, fact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What a row may be about -> SQL over the view run; None: found from the job's numbers.
+#: What a row may be about -> the column with its name; None: a bucket, an hour or a cell.
 PARTS: Final[Mapping[str, str | None]] = {
     "queue": "queue",
     "class": "class",
@@ -33,21 +43,25 @@ PARTS: Final[Mapping[str, str | None]] = {
     "user": "user",
     "cells": None,
 }
+#: Those of them that are numbers -> SQL over the view run. Hours on this host's clock begin at a quarter of UTC's.
+_NUMBERED: Final = {"nodes": bucket_of_size("size_nodes"), "limit": LIMIT_BUCKET, "hour": "eligible_time / 900"}
 #: What a size counts; the order of the heat maps.
 UNITS: Final = ("gpus", "nodes", "cpus")
 QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 _IN_DOUBT: Final = 255  # instead of a bucket of GPUs
 
-#: Each job's wait; its limit (-1: unlimited, -2: the queue's, 0: unknown); whether no reason is recorded; its size in
-#: UNITS.
-_NUMBERS: Final = (
-    "wait",
-    """CASE WHEN req_limit > 0 THEN req_limit WHEN limit_kind = 'unlimited' THEN -1
-        WHEN limit_kind = 'partition' THEN -2 ELSE 0 END""",
-    "reason IS NULL AND source <> 'slurmdbd'",
-    f"CASE WHEN {GPUS_IN_DOUBT} THEN -1 ELSE coalesce(size_gpus, 0) END",
-    *(f"coalesce(size_{unit}, 0)" for unit in UNITS[1:]),
+#: SQL over the view run: seconds; below 0 for a run that started before it was eligible.
+WAIT: Final = "start_time - eligible_time"
+#: Whether no source says what the job waited for.
+_UNTOLD: Final = "CASE WHEN reason IS NULL AND source <> 'slurmdbd' THEN 1 ELSE 0 END"
+#: A cell's buckets: limit, GPUs, nodes, and CPUs where there is no GPU; and whether the job waited only for the queue.
+_CELL: Final = (
+    LIMIT_BUCKET,
+    f"CASE WHEN {GPUS_IN_DOUBT} THEN {_IN_DOUBT} ELSE {bucket_of_size('size_gpus')} END",
+    bucket_of_size("size_nodes"),
+    f"CASE WHEN size_gpus > 0 THEN 0 ELSE {bucket_of_size('size_cpus')} END",
+    f"CASE WHEN {CAUSES['queue']} THEN 1 ELSE 0 END",
 )
 _WAITING: Final = f"""
 SELECT total(coalesce(tasks, 1)), min(eligible_time), count(*) - count(tasks) FROM run WHERE {WAITS} AND {{rules}}
@@ -114,19 +128,25 @@ def started(chosen: Filter) -> Selection:
 
 def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") -> Wait:
     """Measure the jobs that `chosen` takes; `part` is one of PARTS."""
-    selection = started(chosen)
+    selection, named = started(chosen), PARTS[part]
     with snapshot(db):
-        named, hour = PARTS[part], ["eligible_time / 900"] if part == "hour" else []
-        jobs = taken(db, selection, ("cluster", *([named] if named else ()), "reason"), (*_NUMBERS, *hour))
+        more = (_NUMBERED[part],) if part in _NUMBERED else ()
+        by = ("cluster", *([named] if named else ()), "reason")
+        jobs, placed = alikes(db, selection, [Ask(by, (WAIT, _UNTOLD, *more)), Ask((), (WAIT, *_CELL))])
         causes = [db.execute(f"SELECT {CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
                   for name in jobs.texts[-1].names]  # fmt: skip
+        cells, unplaced = _cells(placed)
         still = still_waiting(db, selection, now)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         without = from_submission(db, names)
-    texts, numbers, excluded = jobs.texts, [*jobs.numbers], jobs.excluded
-    del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB
-    measured = _measured(texts, numbers, excluded, causes, part, still, names, ends)
-    return replace(measured, from_submission=without)
+    groups, overall, apart = _groups(jobs, causes, part)
+    if part == "cells":
+        groups = [one for each in cells.values() for one in each]
+    below_zero = int(jobs.many[jobs.numbers[0] < 0].sum())
+    untold = int((jobs.numbers[1] * jobs.many).sum())
+    return Wait(
+        groups, overall, apart, cells, unplaced, below_zero, untold, *still, jobs.excluded, names, ends, without
+    )
 
 
 def from_submission(db: sqlite3.Connection, names: Sequence[str]) -> list[str]:
@@ -160,21 +180,6 @@ def buckets(size: NDArray[Any]) -> NDArray[Any]:
     return np.where(size > 0, above(SIZES, size) + 1, 0).astype(np.uint8)
 
 
-def _buckets(size: NDArray[Any]) -> NDArray[Any]:
-    found = buckets(size)
-    found[size < 0] = _IN_DOUBT
-    return found
-
-
-def limit_buckets(limit: NDArray[Any]) -> NDArray[Any]:
-    """The buckets of packed limits."""
-
-    found = above(LIMITS, limit)
-    for packed, bucket in ((-1, UNLIMITED), (-2, QUEUES_OWN), (0, LIMIT_UNKNOWN)):
-        found[limit == packed] = bucket
-    return found
-
-
 def above(edges: Sequence[int], values: NDArray[Any]) -> NDArray[Any]:
     """How many of the edges each value is above: np.searchsorted() of few edges, many times as fast."""
     import numpy as np
@@ -193,47 +198,35 @@ class _Codes(dict[tuple[str, Any], int]):
         return self[key]
 
 
-def _measured(
-    texts: Sequence[Texts],
-    numbers: list[NDArray[Any]],
-    excluded: Mapping[str, int],
-    causes: Sequence[int],
-    part: str,
-    still: tuple[int, int | None, int],
-    names: Sequence[str],
-    ends: tuple[int | None, int | None],
-) -> Wait:
-    """`numbers` are taken away."""
+def _groups(jobs: Alike, causes: Sequence[int], part: str) -> tuple[list[Group], Group, dict[str, Waits]]:
+    """The groups of `part`, all jobs together, and those kept apart by who made them wait."""
     import numpy as np
 
-    waited, packed, untold, *more = numbers
-    numbers.clear()
-    *texts, reason = texts
-    cause = np.array(causes, np.int8)[reason.codes]
-    within = not len(waited) or (waited.min() >= 0 and waited.max() <= _MOST)  # then no copy is needed
-    wait = waited if within else np.clip(waited, 0, min(_MOST, np.iinfo(waited.dtype).max))
-    limit, sizes, hour = limit_buckets(packed), [_buckets(size) for size in more[: len(UNITS)]], more[len(UNITS) :]
-    del packed, more
+    *texts, reason = jobs.texts
+    cause, wait = np.array(causes, np.int8)[reason.codes], _positive(jobs.numbers[0])
     mine = cause == 0
-    cells, unplaced = _cells(wait, limit, mine, sizes)
-    code, found = grouped(*texts, *hour)
+    code, found = grouped(*texts, *jobs.numbers[2:])
     keys = {number: (key[0], key[1] if len(key) > 1 else None) for number, key in enumerate(found)}
-    if part in ("nodes", "limit"):
-        code, keys = _recoded(code, limit if part == "limit" else sizes[1], keys)
-    elif part == "hour":
+    if part == "hour":
         code, keys = _by_hour(code, keys)
     groups = [
-        Group(keys[number][1], keys[number][0], waits, apart) for number, waits, apart in _split(code, wait, mine)
+        Group(keys[number][1], keys[number][0], waits, apart)
+        for number, waits, apart in _split(code, wait, jobs.many, mine)
     ]
-    groups = [one for each in cells.values() for one in each] if part == "cells" else ordered(groups, part)
     apart = {
-        name: waits_of(wait[cause == number])
+        name: waits_of(distribution(wait[its], jobs.many[its]))
         for number, name in enumerate([*CAUSES, OTHER])
-        if number and (cause == number).any()
+        if number and (its := cause == number).any()
     }
-    overall = Group(None, None, waits_of(wait[mine]), int((~mine).sum()))
-    below_zero, nobody_says = int((waited < 0).sum()), int(untold.sum())
-    return Wait(groups, overall, apart, cells, unplaced, below_zero, nobody_says, *still, excluded, names, ends)
+    overall = waits_of(distribution(wait[mine], jobs.many[mine]))
+    return ordered(groups, part), Group(None, None, overall, jobs.jobs - overall.jobs), apart
+
+
+def _positive(wait: NDArray[Any]) -> NDArray[Any]:
+    """Waits of 31 bits; those below 0 as 0."""
+    import numpy as np
+
+    return np.clip(wait.astype(np.int64), 0, _MOST)
 
 
 def ordered(groups: Sequence[Group], part: str) -> list[Group]:
@@ -241,14 +234,6 @@ def ordered(groups: Sequence[Group], part: str) -> list[Group]:
     if PARTS[part]:
         return sorted(groups, key=lambda one: (-one.waits.jobs - one.apart, one.cluster, one.value or ""))
     return sorted(groups, key=lambda one: (one.cluster, -1 if one.value is None else one.value))
-
-
-def _recoded(
-    code: NDArray[Any], bucket: NDArray[Any], keys: Mapping[int, tuple[str, Any]]
-) -> tuple[NDArray[Any], dict[int, tuple[str, Any]]]:
-    """Codes of (cluster, bucket). `keys` has a code for each cluster."""
-    new = code.astype("i4") * 256 + bucket
-    return new, {number * 256 + one: (cluster, one) for number, (cluster, _) in keys.items() for one in range(256)}
 
 
 def _by_hour(
@@ -264,11 +249,12 @@ def _by_hour(
     return np.asarray(new, np.int32)[code] if new else code, {number: key for key, number in hours.items()}
 
 
-def _cells(
-    wait: NDArray[Any], limit: NDArray[Any], mine: NDArray[Any], sizes: Sequence[NDArray[Any]]
-) -> tuple[dict[str, list[Group]], int]:
-    """The heat maps: jobs with GPUs by these; the others by nodes where one of them has several, else by CPUs."""
-    gpus, nodes, cpus = sizes
+def _cells(jobs: Alike) -> tuple[dict[str, list[Group]], int]:
+    """The heat maps: jobs with GPUs by these; the others by nodes where one of them has several, else by CPUs. And how
+    many jobs have no place in them.
+    """
+    wait, limit, gpus, nodes, cpus, mine = jobs.numbers
+    wait = _positive(wait)
     without, doubtful = gpus == 0, gpus == _IN_DOUBT
     by_nodes = bool((nodes[without] > 1).any())
     maps = (
@@ -279,32 +265,30 @@ def _cells(
     placed = 0
     for unit, size, among in maps:
         known = among & (size > 0) & (limit < LIMIT_UNKNOWN)
-        code = size[known].astype("u2") * 256 + limit[known]
+        code, many = size[known].astype("i4") * 256 + limit[known].astype("i4"), jobs.many[known]
         found = [
             Group((unit, number >> 8), None, waits, apart, number & 255)
-            for number, waits, apart in _split(code, wait[known], mine[known])
+            for number, waits, apart in _split(code, wait[known], many, mine[known] == 1)
         ]
-        placed += int(known.sum())
+        placed += int(many.sum())
         if found:
             cells[unit] = found
-    return cells, len(wait) - placed
+    return cells, jobs.jobs - placed
 
 
-def _split(code: NDArray[Any], wait: NDArray[Any], mine: NDArray[Any]) -> Iterator[tuple[int, Waits, int]]:
+def _split(
+    code: NDArray[Any], wait: NDArray[Any], many: NDArray[Any], mine: NDArray[Any]
+) -> Iterator[tuple[int, Waits, int]]:
     """Each code, ascending, with the waits of the jobs that are `mine`, and how many are not."""
-
-    many = int(code.max()) + 1 if len(code) else 0
-    apart = numbered(code[~mine], many)
-    for number, waits in enumerate(split(code[mine], many, wait[mine])):
-        if len(waits) or apart[number]:
+    groups = int(code.max()) + 1 if len(code) else 0
+    apart = total(code[~mine], groups, many[~mine])
+    for number, waits in enumerate(distributions(code[mine], groups, wait[mine], many[mine])):
+        if waits.jobs or apart[number]:
             yield number, waits_of(waits), int(apart[number])
 
 
-def waits_of(values: NDArray[Any]) -> Waits:
-    """Quantiles are interpolated linearly: type 7 of Hyndman and Fan, as in accuracy.spread()."""
-    import numpy as np
-
-    if not len(values):
+def waits_of(waits: Distribution) -> Waits:
+    if not waits.jobs:
         return Waits()
-    median, p75, p90, p95, most = map(float, np.quantile(values, QUANTILES))
-    return Waits(len(values), median, p75, p90, p95, most, float(values.mean()))
+    median, p75, p90, p95, most = waits.quantiles(QUANTILES)
+    return Waits(waits.jobs, median, p75, p90, p95, most, waits.mean())

@@ -17,7 +17,7 @@ from adminkit.stats.select import CARRIED_ON, Filter
 from adminkit.stats.taken import grouped, split
 from adminkit.stats.wait import above, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
-from adminkit.trace.columns import columns
+from adminkit.trace.months.door import columns
 from adminkit.trace.run_view import GPUS_IN_DOUBT, GPUS_OR_CPUS
 from adminkit.trace.wait_sql import CAUSES, LIMITS, SIZES
 

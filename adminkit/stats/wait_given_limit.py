@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
+from adminkit.stats.distribution import distribution
 from adminkit.stats.select import Filter, LeftOut, clusters, snapshot, span
 from adminkit.stats.wait import Waits, buckets, limit_bucket, size_bucket, started, waits_of
 from adminkit.trace.run_view import GPUS_OR_CPUS, IN_DOUBT
@@ -139,10 +140,10 @@ def _given(key: tuple[str, str | None], queue: _Queue, bucket: int, gpus: int | 
     return Given(
         key[1],
         key[0],
-        waits_of(waited[mine]),
+        waits_of(distribution(waited[mine])),
         len(np.unique(eligible[mine] // _DAY)),
         expected(eligible[mine], waited[mine]),
-        waits_of(waited),
+        waits_of(distribution(waited)),
         *_backtest(eligible, waited, cells),
         _missed(eligible, waited, mine),
     )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import add, blocks, grouped, numbered, taken
+from adminkit.stats.taken import alike, grouped, total
 from adminkit.stats.waste_gaps import Given, gaps, waiting
 from adminkit.stats.waste_room import Node, Room, known_nodes, room
 from adminkit.stats.waste_runs import BLOCK, Held, Reader, counted
 from adminkit.stats.waste_shapes import SHAPES, Shapes
+from adminkit.stats.whole import seconds, unknown
 from adminkit.stats.window import clamped, known_times
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 #: Kinds of waste, in the order of the report.
 KINDS: Final = ("limits", *SHAPES, "gaps")
-_UNUSED: Final = ("req_limit - elapsed", "size_gpus", "size_cpus", "size_nodes")
+_SIZES: Final = ("size_gpus", "size_cpus", "size_nodes")
+#: Seconds reserved and not used, times the size; and the jobs of unknown size.
+_SUMS: Final = (*(seconds(size, "(req_limit - elapsed)") for size in _SIZES), *map(unknown, _SIZES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,11 @@ def waste(db: sqlite3.Connection, chosen: Filter, now: int, rows: int = BLOCK) -
     """
     with snapshot(db):
         names = tuple(chosen.clusters) or tuple(clusters(db))
-        limits, left_out, unknown = _limits(db, chosen)
+        limits, left_out, missing = _limits(db, chosen)
         ends = span(db)
         found = _Found(limits, [_sum("limits", limits)])
         jobs = sum(one.jobs or 0 for one in limits)
-        measured = Wasted((), (), jobs, unknown, left_out, names, ends)
+        measured = Wasted((), (), jobs, missing, left_out, names, ends)
         if names:
             there = known_times(db, replace(chosen, clusters=names[:1]), now)
             measured = replace(measured, until=there.until)
@@ -88,27 +91,19 @@ def waste(db: sqlite3.Connection, chosen: Filter, now: int, rows: int = BLOCK) -
 
 def _limits(db: sqlite3.Connection, chosen: Filter) -> tuple[list[Waste], Mapping[str, int], dict[str, int]]:
     """The runs that ended in the window with some of their limit left; how many of them have an unknown size."""
-    import numpy as np
 
     plain = select(chosen, limits=True)
     rules = {"not_started": "start_time > 0", **plain.rules, "limit_reached": "req_limit > elapsed"}
     selection = Selection(plain.within, rules, plain.params)
-    jobs = taken(db, selection, ("queue",), _UNUSED)
+    jobs = alike(db, selection, ("queue",), (), sums=_SUMS)
     number, keys = grouped(*jobs.texts)
-    sums = np.zeros((3, len(keys)))
-    known = np.zeros((3, len(keys)), np.int64)
-    for block in blocks(jobs.jobs):
-        mine, (unused, *sizes) = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
-        for total, count, size in zip(sums, known, sizes, strict=True):
-            add(total, mine, unused * size)
-            count += np.bincount(mine[~np.isnan(size)], minlength=len(keys))
-    many = numbered(number, len(keys))
+    many, *sums = (total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums))
+    unused, missing = sums[:3], sums[3:]
     rows = [
-        Waste(name, "limits", int(many[k]), *(float(sums[n, k]) if known[n, k] else None for n in range(3)))
+        Waste(name, "limits", many[k], *(float(unused[n][k]) if missing[n][k] < many[k] else None for n in range(3)))
         for k, (name,) in enumerate(keys)
     ]
-    unknown = {name: int((many - count).sum()) for name, count in zip(("gpu", "cpu", "node"), known, strict=True)}
-    return rows, jobs.excluded, unknown
+    return rows, jobs.excluded, {name: sum(one) for name, one in zip(("gpu", "cpu", "node"), missing, strict=True)}
 
 
 def _sum(kind: str, rows: Sequence[Waste]) -> Waste:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
 from adminkit.stats.window import END
-from adminkit.trace.columns import Texts, columns
+from adminkit.trace.columns import Texts
+from adminkit.trace.months.door import columns
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:

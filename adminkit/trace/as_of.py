@@ -107,8 +107,8 @@ _TABLES: Final = {
     "ledger_scheme": "SELECT * FROM main.ledger_scheme WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
-    # The rollups are of today's rows.
-    **{name: f"SELECT * FROM main.{name} WHERE FALSE" for name in rollup.NAMES},
+    # The rollups, and files of months, are of today's rows.
+    **{name: f"SELECT * FROM main.{name} WHERE FALSE" for name in (*rollup.NAMES, "month_file")},
 }
 
 

@@ -82,6 +82,18 @@ def columns(
     Whole numbers are as narrow as they allow: widen them before a product or a sum. A column in which a number is
     unknown is of floats, NaN for that one.
     """
+    found, values = masked_columns(db, texts, numbers, rest, given)
+    return found, [with_nan(column) for column in values]
+
+
+def masked_columns(
+    db: sqlite3.Connection,
+    texts: Sequence[str],
+    numbers: Sequence[str],
+    rest: str,
+    given: Mapping[str, Any] | Sequence[Any] = (),
+) -> tuple[list[Texts], list[NDArray[Any]]]:
+    """The same, with every whole number as it is: a column in which some are unknown is a masked array."""
     if not _can_read_columns(db):
         rows = db.execute(f"SELECT {', '.join((*texts, *numbers))} {rest}", given)
         return _by_row(iter(lambda: rows.fetchmany(CHUNK), []), len(texts), len(numbers))
@@ -117,10 +129,12 @@ def _by_row(
             if place < texts:
                 codes = known[place]
                 part = np.array([codes.setdefault(value, len(codes)) for value in values], np.int32)
+            elif None in values:
+                part = np.ma.masked_array([value or 0 for value in values], [value is None for value in values])
             else:
-                part = np.array(values, np.float64 if None in values else None)
+                part = np.array(values)
             parts[place].append(part)
-    whole = [np.concatenate(some) for some in parts]
+    whole = [(np.ma if any(map(np.ma.isMaskedArray, some)) else np).concatenate(some) for some in parts]
     return [Texts(one, list(codes)) for one, codes in zip(whole, known, strict=False)], whole[texts:]
 
 
@@ -133,8 +147,12 @@ def _head(blob: bytes, rows: int) -> tuple[NDArray[Any], list[int]]:
 
 
 def _numbers(blob: bytes, rows: int) -> NDArray[Any]:
+    import numpy as np
+
     values, (_, real, missing, *_) = _head(blob, rows)
-    return _known(values) if missing and not real else values
+    if not missing:
+        return values
+    return np.ma.masked_array(values, np.isnan(values) if real else values == np.iinfo(values.dtype).min)
 
 
 def _texts(blob: bytes, rows: int) -> Texts:
@@ -156,13 +174,18 @@ def _padded(size: int) -> int:
     return -(-size // 8) * 8
 
 
-def _known(values: NDArray[Any]) -> NDArray[Any]:
-    """NaN for the least number, which stands for unknown; single precision holds numbers of 16 bits."""
+def with_nan(column: NDArray[Any]) -> NDArray[Any]:
+    """NaN for what is masked; single precision holds numbers of 16 bits."""
     import numpy as np
 
-    unknown = values == np.iinfo(values.dtype).min
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    values, unknown = column.data, np.ma.getmaskarray(column)
     if unknown.all():
         return np.broadcast_to(np.float64(np.nan), len(values))  # takes no room
-    known = values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)
+    if values.dtype.kind == "f":
+        known = values.copy()
+    else:
+        known = values.astype(np.float32 if values.dtype.itemsize <= 2 else np.float64)
     known[unknown] = np.nan
     return known

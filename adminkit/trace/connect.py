@@ -25,6 +25,7 @@ from adminkit.owner import as_owner, of_its_owner, of_own_child
 from adminkit.sqlite import open_database, sqlite3
 from adminkit.trace.columns import register
 from adminkit.trace.location import refuse_network_mount
+from adminkit.trace.months import door
 from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import sees_others, shadow
@@ -86,7 +87,12 @@ def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Itera
             own = not sees_others(path)
             if own or as_of is not None or of is not None:
                 shadow(db, own=own, as_of=as_of, of=of)
-            yield db
+                yield db
+            elif snapshot:
+                yield db
+            else:
+                with door.opened(db, path):
+                    yield db
 
 
 @contextmanager
@@ -94,6 +100,7 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that may write, to a trace that is made or migrated first. Autocommit: say BEGIN."""
     with as_owner(path):
         prepare(path)
+        register()
         with _held(path), closing(_open(path, "rw")) as db, _explained(path):
             yield db
 

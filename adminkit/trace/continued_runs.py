@@ -24,7 +24,7 @@ IN_PIECES: Final = f"({_MAY_CONTINUE} OR restarts > 0)"
 
 #: The new submission is that of the moment in which the last node of the run was free. What comes more than two days
 #: after its end is another job of the same number; seconds.
-_PUT_BACK_WITHIN: Final = 2 * 86_400
+PUT_BACK_WITHIN: Final = 2 * 86_400
 #: With a Restarts of 0 only what comes at once is the same job.
 _AT_ONCE: Final = 60
 
@@ -62,7 +62,7 @@ def _continues(earlier: str, later: str) -> str:
         f"({later}.restarts > 0 OR {earlier}.{_MAY_CONTINUE} AND ({later}.restarts IS NULL"
         f" OR {later}.submit_time BETWEEN {end} AND {end} + {_AT_ONCE}))"
         f" AND ({earlier}.user = {later}.user OR {earlier}.user IS NULL OR {later}.user IS NULL)"
-        f" AND {later}.submit_time <= coalesce({end}, {later}.submit_time) + {_PUT_BACK_WITHIN}"
+        f" AND {later}.submit_time <= coalesce({end}, {later}.submit_time) + {PUT_BACK_WITHIN}"
         f" AND NOT ({earlier}.state = '{REQUEUED}' AND {_by_cron(earlier)} = 1 AND {_by_cron(later)} = 1)"
     )
 

@@ -165,13 +165,17 @@ def began_before(db: sqlite3.Connection, cluster: str, queues: Iterable[str], at
 def put(
     db: sqlite3.Connection, words: Iterable[Words], untracked: Iterable[Untracked], untyped: Iterable[Untracked]
 ) -> None:
-    """Make the tables these rows, where they are others. The caller holds a transaction."""
+    """Make the tables these rows. The caller holds a transaction.
+
+    A row that stays is not touched: files of months (months/manifest.py) are made again for those that are.
+    """
     its: tuple[set[Words | Untracked], ...] = (set(words), set(untracked), set(untyped))
     for table, rows in zip(NAMES, its, strict=True):
-        if set(db.execute(f"SELECT * FROM {table}")) == {tuple(row) for row in rows}:
-            continue
-        db.execute(f"DELETE FROM {table}")
-        for row in rows:
+        there, wanted = set(db.execute(f"SELECT * FROM {table}")), {tuple(row) for row in rows}
+        key = ("cluster", "words") if table == "gpu_words" else ("cluster", "queue", "since")
+        same = " AND ".join(f"{column} = ?" for column in key)
+        db.executemany(f"DELETE FROM {table} WHERE {same}", [row[: len(key)] for row in there - wanted])
+        for row in wanted - there:
             db.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
 

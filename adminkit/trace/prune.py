@@ -16,6 +16,7 @@ from adminkit.errors import AdminkitError
 from adminkit.sqlite import sqlite3
 from adminkit.trace import rollup
 from adminkit.trace.forgotten import OWN_STEPS, TELLING
+from adminkit.trace.months.write import remove_stale
 from adminkit.trace.person import PREFIX
 from adminkit.trace.run_batches import IN_BATCH, run_batches
 from adminkit.trace.runs import LOST
@@ -117,9 +118,12 @@ TRIES: Final = 2
 
 
 def give_space_back(db: sqlite3.Connection) -> bool:
-    """Make the file as small as its rows, without keys of rollups that no run has any more. Whether what was deleted is
-    gone from it: not where a reader kept the file as it was all the time. Needs the space twice meanwhile.
+    """Make the file as small as its rows, without keys of rollups that no run has any more, and remove the files of
+    months that changed. Whether what was deleted is gone from it: not where a reader kept the file as it was all the
+    time. Needs the space twice meanwhile.
     """
+    if name := db.execute("PRAGMA database_list").fetchone()[2]:
+        remove_stale(db, Path(name))
     rollup.forget_keys(db)
     db.execute("PRAGMA secure_delete = ON")
     db.execute("VACUUM")

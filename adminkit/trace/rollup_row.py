@@ -22,6 +22,7 @@ from adminkit.trace.run_view import (
     TOO_LONG,
     class_sql,
 )
+from adminkit.trace.wait_sql import halved
 
 HOUR: Final = 3600
 DAY: Final = 24 * HOUR
@@ -45,17 +46,6 @@ MOST: Final = 1 << 24
 
 def _upto(value: str, edges: Sequence[int] = EDGES) -> str:
     return f"CASE WHEN {value} >= 0 AND {value} < {TOO_LONG} THEN {halved(value, edges, edges)} END"
-
-
-def halved(value: str, edges: Sequence[int], found: Sequence[int]) -> str:
-    """SQL: of `found` the one at the place of the first of `edges` that is not below the value, searched in halves;
-    above all of them the last.
-    """
-    if len(found) == 1:
-        return str(found[0])
-    middle = len(found) // 2
-    below, above = (halved(value, edges[half], found[half]) for half in (slice(middle), slice(middle, None)))
-    return f"CASE WHEN {value} <= {edges[middle - 1]} THEN {below} ELSE {above} END"
 
 
 def _day(at: str) -> str:

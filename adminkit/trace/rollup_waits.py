@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from adminkit.trace.rollup_row import EDGES, columns, halved, month
+from adminkit.trace.rollup_row import EDGES, columns, month
 from adminkit.trace.rollup_table import RollupTable
 from adminkit.trace.run_view import CPUS, GPUS, NODES, REQ_LIMIT, STARTED, TOO_LONG, class_sql
-from adminkit.trace.wait_sql import CAUSE, LIMIT_UNKNOWN, LIMITS, LONGER, QUEUES_OWN, SIZES, UNLIMITED
+from adminkit.trace.wait_sql import CAUSE, LIMIT_BUCKET, bucket_of_size, halved
 
 #: Why a run does not count as a job that waited: `left_out` of a key, 0 for one that is.
 NOT_STARTED, ELIGIBLE_UNKNOWN = 1, 2
@@ -24,19 +24,13 @@ BINS: Final = {edge: f"wait_{edge}" for edge in EDGES}
 SUMS: Final = ("jobs", "wait", "below_zero", *BINS.values())
 
 _SIZE: Final = {
-    name: f"CASE WHEN {sql} > 0 THEN {halved(sql, SIZES, range(1, len(SIZES) + 2))} ELSE 0 END"
-    for name, sql in (("gpu_bucket", GPUS), ("node_bucket", NODES), ("cpu_bucket", CPUS))
+    name: bucket_of_size(sql) for name, sql in (("gpu_bucket", GPUS), ("node_bucket", NODES), ("cpu_bucket", CPUS))
 }
-_LIMIT: Final = (
-    f"CASE WHEN req_limit > 0 THEN {halved('req_limit', LIMITS, range(LONGER + 1))}"
-    f" WHEN limit_kind = 'unlimited' THEN {UNLIMITED} WHEN limit_kind = 'partition' THEN {QUEUES_OWN}"
-    f" ELSE {LIMIT_UNKNOWN} END"
-)
 #: What a key has of a run that counts, and 0 of another one -> SQL. Waits are compared by CPUs where there is no GPU.
 _COUNTED: Final = {
     **_SIZE,
     "cpu_bucket": f"CASE WHEN {GPUS} > 0 THEN 0 ELSE {_SIZE['cpu_bucket']} END",
-    "limit_bucket": _LIMIT,
+    "limit_bucket": LIMIT_BUCKET,
     "cause": CAUSE,
     "untold": "reason IS NULL AND source <> 'slurmdbd'",
 }

@@ -15,6 +15,7 @@ from adminkit.trace.continued_runs import IN_PIECES
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
+from adminkit.trace.months.manifest import CREATE as MONTH_FILE
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT, UNEXTENDED
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 #: How many migrations this release knows. A test keeps it equal to their number.
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 _JOB = """
 CREATE TABLE job (
@@ -232,7 +233,12 @@ def m001_trace(db: Database) -> None:
     db.execute("CREATE INDEX outbox_user ON outbox (cluster, uid, kind)")
 
 
-MIGRATIONS: Final = (m001_trace,)
+def m002_months(db: Database) -> None:
+    """The table of the files that months are copied to."""
+    db.execute(MONTH_FILE)
+
+
+MIGRATIONS: Final = (m001_trace, m002_months)
 
 
 def lay_out(connection: sqlite3.Connection) -> None:

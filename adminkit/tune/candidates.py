@@ -1,4 +1,4 @@
-"""Which combinations are tried: drawn at random, and then near those that did best. The same seed draws the same.
+"""Which combinations are tried: drawn at random. The same seed draws the same.
 
 A choice has one value for each lever; None is what the lever is set to today.
 """
@@ -45,22 +45,6 @@ def drawn(grid: Grid, many: int, fits: Callable[[Choice], bool], seed: str, know
     return list(islice(_new(lambda: _random(grid, chance), fits, known), many))
 
 
-def near(
-    grid: Grid, parents: Sequence[Choice], many: int, fits: Callable[[Choice], bool], seed: str, known: set[Choice]
-) -> list[Choice]:
-    """`many` new ones at most, each a step from one of `parents`, or made of two of them. `known` grows by them."""
-    chance = Random(seed)
-    if not parents:
-        return drawn(grid, many, fits, seed, known)
-    return list(islice(_new(lambda: _step(grid, parents, chance), fits, known), many))
-
-
-def without_one(choice: Choice) -> list[Choice]:
-    """The same with one lever as it is today, for each lever that differs; not that of today."""
-    made = [(*choice[:at], None, *choice[at + 1 :]) for at, value in enumerate(choice) if value is not None]
-    return [one for one in made if changed(one)]
-
-
 def changed(choice: Choice) -> int:
     """How many levers differ from today."""
     return sum(value is not None for value in choice)
@@ -81,24 +65,3 @@ def _new(draw: Callable[[], Choice], fits: Callable[[Choice], bool], known: set[
 def _random(grid: Grid, chance: Random) -> Choice:
     which = set(chance.sample(range(len(grid)), chance.randint(1, len(grid))))
     return tuple(chance.choice(values) if at in which else None for at, values in enumerate(grid))
-
-
-def _step(grid: Grid, parents: Sequence[Choice], chance: Random) -> Choice:
-    """Two parents mixed in one of three draws; else one or two levers of a parent moved, set, or left as today."""
-    parent = chance.choice(parents)
-    if chance.random() < 1 / 3:
-        other = chance.choice(parents)
-        return tuple(chance.choice(pair) for pair in zip(parent, other, strict=True))
-    moved = list(parent)
-    for at in chance.sample(range(len(grid)), min(chance.choice((1, 1, 2)), len(grid))):
-        moved[at] = _moved(grid[at], parent[at], chance)
-    return tuple(moved)
-
-
-def _moved(values: Sequence[Value], value: Value | None, chance: Random) -> Value | None:
-    """The next value on either side, or that of today; from that of today, any."""
-    if value is None:
-        return chance.choice(values)
-    place = values.index(value)
-    sides = [values[near] for near in (place - 1, place + 1) if 0 <= near < len(values)]
-    return chance.choice([*sides, *sides, None])

@@ -32,7 +32,7 @@ class Lever(Protocol):
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """What it is tried with, besides today's; neighbours are close to each other."""
+        """What it is tried with, besides today's."""
 
 
 class Space(Protocol):
@@ -78,7 +78,7 @@ class Engine:
     told: Told = nobody
     run: Run = simulate
     first: int = 0  # added to the seed: other days are seen with other chance
-    drops: Sequence[bool] = ()  # whether a round leaves combinations out for good
+    drops: bool = False  # whether what a round leaves out is never asked for again
     shard: Shard | None = None
     outcomes: dict[Choice, list[Outcome]] = field(default_factory=dict)
 
@@ -97,7 +97,7 @@ class Engine:
             for have, batch in batches:
                 self._run(batch, range(have, seeds), _part_of(tick, done, len(batch) * (seeds - have), total))
                 done += len(batch) * (seeds - have)
-        if number < len(self.drops) and self.drops[number]:
+        if self.drops:
             wanted = {choice for choice, _ in choices}
             self.outcomes = {choice: found for choice, found in self.outcomes.items() if choice in wanted}
         return [self.outcomes[choice] for choice, _ in choices]

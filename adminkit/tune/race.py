@@ -2,7 +2,7 @@
 
 Successive halving: Jamieson, Talwalkar: Non-stochastic best arm identification and hyperparameter optimization, AISTATS
 2016. What the leader beats beyond the interval of the paired differences is dropped as well, as in F-Race (Birattari et
-al., GECCO 2002). Between rounds, combinations near the leaders are added. Everything follows from the seed.
+al., GECCO 2002). Everything follows from the seed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from adminkit.simulate.calibrate import LEAST_JOBS, SHORT_WAIT
 from adminkit.simulate.compare import LEVEL
@@ -27,10 +27,6 @@ LEAST: Final = 130
 _LAST, _MORE = 6, 3
 #: Evaluations for each combination of the last round.
 _FOR_EACH: Final = 150
-#: Rounds of combinations near the leaders, with one replicate, at most, and the fewest of these that make a round; and
-#: leaders they are near: those that break nothing, and the best whatever they break, of which a mixture may not.
-_NEAR, _FEWEST = 6, 8
-_LEADERS: Final = (8, 4)
 #: A combination that is this close to the best, as a share of today's value, and changes fewer levers, is picked.
 _CLOSE: Final = 0.01
 #: The share of a round's survivors that break nothing at all, where there are as many.
@@ -54,9 +50,8 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The best `keep` of those tried stay, `new` ones are added in a `way`, and all have replicates up to `seeds`."""
+    """The best `keep` of those before stay, `new` ones are drawn, and all have replicates up to `seeds`."""
 
-    way: Literal["drawn", "near", "simpler"]
     keep: int
     new: int
     seeds: int
@@ -113,22 +108,14 @@ def worse(change: Change) -> bool:
     return change.is_less if change.measure == "utilization" else change.is_more
 
 
-def rounds_of(evaluations: int, near: bool = True) -> list[Round]:
+def rounds_of(evaluations: int) -> list[Round]:
     """The rounds that need at most `evaluations`, which is LEAST or more."""
     last = min(max(evaluations // _FOR_EACH, 2), _LAST)
     many = [last * _MORE**later for later in range(len(SEEDS) - 1)][::-1]  # of the rounds after the first
     steps = [after - before for before, after in pairwise(SEEDS)]
-    simpler = last if near else 0
-    needed = sum(count * more for count, more in zip(many, steps, strict=True)) + simpler * SEEDS[2]
-    first = max(evaluations - needed, many[0])
-    times = min(_NEAR, first // 2 // _FEWEST) if near else 0
-    added = first // 2 // times if times else 0
-    rounds = [Round("drawn", 0, first - added * times, SEEDS[0])]
-    rounds += [Round("near", 0, added, SEEDS[0])] * times
-    rounds += [Round("near", count, 0, seeds) for count, seeds in zip(many, SEEDS[1:], strict=True)]
-    if simpler:
-        rounds.insert(-1, Round("simpler", 0, simpler, SEEDS[2]))
-    return rounds
+    needed = sum(count * more for count, more in zip(many, steps, strict=True))
+    first = Round(0, max(evaluations - needed, many[0]), SEEDS[0])
+    return [first, *(Round(count, 0, seeds) for count, seeds in zip(many, SEEDS[1:], strict=True))]
 
 
 def race(
@@ -144,11 +131,10 @@ def race(
     """Every combination that was tried, by its last round, in the order in which they were tried."""
     tried: dict[Choice, Standing] = {}
     known: set[Choice] = set()
-    running: list[Choice] = []
+    choices: list[Choice] = []
     for number, one in enumerate(rounds):
-        here = [tried[choice] for choice in running]
-        kept = [standing.choice for standing in going_on(here, one.keep)]
-        new = _added(grid, fits, one, here, f"{seed} {number}", known)
+        kept = [standing.choice for standing in going_on([tried[choice] for choice in choices], one.keep)]
+        new = candidates.drawn(grid, one.new, fits, f"{seed} {number}", known) if one.new else []
         choices = [*kept, *new]
         found = memory.recall(number, choices, one.seeds) if choices else []
         if found is None:
@@ -158,7 +144,6 @@ def race(
                      for choice, several in zip(choices, outcomes, strict=True)]  # fmt: skip
             memory.keep(number, found, one.seeds)
         tried |= {standing.choice: standing for standing in found}
-        running = choices if one.keep else [*running, *choices]
     return list(tried.values())
 
 
@@ -187,10 +172,12 @@ def going_on(standings: Sequence[Standing], many: int) -> list[Standing]:
 def best(standings: Sequence[Standing]) -> Standing | None:
     """The pick: the best that has all replicates, breaks nothing and is better than today; None where none is.
 
-    Of those that are as good, within a hundredth of today's value, the one that changes the fewest levers.
+    Constraints are judged together, as on the held-out days: by its own interval, one of twenty that nothing touches
+    would often seem broken. Among those that are as good, within a hundredth of today's value, the pick is the one that
+    changes the fewest levers.
     """
-    able = _ranked([one for one in standings
-                    if one.replicates >= SEEDS[-1] and one.objective.is_less and not one.broken])  # fmt: skip
+    able = _ranked([one for one in standings if one.replicates >= SEEDS[-1] and one.objective.is_less
+                    and not one.clearly_broken])  # fmt: skip
     if not able:
         return None
     most = able[0].objective.change + _CLOSE * abs(able[0].objective.today)
@@ -237,27 +224,3 @@ def _beaten(one: Standing, leader: Standing) -> bool:
     both = min(one.replicates, leader.replicates)
     found = difference([own - best for own, best in zip(one.each[:both], leader.each[:both], strict=True)])
     return found is not None and found.low > 0
-
-
-def _added(
-    grid: Grid,
-    fits: Callable[[Choice], bool],
-    one: Round,
-    here: Sequence[Standing],
-    seed: str,
-    known: set[Choice],
-) -> list[Choice]:
-    if not one.new:
-        return []
-    if one.way == "drawn":
-        return candidates.drawn(grid, one.new, fits, seed, known)
-    good, all_of_them = _LEADERS
-    here = distinct(here)
-    ranked = _ranked([standing for standing in here if not standing.clearly_broken])[:good]
-    parents = [standing.choice for standing in (*ranked, *_ranked(here)[:all_of_them])]
-    if one.way == "near":
-        return candidates.near(grid, parents, one.new, fits, seed, known)
-    simple = dict.fromkeys(less for standing in going_on(here, 2) for less in candidates.without_one(standing.choice))
-    new = [choice for choice in simple if choice not in known and fits(choice)][: one.new]
-    known.update(new)
-    return new

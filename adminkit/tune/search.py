@@ -64,9 +64,8 @@ def search(asked: Question, effort: Effort, rounds: Sequence[Round], told: Told 
 
     AdminkitError for what does not go with the site or the trace.
     """
-    drops = [one.keep > 0 for one in rounds]
     many = len(rounds) + 1
-    tried = _raced(asked, effort, rounds, Engine(asked.space, effort, asked.train, many, told, run, drops=drops))
+    tried = _raced(asked, effort, rounds, Engine(asked.space, effort, asked.train, many, told, run, drops=True))
     pick = best(tried)
     if pick is None:
         return Found(tried, None, None)

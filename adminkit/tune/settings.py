@@ -49,7 +49,7 @@ def _once(value: tuple[Group, ...]) -> tuple[Group, ...]:
 
 
 class Constraints(BaseModel):
-    """What may not become worse beyond its interval."""
+    """What may not become worse."""
 
     model_config = _FORM
 

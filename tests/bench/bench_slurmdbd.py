@@ -29,17 +29,11 @@ from adminkit.slurm.release import FINISHED
 from adminkit.slurm.sacct import Query
 from adminkit.trace import connect
 from tests.bench import pairs
-from tests.bench.bench_sync import DAYS, INSERT, JOBS, fields, on_cluster, timed
+from tests.bench.bench_sync import DAYS, JOBS, fields, on_cluster, timed
 from tests.bench.tools import fresh
 from tests.cluster.harness.cluster import DATABASE, Cluster
+from tests.cluster.harness.generated import add_jobs
 
-_STEPS = """
-INSERT INTO alpha_step_table (job_db_inx, id_step, nodelist, nodes_alloc, state, step_name, task_cnt, time_start,
-    time_end, user_sec, user_usec, tres_alloc, tres_usage_in_max, tres_usage_in_tot, tres_usage_out_tot)
-SELECT job_db_inx, -5, nodelist, 1, state, 'batch', 1, time_start, time_end, 12, 345678, tres_alloc,
-    '1=12345,2=3383296,3=0,6=11087,7=5644288,8=0', '1=12345,2=3383296,3=0,6=11087,7=5644288,8=0', '3=0,6=1'
-FROM alpha_job_table WHERE job_db_inx > 1000000
-"""
 #: Fewer pairs where one takes minutes.
 _FEW = 3
 
@@ -71,9 +65,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
 
 def _measure(cluster: Cluster, folder: Path) -> Iterator[pairs.Ratio]:
     start = (int(time.time()) - DAYS * 86_400) // 3600 * 3600
-    assoc, uid = cluster.sql("SELECT id_assoc, 5 FROM alpha_assoc_table WHERE user = 'games' LIMIT 1")[0]
-    cluster.sql(INSERT.format(assoc=assoc, uid=uid, start=start, jobs=JOBS))
-    cluster.sql(_STEPS)
+    add_jobs(cluster, JOBS, start, steps=True)
     options = folder / "slurmdbd.cnf"
     options.touch(mode=0o600)
     options.write_text(f"[client]\nsocket={cluster.socket}\nuser=root\ndatabase={DATABASE}\n")

@@ -1,11 +1,11 @@
 """How a search proposes what to try: by what its pick does to the mean wait of the held-out days, from as many runs.
 
-Plain random search gives every combination twenty replicates. Successive halving draws at random, too, and gives
-replicates to the better ones. Halving with neighbours is what `adminkit tune` does. Optuna's TPE proposes each
-combination after the results of those before, with two replicates each; its three best get twenty. Each has the same
-evaluations, and its pick is what adminkit.tune.race.best says. Where there is no pick, the effect is 0: nothing is
-changed. No ratio is judged: what is printed is why `adminkit tune` proposes as it does. Sides are compared by the
-differences of their effects on the same site (Student's t over sites).
+Plain random search gives every combination twenty replicates. Successive halving, which is what `adminkit tune` does,
+draws at random, too, and gives replicates to the better ones. Optuna's TPE proposes each combination after the results
+of those before, with two replicates each; its three best get twenty. Each has the same evaluations, and its pick is
+what adminkit.tune.race.best says. Where there is no pick, the effect is 0: nothing is changed. No ratio is judged: what
+is printed is why `adminkit tune` proposes as it does. Sides are compared by the differences of their effects on the
+same site (Student's t over sites).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from tests.simulate.cases import case
 from tests.tune.spaces import space
 
 EVALUATIONS = 240
-OURS = "halving with neighbours"
+OURS = "successive halving"
+RANDOM = "plain random search"
 #: Sites, each with a search of its own seed by each side.
 SITES = 16
 DAY = 86_400
@@ -53,8 +54,7 @@ Pick = Callable[[Question, Effort], "Standing | None"]
 
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     sides: dict[str, Pick] = {
-        "plain random search": _plain,
-        "successive halving": lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS, near=False)),
+        RANDOM: _plain,
         OURS: lambda asked, effort: _searched(asked, effort, rounds_of(EVALUATIONS)),
     }
     if (python := rival_tune.install(folder / "optuna")) is not None:
@@ -67,19 +67,25 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         print(
             f"  site {number}: " + ", ".join(f"{name} {found[-1]:+.1%}" for name, found in effects.items()), flush=True
         )
-    for line in _compared(effects):
+    for line in compared(effects):
         print(f"  {line}", flush=True)
     return []
 
 
-def _compared(effects: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """The mean effect of each side, and its paired difference to the search that `adminkit tune` makes."""
+def compared(effects: Mapping[str, Sequence[float]]) -> Iterator[str]:
+    """The mean effect of each side, and its paired difference to the search that `adminkit tune` makes; last, whether
+    that search beats plain random search.
+    """
     for name, found in effects.items():
         line = f"{name}: {statistics.mean(found):+.1%}"
         apart = difference([one - ours for one, ours in zip(found, effects[OURS], strict=True)])
         if name != OURS and apart is not None:
             line += f"; {100 * apart.mean:+.1f} points to ours (95 % {100 * apart.low:+.1f} to {100 * apart.high:+.1f})"
         yield line
+    apart = difference([one - ours for one, ours in zip(effects[RANDOM], effects[OURS], strict=True)])
+    if apart is not None:
+        word = "beats" if apart.low > 0 else "is worse than" if apart.high < 0 else "is not shown to beat"
+        yield f"adminkit tune {word} plain random search with the same budget"
 
 
 def site(seed: int, jobs: int = 1500, days: int = 90, nodes: int = 16) -> Sources:
@@ -116,7 +122,7 @@ def _searched(asked: Question, effort: Effort, rounds: Sequence[Round]) -> Stand
 
 
 def _plain(asked: Question, effort: Effort) -> Standing | None:
-    return _searched(asked, effort, [Round("drawn", 0, EVALUATIONS // SEEDS[-1], SEEDS[-1])])
+    return _searched(asked, effort, [Round(0, EVALUATIONS // SEEDS[-1], SEEDS[-1])])
 
 
 def _proposed(asked: Question, effort: Effort, python: Path) -> Standing | None:

@@ -180,8 +180,8 @@ def bursts(seed: int = 2018, users: int = 60, jobs: int = 20_000, procs: int = 1
     return Request("easy", columns, {"procs": procs}), table[:, 4]
 
 
-def _bursts(folder: Path) -> Trace | None:
-    """As an SWF trace, with the waits that EASY gives it."""
+def burst_file(folder: Path) -> Path:
+    """They as an SWF trace, with the waits that EASY gives it."""
     asked, user = bursts()
     path = folder / "bursts.swf"
     if not path.exists():
@@ -195,8 +195,12 @@ def _bursts(folder: Path) -> Trace | None:
         ]
         head = f"; Version: 2.2\n; UnixStartTime: 1767571200\n; MaxProcs: {asked.settings['procs']}\n"
         path.write_text(head + "\n".join(lines) + "\n")
+    return path
+
+
+def _bursts(folder: Path) -> Trace | None:
     what = "20,000 jobs of 60 users who submit up to 400 similar jobs at once, 128 processors, 75 % load"
-    return _swf(folder, path.name, "bursts", asked.settings["procs"], what)
+    return _swf(folder, burst_file(folder).name, "bursts", bursts()[0].settings["procs"], what)
 
 
 TRACES: dict[str, Callable[[Path], Trace | None]] = {

@@ -1,7 +1,9 @@
 """What tuning gives on the days that it does not see; docs/measured/tune-simulated.md is made of the results.
 
-python -m tests.bench.tune_table run [TRACE …] [--minutes N]    on all cores
+python -m tests.bench.tune_table run [TRACE …] [--evaluations N]    on all cores
 python -m tests.bench.tune_table page
+
+The same number of evaluations gives the same table on any machine; only the seconds differ.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from adminkit.tune.candidates import Choice
 from adminkit.tune.engine import Engine
 from adminkit.tune.held_out import LEAST_DAYS
 from adminkit.tune.race import SEEDS, Goal, Standing, rounds_of, standing_of
-from adminkit.tune.search import Question, evaluations_in, question, search
+from adminkit.tune.search import Question, question, search
 from adminkit.tune.settings import tune_of
 from adminkit.tune.space import Space, space_of
 from adminkit.units import show_duration
@@ -55,6 +57,8 @@ LEVERS: Final[dict[str, Any]] = {
     "soft_limits.wide": [0, 25, 50, 100],
 }
 GOAL: Final = Goal(keeps=("utilization", "lost_hours"))
+#: Of each search.
+EVALUATIONS: Final = 400
 _HEAD: Final = """# What tuning gives on days that it has not seen, by simulation
 
 <!-- Made by `python -m tests.bench.tune_table` from tests/data/tune_simulated.json; do not edit. -->
@@ -103,15 +107,14 @@ def opened(name: str) -> Iterator[Sources]:
         yield Sources(case, Path(), Offer(), trace, cluster, None, CODE, keys_of(found.jobs))
 
 
-def line(name: str, minutes: float) -> Line:
-    """Search one trace for about so many minutes."""
+def line(name: str, evaluations: int) -> Line:
+    """Search one trace."""
     with opened(name) as sources:
         begin, effort = time.monotonic(), Effort(1, keep=FOLDER / "tune")
         raw = {"version": 1, "levers": LEVERS}
         space = space_of(tune_of(raw, "levers", ""), sources)
         asked = question(sources, space, GOAL, force=True)
-        many = evaluations_in(60 * minutes, asked, effort)
-        found = search(asked, effort, rounds_of(many))
+        found = search(asked, effort, rounds_of(evaluations))
         default = _held(asked, space, effort)
         submit = sources.case.column("submit")
         tuned = None if found.verdict is None else found.verdict.standing
@@ -119,7 +122,7 @@ def line(name: str, minutes: float) -> Line:
             name,
             sources.case.count,
             int(submit.max() - submit.min()) // DAY,
-            many,
+            evaluations,
             round(time.monotonic() - begin, 1),
             default.objective.today,
             _change(default),
@@ -199,7 +202,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.tune_table", description=__doc__)
     parser.add_argument("act", choices=("run", "page"))
     parser.add_argument("traces", nargs="*", metavar="TRACE", help=f"default: {' '.join(POOLS)}")
-    parser.add_argument("--minutes", type=float, default=4)
+    parser.add_argument("--evaluations", type=int, default=EVALUATIONS)
     asked = parser.parse_args(argv)
     lines = {one.trace: one for one in read()}
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -207,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (FOLDER / f"{POOLS[name][1]}.db").exists() and TRACES[name](FOLDER) is None:
             print(f"not run: no trace for {name} under $ADMINKIT_TRACES", flush=True)
             continue
-        lines[name] = line(name, asked.minutes)
+        lines[name] = line(name, asked.evaluations)
         ordered = [lines[each] for each in POOLS if each in lines]
         RESULTS.write_text(json.dumps([asdict(each) for each in ordered], indent=1) + "\n")
         print(f"{name}: {lines[name].verdict}", flush=True)

@@ -41,6 +41,7 @@ ASKED: list[tuple[tuple[str, ...], int, str, bool]] = [
     (("report", "accuracy", "--user", ME, "--user", "bob"), 2, "may see the jobs of bob", True),
     (("report", "accuracy", "--account", "hush"), 2, "no such account: hush", True),
     (("report", "accuracy", "-f", "json"), 0, f'"{ME}"', False),
+    (("sql", "SELECT job_name FROM main.job", "-f", "json"), 0, '"mine"', True),
     (("report", "parallelism"), 0, f"user {ME}", False),
     (("report", "parallelism", "--user", "bob"), 2, "may see the jobs of bob", True),
     (("report", "restarts", "--by", "user"), 0, "", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -154,6 +155,27 @@ def test_start_writes_the_trial_down_with_the_names(site: Tried, says: Says) -> 
     whole = read_whole(site.folder)
     assert whole is not None and whole.trial.names == ("defaults", "deep") and len(whole.trial.days) == 14
     assert "A is defaults, B is deep" in notes(says("status"))
+
+
+def test_nobody_can_work_out_the_days_of_a_trial_from_its_date(site: Tried, says: Says) -> None:
+    """The seed is drawn from the system's random numbers, and is in the record; typed, it gives the same days."""
+    ended_and_gone(site.folder)
+    (site.folder.parent / "trial.toml").write_text(FILE)
+    said = [says("plan", "trial.toml") for _ in range(3)]
+    seeds = [seed_in(one) for one in said]
+    assert len(set(seeds)) == 3, "the same date, three seeds"
+    assert site.trial.begins // 86_400 not in [seed + far for seed in seeds for far in range(-2, 3)]
+    again = says("plan", "trial.toml", "--seed", str(seeds[0]))
+    assert again["rows"] == said[0]["rows"]
+    begun = says("start", "trial.toml", "--apply")
+    whole = read_whole(site.folder)
+    assert whole is not None and whole.trial.seed == seed_in(begun)
+
+
+def seed_in(said: dict[str, Any]) -> int:
+    found = re.search(r"seed (\d+); each weekday", notes(said))
+    assert found
+    return int(found[1])
 
 
 def test_the_example_plans_a_trial(site: Tried, says: Says) -> None:

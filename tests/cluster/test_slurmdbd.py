@@ -163,3 +163,46 @@ def test_a_server_that_ends_the_connection_leaves_the_window_open(
     assert "couldn't read slurmdbd's database" in broken.stderr
     adminkit(cluster, db, "sync", env=how)
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 1
+
+
+def test_a_run_that_is_changed_after_its_window_was_read_comes_by_itself(
+    cluster: Cluster, reader: str, tmp_path: Path
+) -> None:
+    """The run is five days old, so that only the table's own mark of the change leads to it."""
+    db, how = tmp_path / "trace.db", env(options(cluster, tmp_path))
+    job = cluster.submit("true", "-t", "5", user="games")
+    cluster.wait(job)
+    cluster.settle()
+    times = ("submit", "eligible", "start", "end")
+    earlier = ", ".join(f"time_{name} = time_{name} - {5 * 86_400}" for name in times)
+    cluster.sql(f"UPDATE alpha_job_table SET {earlier} WHERE id_job = {job}")
+    adminkit(cluster, db, "sync", "--since", "6d", env=how)
+    assert one(db, "SELECT derived_exit_code FROM job WHERE job_id_raw = ?", job) == 0
+    assert "changed 0" in adminkit(cluster, db, "sync", env=how).stdout
+    cluster.ask("sacctmgr", "-i", "modify", "job", f"jobid={job}", "set", "derivedexitcode=7")
+    done = adminkit(cluster, db, "sync", env=how)
+    assert f"job {job} of games: derived_exit_code was 0 at its end and is 7 now" in done.stderr
+    assert one(db, "SELECT derived_exit_code FROM job WHERE job_id_raw = ?", job) == 7
+
+
+def test_a_window_with_a_code_that_sacct_does_not_spell_is_asked_for_again(
+    cluster: Cluster, reader: str, tmp_path: Path
+) -> None:
+    db, how = tmp_path / "trace.db", env(options(cluster, tmp_path))
+    adminkit(cluster, db, "sync", "--since", "1h", env=how)
+    job = cluster.submit("true", "-t", "5", user="games")
+    cluster.wait(job)
+    cluster.settle()
+    time.sleep(1.1)
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "sacct").write_text("#!/bin/sh\n")
+    (folder / "sacct").chmod(0o755)
+    silent = adminkit(cluster, db, "sync", env={**how, "PATH": f"{folder}:{cluster.env()['PATH']}"})
+    assert "sacct gave no word yet" in silent.stderr
+    assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 0
+    assert one(db, "SELECT count(*) FROM rejected") == 0
+    assert one(db, "SELECT count(*) FROM window WHERE provisional AND pass = 'job'") == 1
+    adminkit(cluster, db, "sync", env=how)
+    assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 1
+    assert one(db, "SELECT count(*) FROM window WHERE provisional") == 0

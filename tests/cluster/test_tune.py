@@ -20,7 +20,7 @@ pytestmark = pytest.mark.cluster
 
 ADMINKIT = (sys.executable, "-m", "adminkit")
 TASKS = 4
-#: A round begins as soon as the one before has ended: the search has seven.
+#: A round begins as soon as the one before has ended: the search has four.
 SCHEDULER = "sched_interval=1,batch_sched_delay=0,bf_interval=2"
 
 

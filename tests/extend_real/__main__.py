@@ -21,8 +21,8 @@ from typing import Final
 
 from tests.cluster.harness.processes import ClusterError
 from tests.extend_real import runs
-from tests.extend_real.runs import ARMS
-from tests.extend_real.workloads import RISKS, SEEDS, day
+from tests.extend_real.arms import ARMS, FIRST
+from tests.extend_real.workloads import EVERY, RISKS, SEEDS, day
 from tests.matrix.results import commit
 from tests.matrix.rows import ROOT
 
@@ -34,12 +34,12 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.extend_real", description=__doc__)
     acts = parser.add_subparsers(dest="act", required=True)
     many = acts.add_parser("run")
-    many.add_argument("--seed", action="append", type=int, choices=SEEDS, help="default: all")
+    many.add_argument("--seed", action="append", type=int, choices=EVERY, help="default: the first six")
     many.add_argument("--risk", action="append", type=int, choices=RISKS, help="percent; default: all")
-    many.add_argument("--arm", action="append", choices=ARMS, help="default: all")
+    many.add_argument("--arm", action="append", choices=ARMS, help="default: those of the first days")
     many.add_argument("--at-once", type=int, default=2, help="clusters side by side (default 2)")
     here = acts.add_parser("here")
-    here.add_argument("seed", type=int, choices=SEEDS)
+    here.add_argument("seed", type=int, choices=EVERY)
     here.add_argument("risk", type=int, choices=RISKS)
     here.add_argument("arm", choices=ARMS)
     here.add_argument("--to", type=Path, required=True, help="a folder")
@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
                 (seed, risk, arm)
                 for risk in options.risk or RISKS
                 for seed in options.seed or SEEDS
-                for arm in options.arm or ARMS
+                for arm in options.arm or FIRST
             ]
             return _many(wanted, options.at_once)
         if options.act == "variants":

@@ -13,22 +13,12 @@ from typing import Final
 from tests.cluster.harness.checkpoint import watched
 from tests.cluster.harness.ending import TEMPORARY, clear_abandoned
 from tests.cluster.harness.ruled import HEAD, Ruled, ruling
+from tests.extend_real.arms import ARMS, LEAST_LEAD
 from tests.extend_real.workloads import SHAPE
 from tests.simulate_real.cluster import Shaped
 from tests.soft_real.history import QUIET
 
-#: Seconds before its end in which a job is looked at. policy.toml takes no less than LEAST_LEAD, which is half of
-#: the usual limit on these days.
-LEAD: Final = 20
-LEAST_LEAD: Final = 120
 RECORD: Final = 'record = "admin_comment"\n'
-#: `step` and `most` are the defaults; a step of less than a minute becomes one, as Slurm's limits are whole minutes.
-EXTEND: Final = f"""[extend]
-enabled = true
-lead = "00:{LEAST_LEAD // 60:02d}:00"
-budget = "none"
-
-"""
 
 
 @contextmanager
@@ -48,15 +38,16 @@ def extending() -> Iterator[Ruled]:
 
 
 def turn(ruled: Ruled, arm: str) -> None:
-    """Extending on or off, by the policy alone."""
-    ruled.rules(HEAD + RECORD + QUIET + (EXTEND if arm == "on" else ""))
-    if arm == "on":
-        _hasten(ruled.inner / "policy.lua")
+    """Extending with the arm's keys, or off, by the policy alone."""
+    rule = ARMS[arm]
+    ruled.rules(HEAD + RECORD + QUIET + (rule.toml if rule else ""))
+    if rule:
+        _hasten(ruled.inner / "policy.lua", rule.lead)
 
 
-def _hasten(table: Path) -> None:
+def _hasten(table: Path, lead: int) -> None:
     """The lead of a day that is so much faster, in the compiled policy."""
     text = table.read_text()
     there = f'["lead"] = {LEAST_LEAD}'
     assert text.count(there) == 1, text
-    table.write_text(text.replace(there, f'["lead"] = {LEAD}'))
+    table.write_text(text.replace(there, f'["lead"] = {lead}'))

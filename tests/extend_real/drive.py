@@ -13,6 +13,7 @@ from typing import Final
 
 from tests.cluster.harness.processes import ClusterError
 from tests.cluster.harness.ruled import Ruled
+from tests.extend_real.arms import ARMS
 from tests.extend_real.cluster import turn
 from tests.extend_real.runs import Act, Row, Run
 from tests.extend_real.workloads import Day
@@ -59,7 +60,7 @@ def drive(ruled: Ruled, day: Day, arm: str, head: Mapping[str, str]) -> Told:
     assert isinstance(cluster, Shaped)
     turn(ruled, arm)
     cluster.ask("sdiag", "-r")
-    with beating() as pauses, rounds(ruled, arm == "on") as took:
+    with beating() as pauses, rounds(ruled, ARMS[arm] is not None) as took:
         began = next_second()
         with watched(ruled, int(began)) as promised:
             ids, late = _submit(cluster, day, began)
@@ -85,7 +86,7 @@ def run_of(told: Told) -> Run:
     """ClusterError where a run is missing or has no end."""
     limits = {job: limit or 0 for job, (limit, _) in limits_of(told.jobs).items()}
     rows = rows_of(told.runs, limits, told.ids, told.promised, told.began)
-    return Run(told.head, rows, acts_of(told.acts, told.ids, told.began) if told.head["arm"] == "on" else ())
+    return Run(told.head, rows, acts_of(told.acts, told.ids, told.began) if ARMS[told.head["arm"]] else ())
 
 
 def script(job: Job, saves: bool) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adminkit.slurm.hostlist import hosts
-from tests.extend_real.runs import ARMS, Row, Run
+from tests.extend_real.arms import Group
+from tests.extend_real.runs import Row, Run
 from tests.extend_real.workloads import SHAPE, Day, day
 
 Numbers = NDArray[np.float64]
@@ -24,7 +25,7 @@ _LEVELS: Final = (2.5, 97.5)
 
 @dataclass(frozen=True)
 class Three:
-    """The runs of a day: without extending, with it, and without it again."""
+    """The runs of a day: without extending, with it, which is of any arm, and without it again."""
 
     day: Day
     off: Run
@@ -35,6 +36,10 @@ class Three:
     def given(self) -> frozenset[int]:
         """The jobs that got more time."""
         return frozenset(act.number for act in self.on.acts if act.did == "given")
+
+    @property
+    def runs(self) -> tuple[Run, Run, Run]:
+        return self.off, self.on, self.again
 
     @property
     def without(self) -> tuple[Run, Run]:
@@ -50,17 +55,23 @@ class Estimate:
     high: float
 
 
-def threes(runs: Iterable[Run]) -> list[Three]:
-    """The whole days, by seed; a day of which a run is missing is left out. ValueError where a run is of another day
-    than its seed and its risk make by now.
+def threes(runs: Iterable[Run], arm: str = "on") -> list[Three]:
+    """The whole days with this arm, by risk and seed; a day of which a run is missing is left out. ValueError where a
+    run is of another day than its seed and its risk make by now.
     """
     found: dict[tuple[int, int], dict[str, Run]] = {}
     for run in runs:
         if run.head["digest"] != day(run.seed, run.risk).digest:
             raise ValueError(f"day {run.seed} of {run.head['date']} was another one: {run.head['digest']}")
         found.setdefault((run.risk, run.seed), {})[run.arm] = run
-    whole = {key: arms for key, arms in sorted(found.items()) if len(arms) == len(ARMS)}
-    return [Three(day(seed, risk), *(arms[arm] for arm in ARMS)) for (risk, seed), arms in whole.items()]
+    wanted = ("off", arm, "again")
+    whole = {key: arms for key, arms in sorted(found.items()) if set(wanted) <= set(arms)}
+    return [Three(day(seed, risk), *(arms[name] for name in wanted)) for (risk, seed), arms in whole.items()]
+
+
+def group(runs: Iterable[Run], of: Group) -> list[Three]:
+    """The whole days of a group."""
+    return [one for one in threes(runs, of.arm) if one.day.risk == of.risk and one.day.seed in of.seeds]
 
 
 def waits(run: Run) -> Numbers:
@@ -177,6 +188,21 @@ def lost_change(found: Sequence[Three], *, allowed: bool = False) -> Estimate:
         may = [not allowed or job.sleep <= SHAPE.queue(job.queues[0]).max_limit for job in one.day.workload.jobs]
         columns.append(both[may])
     return bootstrap(columns, _ratio)
+
+
+def lost_between(found: Sequence[Three], usual: Sequence[Three]) -> Estimate:
+    """Lost at limits with the keys of `found` / with those of `usual` on the same days, less 1."""
+    pairs = zip(found, usual, strict=True)
+    return bootstrap([np.stack([lost(one.day, one.on), lost(of.day, of.on)], axis=1) for one, of in pairs], _ratio)
+
+
+def wait_between(found: Sequence[Three], usual: Sequence[Three]) -> Estimate:
+    """By how much the mean wait of the jobs that got no more time with either keys is longer with those of `found`."""
+    columns = [
+        (waits(one.on) - waits(of.on))[_others(one) & _others(of)][:, None]
+        for one, of in zip(found, usual, strict=True)
+    ]
+    return bootstrap(columns, lambda values: float(values[:, 0].mean()))
 
 
 def bootstrap(days: Sequence[Numbers], figure: Callable[[Numbers], float]) -> Estimate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.extend_real.cluster import LEAD, LEAST_LEAD
+from tests.extend_real.arms import LEAD, LEAST_LEAD, Rule
 from tests.extend_real.drive import LOOK, PERIOD, SIGNAL
 from tests.extend_real.simulated import REPLICATES
 from tests.extend_real.workloads import GROWTH, LOADS, PAST_RUNS, SAVES, SPAN
@@ -14,16 +14,21 @@ HEAD: Final = f"""# More time for running jobs, on a real Slurm
 <!-- Made by `python -m tests.extend_real compare` from tests/data/extend_real/; do not edit. -->
 
 This page measures what `[extend]` does on a real Slurm: how much work it saves that would be lost at limits, and
-whether other jobs wait longer for it. Six days at a small site were run on private clusters with the real daemons: 16
-slurmd daemons with 8 GPUs each, bf_interval=2 and bf_resolution=5. The jobs only sleep. Each day ran three times, each
-time on a new cluster: without extending, with it, and without it again. The three runs had the same jobs, the same
-slurm.conf, the same job_submit script and the same checkpoint plugin; they differed only in the policy, and in the
-rounds of `adminkit extend run`, one every {PERIOD} s. The two runs without extending show how far two runs of one
-policy are apart.
+whether other jobs wait longer for it. Days at a small site were run on private clusters with the real daemons: 16
+slurmd daemons with 8 GPUs each, bf_interval=2 and bf_resolution=5. The jobs only sleep. Each day ran without extending,
+with it, and without it again, each time on a new cluster. The runs of a day had the same jobs, the same slurm.conf, the
+same job_submit script and the same checkpoint plugin; they differed only in the policy, and in the rounds of
+`adminkit extend run`, one every {PERIOD} s. The two runs without extending show how far two runs of one policy are
+apart.
 
-The days are generated from the seeds 1 to 6 (tests/extend_real/workloads.py), which were committed to the repository
-before the first run. Three in ten jobs have 2 to 8 nodes. The first day is quiet and the last one is busier than the
-nodes can bear: the work that comes is {LOADS[1]:g} to {LOADS[6]:g} times what the GPUs can do in the {SPAN} s over
+The days are generated from the seeds 1 to 12 (tests/extend_real/workloads.py). The first six, and the default keys of
+`[extend]`, were committed to the repository before the first run. They did not reach the goal. So other keys were tried
+in the simulator on these six days, and two sets of them ran on the real Slurm, at a risk of 30 %: `most` 3, and `most`
+3 with a lead of 40 s. As the keys had been chosen on the first six days, they also ran on six new days. The keys and
+the new days were committed before their first run, and the new days ran with the default keys, too.
+
+Three in ten jobs have 2 to 8 nodes. The first day of each six is quiet and the last one is busier than the nodes can
+bear: the work that comes is {LOADS[1]:g} to {LOADS[6]:g} times what the GPUs can do in the {SPAN} s over
 which jobs come. Each job asks for the limit that [`recommend`](../recommend.md) makes of {PAST_RUNS} earlier runs of
 its name, at a risk of 10 % or of 30 %. For one name in five, jobs need {GROWTH:g} times as long on the day as before.
 About {SAVES} % of the jobs have a checkpoint: {SIGNAL} s before their end they save what is left to do, and are put
@@ -36,8 +41,8 @@ LIMITS: Final = f"""\
 - The days are about sixty times as fast as real ones, but Slurm's limits are in whole minutes, and slurmctld looks for
   jobs beyond their limit only every 30 s. A step of 25 % is therefore a minute, which is as much as the whole limit
   of a short job, and a job that needs a few seconds more than its limit may end before Slurm looks.
-- The lead is {LEAD} s. policy.toml takes no less than {LEAST_LEAD} s, so the compiled policy was changed for these
-  runs. `budget` is `none`; all other settings are the defaults.
+- The lead is {LEAD} s or 40 s. policy.toml takes no less than {LEAST_LEAD} s, so the compiled policy was changed for
+  these runs. `budget` is `none`; all other settings are the defaults.
 - A job that is ended at its limit is not submitted again, so the work of a second try is not counted.
 - A head that was planned when a job had got more time already is promised a start after that job's end. Such waits are
   part of the mean wait above, but no planned start moved.
@@ -49,16 +54,23 @@ three runs stay together. Every {LOOK} s the test asked Slurm for the planned st
 queue, and kept the first planned start of each of these heads.
 """
 
-DONE: Final = """\
+_DONE: Final = """\
 The next table shows what the rounds did. A refusal is recorded once for each job and reason. The last column has the
 work of the jobs that were ended at their limit in spite of extending, by the last reason for which they got no more
-time. `limit` is the queue's maximum, `most` is twice the limit that was asked for.
+time. `limit` is the queue's maximum, `most` is {most} the limit that was asked for.
 """
+
+
+def done(rule: Rule | None) -> str:
+    """Before the table of what the rounds did."""
+    times = 2 if rule is None else rule.most
+    return _DONE.replace("{most}", "twice" if times == 2 else f"{times:g} times")
+
 
 SIMULATED: Final = f"""\
 ## The same days in the simulator
 
-The simulator ran each day with and without extending, from the committed day only: the same jobs, step, `most`, lead,
+The simulator ran each day with and without extending, from the committed day only: the same jobs and keys, the same
 rounds and scheduler settings, {REPLICATES} times with submissions moved by up to two seconds. Both columns of hours are
 changes of the GPU hours lost at limits by jobs without a checkpoint; ranges hold 95 % of the replicates. Waits are
 changes of the mean wait of the jobs that got no more time; which jobs these are differs between the real Slurm and
@@ -80,7 +92,8 @@ kept.
 
 BUSY: Final = """\
 Up to 20 runs went side by side on two cores, beside other work. To see whether that disturbs them, each run measured
-its own pauses of a quarter of a second: *longest pause* is by how much the longest one was too long."""
+its own pauses of a quarter of a second: *longest pause* is by how much the longest one was too long. The runs of the
+new days and of the other keys, up to twelve side by side, had a higher priority than the other work."""
 
 
 LEARNT: Final = """\

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.extend_real.arms import ARMS
 from tests.matrix.rows import ROOT
 from tests.support import run_file
 
 DATA: Final = ROOT / "tests/data/extend_real"
-#: Without extending, with it, and without it again.
-ARMS: Final = ("off", "on", "again")
 _ACTS: Final = "-acts"
 
 
@@ -76,7 +75,7 @@ def save(run: Run, folder: Path) -> None:
     """Both files."""
     called = name(run.seed, run.risk, run.arm)
     folder.mkdir(parents=True, exist_ok=True)
-    if run.arm == "on":
+    if ARMS[run.arm]:
         (folder / called.replace(".csv", f"{_ACTS}.csv")).write_text(run_file.text({}, run.acts, Act))
     (folder / called).write_text(run_file.text(run.head, run.rows, Row))
 
@@ -91,4 +90,4 @@ def read(path: Path) -> Run:
 def load(folder: Path = DATA) -> list[Run]:
     """Every run that was kept, by risk, seed and arm."""
     found = [read(path) for path in folder.glob("*.csv") if not path.stem.endswith(_ACTS)]
-    return sorted(found, key=lambda run: (run.risk, run.seed, ARMS.index(run.arm)))
+    return sorted(found, key=lambda run: (run.risk, run.seed, list(ARMS).index(run.arm)))

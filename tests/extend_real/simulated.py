@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adminkit.simulate.core import KILLED, NONE, Request, Schedule, simulate
-from tests.extend_real.cluster import LEAD
+from tests.extend_real.arms import ARMS, Rule
 from tests.extend_real.drive import PERIOD
 from tests.extend_real.measure import Three, lost, waits
 from tests.extend_real.workloads import SHAPE, Day, day
@@ -32,20 +32,6 @@ _REQUEUED: Final = 6
 #: Runs of a job with a checkpoint.
 _PIECES: Final = 4
 _NO_LIMIT: Final = 1 << 30
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Keys of [extend]; `lead` is that of the days, seconds. A step of less than a minute becomes one."""
-
-    share: float = 0.25  # of the limit asked for: a step
-    most: float = 2.0  # times the limit asked for
-    lead: int = LEAD
-    times: int = 8
-
-
-#: As the days ran on the real Slurm.
-DEFAULT: Final = Rule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +125,7 @@ class Against:
 
 def against(one: Three) -> Against:
     """One day."""
-    off, on = (simulated(one.day.seed, one.day.risk, arm) for arm in (None, DEFAULT))
+    off, on = (simulated(one.day.seed, one.day.risk, rule) for rule in (None, ARMS[one.on.arm]))
     before, after = real_lost(one)
     wait = (waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[_others(one)].mean()
     waited = [float((new.waits - old.waits)[~new.raised].mean()) for old, new in zip(off, on, strict=True)]
@@ -150,9 +136,17 @@ def against(one: Three) -> Against:
 def all_days(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]]:
     """The change of the hours lost on all these days: real, and simulated."""
     before, after = np.sum([real_lost(one) for one in found], axis=0)
-    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (None, DEFAULT)]
+    made = _both(found)
     old, new = (np.sum([[one.lost for one in day] for day in days], axis=0) for days in made)
     return float(after / before - 1), bounds(list(new / old - 1))
+
+
+def _both(found: Sequence[Three]) -> list[list[list[Replicate]]]:
+    """Without extending, and with the keys that each day had; by day."""
+    return [
+        [simulated(one.day.seed, one.day.risk, rule) for one, rule in zip(found, rules, strict=True)]
+        for rules in ([None] * len(found), [ARMS[one.on.arm] for one in found])
+    ]
 
 
 def all_waits(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]]:
@@ -160,7 +154,7 @@ def all_waits(found: Sequence[Three]) -> tuple[float, tuple[float, float, float]
     simulated, where others may be among them in each replicate.
     """
     real = [(waits(one.on) - (waits(one.off) + waits(one.again)) / 2)[_others(one)] for one in found]
-    made = [[simulated(one.day.seed, one.day.risk, arm) for one in found] for arm in (None, DEFAULT)]
+    made = _both(found)
     changes = [
         float(
             np.concatenate(

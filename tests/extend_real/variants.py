@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from tests.extend_real.simulated import DEFAULT, REPLICATES, Replicate, Rule, bounds, simulated
+from tests.extend_real.arms import DEFAULT, Rule
+from tests.extend_real.simulated import REPLICATES, Replicate, bounds, simulated
 from tests.extend_real.workloads import RISKS, SEEDS
 from tests.matrix.rows import ROOT
 

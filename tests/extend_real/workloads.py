@@ -1,16 +1,15 @@
-"""Six days of a small site, about sixty times as fast as a real one: each is made of its seed and its risk.
+"""Days of a small site, about sixty times as fast as a real one: each is made of its seed and its risk.
 
 People start jobs under a few names each, and ask for what `recommend` makes of their earlier runs, so a known share of
-the jobs needs more than it asks for. The first day is quiet, each one is busier than the one before, and on the last
-more work comes than the nodes can do. Tests hold the digests: who changes a day has to run it again.
+the jobs needs more than it asks for. Of six days the first is quiet, each one is busier than the one before, and on the
+last more work comes than the nodes can do. Tests hold the digests: who changes a day has to run it again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -18,14 +17,23 @@ from adminkit.recommend.advice import History
 from adminkit.recommend.menu import Offer
 from adminkit.recommend.predict import LEVELS
 from adminkit.stats.runs import Kind, Run
+from tests.simulate_real import habits
+from tests.simulate_real.habits import begin, one_of, whole
 from tests.simulate_real.shape import Nodes, Queue, Shape
 from tests.simulate_real.workloads import USERS, Draw, Job, Workload
 
 SEEDS: Final = (1, 2, 3, 4, 5, 6)
+#: Days that ran later, at one risk, with other keys: they were committed when the keys had been chosen on the first.
+NEW: Final = (7, 8, 9, 10, 11, 12)
+NEW_RISK: Final = 30
+EVERY: Final = SEEDS + NEW
 #: Percent: of `recommend`, how many jobs may need more than they ask for.
 RISKS: Final = (10, 30)
 #: Work that comes / work that all GPUs could do while jobs come, by seed.
-LOADS: Final = {1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9, 5: 1.0, 6: 1.1}
+LOADS: Final = {
+    1: 0.6, 2: 0.7, 3: 0.8, 4: 0.9, 5: 1.0, 6: 1.1,
+    7: 0.6, 8: 0.7, 9: 0.8, 10: 0.9, 11: 1.0, 12: 1.1,
+}  # fmt: skip
 #: Whole minutes, which Slurm's limits are: the menu of recommended limits.
 MENU: Final = tuple(range(60, 601, 60))
 #: Seconds that jobs ask for whose user has too few runs.
@@ -57,6 +65,8 @@ SIZES: Final = (
     (4, 2, 3),
     (8, 8, 1),
 )
+#: Nodes, and GPUs on each, as often as they come.
+_EVERY_SIZE: Final = tuple((nodes, gpus) for nodes, gpus, share in SIZES for _ in range(share))
 
 SHAPE: Final = Shape(
     (Nodes("c", 16, 16, 64_000, _PER_NODE, "p100"),),
@@ -73,21 +83,13 @@ SHAPE: Final = Shape(
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
-    """What one person starts under one name. `usual` and `spread`: of a log-normal run time, seconds."""
+class Habit(habits.Habit):
+    """`grown`: needs more since its earlier runs."""
 
-    user: str
-    name: str
-    queue: str
-    nodes: int
-    gpus: int  # on each node
-    usual: float
-    spread: float
-    grown: bool  # since its earlier runs
+    grown: bool
 
     def need(self, draw: Draw, today: bool = True) -> int:
-        usual = self.usual * (GROWTH if self.grown and today else 1)
-        return round(min(max(usual * math.exp(self.spread * _normal(draw)), _SHORTEST), _LONGEST))
+        return self.seconds(draw, _SHORTEST, _LONGEST, GROWTH if self.grown and today else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +116,14 @@ class Day:
 def day(seed: int, risk: int) -> Day:
     """The jobs are the same at every risk; their limits are not."""
     draw = Draw(seed + 430)
-    habits = _habits(draw)
-    past = [run for number, habit in enumerate(habits) for run in _past(draw, number, habit)]
-    limits = _limits(habits, past, risk)
-    came = _come(draw, habits, LOADS[seed])
-    jobs = tuple(_job(number, offset, habits[habit], sleep, limits[habit]) for number, (offset, habit, sleep) in came)
+    names = _habits(draw)
+    past = [run for number, habit in enumerate(names) for run in _past(draw, number, habit)]
+    limits = _limits(names, past, risk)
+    came = _come(draw, names, LOADS[seed])
+    jobs = tuple(_job(number, offset, names[habit], sleep, limits[habit]) for number, (offset, habit, sleep) in came)
     saves = tuple(draw.whole(1, 100) <= SAVES for _ in jobs)
     what = Workload(f"day-{seed}-{risk}", f"day-{seed}", seed, "a day of a small site", SHAPE, jobs)
-    return Day(seed, risk, what, tuple(habits[habit].name for _, (_, habit, _) in came), saves)
+    return Day(seed, risk, what, tuple(names[habit].name for _, (_, habit, _) in came), saves)
 
 
 def _habits(draw: Draw) -> list[Habit]:
@@ -132,7 +134,7 @@ def _habits(draw: Draw) -> list[Habit]:
             usual, spread = float(draw.run(30, 130)), draw.one(4, 6, 9) / 10
             queue = "gq-short" if nodes == 1 and usual < 60 and draw.chance(0.4) else "gq"
             user = USERS[draw.whole(0, 3)]
-            found.append(Habit(user, f"job{len(found)}", queue, nodes, gpus, usual, spread, draw.chance(0.2)))
+            found.append(Habit(user, f"job{len(found)}", queue, gpus, nodes, usual, spread, draw.chance(0.2)))
     return found
 
 
@@ -152,28 +154,27 @@ def kind(habit: Habit) -> Kind:
     return Kind("alpha", habit.user, habit.name, habit.queue, habit.nodes, gpus, gpus, most)
 
 
-def _limits(habits: Sequence[Habit], past: Sequence[Run], risk: int) -> list[int]:
+def _limits(names: Sequence[Habit], past: Sequence[Run], risk: int) -> list[int]:
     """The limit that `recommend` names for each name, seconds. Each name's earlier runs steer its own risk only."""
     found = []
-    for habit in habits:
+    for habit in names:
         own = sorted((run for run in past if run.kind == kind(habit)), key=lambda run: run.submit_time)
         advice = History(own, Offer(MENU, risk / 100), LEVELS).advice(kind(habit), SHAPE.queue(habit.queue).max_limit)
         found.append(advice.limit or min(UNKNOWN, SHAPE.queue(habit.queue).max_limit))
     return found
 
 
-def _come(draw: Draw, habits: Sequence[Habit], load: float) -> list[tuple[int, tuple[int, int, int]]]:
+def _come(draw: Draw, names: Sequence[Habit], load: float) -> list[tuple[int, tuple[int, int, int]]]:
     """(number, (offset, habit, need)) in the order of offsets: batches of a name, until the day has its work."""
     left = load * _machine() * SPAN
     came: list[tuple[int, int, int]] = []
     misses = 0
     while misses < _MISSES:
-        size = _size(draw)
-        of = [number for number, one in enumerate(habits) if (one.nodes, one.gpus) == size]
-        habit = of[draw.whole(0, len(of) - 1)]
-        one = habits[habit]
+        size = one_of(draw, _EVERY_SIZE)
+        habit = one_of(draw, [number for number, one in enumerate(names) if (one.nodes, one.gpus) == size])
+        one = names[habit]
         many = 1 if one.nodes * one.gpus > 16 else draw.one(1, 1, 1, 2, 3)
-        at = draw.whole(0, 30) if draw.chance(0.15) else draw.whole(0, SPAN)
+        at = begin(draw, 0.15, 30, SPAN)
         batch = [(at + draw.whole(0, 2), habit, one.need(draw)) for _ in range(many)]
         work = sum(one.nodes * one.gpus * need for _, _, need in batch)
         if work > left:
@@ -184,24 +185,10 @@ def _come(draw: Draw, habits: Sequence[Habit], load: float) -> list[tuple[int, t
     return list(enumerate(sorted(came, key=lambda one: one[0])))
 
 
-def _size(draw: Draw) -> tuple[int, int]:
-    """Nodes, and GPUs on each."""
-    every = [(nodes, gpus) for nodes, gpus, share in SIZES for _ in range(share)]
-    return every[draw.whole(0, len(every) - 1)]
-
-
 def _job(number: int, offset: int, habit: Habit, sleep: int, limit: int) -> Job:
-    job = Job(
-        number, offset, (habit.queue,), habit.nodes, habit.gpus, 500 * habit.gpus, habit.gpus, "", False, limit, None,
-        sleep, habit.user, 0,
-    )  # fmt: skip
-    return replace(job, cpus=SHAPE.nodes[0].cpus, whole=True) if habit.gpus == _PER_NODE else job
+    job = habit.job(number, offset, sleep, limit)
+    return whole(job, SHAPE.nodes[0].cpus) if habit.gpus == _PER_NODE else job
 
 
 def _machine() -> int:
     return sum(one.count * one.gpus for one in SHAPE.nodes)
-
-
-def _normal(draw: Draw) -> float:
-    """About normal, of mean 0 and variance 1: a sum of twelve, the same in every C library."""
-    return sum(draw.whole(0, 9999) for _ in range(12)) / 10_000 - 6

@@ -14,6 +14,7 @@ from adminkit.findings import bundle, default_limit, failing, flood, habit, idle
 from adminkit.findings.finding import Finding, Stake
 from adminkit.job import Job
 from adminkit.stats.bundles import Bundler
+from adminkit.stats.distribution import distribution
 from adminkit.stats.efficiencies import Group, Use, spread_of
 from adminkit.stats.failing import Failing, Flood
 from adminkit.stats.images import Image
@@ -158,7 +159,7 @@ def used(jobs: int, share: float, reserved: float, idle: int = 0, idle_seconds: 
 
 
 def use(shares: list[float], reserved: list[float]) -> Use:
-    return Use(sum(map(mul, shares, reserved)), sum(reserved), len(shares), spread_of(np.array(shares)))
+    return Use(sum(map(mul, shares, reserved)), sum(reserved), len(shares), spread_of(distribution(np.array(shares))))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -42,6 +42,7 @@ class Row:
     worked: str = ""
     record: str = ""
     title: str = "train"
+    changed_at: int = 0  # in the accounting database
 
     @property
     def submitted(self) -> int:
@@ -69,6 +70,9 @@ class Book:
     asked: list[tuple[str, str, int, int, tuple[int, ...]]] = field(default_factory=list)
     backlog: int | None = 0
     started_at: int | None = None
+    tells_changes: bool = False
+    kept_since: tuple[int, int] | None = None
+    unspelt: set[int] = field(default_factory=set)  # runs that are left out of every answer about closed runs
 
     def open(self, cluster: str, folder: Path, *, timeout: float, record: str) -> Rows:
         return Rows(cluster, folder, self)
@@ -83,7 +87,8 @@ class Rows(Source):
 
     def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
         rows = [row for row in self.book.rows if row.end is not None and window.since <= row.end < window.until]
-        return self._spool("closed", part, window, ids, rows, ended=True)
+        kept = [row for row in rows if row.number not in self.book.unspelt]
+        return replace(self._spool("closed", part, window, ids, kept, ended=True), partial=len(kept) < len(rows))
 
     def open_snapshot(self, part: Part, moment: int, ids: Sequence[int] = ()) -> Spool:
         rows = [row for row in self.book.rows if row.end is None]
@@ -102,6 +107,16 @@ class Rows(Source):
         elapsed, end = sum(row.elapsed for row in rows), sum(row.end or 0 for row in rows)
         limit, states = sum(60 * row.limit for row in rows), [row.state for row in rows]
         return (len(rows), elapsed, end, limit, 0, *(states.count(state) for state in runs.DIGEST_STATES))
+
+    def changed(self, since: int, among: Window) -> list[int] | None:
+        if not self.book.tells_changes:
+            return None
+        self._ask("changed", "", Window(since, among.until), ())
+        rows = [row for row in self.book.rows if row.changed_at >= since and row.end]
+        return sorted({row.end // 3600 * 3600 for row in rows if row.end and among.since <= row.end < among.until})
+
+    def kept_since(self) -> tuple[int, int] | None:
+        return self.book.kept_since
 
     def backlog(self) -> int | None:
         return self.book.backlog

@@ -730,13 +730,17 @@ def pairs(text: bytes) -> list[tuple[bytes, bytes]]:
     return [(key, value if equals else b"\0") for key, equals, value in items]
 
 
+#: The ids of slurmdb.h that slurmdbd's tables have in place of names.
+TRES_IDS = {b"1": b"cpu", b"2": b"mem", b"3": b"energy", b"4": b"node", b"5": b"billing", b"6": b"fs/disk"}
+
+
 def tres(text: bytes) -> list[Value]:
     found: dict[bytes, Value] = {}
     words: Words = {"gpu": {}, "shard": {}, "mps": {}}
     readable = True
     items = text.split(b",")
     for place, item in enumerate(items):
-        if item.startswith(b"mem="):
+        if item.startswith((b"mem=", b"2=")):
             while len(items) > place + 1 and re.fullmatch(rb"\d{3}(?:[KMGTPE?.].*)?", items[place + 1], re.DOTALL):
                 item += b"," + items.pop(place + 1)
         key, equals, value = item.partition(b"=")
@@ -754,6 +758,7 @@ def tres(text: bytes) -> list[Value]:
             continue
         if not key or not equals:
             raise MALFORMED
+        key = TRES_IDS.get(key, key)
         if key in (b"cpu", b"node", b"energy", b"billing"):
             if (n := (some if key == b"energy" else count)(value)) is not None:
                 found[key] = n
@@ -828,9 +833,16 @@ def usage(text: bytes) -> list[Value]:
     for key, value in pairs(text):
         if not key or value == b"\0":
             raise MALFORMED
-        if key in readers and (n := readers[key](value)) is not None:
-            found[key] = n
+        name = TRES_IDS.get(key, key)
+        read = thousandths if key == b"1" else readers.get(name)
+        if read is not None and (n := read(value)) is not None:
+            found[name] = n
     return [found.get(key) for key in readers]
+
+
+def thousandths(text: bytes) -> float | None:
+    n = some(text)
+    return None if n is None else float(n // 1000)
 
 
 #: Kinds that may hold delimiters and newlines.

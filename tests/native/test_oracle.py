@@ -80,6 +80,9 @@ POOL: dict[str, list[bytes]] = {
         b"cpu=1,", b"cpu", b"=1", b"cpu=x", b"gres/gpu:=1", b"gres/gpu:a=0", b"license/matlab=1,fs/disk=2",
         b"gres/shard=4", b"gres/mps:a=50,gres/mps=70", b"gres/gpu=4,gres/shard:a=8", b"gres/gpu=1,gres/gpu:a=2",
         b"1001=2", b"gres/gpu=1K", b"gres/gpu", b"gres/gpu:1g.5gb+me=7,gres/gpu:x_2G-10GB=1,gres/gpu=9",
+        b"1=8,2=64000,3=18446744073709551614,4=1,5=8,7=18446744073709551615,gres/gpu:a100=1",
+        b"2=1,024K,1=3", b"2=64000,1=8",
+        b"1=18446744073709551614,2=18446744073709551614", b"9=1,10=x", b"1", b"2=",
         b"gres/gpumem=3G", b"gres/gpu:z=0," + b",".join(b"gres/gpu:%c=1" % c for c in b"iabcdefghjklmnopq"),
     ],
     "gres": [
@@ -91,6 +94,8 @@ POOL: dict[str, list[bytes]] = {
     ],
     "usage": [
         b"cpu=15:33:58,energy=0,fs/disk=934556828,gres/gpumem=20500736K,gres/gpuutil=90,mem=1294440K,pages=3310",
+        b"1=12345,2=3383296,3=0,6=11087,7=5644288", b"1=18446744073709551614,6=18446744073709551615",
+        b"1=00:09", b"2=1K,1=9",
         b"cpu=00:00.009", b"mem=8E", b"cpu=node7", b"energy=0,fs/disk=1", b"cpu=1,energy=18446744073709000000",
     ],
     "nodelist": [b"n[1-4]", b"None assigned", b"d07n07s02,d13n[03,05,07-08,16]"],

@@ -18,10 +18,14 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 TIERS: Final = ("check", "test", "web", "soak")
 #: The Slurm tests, by file, in processes with private clusters of their own: they wait for Slurm most of the time.
 CLUSTERS: Final = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
+#: The unit tests, by file; those of SLOW first (tests/support/order.py), so that no process ends long after the others.
+UNIT: Final = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The tests in a browser, by file: each has a browser, a hub and ports of its own.
 BROWSERS: Final = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The files of tests/web that take minutes: they start first, and the others run beside them.
-LONG_IN_BROWSERS: Final = tuple(f"tests/web/test_{name}.py" for name in ("jupyter_idle", "jupyter", "page"))
+LONG_IN_BROWSERS: Final = tuple(
+    f"tests/web/test_{name}.py" for name in ("jupyter_idle", "jupyter", "jupyter_busy", "page")
+)
 #: The tests of the C programs, which `make test` runs once, with a sanitizer's build.
 UNDER_ASAN: Final = (
     "tests/native", *(f"tests/simulate/test_{name}.py" for name in ("core", "plain", "elastic_core")),
@@ -54,7 +58,7 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
         return [Part("the browser", (*_pytest("web"), *BROWSERS, *LONG_IN_BROWSERS, *others), browser)]
     # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
-    command = (*_pytest("not cluster and not soak and not web"), "-n", "auto", "--dist", "loadfile")
+    command = (*_pytest("not cluster and not soak and not web"), *UNIT)
     unit = Part("unit tests", (*command, *(f"--ignore={path}" for path in elsewhere(tier, root))))
     more = _sanitizers(root) if tier == "test" else []
     return [*([slurm_part] if tier == "test" else []), unit, *_check(root, tier), *more]
@@ -179,7 +183,8 @@ def _python(*words: str) -> tuple[str, ...]:
 
 
 def _pytest(marks: str) -> tuple[str, ...]:
-    return _python("pytest", "-m", marks)
+    """Tests with these marks. What a test wrote that passed goes at once: it is in memory (tests/setup/memory.py)."""
+    return _python("pytest", "-m", marks, "-o", "tmp_path_retention_policy=failed")
 
 
 def _files(root: Path, *patterns: str) -> tuple[str, ...]:

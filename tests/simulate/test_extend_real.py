@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 import pytest
 
-from adminkit.policy.extend_settings import Extend
-from adminkit.policy.load import load_policy
 from tests.cluster.harness.processes import ClusterError
-from tests.cluster.harness.ruled import HEAD
 from tests.extend_real import page, runs
-from tests.extend_real.cluster import EXTEND, LEAST_LEAD, RECORD
+from tests.extend_real.arms import ARMS
 from tests.extend_real.drive import NOT_HELD, Told, acts_of, heads, rows_of, run_of, script
 from tests.extend_real.measure import (
+    Estimate,
     Three,
     behind_extended,
     bootstrap,
@@ -27,70 +24,23 @@ from tests.extend_real.measure import (
     late,
     later,
     lost,
+    lost_between,
     lost_change,
     lost_for,
     mean_wait,
     noise,
     put_back,
     threes,
+    wait_between,
     wait_change,
 )
-from tests.extend_real.runs import ARMS, Act, Row, Run
+from tests.extend_real.runs import Act, Row, Run
 from tests.extend_real.simulated import against, all_days, all_waits
-from tests.extend_real.workloads import LOADS, MENU, RISKS, SEEDS, SHAPE, Day, day
+from tests.extend_real.verdict import reached
+from tests.extend_real.workloads import RISKS, Day, day
 from tests.simulate_real.drive import limits_of
-from tests.soft_real.history import QUIET
 
-#: As they were committed before the first run; who changes a day has to run it again.
-DIGESTS = {
-    (1, 10): "a01926a7d9416135",
-    (2, 10): "0986fa7e5ed884c0",
-    (3, 10): "bab11ac06d539e3f",
-    (4, 10): "30224b9b29715f75",
-    (5, 10): "d1ac1ccaca3cd787",
-    (6, 10): "fa98370aac5b160b",
-    (1, 30): "4c5cabcab9fd1d69",
-    (2, 30): "48a4837854dc92a0",
-    (3, 30): "f9c80015d503fcde",
-    (4, 30): "a89d0147b14d4c22",
-    (5, 30): "0dfa2b48e23d8c74",
-    (6, 30): "cec4cef49aa4301a",
-}
-DAYS = [day(seed, risk) for seed in SEEDS for risk in RISKS]
-
-
-def test_a_seed_makes_the_day_that_was_committed() -> None:
-    assert {(one.seed, one.risk): one.digest for one in DAYS} == DIGESTS
-
-
-@pytest.mark.parametrize("one", DAYS, ids=lambda one: f"{one.seed}-{one.risk}")
-def test_a_day_is_what_the_order_asks_for(one: Day) -> None:
-    jobs = one.workload.jobs
-    assert len(SHAPE.node_names) == 16 and one.load == pytest.approx(LOADS[one.seed], abs=0.01)
-    assert all(job.limit in MENU and job.limit <= SHAPE.queue(job.queues[0]).max_limit for job in jobs)
-    assert [job.offset for job in jobs] == sorted(job.offset for job in jobs)
-    assert 0 < sum(one.saves) < len(jobs) / 4
-
-
-def test_every_risk_has_the_same_jobs() -> None:
-    for _, of_seed in groupby(DAYS, lambda one: one.seed):
-        assert len({tuple((job.offset, job.sleep, job.nodes) for job in one.workload.jobs) for one in of_seed}) == 1
-
-
-@pytest.mark.parametrize(("risk", "least", "most"), [(10, 0.03, 0.1), (30, 0.1, 0.3)])
-def test_as_many_jobs_need_more_than_they_ask_for_as_the_risk_allows(risk: int, least: float, most: float) -> None:
-    """Fewer than the risk: limits are rounded up to whole minutes."""
-    jobs = [job for one in DAYS if one.risk == risk for job in one.workload.jobs]
-    assert least < fmean(job.sleep > job.limit for job in jobs) < most
-    assert fmean(job.nodes > 1 for job in jobs) == pytest.approx(0.3, abs=0.02)
-
-
-def test_the_settings_are_what_the_page_says(tmp_path: Path) -> None:
-    """The defaults, but for the lead, which is lowered further in the compiled policy, and the budget."""
-    (tmp_path / "policy.toml").write_text(HEAD + RECORD + QUIET + EXTEND)
-    found = load_policy(tmp_path / "policy.toml").extend
-    assert found == Extend().model_copy(update={"enabled": True, "lead": LEAST_LEAD, "budget": None})
-
+DAY = day(1, 10)
 
 IDS = {7: 0, 8: 1, 9: 2}
 LIMITS = {7: 60, 8: 120, 9: 60}
@@ -170,7 +120,7 @@ def test_what_programs_said_is_read_whole() -> None:
 
 
 def test_only_a_job_with_a_checkpoint_saves() -> None:
-    job = DAYS[0].workload.jobs[0]
+    job = DAY.workload.jobs[0]
     assert script(job, False) == f"exec sleep {job.sleep}" and "exit 85" in script(job, True)
 
 
@@ -197,7 +147,7 @@ GIVEN = (Act(50, "given", 0, 60, 120, "free", None, None), Act(60, "refused", 1,
 @pytest.fixture
 def three() -> Three:
     """Jobs 0 and 1 reach their limits; job 2 is a head."""
-    one = DAYS[0]
+    one = DAY
     limit = [job.limit for job in one.workload.jobs]
     end = [Row(number, 1, 0, 0, limit[number], "TIMEOUT", "c[1-2]", limit[number], None) for number in (0, 1)]
     head = Row(2, 1, 0, limit[0] + 20, 900, "COMPLETED", "c2", 60, limit[0] + 10)
@@ -259,6 +209,18 @@ def test_waits_are_of_jobs_that_got_no_more_time(three: Three) -> None:
     assert wait_change([three], "again").value == pytest.approx(7 / count)
 
 
+def test_keys_are_compared_on_jobs_that_got_no_more_time_with_either(three: Three) -> None:
+    """With other keys, job 1 was finished too, and nobody waited; jobs 0 and 1 do not count in the waits."""
+    limit = [job.limit for job in three.day.workload.jobs]
+    ended = [Row(number, 1, 0, 0, limit[number] + 30, "COMPLETED", "c1", limit[number], None) for number in (0, 1)]
+    head = Row(2, 1, 0, limit[0] + 20, 900, "COMPLETED", "c2", 60, None)
+    acts = (GIVEN[0], replace(GIVEN[0], number=1))
+    other = replace(three, on=made(three.day, "most3", *ended, head, acts=acts))
+    assert lost_between([other], [three]).value == -1 and wait_between([three], [three]).value == 0
+    count = len(three.day.workload.jobs) - 2
+    assert wait_between([other], [three]).value == pytest.approx(-2 * (count - 1) / count)
+
+
 @pytest.mark.parametrize(
     ("days", "value", "low", "high", "why"),
     [
@@ -283,6 +245,34 @@ def test_a_day_of_which_a_run_is_missing_is_left_out(three: Three) -> None:
         threes([Run({**three.off.head, "digest": "0"}, three.off.rows)])
 
 
+def test_an_arm_has_a_part_of_its_own_for_its_days(three: Three) -> None:
+    one = day(7, 30)
+    jobs = one.workload.jobs
+    ended = Row(0, 1, 0, 0, jobs[0].limit, "TIMEOUT", "c1", jobs[0].limit, None)
+    given = made(one, "most3", Row(0, 1, 0, 0, jobs[0].limit + 5, "COMPLETED", "c1", 120, None), acts=GIVEN[:1])
+    without = [made(one, arm, ended) for arm in ("off", "again")]
+    said = page.markdown([*without, given])
+    assert "- Risk 30 %, `most` 3: day 7 ran three times; **not run: days 8, 9, 10, 11, 12**." in said
+    assert "## Limits at a risk of 30 %, `most` 3, six new days" in said
+    assert "-100 % (-100 to -100 %). The goal was 80 % less: reached." in said
+    assert "`most` is 3 times the limit that was asked for." in said
+    assert "all twelve days" not in said
+    assert "Compared with the default keys" not in said, "the day did not run with them"
+    assert "Compared with the default keys on day 7" in page.markdown([*without, given, made(one, "on", ended)])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (Estimate(-0.79, -0.9, -0.7), "**not reached**"),
+        (Estimate(-0.8, -0.9, -0.7), "reached, but not by the whole interval"),
+        (Estimate(-0.85, -0.9, -0.8), "reached"),
+    ],
+)
+def test_the_goal_is_reached_by_the_figure_or_by_its_interval(change: Estimate, expected: str) -> None:
+    assert reached(change) == expected
+
+
 def test_the_page_says_what_did_not_run_and_what_went_wrong(three: Three) -> None:
     said = page.markdown([three.off, three.on, three.again])
     assert "- Risk 10 %: day 1 ran three times; **not run: days 2, 3, 4, 5, 6**." in said
@@ -305,7 +295,7 @@ def test_what_ran_is_what_was_ordered(kept: list[Run]) -> None:
         assert run.head["digest"] == what.digest and run.arm in ARMS
         longest = max(row.end for row in run.rows)
         assert {row.number for row in run.rows} == set(range(len(what.workload.jobs))) and longest <= 720
-        assert (int(run.head["rounds"]) >= longest // 10) == (run.arm == "on")
+        assert (int(run.head["rounds"]) >= longest // 10) == (ARMS[run.arm] is not None)
         limits = {row.number: row.limit for row in run.rows}
         over = {job.number for job in what.workload.jobs if limits[job.number] > job.limit}
         assert over <= {act.number for act in run.acts if act.did in ("given", f"given{NOT_HELD}")}

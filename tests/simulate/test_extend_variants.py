@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.extend_real import runs
+from tests.extend_real.arms import DEFAULT, Rule
 from tests.extend_real.measure import threes
-from tests.extend_real.simulated import DEFAULT, Rule, all_days, all_waits, simulated
+from tests.extend_real.simulated import all_days, all_waits, simulated
 from tests.extend_real.variants import VARIANTS, Outcome, floor, kept, outcome
 from tests.extend_real.workloads import RISKS
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from tests.simulate_real import habits
+from tests.simulate_real.habits import begin, normal, one_of, whole
 from tests.simulate_real.shape import Nodes, Queue, Shape
 from tests.simulate_real.workloads import USERS, Draw, Job, Workload
 
@@ -68,21 +70,14 @@ SHAPE: Final = Shape(
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
-    """What one person starts under one name. `usual` and `spread`: of a log-normal run time, seconds."""
+class Habit(habits.Habit):
+    """With the limit that its jobs ask for."""
 
-    user: str
-    name: str
-    queue: str
-    gpus: int  # on each node
-    nodes: int
-    usual: float
-    spread: float
     limit: int
     is_new: bool  # without a history
 
     def need(self, draw: Draw) -> int:
-        return round(min(max(self.usual * math.exp(self.spread * _normal(draw)), _SHORTEST), _LONGEST))
+        return self.seconds(draw, _SHORTEST, _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +134,17 @@ def singles(draw: Draw) -> list[Habit]:
 def batches(draw: Draw, single: Sequence[Habit], multi: Sequence[Habit], wide: Sequence[Habit]) -> list[list[Habit]]:
     """What is submitted on a day: each batch at once. Of several names of a size, the draw takes one."""
     found = _campaigns(draw, single)
-    found += [[_one(draw, [habit for habit in multi if habit.gpus == gpus])] for gpus in _GPUS]
+    found += [[one_of(draw, [habit for habit in multi if habit.gpus == gpus])] for gpus in _GPUS]
     for nodes in _NODES:
         of = [habit for habit in wide if habit.nodes == nodes]
-        found.append(of if len(of) == 1 else [_one(draw, of)])
+        found.append(of if len(of) == 1 else [one_of(draw, of)])
     return found
 
 
 def habit_of(draw: Draw, name: str, *, queue: str = "gq", gpus: int = 1, nodes: int = 1, is_new: bool = False) -> Habit:
     usual = float(draw.run(12, 90))
     median, mean = ACCURACY[queue]
-    accuracy = min(median * math.exp(math.sqrt(2 * math.log(mean / median)) * _normal(draw)), 1.0)
+    accuracy = min(median * math.exp(math.sqrt(2 * math.log(mean / median)) * normal(draw)), 1.0)
     longest = SHAPE.queue(queue).max_limit
     limit = next((one for one in MENU if one >= usual / accuracy), MENU[-1])
     limit = longest if draw.chance(AT_MOST) else limit
@@ -157,14 +152,14 @@ def habit_of(draw: Draw, name: str, *, queue: str = "gq", gpus: int = 1, nodes: 
     return Habit(USERS[draw.whole(0, 3)], name, queue, gpus, nodes, usual, spread, min(limit, longest), is_new)
 
 
-def _campaigns(draw: Draw, habits: Sequence[Habit]) -> list[list[Habit]]:
+def _campaigns(draw: Draw, names: Sequence[Habit]) -> list[list[Habit]]:
     """What is submitted at once: mostly a few jobs of a name, now and then many. The names of the small queues are as
     frequent as those of gq, so that each has a few jobs."""
     found: list[list[Habit]] = []
     left = _SINGLE
     while left:
         many = min(left, draw.whole(1, 5) if draw.chance(0.7) else draw.whole(8, 30))
-        found.append([_one(draw, habits)] * many)
+        found.append([one_of(draw, names)] * many)
         left -= many
     return found
 
@@ -173,7 +168,7 @@ def come(draw: Draw, batches: Sequence[Sequence[Habit]]) -> tuple[tuple[Job, ...
     """Each batch at a time of its own, its jobs within two seconds: a quarter of the batches in the first minute."""
     came: list[tuple[int, int, Habit]] = []
     for number, batch in enumerate(batches):
-        at = draw.whole(0, 60) if draw.chance(0.25) else draw.whole(0, _SPAN)
+        at = begin(draw, 0.25, 60, _SPAN)
         came += [(at + draw.whole(0, 2), number, habit) for habit in batch]
     came.sort(key=lambda one: one[:2])
     return (
@@ -183,30 +178,17 @@ def come(draw: Draw, batches: Sequence[Sequence[Habit]]) -> tuple[tuple[Job, ...
 
 
 def _job(draw: Draw, number: int, offset: int, habit: Habit) -> Job:
-    sleep = habit.need(draw)
-    job = Job(
-        number, offset, (habit.queue,), habit.nodes, habit.gpus, 500 * habit.gpus, habit.gpus, "", False,
-        habit.limit, None, sleep, habit.user, 0,
-    )  # fmt: skip
-    return replace(job, cpus=SHAPE.nodes[0].cpus, whole=True) if habit.nodes > 1 else job
+    job = habit.job(number, offset, habit.need(draw), habit.limit)
+    return whole(job, SHAPE.nodes[0].cpus) if habit.nodes > 1 else job
 
 
-def past_of(draw: Draw, habits: Sequence[Habit]) -> tuple[Past, ...]:
+def past_of(draw: Draw, names: Sequence[Habit]) -> tuple[Past, ...]:
     """Those of names that are not new, at different hours: each is a decision of its own."""
     step = PAST_DAYS * 86_400 // PAST_RUNS
     found = [
         Past(habit, 86_400 + number * step + draw.whole(0, step - 600), habit.need(draw))
-        for habit in habits
+        for habit in names
         if not habit.is_new
         for number in range(PAST_RUNS)
     ]
     return tuple(sorted(found, key=lambda one: (-one.ago, one.habit.user, one.habit.name)))
-
-
-def _one(draw: Draw, habits: Sequence[Habit]) -> Habit:
-    return habits[draw.whole(0, len(habits) - 1)]
-
-
-def _normal(draw: Draw) -> float:
-    """About normal, of mean 0 and variance 1: a sum of twelve, the same in every C library."""
-    return sum(draw.whole(0, 9999) for _ in range(12)) / 10_000 - 6

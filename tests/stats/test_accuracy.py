@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adminkit.job import Job
+from adminkit.stats import accuracy as accuracy_module
 from adminkit.stats import taken
 from adminkit.stats.accuracy import POINTS, Accuracy, Spread, Wanted, accuracy, curve, spread
+from adminkit.stats.distribution import distribution
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 NOW = MONDAY + 30 * 86_400
@@ -31,7 +34,7 @@ def measured(path: Path, jobs: list[Job], *, curves: bool = False, points: tuple
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 10**6)), min_size=2, max_size=60))
 def test_the_spread_is_that_of_the_standard_library(pairs: list[tuple[int, int]]) -> None:
     ratios = [elapsed / limit for elapsed, limit in pairs]
-    found = spread(np.array([e for e, _ in pairs], np.int32), np.array([n for _, n in pairs], np.int32))
+    found = spread(distribution(np.array(ratios)))
     tenths = statistics.quantiles(ratios, n=20, method="inclusive")
     wanted = Spread(
         min(ratios), max(ratios), statistics.fmean(ratios), statistics.stdev(ratios), statistics.median(ratios),
@@ -41,9 +44,9 @@ def test_the_spread_is_that_of_the_standard_library(pairs: list[tuple[int, int]]
 
 
 def test_one_job_has_no_deviation_and_none_has_nothing() -> None:
-    one = spread(np.array([30], np.int32), np.array([60], np.int32))
+    one = spread(distribution(np.array([0.5])))
     assert (one.min, one.max, one.mean, one.median, one.p90, one.std) == (0.5, 0.5, 0.5, 0.5, 0.5, None)
-    assert set(astuple(spread(np.zeros(0, np.int32), np.zeros(0, np.int32)))) == {None}
+    assert set(astuple(spread(distribution(np.zeros(0))))) == {None}
 
 
 def test_queues_come_by_their_jobs_and_their_means_count_once_each(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_an_empty_trace_has_an_empty_measure(tmp_path: Path) -> None:
 
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=3000))
 def test_a_curve_is_short_ascending_and_true(values: list[int]) -> None:
-    found = curve(np.array(values, np.int32))
+    found = curve(distribution(np.array(values, np.int32)))
     assert len(found.seconds) <= POINTS
     assert list(found.seconds) == sorted(set(found.seconds))
     assert (found.seconds[0], found.seconds[-1], found.share[-1]) == (min(values), max(values), 1.0)
@@ -157,3 +160,14 @@ def test_shares_at_points_are_exact_and_take_the_jobs_of_just_so_long(tmp_path: 
     assert found.ran_within == (0.0, 0.25, 1.0, 1.0)
     assert found.asked_within == (0.0, 0.0, 0.5, 1.0)
     assert measured(tmp_path / "none", [], points=(1,)).overall.ran_within == (None,)
+
+
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regrouped.check(
+        monkeypatch,
+        tmp_path,
+        accuracy_module,
+        lambda db: accuracy(db, Filter(checkpoint_code=85), NOW, Wanted(True, (HOUR,))),
+    )

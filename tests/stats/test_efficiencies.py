@@ -9,9 +9,9 @@ import pytest
 
 from adminkit.job import Job, Step
 from adminkit.stats.efficiencies import Efficiencies, Use, efficiencies
-from adminkit.stats.efficiency import jobstats_gpu_memory
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from adminkit.trace.jobstats import jobstats_gpu_memory
 from tests.support.builders import HOUR, job
 from tests.support.uses import GIB, jobstats, make_used, step_of
 

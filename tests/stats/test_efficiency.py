@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from adminkit.stats.efficiency import efficiency, jobstats_gpu
-from adminkit.stats.memory import Step
+from adminkit.stats.efficiency import efficiency
+from adminkit.trace.jobstats import jobstats_gpu
+from adminkit.trace.step_memory import Step
 
 GIB = 1 << 30
 

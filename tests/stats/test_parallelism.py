@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job, Step
+from adminkit.stats import parallelism as parallelism_module
 from adminkit.stats.bundles import Bundler, bundlers
 from adminkit.stats.parallelism import Parallelism, containers, parallelism
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 
@@ -156,3 +158,9 @@ def test_containers_are_counted_by_class(tmp_path: Path) -> None:
     assert found.classes == {"single-gpu": {None: 1, "enroot": 1}, "multi-gpu": {"enroot": 1}, None: {None: 1}}
     assert found.all == {None: 2, "enroot": 2}
     assert found.excluded == {"state": 0, "elapsed": 1}
+
+
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regrouped.check(monkeypatch, tmp_path, parallelism_module, lambda db: parallelism(db, Filter(checkpoint_code=85)))

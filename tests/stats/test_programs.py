@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from adminkit.job import Job
+from adminkit.stats import programs as programs_module
 from adminkit.stats.programs import PARTS, Programs, programs
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, job, make_trace
 from tests.support.reports import HOSTILE
 
@@ -55,3 +58,14 @@ def test_accuracy_is_of_limits_and_spread_of_runs(
     assert spread.accuracy_std == pytest.approx(std), why
     assert overall.used_fraction == pytest.approx(used), why
     assert spread.elapsed_median == pytest.approx(median), why
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    def measure(db: sqlite3.Connection) -> object:
+        found = programs(db, Filter(states=(), min_elapsed=None, checkpoint_code=85), part)
+        return found, [one.spread() for one in (*found.groups, found.overall)]
+
+    regrouped.check(monkeypatch, tmp_path, programs_module, measure, seeds=2)

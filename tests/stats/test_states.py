@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job
+from adminkit.stats import states as states_module
 from adminkit.stats.select import Filter
-from adminkit.stats.states import ENDS, STUDY, States, states
+from adminkit.stats.states import ENDS, PARTS, STUDY, States, states
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 ALL = Filter(states=(), min_elapsed=None, checkpoint_code=85)
@@ -138,3 +140,10 @@ def test_filters_count_what_they_leave_out_and_the_last_state_is_named(tmp_path:
 def test_an_empty_trace_has_no_ends(tmp_path: Path) -> None:
     found = measured(tmp_path, [])
     assert (found.overall.jobs, found.groups, found.span) == (0, [], (None, None))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    regrouped.check(monkeypatch, tmp_path, states_module, lambda db: states(db, ALL, part, 60), seeds=2)

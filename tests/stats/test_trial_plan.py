@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,15 +16,23 @@ def history(days: int = 182, spread: float = 0.5, seed: int = 0) -> list[float |
     return [float(wait) for wait in 3600 * np.exp(spread * draw.normal(size=days))]
 
 
-def test_the_days_are_the_fewest_that_are_enough() -> None:
+@cache
+def planned() -> int:
+    """The days that most tests start from; each plan tries hundreds of trials."""
     days = days_needed(history(), -0.4)
-    assert days is not None and 2 * BLOCK < days < MOST_DAYS and days % BLOCK == 0
+    assert days is not None
+    return days
+
+
+def test_the_days_are_the_fewest_that_are_enough() -> None:
+    days = planned()
+    assert 2 * BLOCK < days < MOST_DAYS and days % BLOCK == 0
     assert (power_at(history(), -0.4, days) or 0) >= POWER > (power_at(history(), -0.4, days - BLOCK) or 1)
     assert days == days_needed(history(), -0.4), "the same past gives the same plan"
 
 
 def test_a_small_effect_a_rough_past_and_more_power_need_more_days() -> None:
-    days = days_needed(history(), -0.4) or 0
+    days = planned()
     assert (days_needed(history(), -0.3) or 0) > days
     assert (days_needed(history(spread=0.7), -0.4) or 0) > days
     assert (days_needed(history(), -0.4, 0.95) or 0) > days
@@ -37,6 +47,16 @@ def test_longer_waits_are_found_too() -> None:
 def test_days_that_are_all_equal_need_one_fortnight() -> None:
     assert days_needed([60.0] * 56, -0.01) == BLOCK
     assert power_at([60.0] * 56, -0.01, BLOCK) == 1.0
+
+
+@pytest.mark.parametrize(("before", "after"), [(92, 0), (0, 7), (92, 7), (300, 300)])
+def test_days_before_and_after_the_trace_are_no_part_of_the_past(before: int, after: int) -> None:
+    """A site that has three months of records would else plan with trials in which nobody waits."""
+    known_days = history(90)
+    padded = [*[None] * before, *known_days, *[None] * after]
+    assert power_at(padded, -0.4, 28) == power_at(known_days, -0.4, 28)
+    assert (power_at(padded, -0.99, 28) or 0) == 1.0
+    assert days_needed(padded, -0.4) == days_needed(known_days, -0.4)
 
 
 def test_days_without_waits_drop_their_pairs() -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from adminkit.job import Job
 from adminkit.reports.users import verdict
+from adminkit.stats import users as users_module
 from adminkit.stats.select import Filter
 from adminkit.stats.users import MONTH, Change, Month, Users, users
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 
 DAY = 24 * HOUR
@@ -126,3 +128,9 @@ def test_months_with_few_jobs_say_nothing(tmp_path: Path) -> None:
 def test_an_empty_trace_has_no_users(tmp_path: Path) -> None:
     found = measured(tmp_path, [])
     assert (found.users, found.month, found.months) == ([], None, 1.0)
+
+
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    regrouped.check(monkeypatch, tmp_path, users_module, lambda db: users(db, Filter(checkpoint_code=85)))

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from adminkit.job import Job
+from adminkit.stats import waste as waste_module
 from adminkit.stats.select import Filter
 from adminkit.stats.waste import Wasted, waste
 from adminkit.stats.waste_runs import BLOCK
 from adminkit.trace.connect import reader
+from tests.stats import regrouped
 from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.gaps import MINUTE, NODES, figure_4, ran, some_waste
 from tests.support.hours import add_nodes
@@ -151,3 +153,10 @@ def crowded(path: Path, rng: random.Random) -> Path:
 def test_an_empty_trace_has_nothing(tmp_path: Path) -> None:
     found = measured(make_trace(tmp_path / "t.db"))
     assert (found.rows, found.jobs, found.ran) == ([], 0, 0)
+
+
+def test_neither_the_order_nor_the_grouping_of_rows_changes_a_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = Filter(("aaic",), states=(), min_elapsed=None, checkpoint_code=85)
+    regrouped.check(monkeypatch, tmp_path, waste_module, lambda db: waste(db, chosen, MONDAY + 200 * DAY))

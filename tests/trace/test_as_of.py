@@ -36,6 +36,7 @@ from tests.support.past import (
 )  # fmt: skip
 
 TABLES: Final = {
+    "month_file",
     *"job step job_aside step_aside outbox queue node node_event fact window rejected load action person".split(),
     "forgotten",
     "power_curve",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from statistics import NormalDist
 
 import pytest
 
 from adminkit.tune.candidates import Choice
+from adminkit.tune.measured import Change
 from adminkit.tune.race import (
     LEAST,
     SEEDS,
@@ -42,11 +45,10 @@ def stands(share: tuple[float, float], choice: Choice = (1, None, None, None), m
 
 
 @pytest.mark.parametrize("evaluations", [LEAST, 150, 333, 500, 1000, 1200, 5000])
-@pytest.mark.parametrize("near", [True, False])
-def test_the_rounds_need_no_more_than_what_was_asked_for(evaluations: int, near: bool) -> None:
+def test_the_rounds_need_no_more_than_what_was_asked_for(evaluations: int) -> None:
     """With as many combinations in each as may go on."""
     needed = running = before = 0
-    for one in rounds_of(evaluations, near):
+    for one in rounds_of(evaluations):
         if one.keep:
             assert one.keep <= running
             needed, running, before = needed + one.keep * (one.seeds - before), one.keep, one.seeds
@@ -160,8 +162,6 @@ def test_of_those_as_good_the_one_with_the_fewest_levers_is_picked() -> None:
 def test_less_use_of_the_machine_is_harm() -> None:
     base = outcomes((0.5, 0.5), 20)
     assert not standing_of((1, 1, 1, 1), base, Goal(), FRAME).broken
-    from dataclasses import replace
-
     import numpy as np
 
     idle = [replace(one, busy=np.array([np.full(120, 0.8), np.full(120, 0.7)]), whole={**one.whole, "utilization":
@@ -169,3 +169,42 @@ def test_less_use_of_the_machine_is_harm() -> None:
     broken = standing_of((1, 1, 1, 1), idle, Goal(), FRAME).broken
     assert [one.measure for one in broken] == ["utilization"]
     assert not standing_of((1, 1, 1, 1), idle, Goal(keeps=()), FRAME).broken
+
+
+@pytest.mark.parametrize("constraints", [16, 40])
+def test_chance_breaks_a_constraint_of_a_pick_in_at_most_one_search_of_twenty(constraints: int) -> None:
+    """No constraint is touched: each has a p-value that is drawn evenly, and the interval that goes with it."""
+    import numpy as np
+
+    rng, searches = np.random.default_rng(44), 1000
+    good = stands((0.5, 0.5))
+    dropped = alone = 0
+    for _ in range(searches):
+        one = replace(good, others=tuple(untouched(float(p)) for p in rng.uniform(-1, 1, constraints)))
+        dropped += best([one]) is None
+        alone += bool(one.broken)
+    assert alone > 0.3 * searches, "by their own intervals many would be dropped"
+    assert dropped <= 0.05 * searches
+
+
+def untouched(p: float) -> Change:
+    """A wait of half an hour that seems to grow (p above 0) or to shrink; its normal error is 60 s."""
+    change = 60 * NormalDist().inv_cdf(1 - abs(p) / 2) * (1 if p > 0 else -1)
+    reach = 60 * NormalDist().inv_cdf(0.975)
+    return Change("size", "1", "mean_wait", "seconds", 100, 1800.0, 1800.0 + change, change, change - reach,
+                  change + reach, abs(p))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ps", "kept", "why"),
+    [
+        ([0.04] + [-0.5] * 15, True, "0.04 of sixteen is chance"),
+        ([0.04], False, "0.04 of one is not"),
+        ([0.002] + [-0.5] * 15, False, "0.002 of sixteen is not"),
+        ([-0.002] + [-0.5] * 15, True, "a group waits less"),
+        ([0.003] * 2 + [0.002] + [-0.5] * 13, False, "one that is broken suffices"),
+    ],
+)
+def test_a_pick_breaks_no_constraint_where_all_are_judged_together(ps: Sequence[float], kept: bool, why: str) -> None:
+    one = replace(stands((0.5, 0.5)), others=tuple(map(untouched, ps)))
+    assert (best([one]) == one) is kept, why

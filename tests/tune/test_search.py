@@ -17,10 +17,7 @@ from tests.tune.months import GOAL, asked, months
 from tests.tune.spaces import space
 
 #: As rounds_of makes them, but few.
-ROUNDS = [
-    Round("drawn", 0, 4, 1), Round("near", 0, 2, 1), Round("near", 3, 0, 3), Round("simpler", 0, 1, 3),
-    Round("near", 2, 0, 20),
-]  # fmt: skip
+ROUNDS = [Round(0, 6, 1), Round(3, 0, 3), Round(2, 0, 20)]
 WIDE = space(("nodes.factor", (0.75, 1.5)), ("scheduler.order", (0, 1)), ("scheduler.depth", (1, 2, 3)))
 
 

@@ -13,7 +13,7 @@ from adminkit.tune.race import Round
 from adminkit.tune.shards import shard_of, submitted
 from tests.support.fakes import Programs
 
-ROUNDS = [Round("drawn", 0, 9, 1), Round("near", 3, 0, 20)]
+ROUNDS = [Round(0, 9, 1), Round(3, 0, 20)]
 
 
 @pytest.mark.parametrize(

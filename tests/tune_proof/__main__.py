@@ -1,7 +1,8 @@
-"""`python -m tests.tune_proof [--only FAMILY]… [--cores N] [--page]`: search the sites, and write the page.
+"""`python -m tests.tune_proof [--only FAMILY]… [--again] [--cores N] [--page]`: search the sites, and write the page.
 
-Results are kept in tests/data/tune_proof.json. `--only` makes those of some families again; `--page` makes only the
-page. Exits with 1 where a bar does not hold.
+Results are kept in tests/data/tune_proof.json, and a site that is there is not searched again. `--only` searches some
+families; `--again` searches also what is kept, as after a change of the search; `--page` makes only the page. Exits
+with 1 where a bar does not hold.
 """
 
 from __future__ import annotations
@@ -22,12 +23,20 @@ def one(place: tuple[int, int]) -> Result:
     return result(family, family.site(place[1]))
 
 
-def results(names: Sequence[str], cores: int, kept: Sequence[Result], keep: bool = True) -> Sequence[Result]:
-    """Those of these families made again, in the order of the sites; the others as they were kept.
+def missing(names: Sequence[str], kept: Sequence[Result]) -> list[tuple[int, int]]:
+    """The sites of these families that are not kept, by the numbers of family and site; first the first of each."""
+    known = {each.site for each in kept}
+    return [
+        (number, site)
+        for site in range(EACH)
+        for number, family in enumerate(FAMILIES)
+        if family.name in names and family.site(site).name not in known
+    ]
 
-    The first site of every family comes first. `keep`: whether each result is kept at once.
-    """
-    places = [(number, site) for site in range(EACH) for number, family in enumerate(FAMILIES) if family.name in names]
+
+def results(names: Sequence[str], cores: int, kept: Sequence[Result], keep: bool = True) -> Sequence[Result]:
+    """All of these families and all that were kept, in the order of the sites. `keep`: whether each is kept at once."""
+    places = missing(names, kept)
     by_site = {each.site: each for each in kept}
     with ProcessPoolExecutor(cores) as pool:
         for ended in as_completed([pool.submit(one, place) for place in places]):
@@ -48,12 +57,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.tune_proof", description=__doc__)
     names = [family.name for family in FAMILIES]
     parser.add_argument("--only", action="append", choices=names, help="default: all")
+    parser.add_argument("--again", action="store_true", help="search also what is kept")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--page", action="store_true")
     asked = parser.parse_args(argv)
     made = read() if DATA.exists() else []
     if not asked.page:
-        made = results(asked.only or names, asked.cores, made)
+        several = asked.only or names
+        kept = [one for one in made if not (asked.again and one.family in several)]
+        made = results(several, asked.cores, kept)
     PAGE.write_text(page(made))
     for line in (broken := bars(made)):
         print(line)

@@ -10,7 +10,7 @@ import pytest
 
 from adminkit.simulate.core import simulate
 from tests.tune_proof import page
-from tests.tune_proof.__main__ import results
+from tests.tune_proof.__main__ import missing, results
 from tests.tune_proof.proof import Result, searched
 from tests.tune_proof.sites import EACH, FAMILIES, Family
 from tests.tune_proof.truth import Effect, True_
@@ -131,6 +131,28 @@ def test_the_kept_results_are_of_the_sites_that_there_are_and_hold_the_bars() ->
     names = [site.name for family in FAMILIES for site in family.sites]
     assert kept == [name for name in names if name in kept] and kept
     assert page.bars(page.read()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "row"),
+    [
+        ({}, "| 1 | 1 | 1 | 1 | reached |"),
+        ({"words": "no pick"}, "| 1 | 1 | 0 | 0 | **missed** |"),
+        ({"better": False, "words": "no pick"}, "| 1 | 0 | 0 | 0 | - |"),
+        ({"family": "idle", "planted": False, "better": False, "words": "no pick"}, "| 1 | 0 | 0 | 0 | reached |"),
+        ({"family": "idle", "planted": False, "better": False, "right": False}, "| 1 | 0 | 1 | 0 | **missed** |"),
+    ],
+)
+def test_the_page_has_the_goal_of_each_family(changes: dict[str, object], row: str) -> None:
+    made = result(**{"family": "easy", **changes})
+    (line,) = (line for line in page.page([made]).splitlines() if line.startswith(f"| {made.family} |"))
+    assert line.endswith(row)
+
+
+def test_what_is_kept_is_not_searched_again() -> None:
+    first, second = (family.name for family in FAMILIES[:2])
+    assert missing([first], []) == [(0, site) for site in range(EACH)]
+    assert missing([first, second], [result(site=f"{first} 2")])[:3] == [(0, 0), (1, 0), (1, 1)]
 
 
 @pytest.mark.soak

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub
+from tests.web.lab import lab_environment
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
@@ -34,3 +36,10 @@ def hub_cluster() -> Iterator[Cluster]:
     pytest.importorskip("jupyterhub", reason="not run: no jupyterhub (pip install -e '.[jupyter]')")
     with private_slurm(nodes=1, SchedulerParameters="sched_interval=1,batch_sched_delay=0,bf_interval=2") as booted:
         yield booted
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Path]:
+    """An environment with JupyterLab."""
+    with lab_environment() as one:
+        yield one

@@ -24,13 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tests.cluster.harness.cluster import Cluster
-from tests.web.lab import LAB, ROOT, environment, free_port, must
+from tests.web.lab import ROOT, SERVER, environment, free_port, lab_environment, must
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
 
-#: What a user's server needs.
-SERVER: Final = ("jupyterhub>=5.3,<7", "batchspawner>=1.3,<2", "jupyter_server>=2")
 TOKEN: Final = "0123456789abcdef0123456789abcdef"
 #: Users of the private cluster, with accounts.
 USERS: Final = ("games", "news", "backup", "www-data")
@@ -356,17 +354,6 @@ def login(
         return bool(driver.execute_script("return !!document.querySelector(arguments[0])", there))
 
     hub.until(f"the page {page}", shown)
-
-
-@contextmanager
-def lab_environment() -> Iterator[Path]:
-    """The environment of servers that are JupyterLab, which every user can read."""
-    folder = Path(tempfile.mkdtemp(prefix="adminkit-lab-", dir="/tmp"))
-    try:
-        folder.chmod(0o755)
-        yield environment(folder / "users", *SERVER, *LAB)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

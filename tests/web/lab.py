@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,9 +18,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support.bounds import BOUNDS
+from tests.support.shared import shared
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+#: What a user's server needs.
+SERVER: Final = ("jupyterhub>=5.3,<7", "batchspawner>=1.3,<2", "jupyter_server>=2")
 LAB: Final = ("jupyterlab>=4,<5", "notebook>=7,<8", "ipykernel>=6")
+#: Seconds after which an idle server ends, and how long before that it warns, unless a test says so.
+IDLE, WARN = 13, 10
 TOKEN: Final = "fedcba9876543210fedcba9876543210"
 
 
@@ -53,6 +59,17 @@ def _wheel(place: Path) -> Path:
         must(*ours, "wheel", "--no-deps", f"--config-settings=build-dir={build}", "-w", place, ROOT)
     (wheel,) = place.glob("adminkit-*.whl")
     return wheel
+
+
+@contextmanager
+def lab_environment() -> Iterator[Path]:
+    """The environment of servers that are JupyterLab, which every user can read: one for all processes of a run.
+
+    The first process makes it, and the last one removes it.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_hex(8)
+    with shared(Path(f"/tmp/adminkit-lab-{run}"), lambda folder: environment(folder / "users", *SERVER, *LAB)) as one:
+        yield one / "users"
 
 
 class Lab:
@@ -126,6 +143,13 @@ def lab(made: Path, folder: Path, env: Mapping[str, str]) -> Iterator[Lab]:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
         process.wait()
+
+
+@contextmanager
+def idle_lab(made: Path, tmp_path: Path, **env: str) -> Iterator[Lab]:
+    """One that ends when it is idle."""
+    with lab(made, tmp_path / "server", {"ADMINKIT_IDLE": str(IDLE), "ADMINKIT_WARN": str(WARN), **env}) as one:
+        yield one
 
 
 def _answers(one: Lab) -> bool:

@@ -1,16 +1,10 @@
-"""An idle server is warned in its pages, which save, and ends; while anything runs in it, it stays. All of it is real:
-JupyterLab, kernels, terminals, a browser."""
+"""An idle server is warned in its pages, which save, and ends, and its job gives back its GPU. All of it is real:
+JupyterLab, a hub, a browser."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,60 +12,17 @@ import pytest
 
 from tests.cluster.harness.cluster import Cluster
 from tests.web import hub as harness
-from tests.web.hub import hub_on, lab_environment, login
-from tests.web.lab import TOKEN, Lab, lab
+from tests.web.hub import hub_on, login
+from tests.web.lab import IDLE, WARN, idle_lab
 
 if TYPE_CHECKING:
     from tests.web.browser import Browser
 
 pytestmark = pytest.mark.web
 
-IDLE, WARN = 13, 10
 LEFT = 20
-#: Runs code in a kernel, whose file is the first argument, and waits until the kernel has taken it.
-RUN = """
-import sys, jupyter_client
-client = jupyter_client.BlockingKernelClient(connection_file=sys.argv[1])
-client.load_connection_file()
-client.start_channels()
-client.wait_for_ready(timeout=30)
-client.execute(sys.argv[2])
-while client.get_iopub_msg(timeout=30)["content"].get("execution_state") != "busy": pass
-"""
-#: Types a line into the first terminal, as the page does.
-TYPE = """const done = arguments[arguments.length - 1];
-const socket = new WebSocket(location.origin.replace("http", "ws") + "/terminals/websocket/1");
-const line = JSON.stringify(["stdin", arguments[0] + "\\n"]);
-socket.onopen = () => setTimeout(() => { socket.send(line); done(true); }, 1000);
-socket.onerror = () => done(false);"""
 EDITED = "return (document.querySelector('.cm-content') || {}).innerText || ''"
 SAID = "return (document.querySelector('#adminkit-idle') || {}).innerText || ''"
-
-
-@pytest.fixture(scope="module")
-def made() -> Iterator[Path]:
-    with lab_environment() as one:
-        yield one
-
-
-@contextmanager
-def server(made: Path, tmp_path: Path, **env: str) -> Iterator[Lab]:
-    with lab(made, tmp_path / "server", {"ADMINKIT_IDLE": str(IDLE), "ADMINKIT_WARN": str(WARN), **env}) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def quick(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One for questions alone: it stays for an hour."""
-    with server(made, tmp_path_factory.mktemp("quick"), ADMINKIT_IDLE="3600") as one:
-        yield one
-
-
-def run(one: Lab, made: Path, code: str) -> None:
-    """Run code in a new kernel."""
-    kernel = one.ask("POST", "/api/kernels", {})["id"]
-    file = one.folder.parent / f"RUNTIME_DIR/kernel-{kernel}.json"
-    subprocess.run([made / "bin/python", "-c", RUN, file, code], check=True, timeout=60)
 
 
 def said(browser: Browser) -> str:
@@ -92,7 +43,7 @@ def test_a_page_is_warned_and_saves_and_then_the_server_ends(
     made: Path, tmp_path: Path, browser: Browser, path: str
 ) -> None:
     # Long enough for a busy machine: twelve seconds until the warning, and as long as LEFT to save in.
-    with server(made, tmp_path, ADMINKIT_IDLE=str(12 + LEFT), ADMINKIT_WARN=str(LEFT)) as one:
+    with idle_lab(made, tmp_path, ADMINKIT_IDLE=str(12 + LEFT), ADMINKIT_WARN=str(LEFT)) as one:
         one.ask("POST", "/api/kernels", {})
         notes = one.folder / "notes.txt"
         notes.write_text("saved")
@@ -120,7 +71,7 @@ def test_a_page_is_warned_and_saves_and_then_the_server_ends(
 def test_the_button_keeps_the_server(made: Path, tmp_path: Path, browser: Browser) -> None:
     from selenium.webdriver.common.by import By
 
-    with server(made, tmp_path) as one:
+    with idle_lab(made, tmp_path) as one:
         one.ask("POST", "/api/kernels", {})
         browser.driver.get(one.page("/lab"))
         one.until("the warning", lambda: said(browser), 40)
@@ -129,83 +80,6 @@ def test_the_button_keeps_the_server(made: Path, tmp_path: Path, browser: Browse
         assert one.phase == "idle"
         again = one.until("the next warning", lambda: said(browser), 30)
         assert again > IDLE - WARN - 3, "it counts from the click"
-
-
-def test_a_busy_kernel_is_never_ended(made: Path, tmp_path: Path) -> None:
-    """Beside an idle one, and without a page that is open."""
-    with server(made, tmp_path) as one:
-        one.ask("POST", "/api/kernels", {})
-        run(one, made, "import time; time.sleep(18)")
-        started = time.monotonic()
-        while time.monotonic() - started < 17:
-            assert one.phase == "idle"
-            time.sleep(1)
-        one.until("the server to end when the kernel has", lambda: not one.runs, 30)
-        assert time.monotonic() - started > 18 + IDLE - 3
-        assert "what it has in memory is lost" in one.said()
-
-
-def test_a_kernel_that_goes_on_is_warned_no_more(made: Path, tmp_path: Path) -> None:
-    with server(made, tmp_path) as one:
-        one.until("the warning", lambda: one.phase == "warn", 20)
-        run(one, made, "1 + 1")
-        one.until("the warning to go", lambda: one.phase == "idle", 5)
-
-
-def test_a_terminal_with_a_program_is_never_ended(made: Path, tmp_path: Path, browser: Browser) -> None:
-    """One without is idle, whatever page is open."""
-    with server(made, tmp_path) as one:
-        one.ask("POST", "/api/terminals")
-        browser.driver.get(one.page("/lab"))
-        assert browser.driver.execute_async_script(TYPE, "sleep 18 &"), "the terminal could not be reached"
-        started = time.monotonic()
-        while time.monotonic() - started < 16:
-            assert one.phase == "idle"
-            time.sleep(1)
-        one.until("the server to end when the program has", lambda: not one.runs, 30)
-
-
-@pytest.mark.parametrize(
-    ("idle", "warn", "why"),
-    [("", "", "off by default"), ("10", "60", "a warning that is longer"), ("-1", "$(id)", "no numbers")],
-)
-def test_a_server_without_settings_stays(made: Path, tmp_path: Path, idle: str, warn: str, why: str) -> None:
-    with server(made, tmp_path, ADMINKIT_IDLE=idle, ADMINKIT_WARN=warn) as one:
-        assert one.phase == "off", why
-
-
-def test_the_page_is_told_in_its_language(made: Path, tmp_path: Path) -> None:
-    with server(made, tmp_path) as one:
-        one.until("the warning", lambda: one.phase == "warn", 20)
-        told = one.ask("GET", "/adminkit/idle", language="ja,en;q=0.5")
-        assert "失われます" in told["text"]
-        assert told["keep"] == "終了しない"
-        one.until("the server to end", lambda: not one.runs, 20)
-
-
-@pytest.mark.parametrize(
-    ("body", "token", "status", "why"),
-    [
-        ({"page": "a", "what": "keep"}, "", 403, "nobody"),
-        ({"page": "a", "what": "keep"}, "0" * 32, 403, "somebody else"),
-        ({"page": "a", "what": "end"}, TOKEN, 400, "there is no such word"),
-        ({"page": ["a"], "what": "keep"}, TOKEN, 400, "a name is a text"),
-        ([], TOKEN, 400, "no object"),
-        ({"page": "a", "what": "saved"}, TOKEN, 200, "the user"),
-    ],
-)
-def test_the_warning_is_answered_by_the_user_alone(quick: Lab, body: object, token: str, status: int, why: str) -> None:
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{quick.port}/adminkit/idle",
-        json.dumps(body).encode(),
-        {"Authorization": f"token {token}"} if token else {},
-    )
-    try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
-            found = answer.status
-    except urllib.error.HTTPError as error:
-        found = error.code
-    assert found == status, why
 
 
 def test_the_job_of_an_idle_server_ends_and_gives_back_its_gpu(

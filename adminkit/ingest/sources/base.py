@@ -48,6 +48,7 @@ class Spool:
     reading: Statement  # its columns, delimiter and seal, and what a record must be to count; it stores nothing yet
     values: Mapping[str, str]  # column of the trace -> SQL over what `reading` binds; see cluster_parameter
     only_where: str = "1"  # SQL: which runs are kept
+    partial: bool = False  # runs were left out that the source cannot spell yet: the window has to be asked for again
     revoked: int = 0  # runs of a closed window that `only_where` leaves out: another cluster of a federation took them
     job: int = 0  # the column, from 0, with the job of a record …
     user: int | None = None  # … and with its user, where there is one
@@ -92,6 +93,17 @@ class Source(ABC):
     @abstractmethod
     def digest(self, window: Window) -> Digest:
         """Counts and sums of the runs that ended in a window, as trace/runs.py computes them of the trace."""
+
+    def changed(self, since: int, among: Window) -> list[int] | None:
+        """The begins of the hours in which runs ended that were changed since then, of those that ended in `among`.
+
+        None: this source cannot tell. It reads every row, so it is not to be asked often.
+        """
+        return None
+
+    def kept_since(self) -> tuple[int, int] | None:
+        """The earliest end of a run that it still has, and that of its first run with steps; None: it cannot tell."""
+        return None
 
     @abstractmethod
     def backlog(self) -> int | None:

@@ -7,6 +7,8 @@ before the first question, and one that is not known is refused (slurmdbd_schema
 
 from __future__ import annotations
 
+import mmap
+import os
 import random
 import re
 import time
@@ -30,7 +32,7 @@ from adminkit.ingest.sources.slurmdbd_fields import (
     step_fields,
 )
 from adminkit.ingest.sources.slurmdbd_schema import Schema, schema_of
-from adminkit.ingest.window_plan import Window
+from adminkit.ingest.window_plan import HOUR, Window
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
@@ -41,6 +43,8 @@ from adminkit.trace import runs
 _AT_ONCE: Final = 200
 #: Numbers that are drawn for each job that is wanted.
 _DRAWS: Final = 4
+#: What stands before the mask of the tasks of an array that waits.
+_MASK: Final = b"_[0x"
 #: Seconds after now at which sacct's window for them ends.
 _LATER: Final = 86_400
 
@@ -105,6 +109,29 @@ class Slurmdbd(Accounting):
                 states[word] += int(numbers[0])
         return (sums[0], sums[1], sums[2], sums[3], sums[4], *states.values())
 
+    def changed(self, since: int, among: Window) -> list[int]:
+        sql = (
+            f"SELECT DISTINCT j.time_end DIV {HOUR} FROM `{self.cluster}_job_table` AS j"
+            f" WHERE j.mod_time >= {since:d} AND j.time_end BETWEEN {among.since:d} AND {among.until - 1:d}"
+        )
+        return [int(hour) * HOUR for (hour,) in self._ask(sql)]
+
+    def kept_since(self) -> tuple[int, int] | None:
+        jobs = f"`{self.cluster}_job_table`"
+        steps = f"SELECT MIN(job_db_inx) FROM `{self.cluster}_step_table`"
+        [(job, step)] = self._ask(
+            f"SELECT (SELECT MIN(time_end) FROM {jobs} WHERE time_end > 0),"
+            f" (SELECT NULLIF(time_end, 0) FROM {jobs} WHERE job_db_inx = ({steps}))"
+        )
+        return None if job == "NULL" else (int(job), int(job) if step == "NULL" else int(step))
+
+    def _ask(self, sql: str) -> list[list[str]]:
+        begun = time.monotonic()
+        try:
+            return self.database.ask(sql)
+        except DatabaseFailed as error:
+            raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
+
     def sample(self, count: int) -> list[tuple[int, int]]:
         """(JobIDRaw, Submit) of up to `count` runs that have ended, drawn at random over the whole table."""
         table = f"`{self.cluster}_job_table`"
@@ -135,10 +162,11 @@ class Slurmdbd(Accounting):
             self.database.spool(sql, target)
         except DatabaseFailed as error:
             raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
-        _write_tasks(target, marks)
+        partial = _finish(target, marks)
         answer = Answer(target, time.monotonic() - begun, marks)
-        span = (window.since, window.until)
-        return spool_of(part, answer, [*fields, "Submit"], span, ended, self.cluster, self.record, alone=True)
+        span, names = (window.since, window.until), [*fields, "Submit"]
+        spool = spool_of(part, answer, names, span, ended, self.cluster, self.record, alone=True)
+        return replace(spool, partial=partial)
 
     def _learn(self, where: str) -> None:
         """Ask sacct for the words of codes that are new, each by one job that has it."""
@@ -226,18 +254,35 @@ def _select(cluster: str, part: Part, fields: Sequence[str], marks: Marks, where
     mark = literal(marks.delimiter)
     record = ", ".join(f"{one}, {mark}" for one in fields)
     tables = _tables(cluster, part)
+    # Trap: a HAVING over the record, or its name in another place, would have the server make it twice.
     return (
-        f"SELECT CONCAT({record}) AS record FROM {tables} WHERE {where} HAVING record IS NOT NULL"
+        f"SELECT IFNULL(CONCAT({record}), {literal(marks.seal)}) FROM {tables} WHERE {where}"
         " ORDER BY j.id_job, j.time_submit"
     )
 
 
-def _write_tasks(target: Path, marks: Marks) -> None:
-    """The tasks of arrays that wait as ranges: the table has them as a hexadecimal mask."""
-    data = target.read_bytes()
-    masks = re.compile(rb"(\d_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\]" + re.escape(marks.delimiter.encode()) + rb")")
-    if masks.search(data):
-        target.write_bytes(masks.sub(lambda one: one[1] + tasks_of(int(one[2], 16)).encode() + one[3], data))
+def _finish(target: Path, marks: Marks) -> bool:
+    """Write the tasks of arrays that wait as ranges, which the table has as a hexadecimal mask, and take out the lines
+    of records that were left out because a code has no word yet. Returns whether there were any.
+    """
+    gap = f"{marks.seal}\n".encode()
+    with target.open("r+b") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return False
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            # Trap: behind each time stands the seal too, but never at the beginning of a line.
+            partial = data[: len(gap)] == gap or data.find(b"\n" + gap) >= 0
+            if not partial and data.find(_MASK) < 0:
+                return False
+            whole = bytes(data)
+        if partial:
+            whole = re.sub(rb"^" + re.escape(gap), b"", whole, flags=re.MULTILINE)
+        masks = re.compile(rb"(\d_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\]" + re.escape(marks.delimiter.encode()) + rb")")
+        whole = masks.sub(lambda one: one[1] + tasks_of(int(one[2], 16)).encode() + one[3], whole)
+        file.seek(0)
+        file.write(whole)
+        file.truncate()
+    return partial
 
 
 def tasks_of(mask: int) -> str:

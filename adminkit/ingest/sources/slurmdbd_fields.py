@@ -50,8 +50,10 @@ STATES: Final = dict(
         OUT_OF_MEMORY""".split()
     )
 )
-#: NO_VAL64 and INFINITE64 but for the last digit: a TRES that has it is not known, and sacct leaves it out.
-_NOTHING: Final = "=1844674407370955161"
+#: The largest id in tres_table that is the same on every cluster, but for a few that nobody counts.
+_COMMON: Final = 8
+#: Codes that are compared one after the other.
+_FEW: Final = 8
 #: field -> code -> word
 Words = Mapping[str, Mapping[int, str]]
 
@@ -62,9 +64,18 @@ def literal(text: str) -> str:
 
 
 def word(field: str, code: str, words: Words) -> str:
-    """The word of a code. NULL where it has none: the record is left out, and the next question learns the word."""
-    known = "".join(f" WHEN {number:d} THEN {literal(text)}" for number, text in sorted(words.get(field, {}).items()))
-    return f"CASE {code}{known} END" if known else "NULL"
+    """The word of a code. NULL where it has none yet: the record is left out of the answer, which says so."""
+    return _among(code, sorted(words.get(field, {}).items()))
+
+
+def _among(code: str, known: Sequence[tuple[int, str]]) -> str:
+    """A few codes one after the other; of more the half that it can be in, so that a thousand groups cost ten steps."""
+    if not known:
+        return "NULL"
+    if len(known) <= _FEW:
+        return f"CASE {code}{''.join(f' WHEN {number:d} THEN {literal(text)}' for number, text in known)} END"
+    middle = len(known) // 2
+    return f"IF({code} < {known[middle][0]:d}, {_among(code, known[:middle])}, {_among(code, known[middle:])})"
 
 
 def _tres(column: str, number: int) -> str:
@@ -76,23 +87,16 @@ def _tres(column: str, number: int) -> str:
     )
 
 
-def _named(sql: str, names: Mapping[int, str]) -> str:
-    """A list of TRES, with a comma in front, with these names in place of their ids."""
-    for number, name in sorted(names.items()):
-        sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
-    return sql
+def tres_list(column: str, names: Mapping[int, str]) -> str:
+    """A list of TRES as the tables have it, but for ids that are a cluster's own: these get their names.
 
-
-def _but(names: Mapping[int, str], number: int) -> dict[int, str]:
-    return {one: name for one, name in names.items() if one != number}
-
-
-def tres_names(column: str, names: Mapping[int, str]) -> str:
-    """A list of TRES with names in place of ids, memory in MB, as sacct --noconvert prints it."""
+    adminkit-ingest knows the ids of what every cluster has, and leaves out what is not known.
+    """
+    own = [(number, name) for number, name in sorted(names.items()) if number > _COMMON]
     sql = f"CONCAT(',', {column})"
-    sql = f"IF(LOCATE('{_NOTHING}', {column}), REGEXP_REPLACE({sql}, ',[0-9]+{_NOTHING}[0-9]', ''), {sql})"
-    sql = f"REGEXP_REPLACE({sql}, ',{MEM}=([0-9]+)', ',mem=\\\\1M')"
-    return f"IF({column} = '', '', SUBSTRING({_named(sql, _but(names, MEM))}, 2))"
+    for number, name in own:
+        sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
+    return f"SUBSTRING({sql}, 2)" if own else column
 
 
 def exit_code(column: str) -> str:
@@ -188,13 +192,15 @@ def job_fields(known: Known) -> dict[str, str]:
             f"CASE j.timelimit WHEN {INFINITE} THEN 'UNLIMITED' WHEN {NO_VAL} THEN 'Partition_Limit' WHEN 0 THEN ''"
             " ELSE j.timelimit END"
         ),
-        "ReqNodes": f"IFNULL({_tres('j.tres_req', NODE)}, 0)",
+        "ReqNodes": _unless_listed("j.tres_req", NODE),
         "ReqCPUS": "j.cpus_req",
-        "ReqMem": f"IFNULL(CONCAT(NULLIF({_tres('j.tres_req', MEM)}, 0), 'M'), 0)",
-        "ReqTRES": tres_names("j.tres_req", names),
-        "AllocNodes": f"IF(j.nodes_alloc, j.nodes_alloc, IFNULL({_tres('j.tres_alloc', NODE)}, 0))",
-        "AllocCPUS": f"IFNULL({_tres(_either('j.tres_alloc', 'j.tres_req'), CPU)}, 0)",
-        "AllocTRES": tres_names("j.tres_alloc", names),
+        "ReqMem": _unless_listed("j.tres_req", MEM),
+        "ReqTRES": tres_list("j.tres_req", names),
+        "AllocNodes": "j.nodes_alloc",
+        "AllocCPUS": (
+            f"IF(j.tres_alloc = '', IFNULL({_tres('j.tres_req', CPU)}, 0), {_unless_listed('j.tres_alloc', CPU)})"
+        ),
+        "AllocTRES": tres_list("j.tres_alloc", names),
         "NodeList": "IF(j.nodelist IS NULL OR j.nodelist IN ('', '(null)'), 'None assigned', j.nodelist)",
         "Restarts": "j.restart_cnt",
         "Flags": word("Flags", "j.flags", words),
@@ -231,20 +237,21 @@ def step_fields(known: Known) -> dict[str, str]:
         "Start": known.time("s.time_start"),
         "End": known.time(ended),
         "ElapsedRaw": _elapsed(state, "s.time_start", ended, "s.time_suspended", known.now),
-        "NNodes": f"IF(s.nodes_alloc, s.nodes_alloc, IFNULL({_tres('s.tres_alloc', NODE)}, 0))",
+        "NNodes": "s.nodes_alloc",
         "NTasks": "s.task_cnt",
-        "AllocTRES": tres_names("s.tres_alloc", known.tres),
+        "AllocTRES": tres_list("s.tres_alloc", known.tres),
         "TotalCPU": _cpu_time((user, system)),
         "MaxRSS": f"IFNULL({_tres('s.tres_usage_in_max', MEM)}, '')",
-        "TRESUsageInTot": _usage("s.tres_usage_in_tot", known.tres),
-        "TRESUsageOutTot": _usage("s.tres_usage_out_tot", known.tres),
+        "TRESUsageInTot": tres_list("s.tres_usage_in_tot", known.tres),
+        "TRESUsageOutTot": tres_list("s.tres_usage_out_tot", known.tres),
         "ConsumedEnergyRaw": "s.consumed_energy",
         "JobName": "s.step_name",
     }
 
 
-def _either(first: str, second: str) -> str:
-    return f"IF({first} = '', {second}, {first})"
+def _unless_listed(column: str, number: int) -> str:
+    """Nothing where a list of TRES has this one: its reader takes it from there. Otherwise 0."""
+    return f"IF(LOCATE(',{number}=', CONCAT(',', {column})), '', 0)"
 
 
 def _clock(seconds: str) -> str:
@@ -260,11 +267,3 @@ def _cpu_time(parts: Sequence[tuple[str, str]]) -> str:
     thousandths = f"LPAD((({micros}) MOD 1000000) DIV 1000, 3, '0')"
     short = f"CONCAT(LPAD({total} DIV 60, 2, '0'), ':', LPAD({total} MOD 60, 2, '0'), '.', {thousandths})"
     return f"IF(({micros}) = 0 OR {total} >= 3600, {_clock(total)}, {short})"
-
-
-def _usage(column: str, names: Mapping[int, str]) -> str:
-    """A list of usage with names in place of ids; CPU time is in thousandths of a second in the table."""
-    cpu, listed = _tres(column, CPU), f"CONCAT(',', {column})"
-    clocked = f"REPLACE({listed}, CONCAT(',{CPU}=', {cpu}), CONCAT(',cpu=', {_clock(f'{cpu} DIV 1000')}))"
-    sql = _named(f"IFNULL({clocked}, {listed})", _but(names, CPU))
-    return f"IF({column} = '', '', SUBSTRING({sql}, 2))"

@@ -15,10 +15,10 @@ from adminkit.slurm.database import Database
 _CLUSTER: Final = re.compile(r"[a-z0-9_.-]{1,40}")
 #: Columns that every supported release has, 22.05 to 26.05, and on which the questions are built.
 JOB: Final = frozenset(
-    """job_db_inx account admin_comment array_task_str array_max_tasks cpus_req derived_ec derived_es exit_code flags
-    job_name id_assoc id_array_job id_array_task id_job id_qos id_user id_group het_job_id het_job_offset kill_requid
-    state_reason_prev nodelist nodes_alloc partition priority state timelimit time_submit time_eligible time_start
-    time_end time_suspended submit_line system_comment tres_alloc tres_req""".split()
+    """job_db_inx mod_time account admin_comment array_task_str array_max_tasks cpus_req derived_ec derived_es exit_code
+    flags job_name id_assoc id_array_job id_array_task id_job id_qos id_user id_group het_job_id het_job_offset
+    kill_requid state_reason_prev nodelist nodes_alloc partition priority state timelimit time_submit time_eligible
+    time_start time_end time_suspended submit_line system_comment tres_alloc tres_req""".split()
 )
 STEP: Final = frozenset(
     """job_db_inx exit_code id_step step_het_comp kill_requid nodes_alloc state step_name task_cnt time_start time_end

@@ -11,6 +11,7 @@ from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.base import JOBS, Source, Spool
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sources.slurmdbd import Slurmdbd
+from adminkit.ingest.sources.slurmdbd_fields import CPU, MEM, NODE
 from adminkit.ingest.window_plan import Window
 from adminkit.quote import quote
 from adminkit.render.format import plural
@@ -24,6 +25,8 @@ AGREED: Final = "slurmdbd's database verified"
 #: Differences that are named.
 _NAMED: Final = 5
 _AT_ONCE: Final = 200
+#: NO_VAL64 and INFINITE64: sacct leaves out a TRES with one of them.
+_UNSET: Final = ("18446744073709551614", "18446744073709551615")
 
 #: (JobIDRaw, Submit)
 Key = tuple[int, int]
@@ -80,7 +83,8 @@ def compare(database: Slurmdbd, sacct: Source, count: int) -> tuple[int, list[Di
         ids = sorted({number for number, _ in keys})
         ours, theirs = (_records(one.lookup(JOBS, window, ids)) for one in (database, sacct))
         for key in keys:
-            different += _differences(key, theirs.get(key), ours.get(key))
+            own = ours.get(key)
+            different += _differences(key, theirs.get(key), own and spelled(own, database.schema.tres))
     return len(drawn), different
 
 
@@ -94,6 +98,30 @@ def _differences(key: Key, sacct: Mapping[str, str] | None, database: Mapping[st
         for name in sacct
         if name not in ignored and sacct[name] != database.get(name, "")
     ]
+
+
+def spelled(record: Mapping[str, str], names: Mapping[int, str]) -> dict[str, str]:
+    """A record of the database with sacct's spelling of TRES, and with the counts that it leaves to them."""
+    listed = {name: _counts(record[name]) for name in ("ReqTRES", "AllocTRES")}
+    told = {name: _sorted(name, _spell(counts, names)) for name, counts in listed.items()}
+    asked, given = listed["ReqTRES"], listed["AllocTRES"]
+    told["ReqNodes"] = record["ReqNodes"] or asked.get(NODE, "0")
+    memory = asked.get(MEM, "0")
+    told["ReqMem"] = "0" if memory == "0" else f"{memory}M"
+    told["AllocCPUS"] = record["AllocCPUS"] or given.get(CPU, "0")
+    told["AllocNodes"] = record["AllocNodes"] if record["AllocNodes"] != "0" else given.get(NODE, "0")
+    return {**record, **told}
+
+
+def _counts(cell: str) -> dict[int | str, str]:
+    """Id, or name where the SQL has put it in -> count, without those that are unset."""
+    items = [item.partition("=") for item in cell.split(",") if item]
+    return {int(key) if key.isdigit() else key: count for key, _, count in items if count not in _UNSET}
+
+
+def _spell(counts: Mapping[int | str, str], names: Mapping[int, str]) -> str:
+    spelt = {names.get(key, str(key)) if isinstance(key, int) else key: count for key, count in counts.items()}
+    return ",".join(f"{name}={count}M" if name == "mem" else f"{name}={count}" for name, count in spelt.items())
 
 
 def _records(spool: Spool) -> dict[Key, dict[str, str]]:

@@ -61,11 +61,13 @@
  *                                             "slice:a100_3g.20gb=2", and "?", with gpus unknown, where a word that
  *                                             names GPUs cannot be read. Shards and MPS beside GPUs are theirs, and not
  *                                             counted. Several types (16 at most) are joined: "a100+v100". Other keys
- *                                             are ignored.
+ *                                             are ignored. 1 to 5 are slurmdbd's ids of cpu, mem, energy, node and
+ *                                             billing.
  *   gres      gpus gpu_type gpu_parts per     gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | 7696487:2 | shard:4 | hbm:0 -> 0;
  *                                             per: of what it is, node, job (PER_JOB:gpu:2), task or socket
  *   usage     cpu_time mem disk energy        cpu=15:33:58,energy=0,fs/disk=934,gres/gpumem=20M,gres/gpuutil=90,mem=4K
- *             gpu_util gpu_mem                mem without a unit is bytes
+ *             gpu_util gpu_mem                mem without a unit is bytes. 2, 3 and 6 are slurmdbd's ids of mem, energy
+ *                                             and fs/disk, 1 is CPU time in thousandths of a second
  *   nodelist  nodes                           n[1-4]; "None assigned" is unknown
  *
  * In every kind but text, free, admin_comment, submitted and skip these are unknown: empty, Unknown, None, None assigned, INVALID, N/A, ? and (null).

@@ -56,8 +56,8 @@ static void whole_item(const char **p, const char *end, struct ak_slice *item) {
     *item = (struct ak_slice){start, (size_t)(*p - start)};
 }
 
-/* The same of a size, whose groups of three digits have commas between: no name of an item begins with a
- * digit. */
+/* The same of a size, whose groups of three digits have commas between: no name of an item begins with
+ * three digits and a comma or a unit. */
 static void size_item(const char **p, const char *end, struct ak_slice *item) {
     whole_item(p, end, item);
     while (end - *p > 3 && ak_digit((*p)[1]) && ak_digit((*p)[2]) && ak_digit((*p)[3]) &&
@@ -114,6 +114,15 @@ static bool nameless(struct ak_slice key) {
     return key.n >= 4;
 }
 
+/* The length of `name` or of `id`, with its =, where `left` begins with one of them. slurmdbd's tables have
+ * the ids, and slurmdb.h says which. */
+static inline size_t named(struct ak_slice left, const char *name, size_t n, char id) {
+    if (left.n >= n && memcmp(left.s, name, n) == 0)
+        return n;
+    return left.n >= 2 && left.s[0] == id && left.s[1] == '=' ? 2 : 0;
+}
+#define AK_NAMED(left, name, id) named(left, name "=", sizeof name, id)
+
 enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, size_t *used) {
     struct ak_gpu_words words;
     const char *p = s.s, *end = s.s + s.n;
@@ -127,18 +136,18 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, s
         size_t name;
         int64_t count;
         int to = -1;
-        if (AK_STARTS(left, "cpu=")) {
-            to = 0, p += 4;
-        } else if (AK_STARTS(left, "mem=")) {
-            p += 4;
+        if ((name = AK_NAMED(left, "cpu", '1'))) {
+            to = 0, p += name;
+        } else if ((name = AK_NAMED(left, "mem", '2'))) {
+            p += name;
             size_item(&p, end, &item);
             fault = set_size(item, 20, AK_MAX_MEMORY - 1, &out[1]);
-        } else if (AK_STARTS(left, "node=")) {
-            to = 2, p += 5;
-        } else if (AK_STARTS(left, "energy=")) {
-            to = 5, p += 7;
-        } else if (AK_STARTS(left, "billing=")) {
-            to = 6, p += 8;
+        } else if ((name = AK_NAMED(left, "node", '4'))) {
+            to = 2, p += name;
+        } else if ((name = AK_NAMED(left, "energy", '3'))) {
+            to = 5, p += name;
+        } else if ((name = AK_NAMED(left, "billing", '5'))) {
+            to = 6, p += name;
         } else if (AK_STARTS(left, "gres/") && (name = gpu_name(left, &sort))) {
             p += name;
             fault = gpu_tres(&p, end, sort, &words);
@@ -302,11 +311,18 @@ enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]) {
                 ak_set_real(&out[0], (double)seconds + (double)clock.fraction / clock.scale);
             else if (fault == AK_UNKNOWN)
                 fault = AK_FINE;
-        } else if (AK_IS(key, "mem")) {
+        } else if (AK_IS(key, "1")) { /* in the tables, CPU time is in thousandths; sacct cuts them off */
+            int64_t thousandths;
+            fault = ak_count(value, &thousandths);
+            if (!fault)
+                ak_set_real(&out[0], (double)(thousandths / 1000));
+            else if (fault == AK_UNKNOWN || fault == AK_TOO_LARGE)
+                fault = AK_FINE;
+        } else if (AK_IS(key, "mem") || AK_IS(key, "2")) {
             fault = set_size(value, 0, INT64_MAX, &out[1]);
-        } else if (AK_IS(key, "fs/disk")) {
+        } else if (AK_IS(key, "fs/disk") || AK_IS(key, "6")) {
             fault = set_size(value, 0, INT64_MAX, &out[2]);
-        } else if (AK_IS(key, "energy")) {
+        } else if (AK_IS(key, "energy") || AK_IS(key, "3")) {
             fault = set_count(value, &out[3]);
         } else if (AK_IS(key, "gres/gpuutil")) {
             fault = set_count(value, &out[4]);

@@ -10,9 +10,9 @@ import pytest
 from adminkit.findings import memory as finding
 from adminkit.job import Job
 from adminkit.stats.efficiencies import NODE_MEM, efficiencies
-from adminkit.stats.memory import Step, memory, node_memory
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from adminkit.trace.step_memory import Step, memory, node_memory
 from tests.support.builders import HOUR, MONDAY, job
 from tests.support.uses import GIB, make_used, step_of
 

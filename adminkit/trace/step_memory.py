@@ -21,8 +21,10 @@ from functools import lru_cache
 from typing import Final
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.sources import STEP_OF_RUN
+from adminkit.trace.run_view import step_of
 
+#: SQL: whether a step belongs to the run in this row of the view.
+_OF_RUN: Final = step_of("run")
 #: The step of processes that no step started.
 EXTERN: Final = "extern"
 #: Steps that run on the first node of their job.
@@ -39,9 +41,9 @@ _AT_MOST: Final = f"coalesce(min({_SUM}, {_BOUND}), {_SUM}, {_BOUND})"
 def _sql(function: str, of_step: str) -> str:
     """SQL over a row of the view run, where memory_functions() was called. One step on one node needs no sweep."""
     given = "cluster, job_id_raw, submit_time, size_nodes"
-    one = f"(SELECT CASE WHEN step.step <> '{EXTERN}' THEN {of_step} END FROM step WHERE {STEP_OF_RUN})"
-    return f"""CASE WHEN EXISTS (SELECT 1 FROM step) AND EXISTS (SELECT 1 FROM step WHERE {STEP_OF_RUN})
-    THEN CASE WHEN coalesce(size_nodes, 1) <= 1 AND (SELECT count(*) FROM step WHERE {STEP_OF_RUN}) = 1 THEN {one}
+    one = f"(SELECT CASE WHEN step.step <> '{EXTERN}' THEN {of_step} END FROM step WHERE {_OF_RUN})"
+    return f"""CASE WHEN EXISTS (SELECT 1 FROM step) AND EXISTS (SELECT 1 FROM step WHERE {_OF_RUN})
+    THEN CASE WHEN coalesce(size_nodes, 1) <= 1 AND (SELECT count(*) FROM step WHERE {_OF_RUN}) = 1 THEN {one}
         ELSE {function}({given}) END END"""
 
 
@@ -51,7 +53,7 @@ NODE_MEM_USED: Final = _sql("memory_of_node", _AT_MOST)
 _STEPS: Final = f"""
 SELECT step.step, step.nodes, step.tasks, step.start_time, step.end_time, step.mem_used, step.max_rss,
     step.gpus_used, step.elapsed
-FROM run JOIN step ON {STEP_OF_RUN}
+FROM run JOIN step ON {_OF_RUN}
 WHERE run.cluster = ? AND run.job_id_raw = ? AND run.submit_time = ?
 """
 

@@ -1,0 +1,93 @@
+"""The distribution of a number over jobs, each value once with how many jobs have it: quantiles, mean, deviation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """`many[i]` jobs have `values[i]`; values ascend. It does not depend on the order in which jobs were read, so
+    neither do its floats.
+    """
+
+    values: NDArray[Any]
+    many: NDArray[Any]
+
+    @property
+    def jobs(self) -> int:
+        return int(self.many.sum())
+
+    def mean(self) -> float:
+        """ValueError for no job."""
+        if not len(self.values):
+            raise ValueError("the mean of no job")
+        return float((self.values * self.many).sum()) / self.jobs
+
+    def deviation(self) -> float | None:
+        """The standard deviation of a sample (n - 1); None for one job."""
+        jobs = self.jobs
+        if jobs < 2:
+            return None
+        return math.sqrt(float(((self.values - self.mean()) ** 2 * self.many).sum()) / (jobs - 1))
+
+    def quantiles(self, levels: Sequence[float]) -> list[float]:
+        """Interpolated linearly: type 7 of Hyndman and Fan, The American Statistician 50 (1996) 361, as np.quantile()
+        has them of each job by itself.
+        """
+        import numpy as np
+
+        upto = np.cumsum(self.many)
+        at = np.asarray(levels, np.float64) * (upto[-1] - 1)
+        below = np.floor(at)
+        low = self.values[np.searchsorted(upto, below, "right")].astype(np.float64)
+        high = self.values[np.searchsorted(upto, np.ceil(at), "right")].astype(np.float64)
+        part, apart = at - below, high - low
+        found = np.where(part < 0.5, low + apart * part, high - apart * (1 - part))
+        return [float(one) for one in found]
+
+    def share_within(self, most: float) -> float:
+        """The share of jobs with this value or a lower one."""
+        import numpy as np
+
+        upto = int(np.searchsorted(self.values, most, "right"))
+        return int(self.many[:upto].sum()) / self.jobs
+
+
+def distribution(values: NDArray[Any], many: NDArray[Any] | None = None) -> Distribution:
+    """Of rows in any order; `many` jobs for each of them, or one."""
+    import numpy as np
+
+    if many is None:
+        many = np.broadcast_to(np.int64(1), len(values))
+    order = np.argsort(values)
+    ascending = values[order]
+    first = np.flatnonzero(np.concatenate([np.ones(min(len(values), 1), bool), ascending[1:] != ascending[:-1]]))
+    if not len(first):
+        return Distribution(ascending, np.zeros(0, np.int64))
+    return Distribution(ascending[first], np.add.reduceat(many[order].astype(np.int64, copy=False), first))
+
+
+def distributions(
+    number: NDArray[Any], groups: int, values: NDArray[Any], many: NDArray[Any]
+) -> Iterator[Distribution]:
+    """That of each group: `number` is the group of each row."""
+    from adminkit.stats.taken import split
+
+    for mine, counts in zip(split(number, groups, values), split(number, groups, many), strict=True):
+        yield distribution(mine, counts)
+
+
+def merged(parts: Sequence[Distribution]) -> Distribution:
+    """That of the jobs of all parts together."""
+    import numpy as np
+
+    if not parts:
+        return distribution(np.zeros(0))
+    return distribution(np.concatenate([p.values for p in parts]), np.concatenate([p.many for p in parts]))

@@ -1,0 +1,42 @@
+"""SQL of whole numbers over the view run: sums of them depend on neither the order of rows nor the engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from adminkit.trace.run_view import TOO_LONG
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: A larger number of GPUs or CPUs is nonsense, and unknown. The product with a run time has at most 60 bits.
+MOST: Final = 500_000_000
+#: Parts of one that a ratio is told in: a power of ten keeps ratios such as 0.1 as they are.
+UNIT: Final = 10**12
+#: elapsed / req_limit, in two numbers for ratios(): whole ones, and parts of one. 0 or NULL where either is unknown.
+RATIO: Final = (
+    "elapsed / req_limit",
+    f"CAST(round(elapsed % req_limit * 1.0 / req_limit * {float(UNIT)}) AS BIGINT)",
+)
+
+
+def day(at: str) -> str:
+    """The number of days before a moment, from 1970-01-01 of UTC, for taken.months(); NULL for an unknown one."""
+    return f"""CASE WHEN {at} BETWEEN -62167219200 AND 253402300799
+        THEN ({at} + 62167219200) / 86400 - 719528 END"""
+
+
+def seconds(size: str, of: str = "elapsed") -> str:
+    """`of`, seconds, times a size; 0 or NULL where either is unknown. Of GPUs the product may have a fraction."""
+    product = f"CAST(round({of} * {size}) AS BIGINT)" if size == "size_gpus" else f"{of} * {size}"
+    return f"CASE WHEN {of} BETWEEN 0 AND {TOO_LONG - 1} AND {size} BETWEEN 0 AND {MOST} THEN {product} ELSE 0 END"
+
+
+def unknown(size: str, yes: int = 1) -> str:
+    """1 (`yes`) where the size is unknown, else 0."""
+    return f"CASE WHEN {size} BETWEEN 0 AND {MOST} THEN 0 ELSE {yes} END"
+
+
+def ratios(whole: NDArray[Any], parts: NDArray[Any]) -> list[float]:
+    """The sums of ratios, from those of the two numbers of RATIO."""
+    return [(ones * UNIT + part) / UNIT for ones, part in zip(whole.tolist(), parts.tolist(), strict=True)]
