@@ -66,7 +66,7 @@ def sql(
                 "restrict it to a period: end_time >= …, end_time < …; or give it more time: --time-limit 10m",
             ) from error
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-            raise _refused(trace, error) from error
+            raise _refused(error) from error
     if not found.columns:
         raise UsageError("the statement is empty", _USUAL)
     bare = format in (Format.JSON, Format.CSV)
@@ -97,15 +97,15 @@ def _end() -> None:
     os._exit(1)
 
 
-def _refused(trace: sqlite3.Connection, error: Exception) -> UsageError:
+def _refused(error: Exception) -> UsageError:
     """SQLite's refusal, with the nearest word that would have been right."""
     said = str(error)
     if (found := re.match(r"no such column: (?:.*\.)?(.*)", said, re.DOTALL)) is not None:
-        return UsageError(f"no such column: {quote(found[1])}", _nearest(found[1], _columns(trace)))
+        return UsageError(f"no such column: {quote(found[1])}", _nearest(found[1], _columns()))
     if (found := re.match(r"no such table: (.*)", said, re.DOTALL)) is not None:
-        return UsageError(f"no such table: {quote(found[1])}", _nearest(found[1], _tables(trace)))
+        return UsageError(f"no such table: {quote(found[1])}", _nearest(found[1], _tables()))
     if "not authorized" in said or "prohibited" in said:
-        tables = ", ".join(_tables(trace))
+        tables = ", ".join(_tables())
         return UsageError(f"a SELECT may not do that: {quote(said, 200)}", f"it may read only {tables}")
     return UsageError(f"SQLite refused the statement: {quote(said, 200)}", _USUAL)
 
@@ -115,11 +115,13 @@ def _nearest(word: str, known: list[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
 
 
-def _tables(trace: sqlite3.Connection) -> list[str]:
+def _tables() -> list[str]:
     from adminkit.trace.exposed import READABLE
 
     return sorted(READABLE)
 
 
-def _columns(trace: sqlite3.Connection) -> list[str]:
-    return [one[0] for one in trace.execute("SELECT * FROM run LIMIT 0").description]
+def _columns() -> list[str]:
+    from adminkit.stats.jobs import COLUMNS
+
+    return list(COLUMNS)

@@ -1,4 +1,4 @@
-"""The answer to a SELECT that the caller typed, as a Report."""
+"""The answer to what the caller typed, as a Report."""
 
 from __future__ import annotations
 

@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import label
+from adminkit.stats.distribution import distributions
 from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import add, blocks, grouped, split
+from adminkit.stats.taken import alike, grouped, total
 from adminkit.stats.taken import months as months_of
-from adminkit.stats.wait import started
-from adminkit.trace.months.door import columns
+from adminkit.stats.wait import WAIT, started
+from adminkit.stats.whole import RATIO, day, ratios, seconds
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 DAY: Final = 86_400
 #: Months before the last one that are measured: the same month a year ago is the first of them.
@@ -33,11 +34,23 @@ LEAST_MONTHS: Final = 3
 #: How a run ends that failed.
 FAILED: Final = ("FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL")
 
-#: The sums over runs that ended; {counts} stands for whether a run counts.
-_NUMBERS: Final = (
-    "end_time", "{counts}", LIMITED, "elapsed", "coalesce(req_limit, 0)", "coalesce(size_gpus, -1)",
-    "coalesce(size_units, 0)", f"coalesce(state IN ({', '.join(map(repr, FAILED))}), 0)",
-)  # fmt: skip
+_LIMITED: Final = f"{{counts}} AND {LIMITED}"
+_UNUSED: Final = f"{_LIMITED} AND elapsed < req_limit"
+_ON_CPUS: Final = "coalesce(size_gpus, -1) <= 0"
+#: Field of Month -> when a run adds to it, and what; {counts} holds for a run that counts.
+_SUMS: Final = {
+    "jobs": ("{counts}", "1"),
+    "limited": (_LIMITED, "1"),
+    "sized": (f"{_LIMITED} AND size_gpus >= 0", "1"),
+    "cpu_sized": (f"{_LIMITED} AND size_units > 0", "1"),
+    "failed": (f"state IN ({', '.join(map(repr, FAILED))})", "1"),
+    "used": (_LIMITED, "elapsed"),
+    "reserved": (_LIMITED, "req_limit"),
+    "gpu_seconds_unused": (_UNUSED, seconds("size_gpus", "(req_limit - elapsed)")),
+    "cpu_seconds_unused": (f"{_UNUSED} AND {_ON_CPUS}", seconds("size_units", "(req_limit - elapsed)")),
+    "ratios": (_LIMITED, RATIO[0]),
+    "parts": (_LIMITED, RATIO[1]),
+}
 
 
 @dataclass(slots=True)
@@ -135,39 +148,20 @@ def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month
     counted, ended = select(window, limits=False), select(replace(window, states=(), min_elapsed=None), limits=False)
     # The rules of `ended` are some of those of `counted`, whose values are bound.
     every = replace(counted, rules={name: rule for name, rule in counted.rules.items() if name in ended.rules})
-    params = {**counted.params, "checkpoint_code": window.checkpoint_code}
-    numbers = [one.format(counts=f"({counted.reason}) = 0") for one in _NUMBERS]
-    (cluster,), (at, *rest) = columns(db, ("cluster",), numbers, f"FROM run WHERE {every.where}", params)
-    month = months_of(at)
-    del at  # a column of ten million runs is 40 MB
-    number, keys = grouped(cluster, month)
-    sums = np.zeros((11, len(keys)))
-    for block in blocks(len(number)):
-        for total, column in zip(sums, _columns(*(one[block].astype(np.float64) for one in rest)), strict=True):
-            add(total, number[block], column)
-    for (of, name), (jobs, limited, sized, cpus, runs, failed, *seconds) in zip(keys, sums.T.tolist(), strict=True):
+    counts = f"({counted.reason}) = 0"
+    sums = [f"CASE WHEN {when.format(counts=counts)} THEN {what} ELSE 0 END" for when, what in _SUMS.values()]
+    runs = alike(
+        db, every, ("cluster",), (day("end_time"),), sums=sums, given={"checkpoint_code": window.checkpoint_code}
+    )
+    number, keys = grouped(*runs.texts, months_of(runs.numbers[0].astype(np.int64) * DAY))
+    columns = {name: total(number, len(keys), one) for name, one in zip(_SUMS, runs.sums, strict=True)}
+    columns["ended"] = total(number, len(keys), runs.many)
+    whole, parts = columns.pop("ratios"), columns.pop("parts")
+    for k, ((of, name), ratio) in enumerate(zip(keys, ratios(whole, parts), strict=True)):
         one = found[of][place[name]]
-        one.jobs, one.limited, one.sized, one.cpu_sized = map(int, (jobs, limited, sized, cpus))
-        one.ended, one.failed = int(runs), int(failed)
-        one.ratios, one.used, one.reserved, one.gpu_seconds_unused, one.cpu_seconds_unused = seconds
-
-
-def _columns(
-    counts: NDArray[Any], limited: NDArray[Any], elapsed: NDArray[Any], limit: NDArray[Any], gpus: NDArray[Any],
-    units: NDArray[Any], failed: NDArray[Any],
-) -> list[NDArray[Any]]:  # fmt: skip
-    """What each run adds to the fields of its month; unknown ones are left out."""
-    import numpy as np
-
-    limited = limited * counts
-    has = limited > 0
-    unused = np.where(has, np.maximum(limit - elapsed, 0), 0)
-    return [
-        counts, limited, np.where(gpus >= 0, limited, 0), np.where(units > 0, limited, 0),
-        np.ones(len(counts)), failed,
-        np.divide(elapsed, limit, out=np.zeros(len(limit)), where=has), np.where(has, elapsed, 0),
-        np.where(has, limit, 0), unused * np.maximum(gpus, 0), np.where(gpus <= 0, unused * units, 0),
-    ]  # fmt: skip
+        one.ratios = ratio
+        for field_name, column in columns.items():
+            setattr(one, field_name, type(getattr(one, field_name))(column[k]))
 
 
 def _quantiles(
@@ -176,10 +170,11 @@ def _quantiles(
     import numpy as np
 
     selection = started(window)
-    waited = f"FROM run WHERE ({CAUSES['queue']}) AND {selection.where}"
-    (cluster,), (start, waits) = columns(db, ("cluster",), ("start_time", "max(wait, 0)"), waited, selection.params)
-    number, keys = grouped(cluster, months_of(start))
-    for (of, name), some in zip(keys, split(number, len(keys), waits), strict=True):
+    rules = {**selection.rules, "waited_for_queue": CAUSES["queue"]}
+    jobs = alike(db, replace(selection, rules=rules), ("cluster",), (WAIT, day("start_time")))
+    number, keys = grouped(*jobs.texts, months_of(jobs.numbers[1].astype(np.int64) * DAY))
+    waits = np.maximum(jobs.numbers[0], 0)
+    for (of, name), some in zip(keys, distributions(number, len(keys), waits, jobs.many), strict=True):
         one = found[of][place[name]]
-        one.waited = len(some)
-        one.wait_median, one.wait_p95 = map(float, np.quantile(some, (0.5, 0.95)))
+        one.waited = some.jobs
+        one.wait_median, one.wait_p95 = some.quantiles((0.5, 0.95))

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, alike, grouped, months, total
-from adminkit.stats.whole import DAY, seconds, unknown
+from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.whole import month, months, seconds, unknown
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -69,22 +69,29 @@ _ELAPSED: Final = f"CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG} THEN elapsed
 #: Trap: SQLite computes both sides of an AND whose value it needs; of a CASE it does not.
 _NEVER: Final = f"""CASE WHEN elapsed > 0 AND elapsed < {TOO_LONG} THEN 0
     WHEN ({STARTED}) IS NOT TRUE THEN 1 ELSE 0 END"""
-#: The end and the place in the study of a run in another state than the study's: only these runs need what decides.
-_APART: Final = f"""CASE WHEN state IN {STUDY_STATES} THEN NULL ELSE {END} || ' ' || CASE
+#: The place in the study of a run in another state than the study's: only these runs need what decides.
+_PLACES: Final = ("other_ends", "wrong_parameters", "system_failure")
+_PLACE: Final = f"""CASE WHEN state IN {STUDY_STATES} THEN 0
     WHEN state IN ('NODE_FAIL', 'BOOT_FAIL', 'LAUNCH_FAILED', 'RECONFIG_FAIL')
-        OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 'system_failure'
+        OR state = 'FAILED' AND (exit_signal = {_PROLOG} OR reason IN {_SYSTEM_REASONS}) THEN 2
     WHEN state = 'FAILED' AND {_ELAPSED} <= :short AND (exit_code IN {_USAGE} OR exit_signal IN {_NOT_BEGUN})
         OR state IN ('FAILED', 'CANCELLED', 'DEADLINE') AND {_NEVER} = 1
-            AND (reason IN {_VAIN_REASONS} OR reason GLOB '*Max*PerJob*') THEN 'wrong_parameters'
-    ELSE 'other_ends' END END"""
+            AND (reason IN {_VAIN_REASONS} OR reason GLOB '*Max*PerJob*') THEN 1
+    ELSE 0 END"""
+#: Who cancelled it.
+_CANCELLED: Final = ("cancelled", "cancelled_by_user", "cancelled_by_others")
+_CANCELLED_BY: Final = """CASE WHEN state <> 'CANCELLED' THEN 0 WHEN cancelled_by = uid THEN 1
+    WHEN cancelled_by <> uid THEN 2 ELSE 0 END"""
 
-#: What runs have in common: the class of their run time (0 unknown, 1 none, 2 short, 3 longer) and bits: the run never
-#: started, a step of it failed, the number of GPUs is unknown, that of CPUs.
+#: What runs have in common: the class of their run time (0 unknown, 1 none, 2 short, 3 longer); bits (the run never
+#: started, a step of it failed, the number of GPUs is unknown, that of CPUs); and the two above.
 _NUMBERS: Final = (
     f"""CASE WHEN elapsed >= 0 AND elapsed < {TOO_LONG}
         THEN CASE WHEN elapsed > :short THEN 3 WHEN elapsed > 0 THEN 2 ELSE 1 END ELSE 0 END""",
     f"""{_NEVER} + CASE WHEN derived_exit_code > 0 THEN 2 ELSE 0 END + {unknown("size_gpus", 4)}
         + {unknown("size_cpus", 8)}""",
+    _PLACE,
+    _CANCELLED_BY,
 )
 _SUMS: Final = (seconds("size_gpus"), seconds("size_cpus"))
 
@@ -150,10 +157,8 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
     others: Counter[str | None] = Counter()
     failed_steps = 0
     with snapshot(db):
-        of, when = ((), (DAY,)) if part == "month" else ((PARTS[part],), ())
-        jobs = alike(
-            db, selection, ("cluster", "state", _APART, *of), (*_NUMBERS, *when), sums=_SUMS, given={"short": short}
-        )
+        of, when = ((), (month("end_time"),)) if part == "month" else ((PARTS[part],), ())
+        jobs = alike(db, selection, ("cluster", "state", *of), (*_NUMBERS, *when), sums=_SUMS, given={"short": short})
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     for (cluster, value, end, place, state), many, never, hidden, gpu, cpu in _summed(jobs):
         for group in (groups.setdefault((cluster, value), Group(value, cluster)), overall):
@@ -173,14 +178,14 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
 def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     """What runs have in common, and of these: their number, those that never started, those with a failed step; and
     for GPUs and CPUs the seconds, the runs with run time, and those of them of unknown size."""
-    import numpy as np
 
-    (cluster, state, apart, *part), (time, bits, *day) = jobs.texts, jobs.numbers
-    value = part[0] if part else months(day[0].astype(np.float64) * 86_400)
-    number, keys = grouped(cluster, value, state, apart, time, bits)
+    (cluster, state, *part), (time, bits, apart, by, *ended) = jobs.texts, jobs.numbers
+    value = part[0] if part else months(ended[0])
+    number, keys = grouped(cluster, value, state, time, bits, apart, by)
     columns = [total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums)]
-    for (*of, name, other, ran_for, flags), many, *sums in zip(keys, *columns, strict=True):
-        end, place = other.split() if other else (END_OF[name], _place(name, ran_for))
+    for (*of, name, ran_for, flags, other, who), many, *sums in zip(keys, *columns, strict=True):
+        end = _CANCELLED[who] if name == "CANCELLED" else END_OF.get(name, "other")
+        place = _place(name, ran_for) if name in STUDY_STATES else _PLACES[other]
         ran = many if ran_for > 1 else 0
         gpu, cpu = ((took, ran, ran if flags & bit else 0) for took, bit in zip(sums, (4, 8), strict=True))
         stepped = many if flags & 2 and end == "success" else 0

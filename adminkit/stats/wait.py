@@ -51,7 +51,8 @@ QUANTILES: Final = (0.5, 0.75, 0.9, 0.95, 1.0)
 _MOST: Final = 2**31 - 1  # 31 bits
 _IN_DOUBT: Final = 255  # instead of a bucket of GPUs
 
-_WAIT: Final = "start_time - eligible_time"
+#: SQL over the view run: seconds; below 0 for a run that started before it was eligible.
+WAIT: Final = "start_time - eligible_time"
 #: Whether no source says what the job waited for.
 _UNTOLD: Final = "CASE WHEN reason IS NULL AND source <> 'slurmdbd' THEN 1 ELSE 0 END"
 #: A cell's buckets: limit, GPUs, nodes, and CPUs where there is no GPU; and whether the job waited only for the queue.
@@ -131,7 +132,7 @@ def wait(db: sqlite3.Connection, chosen: Filter, now: int, part: str = "queue") 
     with snapshot(db):
         more = (_NUMBERED[part],) if part in _NUMBERED else ()
         by = ("cluster", *([named] if named else ()), "reason")
-        jobs, placed = alikes(db, selection, [Ask(by, (_WAIT, _UNTOLD, *more)), Ask((), (_WAIT, *_CELL))])
+        jobs, placed = alikes(db, selection, [Ask(by, (WAIT, _UNTOLD, *more)), Ask((), (WAIT, *_CELL))])
         causes = [db.execute(f"SELECT {CAUSE} FROM (SELECT ? AS reason)", (name,)).fetchone()[0]
                   for name in jobs.texts[-1].names]  # fmt: skip
         cells, unplaced = _cells(placed)

@@ -46,16 +46,18 @@ FOLDER: Final = Path("build/bench/extend")
 #: What is compared, and where its rows stand on the page.
 MARKS: Final = {
     name: (f"<!-- `python -m tests.bench.extend_table page` made the table {name}. -->", f"<!-- End of {name}. -->")
-    for name in ("estimates", "most")
+    for name in ("estimates", "keys")
 }
 HEADS: Final = {
     "estimates": "| jobs | users who follow | mean wait today | hours lost, `estimates` | hours lost, `extend` |"
     " change | change of the mean wait | who waits longer |\n|---|---|---|---|---|---|---|---|",
-    "most": "| jobs | hours lost, `most` 2 | hours lost, `most` 3 | change | change of the mean wait |"
-    " who waits longer |\n|---|---|---|---|---|---|",
+    "keys": "| jobs | keys | hours lost, the defaults | hours lost, these keys | change | change of the mean wait |"
+    " who waits longer |\n|---|---|---|---|---|---|---|",
 }
 REPLICATES: Final = 20
 UPTAKES: Final = (0.0, 0.25, 0.5, 1.0)
+#: Other keys, as the page calls them, with all users.
+KEYS: Final = {"`most` 3": "most = 3.0", "`most` 3, `lead` 20 min": 'most = 3.0\nlead = "20m"'}
 #: The last moment of the example on the page: two months of the look-alike.
 _SEPTEMBER: Final = 1_504_224_000
 _DAY: Final = 86_400
@@ -80,13 +82,14 @@ class Source:
     cpus: int = 0  # of each node
     days: int = 0  # 0: all
     longest: int = 0  # limit, seconds
+    memory: bool | None = None  # False: it is not handed out to jobs, as what the nodes have is not known
     after: int = 0  # days that are left out, and from which limits are recommended
 
 
 SOURCES: Final = {
     "look-alike": Source("the look-alike, two months"),
     "bursts": Source("bursts, 128 nodes of one CPU", "bursts.swf", 128, 1, 0, 2 * _DAY),
-    "ricc": Source("RICC, five days, 1,024 nodes of 8 CPUs", "RICC-2010-2.swf.gz", 1024, 8, 5, 3 * _DAY, 15),
+    "ricc": Source("RICC, five days, 1,024 nodes of 8 CPUs", "RICC-2010-2.swf.gz", 1024, 8, 5, 3 * _DAY, False, 15),
     "kth": Source("KTH-SP2, three months, 100 nodes", "KTH-SP2-1996-2.swf.gz", 100, 1, 91, 216_000),
 }
 
@@ -98,7 +101,7 @@ class Line:
     """
 
     trace: str
-    table: str  # of MARKS
+    keys: str  # of KEYS, and then compared with the defaults; "": the defaults, compared with `estimates`
     uptake: float
     jobs: int
     today: float  # mean wait, seconds
@@ -149,19 +152,19 @@ def _site(name: str, source: Source) -> Site:
     queues = tuple(SiteQueue(queue.name, max_limit=source.longest, is_default=queue.is_default) for queue in
                    shown.queues)  # fmt: skip
     nodes = tuple(SiteNode(f"n{number}", cpus=source.cpus, queues=names) for number in range(source.nodes))
-    return replace(shown, queues=queues, nodes=nodes, scheduler=_SCHEDULER)
+    return replace(shown, queues=queues, nodes=nodes, scheduler=replace(_SCHEDULER, memory=source.memory))
 
 
 def lines(name: str, cores: int) -> list[Line]:
-    """A line for each share of users, and one for a longer `most`."""
+    """A line for each share of users, and one for each of the other keys."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     file = FOLDER / f"{name}.toml"
     shares = ", ".join(map(str, UPTAKES))
-    kinds = (("estimates", shares, ""), ("extend", shares, ""), ("extend", "1.0", "most = 3.0\n"))
+    kinds = [("estimates", shares, ""), ("extend", shares, ""), *(("extend", "1.0", keys) for keys in KEYS.values())]
     file.write_text(
         "version = 1\n"
         + "".join(
-            f'[[scenarios]]\nname = "{number}"\nkind = "{kind}"\nuptake = [{of}]\n{keys}'
+            f'[[scenarios]]\nname = "{number}"\nkind = "{kind}"\nuptake = [{of}]\n{keys}\n'
             for number, (kind, of, keys) in enumerate(kinds)
         )
     )
@@ -170,20 +173,21 @@ def lines(name: str, cores: int) -> list[Line]:
         plan = plan_of(load_scenarios(file), sources, effort)
         made, half = list(answer(plan, effort).summaries.values()), len(UPTAKES)
         found = [
-            _line(name, "estimates", uptake, *pair, plan.groups)
-            for uptake, *pair in zip(UPTAKES, made[:half], made[half:-1], strict=True)
+            _line(name, "", uptake, *pair, plan.groups)
+            for uptake, *pair in zip(UPTAKES, made[:half], made[half : 2 * half], strict=True)
         ]
-        return [*found, _line(name, "most", 1.0, made[-2], made[-1], plan.groups)]
+        usual, others = made[2 * half - 1], zip(KEYS, made[2 * half :], strict=True)
+        return [*found, *(_line(name, keys, 1.0, usual, of, plan.groups) for keys, of in others)]
 
 
-def _line(name: str, table: str, uptake: float, old: Sequence[Summary], new: Sequence[Summary], groups: Groups) -> Line:
+def _line(name: str, keys: str, uptake: float, old: Sequence[Summary], new: Sequence[Summary], groups: Groups) -> Line:
     lost = [(before["lost_hours"][1], after["lost_hours"][1]) for before, after in zip(old, new, strict=True)]
     shares = [after / before - 1 for before, after in lost if before]
     waited = _waited(old, new, "all", 0)
     assert waited
     return Line(
         name,
-        table,
+        keys,
         uptake,
         int(old[0]["parts"]["all"]["jobs"][0]),
         sum(one["parts"]["all"]["wait_today"][0] / one["parts"]["all"]["jobs"][0] for one in old) / len(old),
@@ -226,7 +230,7 @@ def _interval(of: Difference | None) -> Range | None:
 
 def rows(of: Sequence[Line], table: str) -> str:
     """One of the tables."""
-    return "\n".join([HEADS[table], *(_row(one) for one in of if one.table == table)])
+    return "\n".join([HEADS[table], *(_row(one) for one in of if bool(one.keys) == (table == "keys"))])
 
 
 def _row(one: Line) -> str:
@@ -234,7 +238,7 @@ def _row(one: Line) -> str:
     wait = f"{one.today / 3600:.1f} h" if one.today >= 3600 else f"{one.today / 60:.1f} min"
     waited = "{:+d} s ({:+d} to {:+d})".format(*map(round, one.waited))
     first = [SOURCES[one.trace].what]
-    first += [f"{100 * one.uptake:.0f} %", wait] if one.table == "estimates" else []
+    first += [one.keys] if one.keys else [f"{100 * one.uptake:.0f} %", wait]
     longer = "; ".join(one.longer[:_NAMED]) or "nobody"
     longer += f"; {len(one.longer) - _NAMED} more" if len(one.longer) > _NAMED else ""
     return f"| {' | '.join((*first, f'{one.before:,.0f}', f'{one.after:,.0f}', change, waited, longer))} |"
@@ -271,7 +275,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(*(rows(made, table) for table in MARKS), f"({time.monotonic() - began:.0f} s)", flush=True)
         kept = [one for one in read() if one.trace != name] + made
         ordered = sorted(
-            kept, key=lambda one: (list(SOURCES).index(one.trace), list(MARKS).index(one.table), one.uptake)
+            kept, key=lambda one: (list(SOURCES).index(one.trace), ["", *KEYS].index(one.keys), one.uptake)
         )
         RESULTS.write_text(json.dumps([asdict(one) for one in ordered], indent=1) + "\n")
     return 0

@@ -16,14 +16,7 @@ from adminkit.deploy.trial_state import write_whole
 from adminkit.errors import AdminkitError
 from adminkit.slurm import extending
 from tests.support.crash import crash_at
-from tests.support.trials import DAY, NOW, Tried, policy, tried
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
-    folder = tmp_path / "site"
-    folder.mkdir()
-    return tried(folder, monkeypatch)
+from tests.support.trials import DAY, NOW, Tried, policy
 
 
 def test_b_is_put_in_place_again_after_the_days_of_the_trial_and_stays(site: Tried) -> None:

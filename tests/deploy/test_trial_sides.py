@@ -11,14 +11,7 @@ import pytest
 
 from adminkit.deploy.trial_sides import HEAD, INCLUDED, put_included, read_pair, without
 from adminkit.errors import AdminkitError
-from tests.support.trials import Tried, tried
-
-
-@pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tried:
-    folder = tmp_path / "site"
-    folder.mkdir()
-    return tried(folder, monkeypatch)
+from tests.support.trials import Tried
 
 
 def test_what_is_written_is_read(site: Tried) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tests.extend_real import prose
@@ -13,6 +13,7 @@ from tests.extend_real.measure import (
     acts,
     behind_extended,
     extra,
+    held_by,
     killed,
     late,
     later,
@@ -34,6 +35,25 @@ WANTED: Final = 0.8
 _HOUR: Final = 3600
 
 
+_SUMMARY: Final = ["risk, keys, days", "hours lost", "goal", "mean wait of the others", "heads later than the noise"]
+
+
+def summary(found: Mapping[Group, Sequence[Three]]) -> str:
+    """A row for each group."""
+    rows = [
+        [
+            group.title.removeprefix("Limits at a risk of "),
+            _percent(lost_change(of)),
+            reached(lost_change(of)),
+            f"{_seconds(wait_change(of, 'on'))}, {_sign(wait_change(of, 'on'))}",
+            f"{sum(len(later(one, noise(of))) for one in of)} of {sum(len(late(one.on)) for one in of)}",
+        ]
+        for group, of in found.items()
+        if of
+    ]
+    return table(_SUMMARY, rows)
+
+
 def shown(group: Group, found: Sequence[Three], usual: Sequence[Three]) -> list[str]:
     """One group; of one that has the days of others, the tables stand there. `usual`: days with the default keys."""
     bar = noise(found)
@@ -44,7 +64,6 @@ def shown(group: Group, found: Sequence[Three], usual: Sequence[Three]) -> list[
         return said
     return [
         *said,
-        f"{prose.METHOD}",
         table(_EACH, (_day(one, bar) for one in found)),
         _done(found, ARMS[group.arm]),
     ]
@@ -67,21 +86,19 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     wait, same = wait_change(found, "on"), wait_change(found, "again")
     change, allowed = lost_change(found), lost_change(found, allowed=True)
     gone = [sum(float(lost(one.day, one.runs[nth]).sum()) for one in found) / _HOUR for nth in range(3)]
-    reached = "reached" if change.value <= -WANTED else "**not reached**"
-    if change.value <= -WANTED < change.high:
-        reached = "reached, but not by the whole interval"
     any_ = [sum(by > 0 for one in found for by in late(one.runs[nth]).values()) for nth in range(3)]
     more = sum(map(extra, found)) / _HOUR
     others = sum(len(one.day.workload.jobs) - len(one.given) for one in found)
+    why = "; ".join(_held(one, number) for one, number in over)
     lines = [
         f"- Heads that started later than planned by more than the noise: {f'**{len(over)}**' if over else 'none'} of"
-        f" {heads}. The noise is {bar} s, the latest head of the runs without extending."
+        f" {heads}{f' ({why})' if why else ''}. The noise is {bar} s, the latest head of the runs without extending."
         f" Later than planned by any time: {any_[1]} with extending, {any_[0]} and {any_[2]} without. Late heads on one"
         " of whose nodes a job ran, at the planned start, beyond the limit that it had asked for:"
         f" {len(blamed)}{' (' + '; '.join(blamed) + ')' if blamed else ''}.",
         f"- GPU hours lost at limits: {gone[1]:.2f} with extending, {gone[0]:.2f} and {gone[2]:.2f} without:"
-        f" {_percent(change)}. The goal was {100 * WANTED:.0f} % less: {reached}. Without the jobs that need more than"
-        f" their queue allows, which no policy may extend so far, the change is {_percent(allowed)}. Jobs ran"
+        f" {_percent(change)}. The goal was {100 * WANTED:.0f} % less: {reached(change)}. Without the jobs that need"
+        f" more than their queue allows, which no policy may extend so far, the change is {_percent(allowed)}. Jobs ran"
         f" {more:.2f} GPU hours beyond the limits that they had asked for.",
         *_by_load(found),
         f"- Mean wait of the {others} jobs that got no more time: {mean_wait(found, 'on'):.1f} s with extending;"
@@ -89,6 +106,13 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
         f" {_seconds(wait)}, {_sign(wait)}; between the two runs without extending it is {_seconds(same)}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def reached(change: Estimate) -> str:
+    """Whether the loss fell by as much as was wanted."""
+    if change.value > -WANTED:
+        return "**not reached**"
+    return "reached" if change.high <= -WANTED else "reached, but not by the whole interval"
 
 
 def _by_load(found: Sequence[Three]) -> list[str]:
@@ -107,6 +131,17 @@ def _by_load(found: Sequence[Three]) -> list[str]:
         "- GPU hours lost at limits on the days on which no more work came than the GPUs can do,"
         f" {bearable}; on the others, {others}.{after}"
     ]
+
+
+def _held(one: Three, number: int) -> str:
+    """Which jobs the head waited for in the end."""
+    jobs = held_by(one, number)
+    more = sum(given for given, _ in jobs)
+    ended = " and ".join(f"{seconds} s" for _, seconds in jobs)
+    return (
+        f"day {one.day.seed}: {late(one.on)[number]} s late; {len(jobs)} job{'s' * (len(jobs) > 1)} ended on its nodes"
+        f" just before it started, {ended} after the limit, and {more or 'none'} of them had got more time"
+    )
 
 
 def _between(found: Sequence[Three], usual: Sequence[Three]) -> list[str]:

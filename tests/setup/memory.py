@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 SHM: Final = Path("/dev/shm")
-#: Bytes that have to be free there: eight private Slurms and the unit tests take two thirds of it.
+#: Bytes that have to be free there: six private Slurms and the unit tests take half of it.
 ROOM: Final = 6 << 30
 _PREFIX: Final = "ak-"
 

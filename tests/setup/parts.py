@@ -17,7 +17,7 @@ from tests.setup import audit, guard
 ROOT: Final = Path(__file__).resolve().parents[2]
 TIERS: Final = ("check", "test", "web", "soak")
 #: The Slurm tests, by file, in processes with private clusters of their own: they wait for Slurm most of the time.
-CLUSTERS: Final = ("-n", "8", "--dist", "loadfile", "--no-loadscope-reorder")
+CLUSTERS: Final = ("-n", "6", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The unit tests, by file; those of SLOW first (tests/support/order.py), so that no process ends long after the others.
 UNIT: Final = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 #: The tests in a browser, by file: each has a browser, a hub and ports of its own.

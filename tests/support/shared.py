@@ -15,7 +15,11 @@ def shared(folder: Path, make: Callable[[Path], object]) -> Iterator[Path]:
     """A folder that the first of several processes makes and fills, and the last one that is in the block removes."""
     with _alone(folder):
         if not (folder / "made").exists():
-            make(folder)
+            try:
+                make(folder)
+            except BaseException:
+                shutil.rmtree(folder)
+                raise
             (folder / "made").touch()
         used = (folder / "used").open("w")
         fcntl.flock(used, fcntl.LOCK_SH)
