@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.setup import memory
+from tests.setup import beside, memory, parts, run
 
 
 @pytest.fixture
@@ -67,3 +67,16 @@ def test_the_folder_of_a_run_that_was_killed_goes_and_that_of_another_stays(shm:
         (folder / "file").touch()
     with memory.temporary(shm, room=0):
         assert not dead.exists() and live.exists()
+
+
+@pytest.mark.parametrize("tier", parts.TIERS)
+def test_all_tiers_but_long_proofs_write_to_memory(
+    tier: str, shm: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "build").mkdir()
+    places = []
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(memory.temporary.__wrapped__, "__defaults__", (shm, 0))
+    monkeypatch.setattr(beside, "run", lambda *_: places.append(Path(tempfile.gettempdir()).parent) or [])
+    assert run.main([tier]) == 0
+    assert (places == [shm]) is (tier != "soak")
