@@ -5,7 +5,6 @@ A part that cannot run here is "not run" with the reason, never passed; with CI=
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pwd
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.setup import beside, memory
+from tests.setup import beside
 from tests.setup.beside import Result
 from tests.setup.parts import ROOT, TIERS, parts
 
@@ -50,9 +49,7 @@ def main(argv: list[str]) -> int:
     said, began = how(tier, os.environ), time.monotonic()
     print(said, flush=True)
     try:
-        # Long proofs may write more than memory holds.
-        with memory.temporary() if tier != "soak" else contextlib.nullcontext():
-            results = beside.run(parts(tier), AT_ONCE[tier])
+        results = beside.run(parts(tier), AT_ONCE[tier])
     except KeyboardInterrupt:
         return 130
     code = exit_code(results, os.environ)
