@@ -206,6 +206,7 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
     assert {name for name, rows in everything.items() if rows} == narrowed
     assert set(everything) == narrowed | {
         "window",
+        "month_file",
         "gpu_untracked",
         "gpu_untyped",
         "gpu_words",
