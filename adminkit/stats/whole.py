@@ -19,7 +19,7 @@ RATIO: Final = (
     "elapsed / req_limit",
     f"CAST(round(elapsed % req_limit * 1.0 / req_limit * {float(UNIT)}) AS BIGINT)",
 )
-#: Of a number of month(): the months are by days.
+#: month() gives numbers from here on where it counts days.
 _OTHER: Final = 100_000
 
 
@@ -43,7 +43,7 @@ def month(at: str) -> str:
 
 
 def seconds(size: str, of: str = "elapsed") -> str:
-    """`of`, seconds, times a size; 0 or NULL where either is unknown. Of GPUs the product may have a fraction."""
+    """`of`, seconds, times a size; 0 or NULL where either is unknown. GPUs may be fractions."""
     product = f"CAST(round({of} * {size}) AS BIGINT)" if size == "size_gpus" else f"{of} * {size}"
     return f"CASE WHEN {of} BETWEEN 0 AND {TOO_LONG - 1} AND {size} BETWEEN 0 AND {MOST} THEN {product} ELSE 0 END"
 
