@@ -113,7 +113,7 @@ def page(results: Sequence[Result]) -> str:
         "## Families",
         "",
         f"Each family has {EACH} sites. The goal of a planted family is a right recommendation on each site that is",
-        "better by more than noise, and that of the others is no recommendation. *judged*: what may not become worse,",
+        "better by more than noise; on the others nothing is to be recommended. *judged*: what may not become worse,",
         "the waits of groups of jobs and the measures of the whole.",
         "",
         _row("family", "what", "judged", "searched", "better", "recommended", "rightly", "goal"),
