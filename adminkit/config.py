@@ -23,7 +23,7 @@ from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import is_there
 from adminkit.gres import GpuSettings
 from adminkit.messages import Language
-from adminkit.sections import Months
+from adminkit.sections import Elastic, Months
 from adminkit.toml import read_toml
 
 if TYPE_CHECKING:
@@ -176,16 +176,6 @@ class Energy:
     node_watts: Annotated[float, Gt(0)] = 20_000.0
     co2: Annotated[float, Ge(0)] | None = None  # grams per kWh
     price: Annotated[float, Ge(0)] | None = None  # per kWh, in whatever currency
-
-
-@dataclass(frozen=True, slots=True)
-class Elastic:
-    """Jobs that continue with another number of GPUs. Seconds."""
-
-    restart: Annotated[int, Ge(1)] = 300  # what a change costs the job
-    between: Annotated[int, Ge(0)] = 3600  # a job has one change in that time at most
-    patience: Annotated[int, Ge(1)] = 900  # how long an order holds
-    efficiency: Annotated[float, Gt(0), Le(1)] = 0.5  # the least speed for each GPU, of that on its fewest
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
 
 if TYPE_CHECKING:
-    from adminkit.config import Elastic
     from adminkit.elastic.plan import Look
     from adminkit.elastic.resize import Act, Ruled
+    from adminkit.sections import Elastic
     from adminkit.slurm.elastic_jobs import OpenJob
 
 app = group("Change how many GPUs running jobs have, if they opted in.")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from adminkit.config import Elastic
 from adminkit.elastic.words import MARGIN, order_of, range_of, was_put_back
 from adminkit.fit.needs import need_of_job
 from adminkit.fit.place import Board, in_line
 from adminkit.fit.timeline import NEVER, Need, Timeline, Use
 from adminkit.render.format import plural
+from adminkit.sections import Elastic
 from adminkit.slurm.elastic_jobs import OpenJob
 from adminkit.slurm.room import READY, Vector
 from adminkit.slurm.site import UNTYPED

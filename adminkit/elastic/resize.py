@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final, Literal
 
 from adminkit import actions
-from adminkit.config import Elastic
 from adminkit.elastic.plan import Look, held_by_others, keeps
 from adminkit.elastic.words import MARGIN, Order, order_of, range_of, with_order
 from adminkit.errors import AdminkitError
 from adminkit.render.format import plural
+from adminkit.sections import Elastic
 from adminkit.slurm.elastic_jobs import OpenJob, open_job, release, set_comment, set_gpus
 
 #: In the action log.

@@ -126,7 +126,7 @@ def accuracy(db: sqlite3.Connection, chosen: Filter, now: int, wanted: Wanted = 
 
 
 class _Lines(NamedTuple):
-    """Of some jobs; no job of what is not wanted."""
+    """The distributions that some jobs have; empty where they are not wanted."""
 
     accuracy: Distribution  # elapsed / limit
     elapsed: Distribution

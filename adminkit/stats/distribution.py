@@ -61,7 +61,7 @@ class Distribution:
 
 
 def distribution(values: NDArray[Any], many: NDArray[Any] | None = None) -> Distribution:
-    """Of rows in any order; `many` jobs for each of them, or one."""
+    """Put rows in any order into one; each has `many` jobs, or one."""
     import numpy as np
 
     if many is None:

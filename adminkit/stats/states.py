@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, alike, grouped, months, total
-from adminkit.stats.whole import day, seconds, unknown
+from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.whole import month, months, seconds, unknown
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -157,7 +157,7 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
     others: Counter[str | None] = Counter()
     failed_steps = 0
     with snapshot(db):
-        of, when = ((), (day("end_time"),)) if part == "month" else ((PARTS[part],), ())
+        of, when = ((), (month("end_time"),)) if part == "month" else ((PARTS[part],), ())
         jobs = alike(db, selection, ("cluster", "state", *of), (*_NUMBERS, *when), sums=_SUMS, given={"short": short})
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     for (cluster, value, end, place, state), many, never, hidden, gpu, cpu in _summed(jobs):
@@ -178,10 +178,9 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
 def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     """What runs have in common, and of these: their number, those that never started, those with a failed step; and
     for GPUs and CPUs the seconds, the runs with run time, and those of them of unknown size."""
-    import numpy as np
 
-    (cluster, state, *part), (time, bits, apart, by, *day) = jobs.texts, jobs.numbers
-    value = part[0] if part else months(day[0].astype(np.float64) * 86_400)
+    (cluster, state, *part), (time, bits, apart, by, *ended) = jobs.texts, jobs.numbers
+    value = part[0] if part else months(ended[0])
     number, keys = grouped(cluster, value, state, time, bits, apart, by)
     columns = [total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums)]
     for (*of, name, ran_for, flags, other, who), many, *sums in zip(keys, *columns, strict=True):

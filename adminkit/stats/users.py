@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
-from adminkit.stats.taken import Alike, alike, grouped, months, total
-from adminkit.stats.whole import RATIO, day, ratios, seconds, unknown
+from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.whole import RATIO, month, months, ratios, seconds, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,7 +151,7 @@ def users(db: sqlite3.Connection, chosen: Filter) -> Users:
     with snapshot(db):
         ends = span(db)
         jobs = alike(
-            db, selection, ("cluster", "user"), (day("end_time"), _FLAGS), sums=_SUMS, most=("end_time",),
+            db, selection, ("cluster", "user"), (month("end_time"), _FLAGS), sums=_SUMS, most=("end_time",),
             given={"checkpoint_code": chosen.checkpoint_code}, once=True,
         )  # fmt: skip
         names = tuple(chosen.clusters) or tuple(clusters(db))
@@ -166,8 +166,8 @@ def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     """Cluster, user and month of UTC, and of its jobs their number, the last end and what User.add() adds."""
     import numpy as np
 
-    day, flags = jobs.numbers
-    number, keys = grouped(*jobs.texts, months(day.astype(np.float64) * 86_400))
+    ended, flags = jobs.numbers
+    number, keys = grouped(*jobs.texts, months(ended))
     last = np.full(len(keys), -np.inf)
     np.maximum.at(last, number, np.nan_to_num(jobs.most[0].astype(np.float64), nan=-np.inf))
     no_gpus, no_cpus, limited = ((flags.astype(np.int64) & bit) > 0 for bit in (1, 2, 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from adminkit.trace.columns import Texts
 from adminkit.trace.run_view import TOO_LONG
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ RATIO: Final = (
     "elapsed / req_limit",
     f"CAST(round(elapsed % req_limit * 1.0 / req_limit * {float(UNIT)}) AS BIGINT)",
 )
+#: month() gives numbers from here on where it counts days.
+_OTHER: Final = 100_000
 
 
 def day(at: str) -> str:
@@ -26,8 +29,21 @@ def day(at: str) -> str:
         THEN ({at} + 62167219200) / 86400 - 719528 END"""
 
 
+def month(at: str) -> str:
+    """The month of UTC of a moment, a number for months(); NULL for an unknown one.
+
+    Until 2100-02-28, days are counted from 1968-03-01, the first of four years with a leap day at their end. These are
+    1461 days, and five months from March are 153 days.
+    """
+    days = f"({at} / 86400 + 671)"
+    years = f"((4 * {days} + 3) / 1461)"
+    return f"""CASE WHEN {at} BETWEEN 0 AND 4107542399
+            THEN 12 * {years} + (5 * ({days} - 1461 * {years} / 4) + 2) / 153
+        WHEN {at} BETWEEN -62167219200 AND 253402300799 THEN {_OTHER} + ({at} + 62167219200) / 86400 END"""
+
+
 def seconds(size: str, of: str = "elapsed") -> str:
-    """`of`, seconds, times a size; 0 or NULL where either is unknown. Of GPUs the product may have a fraction."""
+    """`of`, seconds, times a size; 0 or NULL where either is unknown. GPUs may be fractions."""
     product = f"CAST(round({of} * {size}) AS BIGINT)" if size == "size_gpus" else f"{of} * {size}"
     return f"CASE WHEN {of} BETWEEN 0 AND {TOO_LONG - 1} AND {size} BETWEEN 0 AND {MOST} THEN {product} ELSE 0 END"
 
@@ -40,3 +56,19 @@ def unknown(size: str, yes: int = 1) -> str:
 def ratios(whole: NDArray[Any], parts: NDArray[Any]) -> list[float]:
     """The sums of ratios, from those of the two numbers of RATIO."""
     return [(ones * UNIT + part) / UNIT for ones, part in zip(whole.tolist(), parts.tolist(), strict=True)]
+
+
+def months(numbers: NDArray[Any]) -> Texts:
+    """The months, such as 2026-01, that the numbers of month() stand for; None for an unknown one."""
+    import numpy as np
+
+    found, codes = np.unique(numbers, return_inverse=True)
+    return Texts(codes.astype(np.int32), [None if one != one else _month(int(one)) for one in found.tolist()])
+
+
+def _month(number: int) -> str:
+    import numpy as np
+
+    if number < _OTHER:
+        return str(np.datetime64("1968-03", "M") + number)
+    return str((np.datetime64("0000-01-01", "D") + (number - _OTHER)).astype("M8[M]"))

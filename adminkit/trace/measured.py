@@ -1,6 +1,6 @@
 """What was measured of a run while it ran, as columns beside those of the view run: its memory, and its GPUs' use.
 
-They take Python, and steps, so they are no columns of the view; a file of a month has them. in_sqlite() makes SQL that
+They take Python, and steps, so the view does not have them; a file of a month has. in_sqlite() makes SQL that
 names them SQL over the view.
 """
 

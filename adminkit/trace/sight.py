@@ -50,7 +50,7 @@ _OWN_ROWS: Final = {
     **dict.fromkeys(gpu_words.NAMES, "TRUE"),
     # Sums over everybody; without rollup_kept nothing of them is read.
     **dict.fromkeys(rollup.NAMES, "FALSE"),
-    # Of files with everybody's jobs.
+    # Its files have everybody's jobs.
     "month_file": "FALSE",
 }
 #: Put before a SELECT it makes job and step everybody's.

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from adminkit.config import Elastic
 from adminkit.elastic.plan import MOST, Known, Look, Pace, keeps, plan
 from adminkit.elastic.words import MARGIN, range_of
 from adminkit.fit.place import board
+from adminkit.sections import Elastic
 from adminkit.slurm.elastic_jobs import HELD, OpenJob
 from tests.elastic.jobs import RECORD, open_job
 from tests.fit.rooms import HOUR, NOW, job, make, node, taken

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from adminkit.config import Elastic
 from adminkit.elastic.plan import Look, keeps
 from adminkit.elastic.resize import Act, Ruled, order, revoke, settle
 from adminkit.elastic.words import MARGIN
+from adminkit.sections import Elastic
 from adminkit.slurm import elastic_jobs, squeue
 from adminkit.slurm.elastic_jobs import HELD, OpenJob, open_job, open_jobs
 from adminkit.slurm.process import TIMEOUT, ask

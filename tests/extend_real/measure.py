@@ -131,6 +131,17 @@ def behind_extended(one: Three, number: int) -> list[int]:
     ]
 
 
+def held_by(one: Three, number: int) -> list[tuple[bool, int]]:
+    """The runs that ended last on the nodes that this head got, before it started: whether the job had got more time,
+    and how long after its limit it ended, seconds.
+    """
+    head = next(row for row in _firsts(one.on) if row.number == number)
+    names = set(hosts(head.nodes))
+    before = [row for row in one.on.rows if row.end <= head.start and names & set(hosts(row.nodes))]
+    last = max((row.end for row in before), default=0)
+    return [(row.number in one.given, row.end - row.start - row.limit) for row in before if row.end == last]
+
+
 def extra(one: Three) -> float:
     """GPU seconds that jobs ran beyond the limit that they asked for, while jobs were extended."""
     jobs = one.day.workload.jobs

@@ -10,17 +10,19 @@ from tests.extend_real.arms import FIRST, GROUPS, WORDS, Group
 from tests.extend_real.measure import Three, group
 from tests.extend_real.runs import Run
 from tests.extend_real.simulated import against, all_days, all_waits
-from tests.extend_real.verdict import days, shown, table
+from tests.extend_real.verdict import days, shown, summary, table
 from tests.extend_real.workloads import NEW, SEEDS
 from tests.matrix.rows import ROOT
 
+#: How far beyond its range a day may lie, as a share.
+_ALLOWED: Final = 0.05
 PAGE: Final = ROOT / "docs/measured/extend-real.md"
 
 
 def markdown(runs: Sequence[Run]) -> str:
     found = {one: group(runs, one) for one in GROUPS}
     found = {one: of for one, of in found.items() if not one.whole or len(of) == len(one.seeds)}
-    parts = [prose.HEAD, "## What ran\n", _ran(runs, found), prose.METHOD]
+    parts = [prose.HEAD, "## What ran\n", _ran(runs, found), summary(found), prose.METHOD]
     for one, of in found.items():
         if of:
             usual = [day for name, days_ in found.items() if (name.risk, name.arm) == (one.risk, "on") for day in days_]
@@ -60,16 +62,19 @@ _AGAINST: Final = [
 
 def _simulated(found: Mapping[Group, Sequence[Three]]) -> list[str]:
     """The same days in the simulator."""
-    rows, lines = [], []
+    rows, lines, beyond = [], [], []
     for group_, of in found.items():
         if not of:
             continue
         for one in [] if group_.whole else of:
             made = against(one)
+            if made.beyond > _ALLOWED:
+                named = f"day {one.day.seed} ({group_.risk} %, {_keys(group_)})"
+                beyond.append(f"{named} by {100 * made.beyond:.0f} points")
             rows.append(
                 [
                     f"{group_.risk} %",
-                    WORDS[group_.arm].partition(", ")[2] or "the defaults",
+                    _keys(group_),
                     str(one.day.seed),
                     f"{100 * made.real:+.0f} %",
                     _shares(made.simulated),
@@ -85,7 +90,15 @@ def _simulated(found: Mapping[Group, Sequence[Three]]) -> list[str]:
             f" {wait:+.2f} s on the real Slurm, {_waited(waited)} in the simulator. The real figure lies"
             f" {_inside(wait, waited)} the range.",
         ]
+    lines.append(
+        f"- The real hours lost of {len(beyond)} of {len(rows)} days and keys lie more than"
+        f" {100 * _ALLOWED:.0f} percentage points beyond the range of the day: {'; '.join(beyond) or 'none'}."
+    )
     return [prose.SIMULATED, "\n".join(lines) + "\n", table(_AGAINST, rows)]
+
+
+def _keys(group_: Group) -> str:
+    return WORDS[group_.arm].partition(", ")[2] or "the defaults"
 
 
 def _inside(real: float, simulated: tuple[float, float, float]) -> str:
@@ -138,4 +151,4 @@ def _disturbed(runs: Sequence[Run]) -> str:
         pauses[run.seed in NEW or run.arm not in FIRST].append(float(run.head["longest pause"].split()[0]))
     whose = {False: "in the first runs", True: "in these"}
     longest = [f"{max(found):.1f} s {whose[late]}" for late, found in pauses.items() if found]
-    return f"{prose.BUSY} The longest pause was too long by {' and by '.join(longest)}.\n"
+    return f"{prose.BUSY}The longest pause was too long by {' and by '.join(longest)}.\n"

@@ -122,6 +122,11 @@ class Against:
     real_wait: float
     simulated_wait: tuple[float, float, float]
 
+    @property
+    def beyond(self) -> float:
+        """By how much the real change of the hours lies beyond the range of the simulated ones."""
+        return max(self.simulated[1] - self.real, self.real - self.simulated[2], 0.0)
+
 
 def against(one: Three) -> Against:
     """One day."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tests.extend_real import prose
@@ -13,6 +13,7 @@ from tests.extend_real.measure import (
     acts,
     behind_extended,
     extra,
+    held_by,
     killed,
     late,
     later,
@@ -32,6 +33,25 @@ from tests.extend_real.workloads import LOADS, SEEDS
 #: By what part the hours lost at limits were wanted to be lower.
 WANTED: Final = 0.8
 _HOUR: Final = 3600
+
+
+_SUMMARY: Final = ["risk, keys, days", "hours lost", "goal", "mean wait of the others", "heads later than the noise"]
+
+
+def summary(found: Mapping[Group, Sequence[Three]]) -> str:
+    """A row for each group."""
+    rows = [
+        [
+            group.title.removeprefix("Limits at a risk of "),
+            _percent(lost_change(of)),
+            reached(lost_change(of)),
+            f"{_seconds(wait_change(of, 'on'))}, {_sign(wait_change(of, 'on'))}",
+            f"{sum(len(later(one, noise(of))) for one in of)} of {sum(len(late(one.on)) for one in of)}",
+        ]
+        for group, of in found.items()
+        if of
+    ]
+    return table(_SUMMARY, rows)
 
 
 def shown(group: Group, found: Sequence[Three], usual: Sequence[Three]) -> list[str]:
@@ -69,9 +89,10 @@ def _verdict(found: Sequence[Three], bar: int) -> str:
     any_ = [sum(by > 0 for one in found for by in late(one.runs[nth]).values()) for nth in range(3)]
     more = sum(map(extra, found)) / _HOUR
     others = sum(len(one.day.workload.jobs) - len(one.given) for one in found)
+    why = "; ".join(_held(one, number) for one, number in over)
     lines = [
         f"- Heads that started later than planned by more than the noise: {f'**{len(over)}**' if over else 'none'} of"
-        f" {heads}. The noise is {bar} s, the latest head of the runs without extending."
+        f" {heads}{f' ({why})' if why else ''}. The noise is {bar} s, the latest head of the runs without extending."
         f" Later than planned by any time: {any_[1]} with extending, {any_[0]} and {any_[2]} without. Late heads on one"
         " of whose nodes a job ran, at the planned start, beyond the limit that it had asked for:"
         f" {len(blamed)}{' (' + '; '.join(blamed) + ')' if blamed else ''}.",
@@ -110,6 +131,17 @@ def _by_load(found: Sequence[Three]) -> list[str]:
         "- GPU hours lost at limits on the days on which no more work came than the GPUs can do,"
         f" {bearable}; on the others, {others}.{after}"
     ]
+
+
+def _held(one: Three, number: int) -> str:
+    """Which jobs the head waited for in the end."""
+    jobs = held_by(one, number)
+    more = sum(given for given, _ in jobs)
+    ended = " and ".join(f"{seconds} s" for _, seconds in jobs)
+    return (
+        f"day {one.day.seed}: {late(one.on)[number]} s late; {len(jobs)} job{'s' * (len(jobs) > 1)} ended on its nodes"
+        f" just before it started, {ended} after the limit, and {more or 'none'} of them had got more time"
+    )
 
 
 def _between(found: Sequence[Three], usual: Sequence[Three]) -> list[str]:

@@ -41,7 +41,8 @@ def _run(rows: list[str] | None, wanted: list[str] | None) -> None:
         print(f"== {row.name}: image", file=sys.stderr, flush=True)
         try:
             engine.image(row)
-            _keep(results.load().with_ground(engine.ground(row)))
+            ground = engine.ground(row)
+            _keep(results.load().with_ground(ground))
         except engine.NotRun as why:
             for suite in chosen:
                 _keep(results.load().with_cell(results.not_run(row.name, suite.name, results.commit(), str(why))))

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.matrix import page, results
+from tests.matrix import __main__ as matrix
+from tests.matrix import engine, page, results
 from tests.matrix.differences import DIFFERENCES
 from tests.matrix.results import Cell, Ground, Table
-from tests.matrix.rows import ROOT, ROWS, suites
+from tests.matrix.rows import ROOT, ROWS, Row, suites
 
 GOOD = '<testcase name="good"/>'
 BAD = '<testcase name="bad"><failure message="no"/></testcase>'
@@ -93,6 +94,27 @@ def test_two_who_run_different_suites_can_be_merged(tmp_path: Path) -> None:
     words = ["git", "merge-file", *(str(tmp_path / f"{name}.json") for name in ("ours", "before", "theirs"))]
     subprocess.run(words, check=True)
     assert set(results.load(tmp_path / "ours.json").cells) == {*ours.cells, *theirs.cells}
+
+
+def test_a_cell_that_another_row_keeps_while_a_guest_boots_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a row's programs are is asked in a container or a guest, whose disk may take minutes to make."""
+    kept = [Table()]
+    other, ground = Cell("prefix", "sync", "abc", "passed", 17), Ground("forky-v2", "26.05.5", "Debian", "3", "", "v2")
+
+    def boots(_: Row) -> Ground:
+        kept.append(kept[-1].with_cell(other))
+        return ground
+
+    monkeypatch.setattr(engine, "image", lambda row: row.name)
+    monkeypatch.setattr(engine, "ground", boots)
+    monkeypatch.setattr(engine, "run", lambda row, suite, commit: Cell(row.name, suite.name, commit, "passed", 1))
+    monkeypatch.setattr(results, "load", lambda: kept[-1])
+    monkeypatch.setattr(results, "save", kept.append)
+    monkeypatch.setattr(page, "write", lambda table: None)
+    matrix.main(["--row", "forky-v2", "--suite", "ckpt"])
+    assert kept[-1].grounds == (ground,)
+    assert kept[-1].cell("prefix", "sync") == other
+    assert kept[-1].cell("forky-v2", "ckpt") is not None
 
 
 def test_every_file_of_tests_that_boots_a_slurm_is_a_suite() -> None:

@@ -13,10 +13,13 @@ import numpy as np
 import pytest
 
 from adminkit.job import Job
+from adminkit.stats import taken
 from adminkit.stats.taken import Alike, alike, alikes
 from adminkit.trace.columns import Texts
 from adminkit.trace.connect import reader
+from adminkit.trace.months import door
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.months import keep
 
 T = TypeVar("T")
 DAY = 24 * HOUR
@@ -82,9 +85,11 @@ def check(
     jobs: Callable[[Random], list[Job]] = random_jobs,
     queues: Sequence[tuple[str, str, int, int | None, int | None]] = (("aaic", "gq", 0, HOUR, 4 * HOUR),),
     seeds: int = 4,
+    files: bool = True,
 ) -> None:
     """Compare, with ==, what `measure` answers about random traces when alike() or alikes() of `module` have rows put
-    together differently. Return what is to be compared from it: no array.
+    together differently, and when files of months answer. Return what is to be compared from it: no array. `files`
+    is false for a measure of which SQLite answers a part.
     """
     modules = [module] if isinstance(module, ModuleType) else module
     for seed in range(seeds):
@@ -101,6 +106,31 @@ def check(
                         _patch(patched, one, random, used)
                     assert measure(db) == wanted, f"seed {seed}, grouping {nth}"
                 assert used, "the measure has not called alike()"
+        _with_files(patch, path, modules, measure, wanted, files=files)
+
+
+def _with_files(
+    patch: pytest.MonkeyPatch,
+    path: Path,
+    modules: Sequence[ModuleType],
+    measure: Callable[[sqlite3.Connection], T],
+    wanted: T,
+    *,
+    files: bool,
+) -> None:
+    pytest.importorskip("duckdb")
+    assert keep(path)
+    asked: list[bool] = []
+
+    def reads_files(*args: Any) -> bool:
+        asked.append(door.reads_files(*args))
+        return asked[-1]
+
+    with patch.context() as patched, reader(path) as db:
+        patched.setattr(taken, "reads_files", reads_files)
+        assert measure(db) == wanted, "from files"
+    assert asked, "the measure has not asked for files"
+    assert all(asked) or not files, "a part is read from SQLite"
 
 
 def _patch(patch: pytest.MonkeyPatch, module: ModuleType, random: np.random.Generator, used: list[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,11 @@ from tests.support.shared import shared
 
 #: Uses the folder until its input ends, and says what is in it.
 USE = """
-import sys
+import sys, time
 from pathlib import Path
 from tests.support.shared import shared
 def make(folder):
+    time.sleep(float(sys.argv[2]))
     with (folder / "log").open("a") as log:
         log.write("made\\n")
 with shared(Path(sys.argv[1]), make) as folder:
@@ -27,15 +28,33 @@ with shared(Path(sys.argv[1]), make) as folder:
 """
 
 
+def begin(folder: Path, takes: float = 0.0) -> subprocess.Popen[str]:
+    """Another process that goes into the block; to make the folder takes it so many seconds."""
+    command = [sys.executable, "-c", USE, str(folder), str(takes)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """What it says in the block."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    with process:
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait() == 0
+
+
 @contextmanager
 def another(folder: Path) -> Iterator[str]:
     """What another process says that is in the block."""
-    command = [sys.executable, "-c", USE, str(folder)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None and process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.stdin.close()
-        assert process.wait() == 0
+    process = begin(folder)
+    try:
+        yield said(process)
+    finally:
+        end(process)
 
 
 def test_the_first_makes_it_and_the_last_removes_it(tmp_path: Path) -> None:
@@ -49,12 +68,14 @@ def test_the_first_makes_it_and_the_last_removes_it(tmp_path: Path) -> None:
         assert again == "1", "a later run makes it again"
 
 
-def test_many_that_come_and_go_at_a_time_find_it_whole(tmp_path: Path) -> None:
+def test_several_that_come_at_a_time_make_it_once(tmp_path: Path) -> None:
+    """It takes longer to make than a process to start."""
     folder = tmp_path / "shared"
-    for _ in range(3):
-        with ExitStack() as stack:
-            assert {stack.enter_context(another(folder)) for _ in range(4)} == {"1"}
-        assert not folder.exists()
+    several = [begin(folder, 3.0) for _ in range(4)]
+    assert [said(one) for one in several] == ["1"] * 4
+    for one in several:
+        end(one)
+    assert not folder.exists()
 
 
 def test_what_could_not_be_made_leaves_nothing_and_is_made_again(tmp_path: Path) -> None:

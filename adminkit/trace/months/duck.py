@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _TEXTS: Final = ("class", "gpu_kind")
 _FRACTIONS: Final = ("size_gpus", "size_units")
 TEXT: Final = "VARCHAR"
-#: Of SQLite's functions what DuckDB lacks.
+#: Functions of SQLite that DuckDB lacks.
 _MACROS: Final = ("CREATE MACRO likelihood(x, p) AS x",)
 
 
