@@ -204,7 +204,9 @@ def test_a_window_with_a_code_that_sacct_does_not_spell_is_asked_for_again(
     assert "sacct gave no word yet" in silent.stderr
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 0
     assert one(db, "SELECT count(*) FROM rejected") == 0
-    assert one(db, "SELECT count(*) FROM window WHERE provisional AND pass = 'job'") == 1
+    [(end,)] = cluster.sql(f"SELECT time_end FROM alpha_job_table WHERE id_job = {job}")
+    its = "SELECT min(provisional) FROM window WHERE pass = 'job' AND since <= ? AND until > ?"
+    assert one(db, its, int(end), int(end)) == 1
     adminkit(cluster, db, "sync", env=how)
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 1
     assert one(db, "SELECT count(*) FROM window WHERE provisional") == 0
