@@ -80,7 +80,8 @@ def test_both_sources_give_the_same_rows(
         assert len(theirs) >= least
         differing = [pair for pair in zip(ours, theirs, strict=False) if _still(pair[0]) != _still(pair[1])]
         assert len(ours) == len(theirs)
-        assert not differing, differing[:3]
+        cells = [[pair for pair in zip(*rows, strict=True) if pair[0] != pair[1]] for rows in differing]
+        assert not differing, f"{table} {differing[0][0][:5]}: {cells[:3]}"
     assert one(quick, "SELECT source FROM load ORDER BY rowid DESC LIMIT 1") == "slurmdbd"
 
 
@@ -202,7 +203,8 @@ def test_a_window_with_a_code_that_sacct_does_not_spell_is_asked_for_again(
     assert "sacct gave no word yet" in silent.stderr
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 0
     assert one(db, "SELECT count(*) FROM rejected") == 0
-    assert one(db, "SELECT count(*) FROM window WHERE provisional AND pass = 'job'") == 1
+    # The run ended in the last window. Earlier ones have other jobs' codes, as many as the overlap reaches back to.
+    assert one(db, "SELECT provisional FROM window WHERE pass = 'job' ORDER BY since DESC LIMIT 1") == 1
     adminkit(cluster, db, "sync", env=how)
     assert one(db, "SELECT count(*) FROM job WHERE job_id_raw = ?", job) == 1
     assert one(db, "SELECT count(*) FROM window WHERE provisional") == 0
