@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from adminkit import config
-from adminkit.cli.months import keep_up
+from adminkit.cli.months_kept import keep_up
 from adminkit.cli.options import Counted, CountedOption, Database, complete_files, complete_site
 from adminkit.cli.progress import progress
 from adminkit.errors import UsageError

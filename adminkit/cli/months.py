@@ -1,30 +1,25 @@
-"""adminkit trace months: a command of `adminkit trace`. And what sync and import do about months at their end."""
+"""adminkit trace months: a command of `adminkit trace`."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from adminkit import config
+from adminkit.cli.months_kept import write_due
 from adminkit.cli.operators import MONTHS, operators_only
 from adminkit.cli.options import Counted, CountedOption, Database
-from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import quote
 from adminkit.render.format import plural
-from adminkit.render.say import put, say
-from adminkit.sections import Months
-from adminkit.sqlite import sqlite3
+from adminkit.render.say import put
 from adminkit.trace import connect
 from adminkit.trace.location import find_trace
 from adminkit.trace.months import duck, write
-from adminkit.trace.months.write import Written
 
 
 def months(
@@ -35,8 +30,8 @@ def months(
     remove: Annotated[bool, typer.Option("--remove", help="Remove all files. The trace stays as it is.")] = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Show the files of months: copies in Parquet of runs that ended in months that are over. Reports read these files,
-    which is faster, and other programs may read them too.
+    """Show, write or remove the files of months. They are copies, in Parquet, of runs that ended in months that are
+    over. Reports read them, which is faster, and other programs may read them too.
 
     Example: adminkit trace months
     """
@@ -54,7 +49,7 @@ def months(
                 return
             if not duck.is_there():
                 raise AdminkitError("DuckDB is not installed, which writes Parquet", "pip install duckdb")
-            _tell(_write(trace, path, settings.months, now))
+            write_due(trace, path, settings.months, now)
     with connect.reader(path) as trace:
         found = write.listed(trace, path, now - settings.months.quiet)
     if format is Counted.JSON:
@@ -65,24 +60,3 @@ def months(
         put(f"{quote(one.cluster)} {one.month}: {what}")
     if not found:
         put(f"{path}: no month is over")
-
-
-def keep_up(path: Path, settings: Months) -> None:
-    """Write the months that are due, where the settings say so. What fails is said, and nothing else."""
-    try:
-        with connect.writer(path) as trace:
-            if write.is_wanted(trace, settings):
-                _tell(_write(trace, path, settings, int(time.time())))
-    except AdminkitError as error:
-        say(f"note: months were not written: {error.message}; {error.hint}")
-
-
-def _write(trace: sqlite3.Connection, path: Path, settings: Months, now: int) -> list[Written]:
-    with progress("writing months", "months") as bar:
-        return write.write_due(trace, path, settings, now, lambda done, of: bar(done, of, done))
-
-
-def _tell(done: Sequence[Written]) -> None:
-    for one in done:
-        if one.why:
-            say(f"note: {one.month.month} of {quote(one.month.cluster)} was not written: {quote(one.why, 200)}")

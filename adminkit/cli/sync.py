@@ -13,7 +13,7 @@ import typer
 
 from adminkit import config
 from adminkit.cli.import_ import summary as counts_line
-from adminkit.cli.months import keep_up
+from adminkit.cli.months_kept import keep_up
 from adminkit.cli.options import Counted, CountedOption, Database
 from adminkit.cli.progress import progress
 from adminkit.config import chosen

@@ -1,4 +1,4 @@
-"""adminkit-ingest keeps the rollups, and makes them."""
+"""adminkit-ingest keeps the rollups, and makes them; and it says which months it changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from adminkit.ingest.helper import Statement, ingest
 from adminkit.ingest.spec import Column
 from adminkit.sqlite import sqlite3
+from adminkit.trace.months import manifest
+from adminkit.trace.months.manifest import DROP
 from adminkit.trace.rollup import is_kept
 from adminkit.trace.rollup_load import loading, rebuilding
 
@@ -16,6 +18,14 @@ from adminkit.trace.rollup_load import loading, rebuilding
 def with_rollups(reading: Statement, db: sqlite3.Connection) -> Statement:
     """`reading`, which also sums up the rows that it puts in, where the trace keeps rollups."""
     return replace(reading, rollups=loading()) if is_kept(db) else reading
+
+
+def with_months(reading: Statement, db: sqlite3.Connection) -> Statement:
+    """`reading`, which says itself which months its new rows are of, where the trace has files of months."""
+    if set(DROP) <= set(reading.before) or not (said := manifest.loading(db)):
+        return reading
+    before, after = said
+    return replace(reading, before=[*before, *reading.before], after=[*reading.after, *after])
 
 
 def rebuild(db: Path, now: int) -> None:

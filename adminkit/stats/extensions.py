@@ -14,7 +14,9 @@ from typing import Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import CARRIED_ON, Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import alike, grouped, total
 from adminkit.stats.weeks import Reserved
+from adminkit.stats.whole import seconds
 
 #: What a row may be about -> SQL over the view run.
 PARTS: Final[Mapping[str, str]] = {"queue": "queue", "user": "user", "account": "account"}
@@ -46,12 +48,14 @@ WHERE cluster IN (SELECT value FROM json_each(:known)) AND job_id_raw IN (SELECT
     AND start_time IS NOT NULL
 """
 #: Runs with a limit by user, and what they ran over: users with none that did are left out.
-_HABITS: Final = f"""
-SELECT cluster, user, count(*), sum(more_used > 0), total(more_used), total(CASE WHEN more_used > 0 THEN ext_asked END),
-    total(more_used * {_GPUS}), total(more_used * {_CPUS})
-FROM run WHERE {{where}} AND user IS NOT NULL
-GROUP BY cluster, user HAVING total(more_used > 0) > 0 ORDER BY cluster, user
-"""
+#: Runs past their limit, seconds past it, the limits of these runs, GPU- and CPU-seconds past it.
+_OVER: Final = (
+    "CASE WHEN more_used > 0 THEN 1 ELSE 0 END",
+    "more_used",
+    "CASE WHEN more_used > 0 THEN ext_asked END",
+    seconds("size_gpus", "more_used"),
+    f"CASE WHEN coalesce(size_gpus, 0) = 0 THEN {seconds('size_units', 'more_used')} ELSE 0 END",
+)
 
 
 class _Act(NamedTuple):
@@ -179,8 +183,11 @@ def extensions(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> E
 
 def ran_over(db: sqlite3.Connection, chosen: Filter) -> list[RanOver]:
     """The users whose runs ran past their limits, of the runs with a limit that `chosen` takes."""
-    which = select(chosen, limits=True)
-    return [RanOver(*row) for row in db.execute(_HABITS.format(where=which.where), which.params)]
+    runs = alike(db, select(chosen, limits=True), ("cluster", "user"), (), sums=_OVER)
+    number, keys = grouped(*runs.texts)
+    columns = [total(number, len(keys), one).tolist() for one in (runs.many, *runs.sums)]
+    found = (RanOver(*key, *row) for key, *row in zip(keys, *columns, strict=True))
+    return sorted((one for one in found if one.over and one.user is not None), key=lambda one: (one.cluster, one.user))
 
 
 def _extended(chosen: Selection) -> Selection:

@@ -27,10 +27,13 @@ PARTS: Final[Mapping[str, str]] = {
 
 #: SQL: the run ended before its job did, and what it computed was redone unless it was saved. A resized one continues.
 _CUT: Final = f"(continued AND state <> '{RESIZED}')"
+#: What the statements below read of a run: every other column of the view would be computed as well.
+_COLUMNS: Final = """cluster, job_id_raw, submit_time, job_id, array_job, queue, user, account, class, state,
+    start_time, end_time, elapsed, time_limit, ckpt_at, ckpt_heard, ckpt_end"""
 #: Each run of the jobs in {ids}, beside the run before it. Traps: a run that is put back at its limit becomes
 #: REQUEUED, so its elapsed tells its TIMEOUT; its number of requeues is in the note of the next run only.
 _RUNS: Final = f"""
-SELECT run.*, previous_submit IS NOT NULL AS goes_on,
+SELECT {_COLUMNS}, previous_submit IS NOT NULL AS goes_on,
     CASE WHEN previous_submit IS NOT NULL THEN max(start_time - lag(end_time) OVER runs, 0) END AS waited,
     max(end_time) OVER runs AS last_end,
     {_CUT} AND (coalesce(ckpt_end IN ('more', 'limit'), 0)
@@ -44,8 +47,10 @@ FROM run WHERE (cluster, job_id_raw) IN ({{ids}})
 WINDOW runs AS (PARTITION BY cluster, job_id_raw ORDER BY submit_time)
 """
 
-#: The numbers of jobs that may have run in several pieces, or were warned.
-_MANY: Final = f"SELECT cluster, job_id_raw FROM run WHERE {IN_PIECES} OR ckpt_at IS NOT NULL"
+#: The numbers of jobs that may have run in several pieces, of which there is more than one run, or were warned.
+_MANY: Final = f"""SELECT cluster, job_id_raw FROM run WHERE ckpt_at IS NOT NULL OR {IN_PIECES} AND EXISTS (
+    SELECT 1 FROM run AS other WHERE other.cluster = run.cluster AND other.job_id_raw = run.job_id_raw
+        AND other.submit_time <> run.submit_time)"""
 #: One row per chain. Trap: the bare columns are those of the row with the max(), of which there may be one only.
 _CHAINS: Final = f"""
 SELECT cluster, queue, user, account, class, state, ended, max(submit_time),

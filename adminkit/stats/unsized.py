@@ -6,10 +6,12 @@ from typing import Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
+from adminkit.stats.taken import alike
 
-_COUNTS: Final = """
-SELECT count(*) FILTER (WHERE size_gpus IS NULL AND size_cpus > 0), count(*) FILTER (WHERE size_units IS NULL)
-FROM run WHERE """
+_COUNTS: Final = (
+    "CASE WHEN size_gpus IS NULL AND size_cpus > 0 THEN 1 ELSE 0 END",
+    "CASE WHEN size_units IS NULL THEN 1 ELSE 0 END",
+)
 
 
 class Unsized(NamedTuple):
@@ -21,5 +23,5 @@ class Unsized(NamedTuple):
 
 def unsized(db: sqlite3.Connection, chosen: Filter) -> Unsized:
     """Jobs with a finite limit, as findings about hours count them."""
-    counted = select(chosen, limits=True)
-    return Unsized(*db.execute(_COUNTS + counted.where, counted.params).fetchone())
+    found = alike(db, select(chosen, limits=True), (), (), sums=_COUNTS)
+    return Unsized(*(int(one.sum()) for one in found.sums))

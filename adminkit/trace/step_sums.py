@@ -21,7 +21,7 @@ def _whole(column: str) -> str:
     return f"CASE WHEN {silent} = 0 THEN sum(step.{column}) END AS {column}"
 
 
-#: Fills the runs of cluster ?1 that ended in [?2, ?3]; needs step_functions().
+#: Fills the runs of cluster ?1 that ended in [?2, ?3], and touches no other row; needs step_functions().
 FROM_STEPS: Final = f"""
 UPDATE job SET cpu_time = coalesce(s.cpu_time, job.cpu_time), max_rss = coalesce(s.max_rss, job.max_rss),
     disk_read = coalesce(s.disk_read, job.disk_read), disk_write = coalesce(s.disk_write, job.disk_write),
@@ -35,6 +35,9 @@ FROM (SELECT step.cluster, step.job_id_raw, step.submit_time, {_whole("cpu_time"
       WHERE job.cluster = ?1 AND job.end_time BETWEEN ?2 AND ?3
       GROUP BY step.cluster, step.job_id_raw, step.submit_time) AS s
 WHERE job.cluster = s.cluster AND job.job_id_raw = s.job_id_raw AND job.submit_time = s.submit_time
+    AND (job.cpu_time, job.max_rss, job.disk_read, job.disk_write, job.energy) IS NOT (
+        coalesce(s.cpu_time, job.cpu_time), coalesce(s.max_rss, job.max_rss), coalesce(s.disk_read, job.disk_read),
+        coalesce(s.disk_write, job.disk_write), coalesce(job.energy, s.energy))
 """
 
 

@@ -88,7 +88,7 @@ class Source:
 
 SOURCES: Final = {
     "look-alike": Source("the look-alike, two months"),
-    "bursts": Source("bursts, 128 nodes of one CPU", "bursts.swf", 128, 1, 0, 2 * _DAY),
+    "bursts": Source("bursts, five days, 128 nodes of one CPU", "bursts.swf", 128, 1, 5, 2 * _DAY, after=5),
     "ricc": Source("RICC, five days, 1,024 nodes of 8 CPUs", "RICC-2010-2.swf.gz", 1024, 8, 5, 3 * _DAY, False, 15),
     "kth": Source("KTH-SP2, three months, 100 nodes", "KTH-SP2-1996-2.swf.gz", 100, 1, 91, 216_000),
 }
@@ -96,8 +96,8 @@ SOURCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Two scenarios of one trace, means over the replicates. `change` is the share of the hours lost, `waited` seconds,
-    each with its interval.
+    """Two scenarios of one trace, means over the replicates. `change`, a share of `before`, and `waited`, seconds, have
+    their intervals.
     """
 
     trace: str
@@ -182,7 +182,8 @@ def lines(name: str, cores: int) -> list[Line]:
 
 def _line(name: str, keys: str, uptake: float, old: Sequence[Summary], new: Sequence[Summary], groups: Groups) -> Line:
     lost = [(before["lost_hours"][1], after["lost_hours"][1]) for before, after in zip(old, new, strict=True)]
-    shares = [after / before - 1 for before, after in lost if before]
+    mean = sum(before for before, _ in lost) / len(lost)
+    change = _interval(difference([after - before for before, after in lost]))
     waited = _waited(old, new, "all", 0)
     assert waited
     return Line(
@@ -191,9 +192,9 @@ def _line(name: str, keys: str, uptake: float, old: Sequence[Summary], new: Sequ
         uptake,
         int(old[0]["parts"]["all"]["jobs"][0]),
         sum(one["parts"]["all"]["wait_today"][0] / one["parts"]["all"]["jobs"][0] for one in old) / len(old),
-        sum(before for before, _ in lost) / len(lost),
+        mean,
         sum(after for _, after in lost) / len(lost),
-        _interval(difference(shares)) if len(shares) == len(lost) else None,
+        (change[0] / mean, change[1] / mean, change[2] / mean) if change and mean else None,
         _interval(waited),
         tuple(_longer(old, new, groups)),
     )

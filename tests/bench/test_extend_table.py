@@ -41,11 +41,11 @@ def summary(lost: float, waits: list[float]) -> dict[str, Any]:
 
 
 def test_two_scenarios_are_paired_by_replicate() -> None:
-    """Half is saved in each replicate, all wait 2 s longer, and of the sizes only the second by more than chance."""
+    """As many hours are saved in each replicate, all wait 2 s longer, and only the second size by more than chance."""
     zeros = np.zeros(3, np.int64)
     groups = Groups({"all": (zeros, ["all"]), "size": (zeros, ["1", "2"])}, "gpus")
     old = [summary(lost, [60.0, 70.0]) for lost in (100.0, 200.0, 300.0)]
-    new = [summary(lost / 2, [60.0 + up, 75.0]) for lost, up in ((100.0, 5.0), (200.0, -4.0), (300.0, 5.0))]
+    new = [summary(lost - 100, [60.0 + up, 75.0]) for lost, up in ((100.0, 5.0), (200.0, -4.0), (300.0, 5.0))]
     found = _line("kth", "", 1.0, old, new, groups)
     assert (found.before, found.after, found.change, found.today) == (200.0, 100.0, (-0.5, -0.5, -0.5), 5.0)
     assert found.waited[0] == pytest.approx(2) and found.longer == ("size 2: +5 s (+5 to +5)",)

@@ -81,7 +81,8 @@ def test_both_sources_give_the_same_rows(
         assert len(theirs) >= least
         differing = [pair for pair in zip(ours, theirs, strict=False) if _still(pair[0]) != _still(pair[1])]
         assert len(ours) == len(theirs)
-        assert not differing, differing[:3]
+        cells = [[pair for pair in zip(*rows, strict=True) if pair[0] != pair[1]] for rows in differing]
+        assert not differing, f"{table} {differing[0][0][:5]}: {cells[:3]}"
     assert one(quick, "SELECT source FROM load ORDER BY rowid DESC LIMIT 1") == "slurmdbd"
 
 

@@ -24,8 +24,8 @@ LEARNT: Final = """\
   what is lost by jobs that fit their queue, so a part of what is lost to planned jobs can be saved by another key; what
   is lost by jobs that need more than their queue allows cannot.
 - A larger `step` saves no more, and a shorter lead saves less.
-- These are eleven sets of keys on the same six days, so the best one looks better than it is. `most` 3, alone and with
-  a lead of 40 s, therefore ran on the real Slurm, on these days and on new ones: see above.
+- These are eleven sets of keys on the same six days, so the best one looks better than it is. Two sets therefore ran on
+  the real Slurm, on these days and on new ones: `most` 3, and `most` 3 with a lead of 40 s.
 """
 _COLUMNS: Final = (
     "risk",

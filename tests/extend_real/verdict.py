@@ -136,6 +136,8 @@ def _by_load(found: Sequence[Three]) -> list[str]:
 def _held(one: Three, number: int) -> str:
     """Which jobs the head waited for in the end."""
     jobs = held_by(one, number)
+    if not jobs:
+        return f"day {one.day.seed}: {late(one.on)[number]} s late; no job had run on its nodes"
     more = sum(given for given, _ in jobs)
     ended = " and ".join(f"{seconds} s" for _, seconds in jobs)
     return (

@@ -17,6 +17,7 @@ from typing import IO, Any, Final
 
 from tests.cluster.harness import ending
 from tests.cluster.harness.processes import environment, pids, start_time
+from tests.setup import memory
 from tests.setup.parts import ROOT, Part
 
 #: In the environment of everything that a part starts.
@@ -127,7 +128,8 @@ def _begin(part: Part, keep: bool) -> Running | Result:
     _say(f"-- {part.name} begins" if keep else f"\n== {part.name}")
     output = tempfile.TemporaryFile() if keep else None  # noqa: SIM115
     mark = secrets.token_hex(8)
-    command = ("nice", "-n", "10", *part.command) if part.gentle and keep else part.command
+    command = memory.with_tmp(part.command) if part.in_memory else part.command
+    command = ("nice", "-n", "10", *command) if part.gentle and keep else command
     process = subprocess.Popen(
         command,
         cwd=ROOT,

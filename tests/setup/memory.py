@@ -1,5 +1,7 @@
-"""A folder in memory for what tests write, so that none waits for the disk: they call fsync tens of thousands of times,
-and an fsync on a busy disk waits for what all others have written.
+"""A /tmp in memory for a part of its own: tests call fsync tens of thousands of times, and on a busy disk each call
+waits for what all others have written.
+
+It is a mount in a namespace of the part: nobody else sees it, and it goes with the last process of the part.
 """
 
 from __future__ import annotations
@@ -7,51 +9,33 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-SHM: Final = Path("/dev/shm")
-#: Bytes that have to be free there: six private Slurms and the unit tests take half of it.
-ROOM: Final = 6 << 30
-_PREFIX: Final = "ak-"
+ROOT: Final = Path(__file__).resolve().parents[2]
+#: Bytes of memory that have to be free, because a Slurm part runs beside; /tmp may take half of them.
+ROOM: Final = 10 << 30
+_SCRIPT: Final = f'mount -t tmpfs -o mode=1777,size={ROOM // 2} tests /tmp && exec "$@"'
+_UNSHARE: Final = ("unshare", "--mount", "--propagation", "private", "sh", "-c", _SCRIPT, "sh")
 
 
-@contextlib.contextmanager
-def temporary(shm: Path = SHM, room: int = ROOM) -> Iterator[Path | None]:
-    """Name a new folder in memory as this process's TMPDIR, and remove it at the end; None where there is no room.
-
-    It goes at the end of the block whatever the tests left in it, also those of an earlier run that was killed.
-    """
-    if not fits(shm, room):
-        yield None
-        return
-    _clear_abandoned(shm)
-    # Short, because sockets are in it; every user may enter it, because jobs run there.
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=shm))
-    folder.chmod(0o755)
-    before = os.environ.get("TMPDIR"), tempfile.tempdir
-    os.environ["TMPDIR"], tempfile.tempdir = str(folder), None
-    try:
-        yield folder
-    finally:
-        os.environ.pop("TMPDIR")
-        if before[0] is not None:
-            os.environ["TMPDIR"] = before[0]
-        tempfile.tempdir = before[1]
-        shutil.rmtree(folder, ignore_errors=True)
+def with_tmp(command: Sequence[str], room: int = ROOM, needed: Sequence[Path] | None = None) -> tuple[str, ...]:
+    """The command with a /tmp in memory; as it is where that cannot be had, or where a `needed` path is below /tmp."""
+    if needed is None:
+        needed = (ROOT, Path(sys.prefix), Path(sys.base_prefix), Path.home(), _traces())
+    if any(path.resolve().is_relative_to("/tmp") for path in needed) or _available() < room:
+        return tuple(command)
+    # Who is not root, and most containers, may mount nothing.
+    if shutil.which("unshare") is None or subprocess.run([*_UNSHARE, "true"], capture_output=True).returncode:
+        return tuple(command)
+    return (*_UNSHARE, *command)
 
 
-def fits(shm: Path, room: int) -> bool:
-    """Whether programs can be run from there, and there is room in it and in memory."""
-    try:
-        status = os.statvfs(shm)
-    except OSError:
-        return False
-    if status.f_flag & os.ST_NOEXEC or not os.access(shm, os.W_OK):
-        return False
-    return min(status.f_bavail * status.f_frsize, _available()) >= room
+def _traces() -> Path:
+    return Path(os.environ.get("ADMINKIT_TRACES") or "/")
 
 
 def _available() -> int:
@@ -60,11 +44,3 @@ def _available() -> int:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return int(next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))) << 10
     return 0
-
-
-def _clear_abandoned(shm: Path) -> None:
-    """Remove the folders of runs whose process is gone."""
-    for folder in shm.glob(f"{_PREFIX}*-*"):
-        owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists() and folder.stat().st_uid == os.geteuid():
-            shutil.rmtree(folder, ignore_errors=True)

@@ -47,6 +47,7 @@ class Part:
     seconds: float | None = LIMIT  # a part that takes longer hangs, and is ended
     gentle: bool = True  # runs with a lower priority than the others
     online: bool = False  # asks a server that not every host can reach: CI does without it
+    in_memory: bool = False  # has a /tmp in memory, where the host can give one
 
 
 def parts(tier: str, root: Path = ROOT) -> list[Part]:
@@ -58,8 +59,8 @@ def parts(tier: str, root: Path = ROOT) -> list[Part]:
         return [Part("the browser", (*_pytest("web"), *BROWSERS, *LONG_IN_BROWSERS, *others), browser)]
     # It takes about as long as all others: it starts first, and they run while it waits.
     slurm_part = Part("Slurm", (*_pytest("cluster and not soak"), *CLUSTERS, "tests/cluster"), slurm, gentle=False)
-    command = (*_pytest("not cluster and not soak and not web"), *UNIT)
-    unit = Part("unit tests", (*command, *(f"--ignore={path}" for path in elsewhere(tier, root))))
+    command = (*_pytest("not cluster and not soak and not web"), *UNIT, "-o", "tmp_path_retention_policy=failed")
+    unit = Part("unit tests", (*command, *(f"--ignore={path}" for path in elsewhere(tier, root))), in_memory=True)
     more = _sanitizers(root) if tier == "test" else []
     return [*([slurm_part] if tier == "test" else []), unit, *_check(root, tier), *more]
 
@@ -183,8 +184,7 @@ def _python(*words: str) -> tuple[str, ...]:
 
 
 def _pytest(marks: str) -> tuple[str, ...]:
-    """Tests with these marks. What a test wrote that passed goes at once: it is in memory (tests/setup/memory.py)."""
-    return _python("pytest", "-m", marks, "-o", "tmp_path_retention_policy=failed")
+    return _python("pytest", "-m", marks)
 
 
 def _files(root: Path, *patterns: str) -> tuple[str, ...]:

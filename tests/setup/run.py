@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.setup import beside, memory
+from tests.setup import beside
 from tests.setup.beside import Result
 from tests.setup.parts import ROOT, TIERS, parts
 
@@ -49,8 +49,7 @@ def main(argv: list[str]) -> int:
     said, began = how(tier, os.environ), time.monotonic()
     print(said, flush=True)
     try:
-        with memory.temporary():
-            results = beside.run(parts(tier), AT_ONCE[tier])
+        results = beside.run(parts(tier), AT_ONCE[tier])
     except KeyboardInterrupt:
         return 130
     code = exit_code(results, os.environ)

@@ -1,69 +1,68 @@
-"""The folder in memory: used where there is room for it, gone afterwards, and no run's but its own."""
+"""A part's /tmp in memory: its own, and only where it can be had and hides nothing that the part needs."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from tests.setup import memory
+from tests.setup import beside, memory, parts
+
+COMMAND = ("sh", "-c", "stat -f -c %T /tmp; stat -c %a /tmp; ls -A /tmp; touch /tmp/of-the-part")
 
 
 @pytest.fixture
-def shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    (tmp_path / "shm").mkdir()
-    return tmp_path / "shm"
+def wrapped() -> tuple[str, ...]:
+    found = memory.with_tmp(COMMAND, 0, ())
+    if found == COMMAND:
+        pytest.skip("not run: this user may mount nothing here")
+    return found
 
 
-def test_what_is_started_meanwhile_writes_there_and_nothing_stays(shm: Path) -> None:
-    before = tempfile.gettempdir()
-    with memory.temporary(shm, room=0) as folder:
-        assert folder is not None and folder.parent == shm
-        said = subprocess.run(["mktemp"], capture_output=True, text=True, check=True).stdout
-        assert Path(said.strip()).parent == folder == Path(tempfile.gettempdir())
-        assert folder.stat().st_mode & 0o777 == 0o755, "jobs of other users run there"
-        assert len(str(folder)) - len(str(shm)) < 24, "sockets are in it"
-    assert list(shm.iterdir()) == [] and tempfile.gettempdir() == before == os.environ["TMPDIR"]
+def test_the_part_has_an_empty_tmp_of_its_own(wrapped: tuple[str, ...]) -> None:
+    with tempfile.NamedTemporaryFile(dir="/tmp"):
+        said = subprocess.run(wrapped, capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["tmpfs", "1777"]
+    assert not Path("/tmp/of-the-part").exists()
 
 
-def test_it_goes_after_a_failure_too(shm: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), memory.temporary(shm, room=0):
-        Path(tempfile.mkdtemp()).joinpath("left").touch()
-        raise KeyboardInterrupt
-    assert list(shm.iterdir()) == []
+def test_words_and_exit_code_are_those_of_the_command(wrapped: tuple[str, ...]) -> None:
+    words = [*wrapped[: -len(COMMAND)], "sh", "-c", 'printf %s "$1"; exit 5', "sh", "a b'$x"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("a b'$x", 5)
 
 
 @pytest.mark.parametrize(
-    ("place", "room", "why"), [("shm", 1 << 60, "no room"), ("none", 0, "there is no such folder")]
+    ("room", "needed", "why"),
+    [
+        (1 << 60, (), "too little memory"),
+        (0, (Path("/usr"), Path("/tmp/clone/.venv")), "the clone would be hidden"),
+        (0, (Path("/tmp"),), "so would be what is there"),
+    ],
 )
-def test_without_room_in_memory_the_disk_is_used(shm: Path, place: str, room: int, why: str) -> None:
-    before = tempfile.gettempdir()
-    with memory.temporary(shm.parent / place, room) as folder:
-        assert folder is None and tempfile.gettempdir() == before, why
-    assert list(shm.iterdir()) == []
+def test_where_it_would_harm_the_command_stays_as_it_is(room: int, needed: tuple[Path, ...], why: str) -> None:
+    assert memory.with_tmp(COMMAND, room, needed) == COMMAND, why
 
 
-@pytest.mark.parametrize(("flag", "fits"), [(0, True), (os.ST_NOEXEC, False)])
-def test_a_place_from_which_nothing_can_be_run_is_not_used(
-    shm: Path, flag: int, fits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A container may mount /dev/shm with noexec."""
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flag, f_bavail=1 << 30, f_frsize=4096))
-    assert memory.fits(shm, 1) is fits
+def test_a_host_where_nothing_may_be_mounted_uses_its_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing = tmp_path / "unshare"
+    refusing.write_text("#!/bin/sh\nexit 1\n")
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert memory.with_tmp(COMMAND, 0, ()) == COMMAND
+    monkeypatch.setenv("PATH", "")
+    assert memory.with_tmp(COMMAND, 0, ()) == COMMAND
 
 
-def test_the_folder_of_a_run_that_was_killed_goes_and_that_of_another_stays(shm: Path) -> None:
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    dead, live = shm / f"ak-{gone.pid}-x", shm / f"ak-{os.getppid()}-x"
-    for folder in (dead, live):
-        folder.mkdir()
-        (folder / "file").touch()
-    with memory.temporary(shm, room=0):
-        assert not dead.exists() and live.exists()
+@pytest.mark.parametrize("tier", ["check", "test"])
+def test_the_unit_tests_have_it(tier: str) -> None:
+    """No other part: where a Slurm part is killed, its daemons' folders have to be seen from outside."""
+    assert [part.name for part in parts.parts(tier) if part.in_memory] == ["unit tests"]
+
+
+def test_a_part_with_it_runs_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "with_tmp", lambda command: ("sh", "-c", "exit 7", *command))
+    several = [parts.Part("in memory", ("true",), in_memory=True), parts.Part("on disk", ("true",))]
+    assert [result.reason for result in beside.run(several)] == ["exit 7", ""]

@@ -201,12 +201,16 @@ def test_a_head_waited_for_an_extended_job(three: Three) -> None:
 
 
 def test_a_head_starts_when_the_last_job_has_left_its_nodes(three: Three) -> None:
-    """Job 0 got a minute more than it asked for; another job ends later on the head's node, 9 s after its limit."""
-    limit = three.day.workload.jobs[0].limit
-    three = replace(three, on=Run({}, tuple(row for row in three.on.rows if row.number in (0, 1, 2)), GIVEN))
-    assert held_by(three, 2) == [(True, 30)]
-    other = Row(3, 1, 0, limit - 50, limit + 19, "TIMEOUT", "c[2-3]", 60, None)
-    assert held_by(replace(three, on=Run({}, (*three.on.rows, other), GIVEN)), 2) == [(False, 9)]
+    """Job 0 got more time; another job ends later on the head's node, 4 s after its limit."""
+    head, limit = Row(2, 1, 0, 100, 130, "COMPLETED", "c2", 60, 90), three.day.workload.jobs[0].limit
+    job = Row(0, 1, 0, 95 - limit, 95, "COMPLETED", "c[1-2]", limit + 60, None)
+    later_ = Row(1, 1, 0, 35, 99, "TIMEOUT", "c[2-3]", 60, None)
+    elsewhere = Row(3, 1, 0, 35, 100, "TIMEOUT", "c3", 60, None)
+
+    def held(*rows: Row) -> list[tuple[bool, int]]:
+        return held_by(replace(three, on=Run({}, (head, *rows), GIVEN)), 2)
+
+    assert held(job) == [(True, -60)] and held(job, later_, elsewhere) == [(False, 4)] and held(elsewhere) == []
 
 
 def test_waits_are_of_jobs_that_got_no_more_time(three: Three) -> None:
@@ -288,7 +292,8 @@ def test_the_page_says_what_did_not_run_and_what_went_wrong(three: Three) -> Non
     said = page.markdown([three.off, three.on, three.again])
     assert "- Risk 10 %: day 1 ran three times; **not run: days 2, 3, 4, 5, 6**." in said
     assert "- Risk 30 %: no day ran three times; **not run: days 1, 2, 3, 4, 5, 6**." in said
-    assert "later than planned by more than the noise: **1** of 1. The noise is 3 s" in said
+    assert "later than planned by more than the noise: **1** of 1 (day 1: 10 s late; " in said
+    assert "The noise is 3 s, the latest head of the runs without extending." in said
     assert "for: 1 (day 1: 10 s late, in the runs without extending 3 s and no head)." in said
     assert "Later than planned by any time: 1 with extending, 1 and 0 without." in said
     assert "**not reached**" in said and "**significantly longer**" in said

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.extend_real import runs
-from tests.extend_real.arms import DEFAULT, Rule
-from tests.extend_real.measure import threes
+from tests.extend_real.arms import DEFAULT, Group, Rule
+from tests.extend_real.measure import group
 from tests.extend_real.simulated import all_days, all_waits, simulated
 from tests.extend_real.variants import VARIANTS, Outcome, floor, kept, outcome
-from tests.extend_real.workloads import RISKS
+from tests.extend_real.workloads import RISKS, SEEDS
 
 
 def test_every_rule_was_simulated_at_every_risk() -> None:
@@ -22,7 +22,7 @@ def test_what_was_kept_of_the_rule_that_ran_is_what_the_simulator_says(risk: int
     named = next(name for name, rule in VARIANTS.items() if rule == DEFAULT)
     found, made = kept()[risk, named], outcome(risk, DEFAULT)
     assert flat(found) == pytest.approx(flat(made), abs=1e-6)
-    days = [one for one in threes(runs.load()) if one.day.risk == risk]
+    days = group(runs.load(), Group(risk, "on", SEEDS))
     assert (made.lost, made.others) == (all_days(days)[1], all_waits(days)[1])
 
 

@@ -276,7 +276,11 @@ class _Door:
             self._db, [*map(quoted, texts)], in_sqlite(self._db, numbers), f"FROM run WHERE {which}", given
         )
         session.duck.register("others", arrays(found, values, [*texts, *numbers]))
-        more = f" UNION ALL {selected(wanted, 'others')}" if len((*values, *(one.codes for one in found))[0]) else ""
+        more = (
+            f" UNION ALL {selected(wanted, 'others', wanted)}"
+            if len((*values, *(one.codes for one in found))[0])
+            else ""
+        )
         run = f"WITH run AS NOT MATERIALIZED (SELECT {', '.join(map(quoted, wanted))} FROM {session.source}{more})"
         try:
             yield _Ask(session.duck, run, {name: {*one.names} - {None} for name, one in zip(texts, found, strict=True)})

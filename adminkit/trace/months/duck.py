@@ -5,7 +5,7 @@ It loads no extension, uses no network, and its settings are locked. The module 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
@@ -95,20 +95,23 @@ def quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def arrays(texts: Sequence[Texts], numbers: Sequence[NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Columns as DuckDB reads them, by name: those of texts first."""
+def arrays(
+    texts: Sequence[Texts], numbers: Sequence[NDArray[Any]], names: Sequence[str], *, known: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Columns as DuckDB reads them, by name: those of texts first. `known`: only those in which something is known."""
     import numpy as np
 
     found: dict[str, NDArray[Any]] = {}
     for name, (codes, words) in zip(names, texts, strict=False):
-        found[name] = np.array([*words, None], object)[codes]
+        if not known or [*words] != [None]:
+            found[name] = np.array([*words, None], object)[codes]
     for name, column in zip(names[len(texts) :], numbers, strict=True):
-        found[name] = column
+        if not known or not (isinstance(column, np.ma.MaskedArray) and column.mask.all()):
+            found[name] = column
     return found
 
 
-def selected(kinds: Mapping[str, str], source: str) -> str:
-    """SQL: these columns of what was registered as `source`, each of its type."""
-    return (
-        f"SELECT {', '.join(f'{quoted(name)}::{kind} AS {quoted(name)}' for name, kind in kinds.items())} FROM {source}"
-    )
+def selected(kinds: Mapping[str, str], source: str, there: Container[str]) -> str:
+    """SQL: these columns of what was registered as `source`, each of its type; NULL for those that are not there."""
+    listed = (f"{quoted(name) if name in there else 'NULL'}::{kind} AS {quoted(name)}" for name, kind in kinds.items())
+    return f"SELECT {', '.join(listed)} FROM {source}"

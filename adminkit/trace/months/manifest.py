@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
-from adminkit.trace.continued_runs import IN_PIECES, PUT_BACK, PUT_BACK_WITHIN, REQUEUED
+from adminkit.trace.continued_runs import PUT_BACK, PUT_BACK_WITHIN, REQUEUED
 from adminkit.trace.measured import MEASURED
 from adminkit.trace.run_view import RUN_SELECT
 from adminkit.trace.sensible import CLOCKS
@@ -36,6 +36,7 @@ _EVENTS: Final = ("INSERT", "UPDATE", "DELETE")
 _GPU_TABLES: Final = ("gpu_words", "gpu_untracked", "gpu_untyped")
 _TABLES: Final = ("job", "step", *_GPU_TABLES)
 _TRIGGERS: Final = tuple(f"month_{table}_{event.lower()}" for table in _TABLES for event in _EVENTS)
+_INSERTS: Final = ("month_job_insert", "month_step_insert")
 _THERE: Final = "EXISTS (SELECT 1 FROM month_file WHERE cluster = {row}.cluster)"
 _MONTH: Final = "strftime('%Y-%m', {}, 'unixepoch')"
 
@@ -221,26 +222,65 @@ def _triggers(fence: int) -> Iterator[str]:
 
 
 def _of_job(rows: Sequence[str], fence: int) -> tuple[str, list[str]]:
-    """A run counts for its own month, and for those of runs of its number that it may continue, or that continue it
-    (continued_runs.py): not for one that had ended PUT_BACK_WITHIN before it was submitted.
-    """
+    """A run counts for its own month, and for those of runs of its number that it may continue, or that continue it."""
     row = rows[-1]
-    ended = " OR ".join(f"{one}.end_time < {fence}" for one in rows)
-    put_back = " OR ".join(f"{one}.restarts > 0 OR {one}.state IN {PUT_BACK}" for one in rows)
-    pieces = f"EXISTS (SELECT 1 FROM job WHERE {IN_PIECES} AND {_numbered(row)})"
-    when = f"({ended} OR {put_back} OR {pieces}) AND {_THERE.format(row=row)}"
+    near = " OR ".join(f"{one}.end_time < {fence} OR {one}.submit_time < {fence + PUT_BACK_WITHIN}" for one in rows)
+    put_back = f"EXISTS (SELECT 1 FROM job WHERE {_put_back('job', row)})"
     body = []
     for one in rows:
         body.append(_delete(one, f"month = {_MONTH.format(f'{one}.end_time')}"))
-        body.append(
-            _delete(
-                one,
-                f"month IN (SELECT {_MONTH.format('end_time')} FROM job WHERE {_numbered(one)}"
-                f" AND NOT (coalesce(end_time + {PUT_BACK_WITHIN} < {one}.submit_time, FALSE)"
-                f" AND submit_time < {one}.submit_time AND state IS NOT '{REQUEUED}'))",
-            )
-        )
-    return when, body
+        its = f"SELECT {_MONTH.format('end_time')} FROM job WHERE {_numbered(one)} AND {_is_near('job', one)}"
+        body.append(_delete(one, f"month IN ({its})"))
+    return f"({near} OR {put_back}) AND {_THERE.format(row=row)}", body
+
+
+def _is_near(earlier: str, row: str) -> str:
+    """SQL: what is derived of `earlier` may depend on another run of its number, `row`: see continued_runs.py. A run
+    that had ended PUT_BACK_WITHIN before depends on no later one, but where it was put back by hand or by scrontab.
+    """
+    return (
+        f"NOT (coalesce({earlier}.end_time + {PUT_BACK_WITHIN} < {row}.submit_time, FALSE)"
+        f" AND {earlier}.submit_time < {row}.submit_time AND {earlier}.state IS NOT '{REQUEUED}')"
+    )
+
+
+def _put_back(earlier: str, row: str) -> str:
+    """SQL: `earlier` is another run of the number of `row`, and was put back. The index job_requeued has these."""
+    pieces = f"({earlier}.state IN {PUT_BACK} OR {earlier}.restarts > 0)"
+    same = " AND ".join(f"{earlier}.{column} = {row}.{column}" for column in ("cluster", "job_id_raw"))
+    return f"{pieces} AND {same} AND {earlier}.state = '{REQUEUED}'"
+
+
+def loading(db: sqlite3.Connection) -> tuple[list[str], list[str]] | None:
+    """Statements (before, after) a load of rows by adminkit-ingest, in its transaction, which say once for all new rows
+    what the triggers would say row by row. None where no month has files.
+
+    A trigger costs a new row as much as a quarter of its load, whatever it does.
+    """
+    there = dict(db.execute("SELECT name, sql FROM main.sqlite_schema WHERE name IN (?, ?)", _INSERTS))
+    if len(there) < len(_INSERTS):
+        return None
+    (last,) = db.execute("SELECT max(month) FROM month_file").fetchone()
+    fence = begin_of(next_month(last)) if last else 0
+    added, month = "added.rowid > (SELECT {} FROM temp.month_base)", _MONTH.format("job.end_time")
+    same = "job.cluster = added.cluster AND job.job_id_raw = added.job_id_raw"
+    of_number = f"SELECT job.cluster, {month} FROM job AS added CROSS JOIN job ON {{}} WHERE {added.format('job')}"
+    months = (  # a run is near to itself
+        of_number.format(f"{same} AND {_is_near('job', 'added')}")
+        + f" AND added.submit_time < {fence + PUT_BACK_WITHIN}",
+        of_number.format(_put_back("job", "added")),
+        f"SELECT job.cluster, {month} FROM step AS added CROSS JOIN job ON {same}"
+        f" AND job.submit_time = added.submit_time WHERE {added.format('step')}"
+        f" AND added.submit_time < {fence + CLOCKS}",
+    )
+    before = [
+        "DROP TABLE IF EXISTS temp.month_base",
+        "CREATE TEMP TABLE month_base AS SELECT coalesce((SELECT max(rowid) FROM job), 0) AS job,"
+        " coalesce((SELECT max(rowid) FROM step), 0) AS step",
+        *(f"DROP TRIGGER {name}" for name in _INSERTS),
+    ]
+    after = [f"DELETE FROM month_file WHERE (cluster, month) IN ({one})" for one in months]
+    return before, [*after, *(there[name] for name in _INSERTS), "DROP TABLE temp.month_base"]
 
 
 def _of_step(rows: Sequence[str], fence: int) -> tuple[str, list[str]]:

@@ -195,10 +195,10 @@ def _fill(db: sqlite3.Connection, made: Any, name: str, month: Month) -> int:
     rows = 0
     for values in _slices(db, month):
         found, counts = masked_columns(db, [*map(quoted, texts)], in_sqlite(db, numbers), _SOURCES[name], values)
-        chunk = arrays(found, counts, [*texts, *numbers])
-        if some := len(next(iter(chunk.values()))):
+        chunk = arrays(found, counts, [*texts, *numbers], known=True)
+        if some := len(found[0].codes):
             made.register("chunk", chunk)
-            made.execute(f"INSERT INTO month {selected(kinds, 'chunk')}")
+            made.execute(f"INSERT INTO month {selected(kinds, 'chunk', chunk)}")
             made.unregister("chunk")
         rows += some
     return rows

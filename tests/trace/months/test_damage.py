@@ -18,9 +18,10 @@ import pytest
 from adminkit import journal
 from adminkit.cli.main import main
 from adminkit.trace import connect
-from adminkit.trace.months import door, manifest, place, write
+from adminkit.trace.months import door, duck, manifest, place, write
+from tests.bench import sample
 from tests.support.builders import MONDAY, job, make_trace
-from tests.support.months import DAY, files_read, keep, rows_of
+from tests.support.months import DAY, SETTINGS, files_read, keep, rows_of
 from tests.support.others import OWNER, gives_files_away
 
 pytest.importorskip("duckdb")
@@ -216,6 +217,50 @@ def test_runs_that_are_pruned_are_in_no_file(path: Path) -> None:
     assert main(["trace", "prune", "--older-than", "2026-01-01", "--db", str(path), "--apply"]) == 0
     assert not file_of(path).exists() and files_read(path) == 2
     assert rows_of(path, files=True) == rows_of(path, files=False)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/proc/self/environ')",
+        "SELECT * FROM read_parquet('{months}/cluster=aaic/month=2026-01/run.parquet')",
+        "COPY (SELECT 1) TO '{months}/out.csv'",
+        "ATTACH '{trace}' AS trace (TYPE sqlite)",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET allowed_directories = ['/']",
+    ],
+)
+def test_duckdb_opens_nothing_else(path: Path, statement: str) -> None:
+    import duckdb
+
+    with place.opened(path, [_first(path)]) as (good, _):
+        ((_, handle),) = good
+        with duck.connected(SETTINGS, None, [f"/proc/self/fd/{handle}"]) as made:
+            assert made.execute(f"SELECT count(*) FROM read_parquet('/proc/self/fd/{handle}')").fetchone() == (10,)
+            with pytest.raises(duckdb.Error):
+                made.execute(statement.format(months=place.folder_of(path), trace=path))
+
+
+def _first(path: Path) -> manifest.MonthFile:
+    with connect.reader(path) as db:
+        return manifest.files(db)[0]
+
+
+def test_an_import_writes_the_months_that_are_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = sample.write(path.with_name("sacct.txt"), 60, spacing=DAY)
+    words = ["import", str(text), "--db", str(made := path.with_name("made.db"))]
+    assert main(words) == 0
+    assert not place.folder_of(made).exists(), "a small trace has none"
+    monkeypatch.setenv("ADMINKIT_MONTHS_LEAST", "1")
+    assert main(words) == 0
+    assert files_read(made) == 3
+    monkeypatch.setenv("ADMINKIT_MONTHS_KEEP", "false")
+    text.write_text(text.read_text().replace("COMPLETED", "FAILED"))
+    assert main(words) == 0
+    assert files_read(made) == 0
 
 
 def test_without_duckdb_sqlite_is_read_and_that_is_said(
