@@ -209,6 +209,7 @@ OTHERWISE = {
     "ingest/own_questions.py": "the same",
     "ingest/sources/sacct.py": "the same",
     "ingest/sources/slurmdbd.py": "the same",
+    "ingest/sources/slurmdbd_answer.py": "the same",
     "ingest/sources/verify.py": "the same",
     "integrations/datasette_sockets.py": "the kernel's, below /proc",
     "jupyter/activity.py": "the kernel's, below /proc",

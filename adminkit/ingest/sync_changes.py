@@ -15,7 +15,9 @@ from adminkit.trace import windows
 
 #: Key of the fact: when changes were last asked for. Its value is the seconds that the answer took.
 _ASKED: Final = "changed runs"
-#: The question reads every row, so it rests for this many times as long as the last answer took: 1 % of one processor.
+#: The question reads every row. If it took longer than _CHEAP seconds, it rests for _REST times as long, so that it
+#: takes at most 1 % of a processor.
+_CHEAP: Final = 1.0
 _REST: Final = 100
 #: Windows that are asked for again, at most, before they are joined to days.
 _MOST: Final = 100
@@ -39,7 +41,8 @@ def ask_changed(run: SyncRun, first: int, before: int | None, now: int) -> None:
         return
     took, asked = float(last[0]), min(last[1], now)
     until = min(before, now) - run.options.overlap
-    if now - asked < took * _REST or until <= first:
+    rests = took > _CHEAP and now - asked < took * _REST
+    if rests or until <= first:
         return
     begun = time.monotonic()
     try:

@@ -19,7 +19,7 @@ RATIO: Final = (
     "elapsed / req_limit",
     f"CAST(round(elapsed % req_limit * 1.0 / req_limit * {float(UNIT)}) AS BIGINT)",
 )
-#: month() gives numbers from here on where it counts days.
+#: month() gives this number and larger ones where it counts days instead of months.
 _OTHER: Final = 100_000
 
 

@@ -77,10 +77,21 @@ DIGEST_STATES: Final = ("COMPLETED", "TIMEOUT", "FAILED", "CANCELLED")
 #: (runs, sum of elapsed, of ends, of limits, of derived exit codes, then the runs in each of DIGEST_STATES); seconds
 Digest = tuple[int, ...]
 
+_STEP_DIGEST: Final = """
+SELECT count(*), coalesce(sum(step.end_time), 0) FROM job JOIN step USING (cluster, job_id_raw, submit_time)
+WHERE cluster = ? AND job.end_time >= ? AND job.end_time < ?
+"""
+
 
 def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Digest:
     """Sums over the runs that ended in [since, until), to compare with the source's."""
     return tuple(db.execute(_DIGEST, (cluster, since, until)).fetchone())
+
+
+def step_digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> tuple[int, int]:
+    """The number of steps of the runs that ended in [since, until), and the sum of their ends."""
+    count, ends = db.execute(_STEP_DIGEST, (cluster, since, until)).fetchone()
+    return count, ends
 
 
 def watermark(db: sqlite3.Connection) -> tuple[int, int]:

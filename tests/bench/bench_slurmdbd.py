@@ -1,5 +1,8 @@
-"""The passes of `sync --source slurmdbd` over jobs with a step each, against the bare sacct calls of the same windows,
-and against the database's client writing the same rows to nowhere and an import of them from files.
+"""The reading of `sync --source slurmdbd`, and its whole passes, over jobs with a step each, against the bare sacct
+calls of the same windows; the job pass against the database's client writing the same rows to nowhere and an import of
+them from files; and the memory of the whole command, with ten times as many jobs too.
+
+A pass is its reading and its import, which happen side by side; the import costs the same whatever the source is.
 
 Needs root and Slurm's packages: it boots a private cluster, as tests/cluster does.
 """
@@ -9,9 +12,10 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +40,8 @@ from tests.cluster.harness.generated import add_jobs
 
 #: Fewer pairs where one takes minutes.
 _FEW = 3
+#: Jobs of the larger run, and the most memory of either, bytes.
+MANY, MEMORY = 3_000_000, 150e6
 
 
 @dataclass
@@ -77,10 +83,19 @@ def _measure(cluster: Cluster, folder: Path) -> Iterator[pairs.Ratio]:
             Query("alpha", since, until, FINISHED, fields(cluster, part), steps=part == STEP_PASS).argv("\x1f")
             for since, until in windows
         ]
+        theirs = _Once(lambda calls=calls: timed(calls, cluster))  # type: ignore[misc]
         yield pairs.compare(
-            f"{part} pass over {JOBS} jobs, against the bare sacct calls",
+            f"reading {JOBS} {part}s, against the bare sacct calls",
+            lambda part=part, windows=windows: work.reading(fresh(db), part, windows),  # type: ignore[misc]
+            theirs.again,
+            bar,
+            at_most=True,
+            pairs=many,
+        )
+        pairs.compare(
+            f"  the whole {part} pass, for information",
             lambda part=part: work.seconds(fresh(db), part),  # type: ignore[misc]
-            lambda calls=calls: timed(calls, cluster),  # type: ignore[misc]
+            theirs.kept,
             bar,
             at_most=True,
             pairs=many,
@@ -92,6 +107,34 @@ def _measure(cluster: Cluster, folder: Path) -> Iterator[pairs.Ratio]:
         2.0,
         at_most=True,
     )
+    for jobs in (JOBS, MANY):
+        if jobs > JOBS:
+            add_jobs(cluster, jobs - JOBS, start - jobs, steps=True, first=2_000_000)
+        command = work.command(fresh(db), start - jobs, cluster)
+        seconds, peak = pairs.cost(command)
+        met = "met" if peak <= MEMORY else "MISSED"
+        print(
+            f"sync over {jobs} jobs with a step each: {peak / 1e6:.0f} MB resident at the peak,"
+            f" target ≤ {MEMORY / 1e6:.0f} MB {met}   ({seconds:.0f} s of processor time)",
+            flush=True,
+        )
+
+
+@dataclass
+class _Once:
+    """Seconds of what is too slow to be measured for two comparisons."""
+
+    measure: Callable[[], float]
+    seconds: list[float] = field(default_factory=list)
+    used: int = 0
+
+    def again(self) -> float:
+        self.seconds.append(self.measure())
+        return self.seconds[-1]
+
+    def kept(self) -> float:
+        self.used += 1
+        return self.seconds[self.used - 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +159,21 @@ class _Work:
             started = time.perf_counter()
             ask_windows(run, part, self.since, int(time.time()))
             return time.perf_counter() - started
+
+    def reading(self, db: Path, part: Part, windows: Sequence[tuple[int, int]]) -> float:
+        """Seconds of the answers to these windows, each whole in a file, with the words that they need."""
+        with self._run(db) as run:
+            started = time.perf_counter()
+            for since, until in windows:
+                run.source.closed(part, Window(since, until)).path.unlink()
+            return time.perf_counter() - started
+
+    def command(self, db: Path, since: int, cluster: Cluster) -> list[str]:
+        """The whole command, as a timer runs it."""
+        settings = {"ADMINKIT_SYNC_SOURCE": "slurmdbd", "ADMINKIT_SYNC_OPTION_FILE": str(self.option_file)}
+        program = str(Path(sys.executable).with_name("adminkit"))
+        named = [f"{name}={value}" for name, value in {**cluster.env(), **settings}.items()]
+        return ["env", *named, program, "sync", "--steps", "--since", str(since), "--db", str(db)]
 
     def windows(self, db: Path, part: Part) -> Sequence[tuple[int, int]]:
         self.seconds(db, part)

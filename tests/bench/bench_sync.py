@@ -41,7 +41,7 @@ INSERT INTO alpha_job_table (job_db_inx, account, cpus_req, job_name, id_assoc, 
     id_group, het_job_id, het_job_offset, kill_requid, state_reason_prev, mem_req, nodelist, nodes_alloc, node_inx,
     `partition`, priority, state, timelimit, time_submit, time_eligible, time_start, time_end, work_dir, submit_line,
     tres_alloc, tres_req)
-SELECT 1000000 + seq, 'staff', 8, concat('train_', seq % 97), {assoc}, 1000000 + seq, 0, 0, {uid}, 60, 0, 4294967294,
+SELECT {first} + seq, 'staff', 8, concat('train_', seq % 97), {assoc}, {first} + seq, 0, 0, {uid}, 60, 0, 4294967294,
     NULL, 0, 64000, concat('n', 1 + seq % 4), 1, '0', elt(1 + seq % 3, 'gq', 'gq-short', 'gq-long'), 5000 + seq % 700,
     elt(1 + seq % 20, 3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,6,5,4,3,3), elt(1 + seq % 5, 60, 240, 1440, 4320, 4320),
     {start} + seq, {start} + seq, {start} + seq + 30, {start} + seq + 90 + seq % 5000, '/home/games',
@@ -77,7 +77,7 @@ def on_cluster(what: str, measure: Measure, folder: Path) -> list[pairs.Ratio]:
 def _measure(cluster: Cluster, folder: Path) -> list[pairs.Ratio]:
     start = (int(time.time()) - DAYS * 86_400) // 3600 * 3600
     assoc, uid = cluster.sql("SELECT id_assoc, 5 FROM alpha_assoc_table WHERE user = 'games' LIMIT 1")[0]
-    cluster.sql(INSERT.format(assoc=assoc, uid=uid, start=start, jobs=JOBS))
+    cluster.sql(INSERT.format(assoc=assoc, uid=uid, start=start, jobs=JOBS, first=1_000_000))
     db = folder / "sync.db"
     command = [
         str(Path(sys.executable).with_name("adminkit")),

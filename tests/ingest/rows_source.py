@@ -108,6 +108,12 @@ class Rows(Source):
         limit, states = sum(60 * row.limit for row in rows), [row.state for row in rows]
         return (len(rows), elapsed, end, limit, 0, *(states.count(state) for state in runs.DIGEST_STATES))
 
+    def step_digest(self, window: Window) -> tuple[int, int] | None:
+        if not self.book.tells_changes:
+            return None
+        ends = [row.end for row in self.book.rows if row.step and row.end and window.since <= row.end < window.until]
+        return len(ends), sum(ends)
+
     def changed(self, since: int, among: Window) -> list[int] | None:
         if not self.book.tells_changes:
             return None

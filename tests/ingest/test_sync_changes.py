@@ -63,6 +63,22 @@ def test_a_step_that_comes_late_is_stored_when_its_run_was_changed(book: Book, d
     assert read(db, "SELECT cpu_time FROM job") == [(7.0,)]
 
 
+def test_a_step_that_comes_late_is_found_by_the_daily_comparison(book: Book, db: Path) -> None:
+    end = NOW - 30 * HOUR
+    book.rows = [Row(1, end), Row(1, end, step="batch")]
+    run(book, db, since=NOW - 3 * DAY, steps=True)
+    change(db, "UPDATE fact SET at = at - 90000 WHERE key = 'reconciled_daily'")
+    run(book, db, steps=True)
+    assert read(db, "SELECT step FROM step") == [("batch",)]
+    book.rows.append(Row(1, end, step="0", worked="00:07"))
+    run(book, db, steps=True)
+    assert read(db, "SELECT step FROM step") == [("batch",)], "not within the day"
+    change(db, "UPDATE fact SET at = at - 90000 WHERE key = 'reconciled_daily'")
+    run(book, db, steps=True)
+    assert read(db, "SELECT step FROM step ORDER BY 1") == [("0",), ("batch",)]
+    assert read(db, "SELECT count(*) FROM fact WHERE key LIKE 'steps differ%'") == [(0,)]
+
+
 def test_runs_that_the_windows_have_just_read_are_not_asked_for_again(book: Book, db: Path) -> None:
     book.rows = [Row(n, NOW - 2 * DAY + n * HOUR, changed_at=NOW - 2 * DAY + n * HOUR) for n in range(48)]
     run(book, db, since=NOW - 5 * DAY)

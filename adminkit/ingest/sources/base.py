@@ -94,6 +94,10 @@ class Source(ABC):
     def digest(self, window: Window) -> Digest:
         """Counts and sums of the runs that ended in a window, as trace/runs.py computes them of the trace."""
 
+    def step_digest(self, window: Window) -> tuple[int, int] | None:
+        """Steps of the runs that ended in a window: their number, and the sum of their ends. None: that is too dear."""
+        return None
+
     def changed(self, since: int, among: Window) -> list[int] | None:
         """The begins of the hours in which runs ended that were changed since then, of those that ended in `among`.
 

@@ -7,23 +7,21 @@ before the first question, and one that is not known is refused (slurmdbd_schema
 
 from __future__ import annotations
 
-import mmap
-import os
 import random
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Final
 
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener, Part, SourceFailed, Spool
 from adminkit.ingest.sources.sacct import FOREVER, Accounting, own_runs, spool_of
+from adminkit.ingest.sources.slurmdbd_answer import finish
 from adminkit.ingest.sources.slurmdbd_fields import (
     CODED,
     NO_VAL,
     STATES,
+    STEP_END,
     Known,
     ended_elapsed,
     exit_code,
@@ -43,8 +41,6 @@ from adminkit.trace import runs
 _AT_ONCE: Final = 200
 #: Numbers that are drawn for each job that is wanted.
 _DRAWS: Final = 4
-#: What stands before the mask of the tasks of an array that waits.
-_MASK: Final = b"_[0x"
 #: Seconds after now at which sacct's window for them ends.
 _LATER: Final = 86_400
 
@@ -109,6 +105,12 @@ class Slurmdbd(Accounting):
                 states[word] += int(numbers[0])
         return (sums[0], sums[1], sums[2], sums[3], sums[4], *states.values())
 
+    def step_digest(self, window: Window) -> tuple[int, int]:
+        ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
+        sql = f"SELECT COUNT(*), IFNULL(SUM({STEP_END}), 0) FROM {_tables(self.cluster, STEPS)} WHERE {ended}"
+        [(count, ends)] = self._ask(sql)
+        return int(count), int(ends)
+
     def changed(self, since: int, among: Window) -> list[int]:
         sql = (
             f"SELECT DISTINCT j.time_end DIV {HOUR} FROM `{self.cluster}_job_table` AS j"
@@ -162,7 +164,7 @@ class Slurmdbd(Accounting):
             self.database.spool(sql, target)
         except DatabaseFailed as error:
             raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
-        partial = _finish(target, marks)
+        partial = finish(target, marks)
         answer = Answer(target, time.monotonic() - begun, marks)
         span, names = (window.since, window.until), [*fields, "Submit"]
         spool = spool_of(part, answer, names, span, ended, self.cluster, self.record, alone=True)
@@ -259,43 +261,3 @@ def _select(cluster: str, part: Part, fields: Sequence[str], marks: Marks, where
         f"SELECT IFNULL(CONCAT({record}), {literal(marks.seal)}) FROM {tables} WHERE {where}"
         " ORDER BY j.id_job, j.time_submit"
     )
-
-
-def _finish(target: Path, marks: Marks) -> bool:
-    """Write the tasks of arrays that wait as ranges, which the table has as a hexadecimal mask, and take out the lines
-    of records that were left out because a code has no word yet. Returns whether there were any.
-    """
-    gap = f"{marks.seal}\n".encode()
-    with target.open("r+b") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return False
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            # Trap: behind each time stands the seal too, but never at the beginning of a line.
-            partial = data[: len(gap)] == gap or data.find(b"\n" + gap) >= 0
-            if not partial and data.find(_MASK) < 0:
-                return False
-            whole = bytes(data)
-        if partial:
-            whole = re.sub(rb"^" + re.escape(gap), b"", whole, flags=re.MULTILINE)
-        masks = re.compile(rb"(\d_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\]" + re.escape(marks.delimiter.encode()) + rb")")
-        whole = masks.sub(lambda one: one[1] + tasks_of(int(one[2], 16)).encode() + one[3], whole)
-        file.seek(0)
-        file.write(whole)
-        file.truncate()
-    return partial
-
-
-def tasks_of(mask: int) -> str:
-    """The numbers of the bits of a mask as Slurm writes them: 0-4,7, or 1-21:2 for more than five at equal steps."""
-    bits = [place for place, bit in enumerate(bin(mask)[:1:-1]) if bit == "1"]
-    if len(bits) > 5 and bits[-1] - bits[0] > 10 and bits[1] - bits[0] > 1:
-        steps = {after - before for before, after in pairwise(bits)}
-        if len(steps) == 1:
-            return f"{bits[0]}-{bits[-1]}:{steps.pop()}"
-    ranges: list[list[int]] = []
-    for bit in bits:
-        if ranges and bit == ranges[-1][1] + 1:
-            ranges[-1][1] = bit
-        else:
-            ranges.append([bit, bit])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

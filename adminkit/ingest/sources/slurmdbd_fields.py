@@ -129,6 +129,8 @@ def _elapsed(state: str, start: str, end: str, suspended: str, now: int) -> str:
 
 #: sacct takes an end before the start for the start.
 _START: Final = "IF(j.time_end AND j.time_start > j.time_end, j.time_end, j.time_start)"
+#: A step without an end of its own ended with its run.
+STEP_END: Final = "IF(s.time_end = 0 AND j.time_end, j.time_end, s.time_end)"
 _JOB_ID: Final = (
     "CASE WHEN j.array_task_str <> '' THEN CONCAT(j.id_array_job, '_[', j.array_task_str,"
     " IF(j.array_max_tasks, CONCAT('%', j.array_max_tasks), ''), ']')"
@@ -220,7 +222,6 @@ def step_fields(known: Known) -> dict[str, str]:
     number = "".join(f" WHEN {code} THEN '{text}'" for code, text in _STEPS.items())
     het = f"IF(s.step_het_comp = {NO_VAL}, '', CONCAT('+', s.step_het_comp))"
     step = f"CONCAT('.', CASE s.id_step{number} ELSE s.id_step END, {het})"
-    ended = "IF(s.time_end = 0 AND j.time_end, j.time_end, s.time_end)"
     state = "IF(s.time_end = 0 AND j.time_end, j.state, s.state)"
     told = word("State", state, known.words)
     user, system = ("s.user_sec", "s.user_usec"), ("s.sys_sec", "s.sys_usec")
@@ -235,8 +236,8 @@ def step_fields(known: Known) -> dict[str, str]:
         ),
         "ExitCode": _exit("s.exit_code", less=True),
         "Start": known.time("s.time_start"),
-        "End": known.time(ended),
-        "ElapsedRaw": _elapsed(state, "s.time_start", ended, "s.time_suspended", known.now),
+        "End": known.time(STEP_END),
+        "ElapsedRaw": _elapsed(state, "s.time_start", STEP_END, "s.time_suspended", known.now),
         "NNodes": "s.nodes_alloc",
         "NTasks": "s.task_cnt",
         "AllocTRES": tres_list("s.tres_alloc", known.tres),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.ingest.sources.slurmdbd import tasks_of
-from adminkit.ingest.sources.slurmdbd_fields import literal
+from adminkit.ingest.sources.slurmdbd_answer import CHUNK, finish, tasks_of
+from adminkit.ingest.sources.slurmdbd_fields import literal, tres_list, word
 from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, schema_of
+from adminkit.ingest.sources.verify import spelled
 from adminkit.slurm.database import Database, DatabaseFailed
+from adminkit.slurm.seal import Marks
 from tests.support.fakes import Programs
 
 TABLES = {"alpha_job_table": JOB, "alpha_step_table": STEP, "alpha_assoc_table": ASSOCIATION, "tres_table": TRES}
@@ -30,6 +34,85 @@ TABLES = {"alpha_job_table": JOB, "alpha_step_table": STEP, "alpha_assoc_table":
 )
 def test_the_tasks_of_an_array_are_written_as_slurm_writes_them(mask: int, text: str, why: str) -> None:
     assert tasks_of(mask) == text, why
+
+
+MARKS = Marks("\x1fdelim", "xseal")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept", "partial", "why"),
+    [
+        ("", "", False, "nothing"),
+        ("1<7>\n2<8>\n", "1<7>\n2<8>\n", False, "nothing to do"),
+        ("xseal\n1<7>\nxseal\nxseal\n2<8>\nxseal\n", "1<7>\n2<8>\n", True, "first, twice in a row, last"),
+        ("7_[0x6%2]|9\n", "7_[1-2%2]|9\n", False, "the tasks of an array"),
+        ("7_[0x6]\n|a_[0x6]|\n", "7_[0x6]\n|a_[0x6]|\n", False, "a user's text"),
+        ("1|xseal|xseal\n", "1|xseal|xseal\n", False, "seals behind times"),
+        ("x" * CHUNK + "\nxseal\n7_[0x3]|\n", "x" * CHUNK + "\n7_[0-1]|\n", True, "where two chunks meet"),
+    ],
+)
+def test_an_answer_loses_the_lines_of_records_without_a_word_and_gets_its_tasks(
+    answer: str, kept: str, partial: bool, why: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "answer"
+    file.write_text(answer.replace("|", MARKS.delimiter))
+    assert finish(file, MARKS) is partial, why
+    assert file.read_text() == kept.replace("|", MARKS.delimiter), why
+    assert [one.name for one in tmp_path.iterdir()] == ["answer"]
+
+
+def sql_of(expression: str, value: int) -> object:
+    """SQLite has IF under another name, and writes the bytes of a literal as they are."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        return db.execute(
+            f"SELECT CAST({expression.replace('IF(', 'iif(')} AS TEXT) FROM (SELECT ? AS code)", (value,)
+        ).fetchone()[0]
+
+
+@pytest.mark.parametrize("many", [0, 1, 8, 9, 1000])
+def test_each_code_gets_its_word_and_another_one_none(many: int) -> None:
+    words = {3 * number: f"group{number}" for number in range(many)}
+    expression = word("Group", "code", {"Group": words})
+    for code in {-1, *list(words)[:20], *list(words)[-20:], 4, 3 * many}:
+        assert sql_of(expression, code) == words.get(code)
+
+
+def test_only_a_clusters_own_tres_get_their_names_from_sql() -> None:
+    names = {1: "cpu", 2: "mem", 1001: "gres/gpu", 1002: "gres/gpu:a100"}
+    sql = tres_list("j.tres_req", names)
+    assert [number for number in names if f",{number}=" in sql] == [1001, 1002]
+    assert tres_list("j.tres_req", {1: "cpu"}) == "j.tres_req"
+
+
+@pytest.mark.parametrize(
+    ("record", "told", "why"),
+    [
+        (
+            {"ReqTRES": "1=8,2=64000,4=2,1001=1", "ReqNodes": "", "ReqMem": ""},
+            {"ReqTRES": "cpu=8,gres/gpu=1,mem=64000M,node=2", "ReqNodes": "2", "ReqMem": "64000M"},
+            "counts are in the list",
+        ),
+        (
+            {"ReqTRES": "1=8,2=18446744073709551614,gres/gpu=1", "ReqNodes": "0", "ReqMem": ""},
+            {"ReqTRES": "cpu=8,gres/gpu=1", "ReqNodes": "0", "ReqMem": "0"},
+            "an unset one is left out",
+        ),
+        (
+            {"AllocTRES": "", "AllocNodes": "0", "AllocCPUS": "8"},
+            {"AllocTRES": "", "AllocNodes": "0", "AllocCPUS": "8"},
+            "nothing was allocated",
+        ),
+        (
+            {"AllocTRES": "1=8,4=2", "AllocNodes": "0", "AllocCPUS": ""},
+            {"AllocTRES": "cpu=8,node=2", "AllocNodes": "2", "AllocCPUS": "8"},
+            "nodes are in the list only",
+        ),
+    ],
+)
+def test_a_record_is_compared_in_sacct_s_spelling(record: dict[str, str], told: dict[str, str], why: str) -> None:
+    plain = dict.fromkeys(("ReqTRES", "AllocTRES", "ReqNodes", "ReqMem", "AllocNodes", "AllocCPUS"), "")
+    found = spelled({**plain, **record}, {1: "cpu", 2: "mem", 4: "node", 1001: "gres/gpu"})
+    assert {name: found[name] for name in told} == told, why
 
 
 @pytest.mark.parametrize("text", ["", "a'b", "a\\", "\x1f", "学習", "x\ny"])
