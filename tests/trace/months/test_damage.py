@@ -149,7 +149,7 @@ def killed_while_writing(path: Path, seconds: float) -> None:
     os.waitpid(child, 0)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(5, 100))])
 def test_a_writer_that_is_killed_leaves_files_that_are_right_or_not_read(path: Path, seed: int) -> None:
     with rewritten(path):
         killed_while_writing(path, random.Random(seed).uniform(0.05, 0.6))
