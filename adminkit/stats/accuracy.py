@@ -11,24 +11,22 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import Distribution, distributions, merged
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
+from adminkit.stats.whole import in_seconds, seconds, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Who chose the limit: 1 the default, 2 the user, 0 unknown.
 _SOURCE: Final = "CASE limit_source WHEN 'default' THEN 1 WHEN 'explicit' THEN 2 ELSE 0 END"
-_KNOWN: Final = "{0} BETWEEN 0 AND 500000000"
-_UNUSED: Final = f"""CASE WHEN elapsed < req_limit AND {_KNOWN}
-    THEN CAST(round((req_limit - elapsed) * {{0}}) AS BIGINT) ELSE 0 END"""
-_UNKNOWN: Final = f"CASE WHEN {_KNOWN} THEN 0 ELSE 1 END"
+_SIZES: Final = {"gpu": "size_gpus", "cpu": "size_cpus"}
 #: Jobs over their limit, seconds used; seconds reserved and not used, times the size, and jobs of an unknown size.
 _SUMS: Final = {
     "over": "CASE WHEN elapsed > req_limit THEN 1 ELSE 0 END",
     "used": "elapsed",
     **{
-        name: sql.format(size)
-        for unit, size in (("gpu", "size_gpus"), ("cpu", "size_cpus"))
-        for name, sql in ((unit, _UNUSED), (f"{unit}_unknown", _UNKNOWN))
+        name: sql
+        for unit, size in _SIZES.items()
+        for name, sql in ((unit, seconds(size, "(req_limit - elapsed)")), (f"{unit}_unknown", unknown(size)))
     },
 }
 _BY: Final = ("cluster", "queue")
@@ -165,6 +163,7 @@ class _Tally:
             **dict(zip(_SUMS, jobs.sums, strict=True)),
         }
         self.sums = {name: total(code, len(self.keys), one) for name, one in weights.items()}
+        self.sums["gpu"] = np.rint(in_seconds("size_gpus", self.sums["gpu"])).astype(np.int64)
         ratios, *times = (list(self._of_queues(one, one.numbers[0])) for one in lines)
         nothing = [merged([])] * len(self.keys)
         asked = list(self._of_queues(jobs, limit)) if times else nothing

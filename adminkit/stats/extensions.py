@@ -16,7 +16,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.select import CARRIED_ON, Filter, LeftOut, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import alike, grouped, total
 from adminkit.stats.weeks import Reserved
-from adminkit.stats.whole import seconds
+from adminkit.stats.whole import in_seconds, seconds
 
 #: What a row may be about -> SQL over the view run.
 PARTS: Final[Mapping[str, str]] = {"queue": "queue", "user": "user", "account": "account"}
@@ -185,7 +185,8 @@ def ran_over(db: sqlite3.Connection, chosen: Filter) -> list[RanOver]:
     """The users whose runs ran past their limits, of the runs with a limit that `chosen` takes."""
     runs = alike(db, select(chosen, limits=True), ("cluster", "user"), (), sums=_OVER)
     number, keys = grouped(*runs.texts)
-    columns = [total(number, len(keys), one).tolist() for one in (runs.many, *runs.sums)]
+    *counts, gpus, cpus = (total(number, len(keys), one) for one in (runs.many, *runs.sums))
+    columns = [one.tolist() for one in (*counts, in_seconds("size_gpus", gpus), cpus)]
     found = (RanOver(*key, *row) for key, *row in zip(keys, *columns, strict=True))
     return sorted((one for one in found if one.over and one.user is not None), key=lambda one: (one.cluster, one.user))
 

@@ -16,7 +16,7 @@ from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, s
 from adminkit.stats.taken import alike, grouped, total
 from adminkit.stats.taken import months as months_of
 from adminkit.stats.wait import WAIT, started
-from adminkit.stats.whole import RATIO, day, ratios, seconds
+from adminkit.stats.whole import RATIO, day, in_seconds, ratios, seconds
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month
     )
     number, keys = grouped(*runs.texts, months_of(runs.numbers[0].astype(np.int64) * DAY))
     columns = {name: total(number, len(keys), one) for name, one in zip(_SUMS, runs.sums, strict=True)}
+    columns["gpu_seconds_unused"] = in_seconds("size_gpus", columns["gpu_seconds_unused"])
     columns["ended"] = total(number, len(keys), runs.many)
     whole, parts = columns.pop("ratios"), columns.pop("parts")
     for k, ((of, name), ratio) in enumerate(zip(keys, ratios(whole, parts), strict=True)):

@@ -10,7 +10,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import distribution
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Alike, Ask, alikes, grouped, split, total
-from adminkit.stats.whole import seconds, unknown
+from adminkit.stats.whole import in_seconds, seconds, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -111,7 +111,8 @@ _Groups = dict[tuple[str, str | None], Group]  # by cluster and value
 def _groups(jobs: Alike) -> _Groups:
     """What each group has, but for times and limits."""
     number, keys = grouped(*jobs.texts, jobs.numbers[0])
-    columns = [total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums)]
+    many_of, gpus, cpus = (total(number, len(keys), one) for one in (jobs.many, *jobs.sums))
+    columns = [one.tolist() for one in (many_of, in_seconds("size_gpus", gpus), cpus)]
     found: _Groups = {}
     for (cluster, value, user, flags), many, gpu, cpu in zip(keys, *columns, strict=True):
         group = found.setdefault((cluster, value), Group(value, cluster))

@@ -14,7 +14,7 @@ from typing import Any, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Alike, alike, grouped, total
-from adminkit.stats.whole import month, months, seconds, unknown
+from adminkit.stats.whole import in_seconds, month, months, seconds, unknown
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 
 #: What a row may be about -> SQL over the view run. Months are UTC's.
@@ -182,7 +182,8 @@ def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     (cluster, state, *part), (time, bits, apart, by, *ended) = jobs.texts, jobs.numbers
     value = part[0] if part else months(ended[0])
     number, keys = grouped(cluster, value, state, time, bits, apart, by)
-    columns = [total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums)]
+    many_of, gpus, cpus = (total(number, len(keys), one) for one in (jobs.many, *jobs.sums))
+    columns = [one.tolist() for one in (many_of, in_seconds("size_gpus", gpus), cpus)]
     for (*of, name, ran_for, flags, other, who), many, *sums in zip(keys, *columns, strict=True):
         end = _CANCELLED[who] if name == "CANCELLED" else END_OF.get(name, "other")
         place = _place(name, ran_for) if name in STUDY_STATES else _PLACES[other]

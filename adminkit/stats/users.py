@@ -17,7 +17,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
 from adminkit.stats.taken import Alike, alike, grouped, total
-from adminkit.stats.whole import RATIO, month, months, ratios, seconds, unknown
+from adminkit.stats.whole import RATIO, in_seconds, month, months, ratios, seconds, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,7 +178,8 @@ def _summed(jobs: Alike) -> Iterator[tuple[Any, ...]]:
     *sizes, used, reserved, whole, parts = jobs.sums
     ratio = ratios(summed(whole, limited), summed(parts, limited))
     columns = [
-        summed(jobs.many), *map(summed, sizes), *(summed(jobs.many, some) for some in (no_gpus, no_cpus, limited)),
+        summed(jobs.many), in_seconds("size_gpus", summed(sizes[0])), summed(sizes[1]),
+         *(summed(jobs.many, some) for some in (no_gpus, no_cpus, limited)),
         np.array(ratio), summed(used, limited), summed(reserved, limited),
     ]  # fmt: skip
     for key, at, many, *sums in zip(keys, last.tolist(), *(one.tolist() for one in columns), strict=True):

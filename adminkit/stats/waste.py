@@ -13,7 +13,7 @@ from adminkit.stats.waste_gaps import Given, gaps, waiting
 from adminkit.stats.waste_room import Node, Room, known_nodes, room
 from adminkit.stats.waste_runs import BLOCK, Held, Reader, counted
 from adminkit.stats.waste_shapes import SHAPES, Shapes
-from adminkit.stats.whole import seconds, unknown
+from adminkit.stats.whole import in_seconds, seconds, unknown
 from adminkit.stats.window import clamped, known_times
 
 if TYPE_CHECKING:
@@ -97,10 +97,13 @@ def _limits(db: sqlite3.Connection, chosen: Filter) -> tuple[list[Waste], Mappin
     selection = Selection(plain.within, rules, plain.params)
     jobs = alike(db, selection, ("queue",), (), sums=_SUMS)
     number, keys = grouped(*jobs.texts)
-    many, *sums = (total(number, len(keys), one).tolist() for one in (jobs.many, *jobs.sums))
-    unused, missing = sums[:3], sums[3:]
+    many, *sums = (total(number, len(keys), one) for one in (jobs.many, *jobs.sums))
+    unused = [in_seconds(size, one).tolist() for size, one in zip(_SIZES, sums, strict=False)]
+    missing = [one.tolist() for one in sums[3:]]
     rows = [
-        Waste(name, "limits", many[k], *(float(unused[n][k]) if missing[n][k] < many[k] else None for n in range(3)))
+        Waste(
+            name, "limits", int(many[k]), *(float(unused[n][k]) if missing[n][k] < many[k] else None for n in range(3))
+        )
         for k, (name,) in enumerate(keys)
     ]
     return rows, jobs.excluded, {name: sum(one) for name, one in zip(("gpu", "cpu", "node"), missing, strict=True)}

@@ -113,7 +113,7 @@ def test_what_is_found_is_named(host: Programs, trace: Path) -> None:
     for name, words in {
         "helper": adminkit.__version__,
         "sqlite": sqlite3.sqlite_version,
-        "database": f"{trace} (--db), schema 1",
+        "database": f"{trace} (--db), schema 2",
         "rights": "0640",
         "disk": "free at",
         "sacct": "Slurm 24.11.5",

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.stats.whole import MOST, RATIO, month, months, ratios, seconds, unknown
+from adminkit.stats.whole import MOST, RATIO, in_seconds, month, months, ratios, seconds, unknown
 from adminkit.trace.months.sql import for_duckdb
 from adminkit.trace.run_view import TOO_LONG
 
@@ -71,10 +71,11 @@ def test_a_ratio_is_whole_ones_and_parts(elapsed: int, limit: int) -> None:
     ("size", "elapsed", "wanted", "missing", "why"),
     [
         (2, 60, 120, 0, "two for a minute"),
-        (0.5, 61, 31, 0, "half a GPU: a half of a second counts as one"),
+        (0.5, 61, 30.5, 0, "half a GPU"),
+        (3 / 7, 3600, 1542.857, 0, "three slices of seven: to the thousandth"),
         (0, 60, 0, 0, "none"),
         (None, 60, 0, 1, "unknown"),
-        (MOST, TOO_LONG - 1, MOST * (TOO_LONG - 1), 0, "the most, within 63 bits"),
+        (MOST // 1000, TOO_LONG - 1, MOST // 1000 * (TOO_LONG - 1), 0, "the most GPUs, within 63 bits"),
         (MOST + 1, 60, 0, 1, "nonsense"),
         (-1, 60, 0, 1, "nonsense"),
         (2, None, 0, 0, "an unknown time"),
@@ -82,9 +83,12 @@ def test_a_ratio_is_whole_ones_and_parts(elapsed: int, limit: int) -> None:
         (2, TOO_LONG, 0, 0, "a time that is too long"),
     ],
 )
-def test_seconds_are_times_a_size(size: float | None, elapsed: int | None, wanted: int, missing: int, why: str) -> None:
+def test_seconds_are_times_a_size(
+    size: float | None, elapsed: int | None, wanted: float, missing: int, why: str
+) -> None:
     for name in ("size_gpus", "size_cpus"):
         if size is None or size % 1 == 0 or name == "size_gpus":
             for found in answers(seconds(name), elapsed=elapsed, **{name: size}):
-                assert found == pytest.approx(wanted, rel=1e-15 if name == "size_gpus" else 0), why
+                told = in_seconds(name, np.array([found], np.int64))[0]
+                assert told == pytest.approx(wanted, rel=1e-15, abs=0), why
             assert answers(unknown(name), **{name: size}) == [missing, missing], why
