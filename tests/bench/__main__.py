@@ -24,6 +24,7 @@ PARTS = (
     "import",
     "report",
     "reports",
+    "months",
     "memory",
     "sync",
     "slurmdbd",
@@ -49,7 +50,7 @@ SOURCES = {
 }
 #: The programs that a part needs; a part that needs Slurm or Lua checks for it itself.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
-NEEDS |= {"reports": ("duckdb", "sqlite3")}
+NEEDS |= {"reports": ("duckdb", "sqlite3"), "months": ("duckdb",)}
 NEEDS |= {"snapshot": ("cc", "taskset"), "simulate": ("cc",), "against": ("git", "make", "taskset")}
 
 
@@ -76,6 +77,7 @@ def main(argv: list[str] | None = None) -> int:
         print("\n".join(f"hint: {SOURCES[name]}" for name in absent), file=sys.stderr)
         return 1
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or an older revision compiles its modules at each start
+    os.environ["ADMINKIT_MONTHS_KEEP"] = "false"  # parts that are about months have them written
     FOLDER.mkdir(parents=True, exist_ok=True)
     if args.against:
         ratios = against.run(args.against, parts, args.rows, FOLDER)

@@ -1,4 +1,4 @@
-"""Reports of a trace: with --exact against DuckDB over Parquet, and from rollups of ten times the jobs.
+"""Reports of a trace: from months against DuckDB over the same files, and from rollups of ten times the jobs.
 
 Seconds are CPU's, of one thread on each side: both sides compute, and neither waits. Start and tables are apart.
 DuckDB answers the sums, quantiles and counts of each report; the sample has no steps, so neither side reads any.
@@ -9,6 +9,8 @@ and the page of all, is measured once in a process of its own.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,11 +19,11 @@ from typing import Any
 
 from adminkit.reports.catalogue import SPECS
 from tests.bench import pairs, sample
-from tests.bench.rival_reports import COLUMNS, QUERIES
-from tests.bench.tools import adminkit, fresh, shell
+from tests.bench.rival_reports import QUERIES
+from tests.bench.tools import adminkit, fresh
 
-#: Of --exact against DuckDB; of ten times the jobs from rollups, and with --exact.
-RIVAL, FLAT, LINEAR = 5.0, 1.2, 11.0
+#: From months against DuckDB's own SQL over the same files; of ten times the jobs from rollups, and with --exact.
+RIVAL, FLAT, LINEAR = 1.6, 1.2, 11.0
 #: Of a report with --exact and of the page, over ten million jobs.
 MEMORY = 400
 #: Seconds between submissions of the larger and of the smaller trace, which have the same span.
@@ -32,9 +34,11 @@ ROLLED = tuple(spec.name for spec in SPECS if spec.from_rollups)
 
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     large, small = trace(rows, folder, SPACING[0]), trace(rows // 10, folder, SPACING[1])
-    file = parquet(large, folder / f"run-{rows}.parquet")
+    kept = fresh(folder / f"reports-months-{rows}.db")
+    shutil.copy(large, kept)
+    subprocess.run(adminkit("trace", "months", "--write", "--db", kept), check=True, stdout=subprocess.DEVNULL)
     ratios = against(
-        f"exact over {rows}, against DuckDB", lambda: ours(large, "exact", NAMES), lambda: rival(file), RIVAL
+        f"from months over {rows}, against DuckDB", lambda: ours(kept, "exact", NAMES), lambda: rival(kept), RIVAL
     )
     ratios += against(
         f"exact over {rows}, against {rows // 10}",
@@ -51,7 +55,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         lambda: ours(small, "rollups", ROLLED),
         FLAT,
     )
-    for made in (large, small, file):
+    for made in (large, small, kept):
         fresh(made)
     return ratios
 
@@ -93,37 +97,17 @@ def _cost(name: str, seconds: float, tenth: float, megabytes: float, rows: int) 
     )
 
 
-def parquet(db: Path, file: Path) -> Path:
-    """The columns of the view run that the reports read."""
-    import duckdb
-
-    text = file.with_suffix(".csv")
-    with text.open("wb") as out:
-        query = f"SELECT {', '.join(COLUMNS)} FROM run"
-        subprocess.run(shell(db, "-csv", "-header", query), check=True, stdout=out)
-    # Trap: a column that is empty in every row would be text.
-    texts = {"cluster", "queue", "user", "account", "state", "reason", "framework", "job_name", "source", "class"}
-    texts |= {"limit_kind", "limit_source", "node_list"}
-    types = {name: "VARCHAR" if name in texts else "DOUBLE" if name == "cpu_time" else "BIGINT" for name in COLUMNS}
-    with duckdb.connect() as other:
-        other.execute(
-            f"COPY (SELECT * FROM read_csv('{text}', header = true, columns = {types}, nullstr = ''))"
-            f" TO '{file}' (FORMAT parquet)"
-        )
-    text.unlink()
-    return file
-
-
 def ours(db: Path, how: str, names: Sequence[str]) -> dict[str, Any]:
     return _spent("tests.bench.report_once", str(db), how, *names)
 
 
-def rival(file: Path) -> dict[str, Any]:
-    return _spent("tests.bench.rival_reports", str(file), *NAMES)
+def rival(db: Path) -> dict[str, Any]:
+    return _spent("tests.bench.rival_reports", f"{db}.months/*/*/run.parquet", *NAMES)
 
 
 def _spent(module: str, *words: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-m", module, *words], check=True, capture_output=True, text=True)
+    one = {**os.environ, "ADMINKIT_MONTHS_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-m", module, *words], check=True, capture_output=True, text=True, env=one)
     told: dict[str, Any] = json.loads(done.stdout)
     return told
 

@@ -1,6 +1,6 @@
-"""The reports' questions as DuckDB's SQL over a Parquet of the view run: python -m tests.bench.rival_reports FILE NAME
+"""The reports' questions as DuckDB's SQL over Parquet of the view run: python -m tests.bench.rival_reports FILES NAME
 
-As report_once.py: one thread, seconds of CPU by name. `COLUMNS` are those that the reports read.
+As report_once.py: one thread, seconds of CPU by name.
 """
 
 from __future__ import annotations
@@ -11,12 +11,6 @@ import time
 from pathlib import Path
 from typing import Final
 
-COLUMNS: Final = (
-    "cluster", "queue", "user", "account", "state", "reason", "exit_code", "exit_signal", "uid", "cancelled_by",
-    "start_time", "end_time", "eligible_time", "elapsed", "cpu_time", "mem", "req_mem", "framework", "job_name",
-    "source", "limit_kind", "limit_source", "req_limit", "class", "size_nodes", "size_cpus", "size_gpus", "checkpoint",
-    "het_job", "wait", "node_list",
-)  # fmt: skip
 _COUNTED: Final = "state IN ('COMPLETED', 'TIMEOUT') AND elapsed > 60"
 _LIMITED: Final = "(req_limit > 0 AND NOT checkpoint AND exit_code IS DISTINCT FROM 85)"
 _LEFT_OUT: Final = f"""SELECT CASE WHEN state NOT IN ('COMPLETED', 'TIMEOUT') THEN 'state'
