@@ -72,10 +72,10 @@ def test_a_ratio_is_whole_ones_and_parts(elapsed: int, limit: int) -> None:
     [
         (2, 60, 120, 0, "two for a minute"),
         (0.5, 61, 30.5, 0, "half a GPU"),
-        (3 / 7, 3600, 1542.857, 0, "three slices of seven: to the thousandth"),
+        (3 / 7, 3600, 3600 * 3 / 7, 0, "three slices of seven"),
         (0, 60, 0, 0, "none"),
         (None, 60, 0, 1, "unknown"),
-        (MOST // 1000, TOO_LONG - 1, MOST // 1000 * (TOO_LONG - 1), 0, "the most GPUs, within 63 bits"),
+        (MOST // 5040, TOO_LONG - 1, MOST // 5040 * (TOO_LONG - 1), 0, "the most GPUs, within 63 bits"),
         (MOST + 1, 60, 0, 1, "nonsense"),
         (-1, 60, 0, 1, "nonsense"),
         (2, None, 0, 0, "an unknown time"),

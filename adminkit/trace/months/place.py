@@ -184,7 +184,8 @@ def sweep(db: sqlite3.Connection, trace: Path) -> int:
                     link.unlink() if link.is_symlink() else link.rmdir()
     except OSError as error:
         raise AdminkitError(
-            f"couldn't remove old files of {folder}: {cause(error)}", f"as the trace's owner: rm -r {folder}"
+            f"couldn't remove old files of {folder}: {cause(error)}",
+            f"run the same command as the trace's owner; ls -la {folder} shows whose files are there",
         ) from error
     with suppress(OSError):
         folder.rmdir()
