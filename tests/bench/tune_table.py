@@ -181,7 +181,7 @@ def page(lines: Sequence[Line]) -> str:
     if forced:
         after += f"A month cannot be held out of {', '.join(forced)}: that search was forced, and shows little.\n"
     short = [name for name in MOST_DAYS if name in {one.trace for one in lines}]
-    after += "".join(f"Of {name}, the first {MOST_DAYS[name]} days were taken.\n" for name in short)
+    after += "".join(f"The first {MOST_DAYS[name]} days of {name} were taken.\n" for name in short)
     return _HEAD + "\n".join(text) + "\n" + after
 
 
