@@ -14,9 +14,9 @@ from adminkit.stats.distribution import distributions
 from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import alike, grouped, total
-from adminkit.stats.taken import months as months_of
 from adminkit.stats.wait import WAIT, started
-from adminkit.stats.whole import RATIO, day, in_seconds, ratios, seconds
+from adminkit.stats.whole import RATIO, in_seconds, month, ratios, seconds
+from adminkit.stats.whole import months as months_of
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
@@ -143,17 +143,15 @@ def _edges(first: int, until: int) -> list[int]:
 
 
 def _sums(db: sqlite3.Connection, window: Filter, found: Mapping[str, list[Month]], place: Mapping[str, int]) -> None:
-    import numpy as np
-
     counted, ended = select(window, limits=False), select(replace(window, states=(), min_elapsed=None), limits=False)
     # The rules of `ended` are some of those of `counted`, whose values are bound.
     every = replace(counted, rules={name: rule for name, rule in counted.rules.items() if name in ended.rules})
     counts = f"({counted.reason}) = 0"
     sums = [f"CASE WHEN {when.format(counts=counts)} THEN {what} ELSE 0 END" for when, what in _SUMS.values()]
     runs = alike(
-        db, every, ("cluster",), (day("end_time"),), sums=sums, given={"checkpoint_code": window.checkpoint_code}
+        db, every, ("cluster",), (month("end_time"),), sums=sums, given={"checkpoint_code": window.checkpoint_code}
     )
-    number, keys = grouped(*runs.texts, months_of(runs.numbers[0].astype(np.int64) * DAY))
+    number, keys = grouped(*runs.texts, months_of(runs.numbers[0]))
     columns = {name: total(number, len(keys), one) for name, one in zip(_SUMS, runs.sums, strict=True)}
     columns["gpu_seconds_unused"] = in_seconds("size_gpus", columns["gpu_seconds_unused"])
     columns["ended"] = total(number, len(keys), runs.many)
@@ -172,8 +170,8 @@ def _quantiles(
 
     selection = started(window)
     rules = {**selection.rules, "waited_for_queue": CAUSES["queue"]}
-    jobs = alike(db, replace(selection, rules=rules), ("cluster",), (WAIT, day("start_time")))
-    number, keys = grouped(*jobs.texts, months_of(jobs.numbers[1].astype(np.int64) * DAY))
+    jobs = alike(db, replace(selection, rules=rules), ("cluster",), (WAIT, month("start_time")))
+    number, keys = grouped(*jobs.texts, months_of(jobs.numbers[1]))
     waits = np.maximum(jobs.numbers[0], 0)
     for (of, name), some in zip(keys, distributions(number, len(keys), waits, jobs.many), strict=True):
         one = found[of][place[name]]

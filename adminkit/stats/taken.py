@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 BLOCK: Final = 1 << 16
 #: Groups beyond which an array with a place for each that there might be is not worth it.
 _MANY: Final = 1 << 22
-_NO_MONTH: Final = -(10**6)
 _RUN: Final = "run WHERE {where}"
 _WORD: Final = re.compile(r"[a-z_]+")
 
@@ -47,13 +46,6 @@ class Alike:
     most: Sequence[NDArray[Any]]  # the largest of the jobs of a row
     jobs: int
     excluded: Mapping[str, int]
-
-    def known(self, number: int) -> NDArray[Any]:
-        """Which rows have that number."""
-        import numpy as np
-
-        column = self.numbers[number]
-        return ~np.isnan(column) if column.dtype.kind == "f" else np.ones(len(column), bool)
 
 
 def alike(
@@ -285,19 +277,6 @@ def add(to: NDArray[Any], number: NDArray[Any], weights: NDArray[Any]) -> None:
     np.add.at(
         to, number, (np.nan_to_num(weights) if weights.dtype.kind == "f" else weights).astype(to.dtype, copy=False)
     )
-
-
-def months(times: NDArray[Any]) -> Texts:
-    """The month of UTC of each of these epochs, such as 2026-01; None for unknown ones."""
-    import numpy as np
-
-    since = np.full(len(times), _NO_MONTH, np.int32)
-    for block in blocks(len(times)):
-        some = times[block]
-        known = (some >= -62_167_219_200) & (some < 253_402_300_800)  # of the years 0 to 9999
-        since[block][known] = some[known].astype("i8").astype("M8[s]").astype("M8[M]").astype("i8")
-    codes, found = grouped(since)
-    return Texts(codes, [None if one == _NO_MONTH else str(np.datetime64(one, "M")) for (one,) in found])
 
 
 def blocks(rows: int) -> Iterator[slice]:

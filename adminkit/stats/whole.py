@@ -25,12 +25,6 @@ RATIO: Final = (
 _OTHER: Final = 100_000
 
 
-def day(at: str) -> str:
-    """The number of days before a moment, from 1970-01-01 of UTC, for taken.months(); NULL for an unknown one."""
-    return f"""CASE WHEN {at} BETWEEN -62167219200 AND 253402300799
-        THEN ({at} + 62167219200) / 86400 - 719528 END"""
-
-
 def month(at: str) -> str:
     """The month of UTC of a moment, a number for months(); NULL for an unknown one.
 
