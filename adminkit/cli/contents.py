@@ -55,7 +55,6 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "audit.audit",
             "audit.restore",
             "months.months",
-            "rollups.rollups",
             "trace_forget.forget",
             "trace_own.own",
             "trace_prune.prune",

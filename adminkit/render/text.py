@@ -154,7 +154,7 @@ def as_csv(report: Report) -> str:
     """A header line and the rows, the totals last; empty for unknown. The report's header is not in it. Texts are
     clean: people look at it in terminals, too.
     """
-    out, report = io.StringIO(), report.plain()
+    out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(f.name for f in report.fields)
     for row in (*report.rows, *report.totals):

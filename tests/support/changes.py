@@ -1,4 +1,4 @@
-"""Traces that keep rollups and to which anything may happen: for tests that compare these with the rows."""
+"""Runs of every kind, and what may happen to a trace."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import Any
 
 import pytest
 
-from adminkit.job import CLASSES, Job
-from adminkit.stats.select import Filter
+from adminkit.job import Job
 from adminkit.trace import audit
 from adminkit.trace.load import JobLoad
-from adminkit.trace.rollup_row import DAY
 from adminkit.trace.run_view import TOO_LONG
 from adminkit.trace.transaction import transaction
 from tests.support.builders import HOUR, MONDAY, job
 from tests.support.reports import HOSTILE
 
+DAY = 24 * HOUR
 #: What a source gives: not its name, nor the fingerprint.
 COLUMNS = [f.name for f in fields(Job) if f.name not in ("source", "fingerprint")]
 
@@ -86,29 +85,3 @@ def act(db: sqlite3.Connection, pick: random.Random) -> None:
         with pytest.raises(ZeroDivisionError), transaction(db):
             db.execute("DELETE FROM job")
             raise ZeroDivisionError
-
-
-def some_key(pick: random.Random) -> dict[str, Any]:
-    """What a Filter may ask of a rollup whose keys have no user."""
-    return {
-        "clusters": pick.choice(((), ("aaic",))),
-        "queues": pick.choice(((), ("gq",), (HOSTILE, "gq"))),
-        "classes": pick.choice(((), CLASSES[:2])),
-    }
-
-
-def some_filter(pick: random.Random) -> Filter:
-    spans = ((None, None), (-2 * HOUR, 3 * HOUR), (0, None), (-40 * DAY - 7, DAY + 1), (None, 4321))
-    since, until = (None if at is None else MONDAY + at for at in pick.choice(spans))
-    return Filter(
-        since=since,
-        until=until,
-        queues=pick.choice(((), ("gq",))),
-        users=pick.choice(((), ("ada", "nobody"))),
-        classes=pick.choice(((), CLASSES[:2])),
-        states=pick.choice(((), ("COMPLETED", "TIMEOUT"), ("REQUEUED",))),
-        min_elapsed=pick.choice((None, 0, 60)),
-        limit_source=pick.choice((None, "explicit")),
-        acting=pick.random() < 0.3,
-        checkpoint_code=85,
-    )
