@@ -236,7 +236,7 @@ def _at_work(
         people = People(settings.feedback, name_of, read_addresses(settings.feedback.addresses))
         trace = stack.enter_context(writer(path))
         stack.enter_context(only_one(path.with_name(f"{path.name}-outbox"), "adminkit feedback"))
-        tick = stack.enter_context(progress("sending", "letters"))
+        tick = stack.enter_context(progress("sending", "letter"))
         with transport as way:
             choices = folder_of(settings, path)
             done = act(trace, settings, Tools(_compose(policy), way, people, choices, tick=tick, mark=mark_of(path)))

@@ -63,9 +63,9 @@ def report_all(
         queue or (), since, until,
         when.as_of,
     )  # fmt: skip
-    with progress("reading the trace", "reports") as tick:
+    with progress("reading the trace", "report") as tick:
         made = page(path, settings, asked, tick=lambda done, of: tick(done, of, done))
-    with progress("drawing", "sections") as tick:
+    with progress("drawing", "section") as tick:
         many = len(made.document.sections)
         written = document_page(made.document, None, lambda done: tick(done, many, done))
     write_aside(target, written.encode(), MODE)

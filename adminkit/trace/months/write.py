@@ -26,6 +26,8 @@ from adminkit.trace.months.manifest import IN_MONTH, Month, MonthFile
 
 #: Runs that are read at a time.
 CHUNK: Final = 200_000
+#: Why a month has no files, where none were refused.
+NOT_WRITTEN: Final = "not written"
 #: Seconds to wait for who writes months, before files of what was forgotten are removed.
 WAIT: Final = 600.0
 _SOURCES: Final = {
@@ -71,7 +73,7 @@ def listed(db: sqlite3.Connection, trace: Path, before: int) -> list[Listed]:
         if len(made) == len(manifest.NAMES):
             found.append(Listed(*one, made[0].rows, sum(file.size for file in made), None))
         else:
-            found.append(Listed(*one, None, None, wrong.get((one.cluster, one.month), "not written")))
+            found.append(Listed(*one, None, None, wrong.get((one.cluster, one.month), NOT_WRITTEN)))
     return found
 
 
@@ -107,8 +109,11 @@ def write_due(
 
 def is_wanted(db: sqlite3.Connection, settings: Months) -> bool:
     """Whether sync and import write months into this trace."""
-    if not settings.keep or not duck.is_there():
-        return False
+    return settings.keep and duck.is_there() and is_large(db, settings)
+
+
+def is_large(db: sqlite3.Connection, settings: Months) -> bool:
+    """Whether the trace has so many runs that files of months are worth it."""
     return bool(db.execute("SELECT count(*) >= ? FROM job", (settings.least,)).fetchone()[0])
 
 
