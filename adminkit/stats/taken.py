@@ -255,17 +255,26 @@ def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
 
 def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
     """The values of each group, in the order of its rows: slices of one array, the only one of as many rows."""
+    return [one for (one,) in splits(number, groups, values)]
+
+
+def splits(number: NDArray[Any], groups: int, *columns: NDArray[Any]) -> list[tuple[NDArray[Any], ...]]:
+    """The same of several columns: those of each group."""
     import numpy as np
 
     ends = np.cumsum(numbered(number, groups))
-    found, free = np.empty_like(values), np.concatenate([np.zeros(1, np.int64), ends])  # where each group continues
+    free = np.concatenate([np.zeros(1, np.int64), ends])  # where each group continues
+    found = [np.empty_like(column) for column in columns]
     for block in blocks(len(number)):
         order = np.argsort(number[block], kind="stable")
         mine = number[block][order]
         many = np.bincount(mine, minlength=groups + 1)
-        found[np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]] = values[block][order]
+        there = np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]
+        for one, column in zip(found, columns, strict=True):
+            one[there] = column[block][order]
         free += many
-    return np.split(found, ends)[:groups]
+    bounds = [slice(*ends) for ends in pairwise([0, *ends.tolist()])]
+    return [tuple(one[its] for one in found) for its in bounds[:groups]]
 
 
 def total(number: NDArray[Any], groups: int, values: NDArray[Any]) -> NDArray[Any]:
