@@ -30,6 +30,8 @@ CHUNK: Final = 200_000
 NOT_WRITTEN: Final = "not written"
 #: Seconds to wait for who writes months, before files of what was forgotten are removed.
 WAIT: Final = 600.0
+#: Differences of neighbours (version 2) take less room than numbers, and half the time to read.
+FORMAT: Final = "FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd"
 _SOURCES: Final = {
     "run": f"FROM run {IN_MONTH}",
     "step": "FROM (SELECT step.* FROM job JOIN step USING (cluster, job_id_raw, submit_time)"
@@ -183,7 +185,7 @@ def _make(db: sqlite3.Connection, month: Month, asides: dict[str, Path], made: A
     try:
         for name, aside in asides.items():
             found[name] = _fill(db, made, name, month)
-            made.execute(f"COPY month TO {duck.literal(str(aside))} (FORMAT parquet, COMPRESSION zstd)")
+            made.execute(f"COPY month TO {duck.literal(str(aside))} ({FORMAT})")
     finally:
         db.execute("ROLLBACK")
     return found
