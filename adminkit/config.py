@@ -145,6 +145,8 @@ class Feedback:
     digest_day: Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "mon"
     quiet_days: tuple[Day, ...] = ("sat", "sun")
     statements: bool = False  # of what a user was charged, when a month was closed
+    groups: bool = False  # of what the users of an account used in a month, to its owners
+    group_owners: Path | None = None  # lines of ACCOUNT USER…; None, and for other accounts: Slurm's coordinators
     budget_at: tuple[Annotated[float, Gt(0), Le(10)], ...] = (0.8, 1.0)  # shares of a budget that cause a letter
     prefs: Path | None = None  # None: prefs beside the trace
     operators: tuple[str, ...] = ()

@@ -22,7 +22,8 @@ from adminkit.feedback import last_sent as mark
 from adminkit.feedback.calendar import WEEK, is_quiet
 from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.mime import Envelope, build
-from adminkit.feedback.plan import MOST_NOTES, Plan, due_of, plan, switched_on
+from adminkit.feedback.plan import MOST_NOTES, Plan, plan, switched_on
+from adminkit.feedback.planned import due_of
 from adminkit.feedback.prefs import check_folder, make_folder, read
 from adminkit.feedback.recipients import People, same_user
 from adminkit.feedback.sweep import sweep
