@@ -166,6 +166,9 @@ class Feedback:
     directory: Path | None = None
     timeout: Annotated[float, Gt(0)] = 30.0
     per_minute: Annotated[float, Gt(0)] = 60.0
+    webhook: Path | None = None  # a secret file with lines of NAME URL: chat services, as apprise takes them
+    chat: tuple[str, ...] = ()  # names of it that users may choose; their URLs have {user}
+    operators_chat: tuple[str, ...] = ()  # names of it that get the operators' letters
     holdout: Annotated[float, Ge(0), Le(0.5)] = 0.0
     holdout_until: Annotated[str, Predicate(is_date)] | None = None
     holdout_salt: str = ""

@@ -26,7 +26,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "findings": ("findings.findings",),
         "user": ("user.user",),
         "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
-        "feedback": ("feedback.app", "feedback_prefs.prefs"),
+        "feedback": ("feedback.app", "feedback_prefs.prefs", "feedback_chat.chat"),
         "incentives": ("incentives.app",),
         "policy": (
             "policy.app",
