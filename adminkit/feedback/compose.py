@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.economy.schemes import load_schemes
 from adminkit.errors import AdminkitError
-from adminkit.feedback import charge_letters, digest, job_letter
+from adminkit.feedback import charge_letters, digest, group_letters, job_letter
 from adminkit.feedback.format import NO_BREAK, subject_line
-from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter, Letter, StatementLetter, user_of
+from adminkit.feedback.letter import (
+    BudgetLetter,
+    DigestLetter,
+    Due,
+    GroupLetter,
+    JobLetter,
+    Letter,
+    StatementLetter,
+    user_of,
+)
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.templates import Templates
 from adminkit.recommend.menu import Offer
@@ -48,6 +57,7 @@ class Composer:
         self._charge = settings.charge
         self._tz = tz
         self._templates: dict[str, Templates] = {}
+        self._months: group_letters.Months = {}
 
     def letter(self, due: Due) -> Letter:
         """AdminkitError where a template is broken, or the trace lacks the run or week of the letter."""
@@ -57,7 +67,7 @@ class Composer:
         values = self._values(due)
         values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
         values |= {"help_url": self._help_url}
-        name = "lost" if "lost" in values else due.kind
+        name = "lost" if "lost" in values else "group" if isinstance(due, GroupLetter) else due.kind
         first, _, text = templates.render(f"{name}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(
@@ -78,6 +88,8 @@ class Composer:
             return digest.digest(self._db, due, self._known, self._tz)
         if isinstance(due, StatementLetter):
             return charge_letters.statement(self._bills, due)
+        if isinstance(due, GroupLetter):
+            return group_letters.values(self._db, due, self._months, self._tz)
         if isinstance(due, BudgetLetter):
             return charge_letters.budget(self._db, due, load_schemes(self._charge))
         return digest.operator(self._db, due, self._known, self._tz)

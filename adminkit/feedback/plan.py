@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import tzinfo
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +14,12 @@ from adminkit import journal
 from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.charge_letters import Undone, due_charges
+from adminkit.feedback.group_letters import due_groups
 from adminkit.feedback.holdout import held_out
-from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter, Kind, OperatorLetter, StatementLetter
+from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Kind, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough, worth_a_letter
 from adminkit.feedback.loss_letter import why_not as why_not_lost
+from adminkit.feedback.planned import PlannedLetter
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.recipients import People
 from adminkit.findings.overestimate import REASONS, Measure, why_not
@@ -26,13 +28,10 @@ from adminkit.render.format import plural
 from adminkit.sqlite import sqlite3
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
-from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
+from adminkit.trace.outbox import SWITCHED_ON, known, last_letters
 from adminkit.trace.windows import JOBS, fact, recorded
 from adminkit.users import NamesAway
 
-_LETTERS: Final[Mapping[str, type[Due]]] = {
-    one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter, StatementLetter, BudgetLetter)
-}
 #: A user's habit is measured over the runs that ended in the last HABIT seconds.
 HABIT: Final = 30 * 86_400
 #: The most notes in a listing and in the operators' letter.
@@ -42,43 +41,6 @@ LEFT_OUT: Final = (
     *REASONS, "lost", "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "domain", "had",
     "user_pause", "name_pause",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedLetter:
-    """A letter that is due."""
-
-    due: Due
-
-    def entry(self, now: int) -> Entry:
-        """Its row in the outbox."""
-        due = self.due
-        cluster, run, kind = due.key
-        row = Entry(
-            cluster=cluster, run=run, kind=kind, until=due.until, language=due.language, address=due.address,
-            due_at=now, next_at=now,
-        )  # fmt: skip
-        if isinstance(due, OperatorLetter):
-            return replace(row, week=due.week, since=due.since, notes=json.dumps(due.notes) if due.notes else None)
-        row = replace(row, user=due.user, uid=due.uid)
-        if isinstance(due, DigestLetter | StatementLetter | BudgetLetter):
-            return replace(row, week=due.week, since=due.since)
-        return replace(
-            row, job_id_raw=due.job_id_raw, submit_time=due.submit_time, is_array=int(due.is_array),
-            job_name=due.job_name,
-        )  # fmt: skip
-
-
-def due_of(entry: Entry) -> Due:
-    """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
-    columns = {"about": "run"}
-    letter = _LETTERS[entry.kind]
-    values = {field.name: getattr(entry, columns.get(field.name, field.name)) for field in fields(letter)}
-    if "is_array" in values:
-        values["is_array"] = bool(entry.is_array)
-    if "notes" in values:
-        values["notes"] = tuple(json.loads(entry.notes or "[]"))
-    return letter(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +286,9 @@ def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
 
 
 def _charges(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
-    """Statements, and budgets that are nearly spent."""
-    for one in due_charges(planner.db, planner.settings, cluster, on, planner.now, planner.recipient):
+    """Statements, budgets that are nearly spent, and the month of each account for its owners."""
+    at = (planner.db, planner.settings, cluster, on, planner.now, planner.recipient)
+    for one in chain(due_charges(*at), due_groups(*at, planner.tz)):
         if isinstance(one, Undone):
             planner.undone = True
             planner.notes.append(one.why)
