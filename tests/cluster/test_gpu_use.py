@@ -186,5 +186,14 @@ def test_prometheus_gets_a_line_for_each_gpu_while_the_job_runs(site: Measured, 
         f'adminkit_gpu_use_ratio{{job="{job}",gpu="0",uuid="GPU-00000000-0000-0000-0000-000000000000"}} 0.2500'
     ]
     site.cluster.wait(job, "COMPLETED")
-    assert not path.exists()
+    until("the file to go", lambda: not path.exists(), 60)
     site.configure()
+
+
+def test_a_job_cannot_choose_what_is_measured(site: Measured) -> None:
+    """Its GPU is idle; others are busy, and its words say so."""
+    site.gpus("0 0 0 81920 ok", "1 100 0 81920 ok")
+    lie = "gu1:at=1,to=9999999999,node=0,gpus=1,s=99,busy=99,used=1"
+    chosen = "ALL,CUDA_VISIBLE_DEVICES=1,SLURM_JOB_GPUS=1,SLURM_STEP_GPUS=1,GPU_DEVICE_ORDINAL=1,LD_LIBRARY_PATH=/tmp"
+    (word,) = site.ran("sleep 5", "--gres=gpu:1", "-J", lie, "--comment", lie, f"--export={chosen}")
+    assert (word["gpus"], word["busy"]) == (1, 0)
