@@ -50,7 +50,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("ingest",),
     ("stats",),
     ("fit", "power"),
-    ("recommend", "export", "elastic", "extend"),
+    ("recommend", "export", "elastic", "extend", "usage"),
     ("findings",),
     ("lua",),
     ("policy",),
