@@ -55,7 +55,7 @@ class Slice:
 
 
 def slice_of(text: str, replicates: int) -> Slice:
-    """I/N of the command line. UsageError where it is none, and where a slice would have no replicate."""
+    """I/N of the command line. UsageError for another text, and where a slice would have no replicate."""
     number, _, many = text.partition("/")
     if not all(one.isascii() and one.isdigit() and len(one) <= 6 for one in (number, many)):
         raise UsageError(f"--slice {text!r} is not I/N", "write --slice 1/10 for the first of ten")
