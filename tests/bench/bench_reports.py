@@ -55,6 +55,7 @@ def trace(rows: int, folder: Path, spacing: int) -> Path:
     subprocess.run(
         adminkit("import", sample.write(text, rows, spacing=spacing), "--db", db),
         check=True,
+        env={**os.environ, "ADMINKIT_MONTHS_KEEP": "false"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -115,7 +115,7 @@ def is_wanted(db: sqlite3.Connection, settings: Months) -> bool:
 
 
 def is_large(db: sqlite3.Connection, settings: Months) -> bool:
-    """Whether the trace has so many runs that files of months are worth it."""
+    """Whether the trace has at least the number of runs from which files of months are written."""
     return bool(db.execute("SELECT count(*) >= ? FROM job", (settings.least,)).fetchone()[0])
 
 
