@@ -27,11 +27,11 @@ class Tries:
     """Gaps that have room for a run, in the order of the runs, and in that in which each looks at them.
 
     `gpu` and `cpu` are what the run needs in [begin, until) on the place, `gpu_free` and `cpu_free` what is free there
-    all that time. `eligible` is since when the run could start.
+    all that time. `eligible_time` is since when the run could start.
     """
 
     run: NDArray[Any]
-    eligible: NDArray[Any]
+    eligible_time: NDArray[Any]
     place: NDArray[Any]
     begin: NDArray[Any]
     until: NDArray[Any]
