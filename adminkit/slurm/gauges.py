@@ -195,5 +195,5 @@ def parse_shares(text: str) -> Iterator[AccountShare]:
 
 
 def _number(cell: str) -> float | None:
-    """inf, of an account that used nothing, is no number that can be drawn."""
+    """None for inf, which an account has that used nothing."""
     return float(cell) if re.fullmatch(r"\d+(?:\.\d+)?", cell, re.ASCII) else None
