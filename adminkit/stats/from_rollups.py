@@ -180,9 +180,9 @@ _UNKNOWN: Final = (
 
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States | None:
     """stats.states.states(), without `unknown`: who cancelled, and what the study leaves out but for short runs. None
-    also where runs ended and nobody knows when.
+    also where runs ended and nobody knows when, and by node.
     """
-    if short not in RAN[:-1]:
+    if short not in RAN[:-1] or part == "node":
         return None
     with snapshot(db):
         if db.execute(f"SELECT 1 FROM run WHERE {ENDED_ONCE} LIMIT 1").fetchone():
