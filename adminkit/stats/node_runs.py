@@ -99,7 +99,8 @@ def _stems(job_name: Texts) -> NDArray[Any]:
 
     known: dict[str, int] = {}
     stems = [known.setdefault(_DIGITS.sub("#", name or ""), len(known)) for name in job_name.names]
-    return np.array(stems, np.int64)[job_name.codes]
+    numbers: NDArray[Any] = np.array(stems, np.int64)[job_name.codes]
+    return numbers
 
 
 def _once(user: Texts, stem: NDArray[Any]) -> NDArray[Any]:
@@ -108,7 +109,8 @@ def _once(user: Texts, stem: NDArray[Any]) -> NDArray[Any]:
 
     names = user.codes.astype(np.int64) * (1 + stem.max(initial=0)) + stem
     _, place, many = np.unique(names, return_inverse=True, return_counts=True)
-    return many[place] == 1
+    once: NDArray[Any] = many[place] == 1
+    return once
 
 
 def groups(kind: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:

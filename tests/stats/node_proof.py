@@ -125,7 +125,7 @@ def _row(one: Result) -> str:
 
 def _share(part: int, whole: int) -> str:
     low, high = wilson(part, whole)
-    return f"{100 * part / whole:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * part / whole:.1f} % ({100 * max(low, 0.0):.1f} to {100 * high:.1f})"
 
 
 if __name__ == "__main__":
