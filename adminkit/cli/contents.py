@@ -23,7 +23,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "For operators": {
         "report": ("report.app",),
         "findings": ("findings.findings",),
-        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
+        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus", "recommend_memory.memory"),
         "feedback": ("feedback.app", "feedback_prefs.prefs"),
         "incentives": ("incentives.app",),
         "policy": (

@@ -42,7 +42,7 @@ KIND: Final = Kind(
         "ratio": Number("its failures / those of the other nodes in the same groups"),
         "ratio_low": Number("the lower end of the 95 % interval of this ratio"),
         "ratio_high": Number("the upper end"),
-        "p": Number("the probability of so many failures on a node like the others, at most"),
+        "p": Number("at most this is the probability of as many failures on a node like the others"),
         "among": Number("nodes that ran the same jobs, so that any of them may be the bad one"),
     },
 )

@@ -63,13 +63,13 @@ FIELDS: Final = (
 )
 #: Behind the others with --by node.
 NODE_FIELDS: Final = (
-    Field("verdict", help="bad: to blame; one of N: one of so many nodes is, which ran the same jobs"),
+    Field("verdict", help="bad: to blame; one of N: one of N nodes is to blame, and they ran the same jobs"),
     Field("compared", "count", "runs that can be compared with similar runs on other nodes"),
     Field("compared_failed", "count", "of these, runs that failed or timed out; in one hour, only the first"),
     Field("ratio", "ratio", "its failures / those of the other nodes in the same groups of similar runs"),
     Field("ratio_low", "ratio", "the lower end of the 95 % interval of this ratio"),
     Field("ratio_high", "ratio", "the upper end"),
-    Field("p", "ratio", "the probability of so many failures on a node like the others, at most"),
+    Field("p", "ratio", "at most this is the probability of as many failures on a node like the others"),
     Field("drain", help="the command that keeps jobs off a bad node", below=True),
 )
 ALL: Final = "(all)"

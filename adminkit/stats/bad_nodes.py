@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: The bound is valid at each of these, and the least of them is taken.
 _TILTS: Final = tuple(0.1 * 1.35**k for k in range(22))
-#: Of the normal distribution: 95 % are within it on both sides.
+#: 95 % of a normal distribution are within it on both sides.
 _Z: Final = 1.959964
 #: Sums of the same numbers in another order are equal within this.
 _EQUAL: Final = 1e-9
@@ -43,7 +43,7 @@ class Node:
 
     cluster: str
     name: str
-    among: int  # 1: to blame; more: one of so many is, and they cannot be told apart; 0: not to blame
+    among: int  # 1: to blame; N: one of N nodes is, and they cannot be told apart; 0: not to blame
     runs: int  # in groups in which runs on several nodes ended differently
     failed: int  # of these; of several that failed within an hour, the first
     users: int  # whose runs failed on it
