@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from adminkit.feedback.site_findings import of_queues
 from adminkit.findings.bad_node import Limits, check, drain
 from adminkit.stats.bad_nodes import Node
+from adminkit.stats.select import Filter
 from adminkit.stats.weeks import Reserved
+from adminkit.trace.connect import reader
+from tests.stats.test_bad_nodes import runs
+from tests.support.builders import make_trace
 
 BAD = Node("aaic", "gpu7", 1, 40, 20, 3, 12, 6.0, 1.5, 3.0, 1e-6, Reserved(7200.0, 0.0))
 
@@ -22,6 +28,12 @@ def test_a_named_node_is_a_warning_with_its_numbers_and_the_command() -> None:
     assert shlex.split(found.command) == [
         "scontrol", "update", "NodeName=gpu7", "State=DRAIN", "Reason=adminkit: 20 of 40 runs failed",
     ]  # fmt: skip
+
+
+def test_the_findings_of_a_site_name_the_node(tmp_path: Path) -> None:
+    with reader(make_trace(tmp_path / "t.db", runs(lambda user, day, number: number % 8 == 3))) as db:
+        found = [*of_queues(db, Filter(checkpoint_code=85), 0, ("bad_node",))]
+    assert [(one.kind, one.verdict, one.subject.name) for one in found] == [("bad_node", "bad", "n3")]
 
 
 @pytest.mark.parametrize(
