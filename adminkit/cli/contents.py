@@ -25,7 +25,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "report": ("report.app",),
         "findings": ("findings.findings",),
         "user": ("user.user",),
-        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
+        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus", "recommend_memory.memory"),
         "feedback": ("feedback.app", "feedback_prefs.prefs", "feedback_chat.chat"),
         "incentives": ("incentives.app",),
         "policy": (

@@ -370,6 +370,8 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-queues": advised_queues,
     "recommend-queues-by-move": moves,
     "recommend-gpus": power_listings.advised,
+    "recommend-memory": None,
+    "recommend-memory-backtest": None,
     "power-import": power_listings.imported,
     "power-show": power_listings.shown,
     "charge-preview": charge_listings.preview,
