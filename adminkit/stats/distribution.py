@@ -66,11 +66,13 @@ def distribution(values: NDArray[Any], many: NDArray[Any] | None = None) -> Dist
 
     if many is None:
         many = np.broadcast_to(np.int64(1), len(values))
+    if int(many.sum()) <= 2 * len(values):  # sorting values takes a third of the time of sorting their places
+        ascending = np.sort(np.repeat(values, many))
+        first = np.flatnonzero(np.concatenate([np.ones(min(len(ascending), 1), bool), ascending[1:] != ascending[:-1]]))
+        return Distribution(ascending[first], np.diff(first, append=len(ascending)))
     order = np.argsort(values)
     ascending = values[order]
-    first = np.flatnonzero(np.concatenate([np.ones(min(len(values), 1), bool), ascending[1:] != ascending[:-1]]))
-    if not len(first):
-        return Distribution(ascending, np.zeros(0, np.int64))
+    first = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
     return Distribution(ascending[first], np.add.reduceat(many[order].astype(np.int64, copy=False), first))
 
 

@@ -45,9 +45,7 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     shutil.move(trace(rows, folder, SPACING[1]), kept)  # as many files as it has months
     large, small = trace(rows, folder, SPACING[0]), trace(rows // 10, folder, SPACING[1])
     subprocess.run(adminkit("trace", "months", "--write", "--db", kept), check=True, stdout=subprocess.DEVNULL)
-    ratios = against(
-        f"from months over {rows}, against DuckDB", lambda: ours(kept, "exact", NAMES), lambda: rival(kept), RIVAL
-    )
+    ratios = from_months(kept, rows)
     ratios += against(
         f"exact over {rows}, against {rows // 10}",
         lambda: ours(large, "exact", NAMES),
@@ -66,6 +64,12 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     for made in (large, small, kept):
         fresh(made)
     return ratios
+
+
+def from_months(kept: Path, rows: int) -> list[pairs.Ratio]:
+    """Of a trace with months in files, against DuckDB."""
+    what = f"from months over {rows}, against DuckDB"
+    return against(what, lambda: ours(kept, "exact", NAMES), lambda: rival(kept), RIVAL)
 
 
 def trace(rows: int, folder: Path, spacing: int) -> Path:
