@@ -109,7 +109,7 @@ class Used:
             return self.shares(*(one[block].astype(np.float64) for one in self.numbers))
 
     def told(self, block: slice) -> Column:
-        """Of GPUs: whether Jobstats measured them."""
+        """Whether Jobstats measured the GPUs of each run."""
         import numpy as np
 
         found: Column = ~np.isnan(self.numbers[3][block].astype(np.float64))
