@@ -171,7 +171,8 @@ def _by_sqlite(
 
 def _left_out(db: sqlite3.Connection, selection: Selection, jobs: int) -> dict[str, int]:
     """LeftOut.counts() from files of months, where `jobs` were taken: by how many runs the first rules take. That of
-    the first rule is asked by itself, since DuckDB reads little for a condition of one column; then often `jobs` are left.
+    the first rule is asked by itself, since DuckDB reads little for a condition of one column; then often
+    `jobs` are left.
     """
     rules, params = len(selection.rules), selection.params
 
