@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -77,16 +78,14 @@ def made_trace(folder: Path) -> tuple[Path, int] | None:
     return into, many
 
 
-def costs(trace: Path, many: int) -> list[Cost]:
+def costs(trace: Path, many: int) -> Iterator[Cost]:
     """Of every report, at each size that the trace has."""
-    found = []
     for millions in sorted({min(one, many) for one in MILLIONS}):
         many_months.only(trace, millions)
         for name in NAMES if millions <= MOST_NAMES else NAMES[:-1]:
             told = _once(trace, name)
             spent = told["opening"] + told["spent"][name] + told["drawing"]
-            found.append(Cost(millions, name, told["clock"], spent, told["megabytes"]))
-    return found
+            yield Cost(millions, name, told["clock"], spent, told["megabytes"])
 
 
 def _once(trace: Path, name: str) -> dict[str, Any]:
