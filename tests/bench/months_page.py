@@ -51,11 +51,11 @@ _SCALE: Final = """
 ## By the number of runs
 
 A month has a million runs, made of one generated million by DuckDB: every month has run times, waits and numbers of
-its own, and users and job names change every 25 months (tests/bench/many_months.py). SQLite has none of these runs.
-Each report is the only one of its process, with two threads; loading of modules is left out. `ns` is the CPU time
-that a further run takes between the two largest sizes. The target for the first five reports is {seconds:g} s and
-{megabytes} MB at 100 million runs. Job names were not measured there: their run times by name are nearly as many
-groups as runs, and take memory as the runs do.
+its own, and users and job names change every 25 months (tests/bench/many_months.py). SQLite has two runs, which say
+when the trace begins and ends. Each report is the only one of its process, with two threads; loading of modules is
+left out. `ns` is the CPU time that a further run takes between the two largest sizes. The target for the first five
+reports is {seconds:g} s and {megabytes} MB at 100 million runs. Job names were not measured there: their run times by
+name are nearly as many groups as runs, and take memory as the runs do.
 
 """
 
