@@ -230,3 +230,12 @@ def test_what_slurmctld_does_not_have() -> None:
     for target in (Target("beta", "physics", None), Target("alpha", "chem", None), Target("alpha", "x", "old")):
         with pytest.raises(AdminkitError, match="slurmctld knows no"):
             held(target, "cpu", ASSOC)
+
+
+def test_a_list_with_a_record_twice_is_refused() -> None:
+    """As the name of a user with a line break makes one."""
+    forged = ASSOC.replace(
+        "QOS Records", "ClusterName=alpha Account=physics UserName= Partition= Priority=0 ID=9\n\nQOS"
+    )
+    with pytest.raises(AdminkitError, match="is not whole, or is there twice"):
+        held(Target("alpha", "physics", None), "cpu", forged)
