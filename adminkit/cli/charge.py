@@ -113,7 +113,7 @@ def close(
             refuse_incomplete(trace, name, file.named(None).calendar, now)
     notes = [NOTHING_WRITTEN]
     if apply:
-        from adminkit.cli.charge_budget import in_step
+        from adminkit.cli.charge_limits import in_step
 
         with writer(path) as trace:
             closed = write(trace, found, now)

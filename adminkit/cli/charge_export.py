@@ -41,7 +41,7 @@ def export(
     format: options.FormatOption = options.Format.CSV,
     output: options.Output = None,
 ) -> None:
-    """Export what closed months charged, as CSV for programs that account for costs.
+    """Export what closed months charged, as CSV. FOCUS is the format of programs that account for costs.
 
     Example: adminkit charge export --focus --month 2026-01 -o focus.csv
     """

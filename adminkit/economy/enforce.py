@@ -91,7 +91,7 @@ def steps(
     ask: Ask = held,
     how: Callable[[str | None], Counting] = counting,
 ) -> list[Step]:
-    """What holding these budgets takes. AdminkitError where the scheme is no price, or slurmctld is away."""
+    """What holding these budgets takes. AdminkitError where the scheme is not a price, or slurmctld is away."""
     price, cluster = price_of(file.named(None)), cluster_of(db, file)
     month = file.named(None).calendar.of(now)
     owed = _unbilled(db, file, month)

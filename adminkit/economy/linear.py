@@ -50,7 +50,7 @@ class _NotLinear(Exception):
 
 
 def price_of(scheme: Scheme) -> Price:
-    """The price. AdminkitError where the formula is no fixed price of one TRES."""
+    """The price. AdminkitError where the formula is not a fixed price of one TRES."""
     try:
         tree = ast.parse(scheme.formula.text, mode="eval")
         form = _form(tree.body, scheme)

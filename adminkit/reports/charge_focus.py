@@ -68,7 +68,7 @@ class Currency:
 
 
 def currency(unit: str, code: str | None, price: Decimal | None, provider: str) -> Currency:
-    """UsageError where the unit of the scheme is no currency, and none was named."""
+    """UsageError where the unit of the scheme is not a currency, and no currency was named."""
     if code is None and len(unit) == 3 and unit.isascii() and unit.isupper():
         return Currency(unit, price or Decimal(1), provider)
     if code is None or price is None:

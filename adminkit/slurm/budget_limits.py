@@ -69,7 +69,7 @@ def _is(record: Record, target: Target) -> bool:
 
 
 def setting(target: Target, tres: str, minutes: int | None) -> list[str]:
-    """sacctmgr's words that set the limit; None takes it away. AdminkitError for a name that is none to sacctmgr."""
+    """sacctmgr's words that set the limit; None takes it away. AdminkitError for a name that it may read otherwise."""
     for word in (target.cluster, target.account, *([target.qos] if target.qos else [])):
         if not _NAME.fullmatch(word):
             raise AdminkitError(f"sacctmgr could read this name otherwise: {quote(word)}", "set its limit by hand")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,7 +15,8 @@ import pytest
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
-from tests.cluster.harness.operator import accounted, adminkit
+from tests.cluster.harness.login import as_login
+from tests.cluster.harness.operator import ADMINKIT, accounted, adminkit
 from tests.cluster.harness.processes import until
 
 
@@ -25,7 +27,7 @@ def site(outside: Listing) -> Iterator[Cluster]:
         "AccountingStorageEnforce": "associations,limits,qos,safe",
         "PriorityType": "priority/multifactor",
         "PriorityDecayHalfLife": "0",
-        "PriorityCalcPeriod": "00:01:00",
+        "PriorityUsageResetPeriod": "NONE",  # Slurm reads no file with that half-life that leaves it out
         "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=2",
     }
     with private_slurm(nodes=1, **settings) as booted:
@@ -49,12 +51,25 @@ def charges(folder: Path, tres: str, amount: float) -> Path:
 
 
 def limit(cluster: Cluster) -> str:
-    words = ("show", "assoc", "where", "account=physics", "user=", "format=grptresmins")
-    return cluster.ask("sacctmgr", "-nP", *words).splitlines()[0].strip()
+    """GrpTRESMins of the account itself, as slurmdbd has it."""
+    said = cluster.ask("sacctmgr", "-nP", "show", "assoc", "account=physics", "format=user,grptresmins")
+    return next(line.removeprefix("|") for line in said.splitlines() if line.startswith("|"))
 
 
 def reason(cluster: Cluster, job: int) -> str:
     return cluster.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip()
+
+
+def mine(cluster: Cluster, *words: str) -> dict[str, Any]:
+    """What the user games is shown on a login node."""
+    home = cluster.work / "home-games"
+    home.mkdir(mode=0o700, exist_ok=True)
+    shutil.chown(home, "games")
+    env = {"HOME": str(home), "XDG_CACHE_HOME": "", "ADMINKIT_DB": "", "ADMINKIT_CONFIG": ""}
+    done = cluster.run(*as_login("games"), str(ADMINKIT), *words, "-f", "json", env=env)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -89,8 +104,7 @@ def test_a_job_beyond_the_budget_waits_and_is_told_why(
     beyond = site.submit("sleep 1", *words, "-t", "30", "-p", "gq", user="games")  # 120 minutes
     until("it to wait for its budget", lambda: waits in reason(site, beyond) or None, 60.0)
 
-    mine = site.run("adminkit", "my", str(beyond), "-f", "json", user="games")
-    now = json.loads(mine.out)["now"][0]
+    now = mine(site, "my", str(beyond))["now"][0]
     assert now["reason"].startswith(waits) and "has used all its" in now["meaning"]
     why = adminkit(site, db, "fit", "--job", str(beyond)).stdout
     assert "minutes" in why and waits in why, why
