@@ -104,12 +104,12 @@ def test_a_job_beyond_the_budget_waits_and_is_told_why(
     beyond = site.submit("sleep 1", *words, "-t", "30", "-p", "gq", user="games")  # 120 minutes
     until("it to wait for its budget", lambda: waits in reason(site, beyond) or None, 60.0)
 
-    now = mine(site, "my", str(beyond))["now"][0]
+    now = mine(site, "my", str(beyond))["now"]["rows"][0]
     assert now["reason"].startswith(waits) and "has used all its" in now["meaning"]
     why = adminkit(site, db, "fit", "--job", str(beyond)).stdout
     assert "minutes" in why and waits in why, why
     page = json.loads(adminkit(site, db, "job", str(beyond), "-f", "json").stdout)
-    assert page["now"][0]["reason"].startswith(waits)
+    assert page["now"]["rows"][0]["reason"].startswith(waits)
 
     adminkit(site, db, "sync")
     adminkit(site, db, "charge", "budget", "--schemes", str(file), "--revoke", "--apply", env=acts)
