@@ -35,7 +35,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "policy_refresh.refresh",
             "policy_install.status",
         ),
-        "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
+        "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget", "charge_export.export"),
         "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
         "tune": ("tune.tune",),
         "soft-limits": ("soft_limits.app",),
