@@ -56,6 +56,8 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "audit.restore",
             "months.months",
             "rollups.rollups",
+            "trace_archive.archive",
+            "trace_archive.unarchive",
             "trace_forget.forget",
             "trace_own.own",
             "trace_prune.prune",

@@ -9,7 +9,7 @@ from pathlib import Path
 from adminkit.ingest.helper import Statement, ingest
 from adminkit.ingest.spec import Column
 from adminkit.sqlite import sqlite3
-from adminkit.trace.months import manifest
+from adminkit.trace.months import archived, manifest
 from adminkit.trace.months.manifest import DROP
 from adminkit.trace.rollup import is_kept
 from adminkit.trace.rollup_load import loading, rebuilding
@@ -22,10 +22,12 @@ def with_rollups(reading: Statement, db: sqlite3.Connection) -> Statement:
 
 def with_months(reading: Statement, db: sqlite3.Connection) -> Statement:
     """`reading`, which says itself which months its new rows are of, where the trace has files of months."""
-    if set(DROP) <= set(reading.before) or not (said := manifest.loading(db)):
-        return reading
-    before, after = said
-    return replace(reading, before=[*before, *reading.before], after=[*reading.after, *after])
+    said = [archived.loading(db)]
+    if not set(DROP) <= set(reading.before):
+        said.append(manifest.loading(db))
+    for before, after in filter(None, said):
+        reading = replace(reading, before=[*before, *reading.before], after=[*reading.after, *after])
+    return reading
 
 
 def rebuild(db: Path, now: int) -> None:

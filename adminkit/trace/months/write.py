@@ -90,7 +90,7 @@ def write_due(
     """Write the files of every month that is due, and remove those that the trace has no row for. `db` may write.
     `tick` gets the months that are done, and all of them. AdminkitError where another process writes months.
     """
-    with _alone(trace, 0.0):
+    with alone(trace, 0.0):
         place.sweep(db, trace)
         months = due(db, trace, now - settings.quiet)
         if not months:
@@ -114,7 +114,7 @@ def is_wanted(db: sqlite3.Connection, settings: Months) -> bool:
 
 def remove(db: sqlite3.Connection, trace: Path) -> int:
     """Remove all files. Returns how many there were. What is read of the trace stays the same."""
-    with _alone(trace, WAIT):
+    with alone(trace, WAIT):
         manifest.drop(db)
         return place.sweep(db, trace)
 
@@ -126,12 +126,12 @@ def remove_stale(db: sqlite3.Connection, trace: Path) -> int:
     """
     if not os.path.lexists(place.folder_of(trace)):
         return 0
-    with _alone(trace, WAIT):
+    with alone(trace, WAIT):
         return place.sweep(db, trace)
 
 
 @contextmanager
-def _alone(trace: Path, wait: float) -> Iterator[None]:
+def alone(trace: Path, wait: float) -> Iterator[None]:
     """Hold the lock of the months of this trace."""
     until = time.monotonic() + wait
     lock = trace.with_name(f"{trace.name}-months")
@@ -155,7 +155,7 @@ def _write(db: sqlite3.Connection, trace: Path, scratch: Path, month: Month, mad
     asides = {name: scratch / f"{token}-{name}.parquet" for name in manifest.NAMES}
     try:
         rows = _make(db, month, asides, made)
-        files = [_put(trace, month, name, aside, rows[name]) for name, aside in asides.items()]
+        files = [put(trace, month, name, aside, rows[name]) for name, aside in asides.items()]
     except Exception as error:
         if not isinstance(error, (OSError, *duck.failures())):
             raise
@@ -177,15 +177,15 @@ def _make(db: sqlite3.Connection, month: Month, asides: dict[str, Path], made: A
     db.execute("BEGIN")
     try:
         for name, aside in asides.items():
-            found[name] = _fill(db, made, name, month)
+            found[name] = fill(db, made, name, month, _SOURCES[name])
             made.execute(f"COPY month TO {duck.literal(str(aside))} (FORMAT parquet, COMPRESSION zstd)")
     finally:
         db.execute("ROLLBACK")
     return found
 
 
-def _fill(db: sqlite3.Connection, made: Any, name: str, month: Month) -> int:
-    """Make DuckDB's table `month` of the rows. Returns how many."""
+def fill(db: sqlite3.Connection, made: Any, name: str, month: Month, source: str) -> int:
+    """Make DuckDB's table `month` of the rows of `source` (SQL: FROM and what follows). Returns how many."""
     kinds = duck.kinds_of(db, name)
     texts = [column for column, kind in kinds.items() if kind == TEXT]
     numbers = [column for column in kinds if column not in texts]
@@ -194,7 +194,7 @@ def _fill(db: sqlite3.Connection, made: Any, name: str, month: Month) -> int:
     )
     rows = 0
     for values in _slices(db, month):
-        found, counts = masked_columns(db, [*map(quoted, texts)], in_sqlite(db, numbers), _SOURCES[name], values)
+        found, counts = masked_columns(db, [*map(quoted, texts)], in_sqlite(db, numbers), source, values)
         chunk = arrays(found, counts, [*texts, *numbers], known=True)
         if some := len(found[0].codes):
             made.register("chunk", chunk)
@@ -214,7 +214,7 @@ def _slices(db: sqlite3.Connection, month: Month) -> Iterator[dict[str, str | in
         yield {**values, "since": since, "until": until}
 
 
-def _put(trace: Path, month: Month, name: str, aside: Path, rows: int) -> MonthFile:
+def put(trace: Path, month: Month, name: str, aside: Path, rows: int) -> MonthFile:
     """Give a file its name, with the mode and the group of the trace's."""
     handle = os.open(aside, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
