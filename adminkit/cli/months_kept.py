@@ -12,7 +12,7 @@ from adminkit.render.say import say
 from adminkit.sections import Months
 from adminkit.sqlite import sqlite3
 from adminkit.trace import connect
-from adminkit.trace.months import duck, write
+from adminkit.trace.months import archived, duck, move, write
 
 
 def keep_up(path: Path, settings: Months) -> None:
@@ -31,6 +31,11 @@ def write_due(trace: sqlite3.Connection, path: Path, settings: Months, now: int)
     """Write the months that are due, with a bar, and say which could not be written."""
     with progress("writing months", "months") as bar:
         done = write.write_due(trace, path, settings, now, lambda done, of: bar(done, of, done))
+        stale = archived.stale(trace)
+        again = move.archive(trace, path, settings, stale, lambda done: bar(done, len(stale), done)) if stale else []
+    for each in again:
+        if each.why:
+            say(f"note: {each.month} of {quote(each.cluster)} was not archived again: {quote(each.why, 200)}")
     for one in done:
         if one.why:
             say(f"note: {one.month.month} of {quote(one.month.cluster)} was not written: {quote(one.why, 200)}")

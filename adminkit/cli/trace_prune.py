@@ -111,7 +111,7 @@ def snapshot(
     operators_only(path, _SNAPSHOT)
     if target.exists() and target.samefile(path):
         raise UsageError(f"{target} is the trace itself", "choose another path")
-    with connect.reader(path) as trace:
+    with connect.reader(path):
         publish(path, target)
     size = target.stat().st_size
     if format is Counted.JSON:

@@ -14,7 +14,20 @@ from typing import Final
 
 import adminkit
 from adminkit import config, sqlite
-from adminkit.doctor import audit, ckpt, clocks, database, extend, letters, power, rules, sees, soft_limits, trial
+from adminkit.doctor import (
+    archive,
+    audit,
+    ckpt,
+    clocks,
+    database,
+    extend,
+    letters,
+    power,
+    rules,
+    sees,
+    soft_limits,
+    trial,
+)
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.doctor.gpus import gpus
 from adminkit.errors import AdminkitError, cause
@@ -54,6 +67,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         checks += guarded_all("ckpt", ckpt.checkpoints(settings.checkpoint.code))
     checks += clocks.synced(db)
     checks += audit.audits(db)
+    checks += archive.archived(db)
     checks += letters.letters(settings, db)
     return db, [*checks, *_extras()]
 

@@ -61,11 +61,13 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 
 
 @contextmanager
-def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Iterator[sqlite3.Connection]:
+def reader(
+    path: Path, as_of: int | None = None, of: str | None = None, *, archive: bool = True
+) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
 
     Users who may not see others' jobs see only their own. `as_of`, epoch seconds: the trace as it was then. `of`: only
-    the jobs of this user, for who acts for them.
+    the jobs of this user, for who acts for them. `archive`: with archived months.
     """
     with as_owner(path):
         if not is_there(path):
@@ -87,11 +89,12 @@ def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Itera
                 )
             own = not sees_others(path)
             shadowed = own or as_of is not None or of is not None
-            show(db, path, whole=shadowed)
+            if archive:
+                show(db, path, whole=shadowed)
             if shadowed:
                 shadow(db, own=own, as_of=as_of, of=of)
                 yield db
-            elif snapshot:
+            elif snapshot or not archive:
                 yield db
             else:
                 with door.opened(db, path):

@@ -38,8 +38,8 @@ def is_snapshot(path: Path) -> bool:
 
 
 def publish(trace: Path, target: Path) -> None:
-    """Copy `trace`, which connect.reader() has open, to `target`, with the trace's mode, in the place of an older snapshot. What is
-    archived is in the copy's SQLite.
+    """Copy `trace`, which connect.reader() has open, to `target`, with the trace's mode, in the place of an older
+    snapshot. What is archived is in the copy's SQLite.
 
     AdminkitError where anything else stands there.
     """

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import adminkit
+from adminkit.errors import AdminkitError
 from adminkit.job import Job, Step
 from adminkit.reports.catalogue import SPECS
 from adminkit.trace import connect, forget, gpu_words, prune
@@ -17,7 +18,7 @@ from adminkit.trace.months.manifest import Month
 from adminkit.trace.transaction import transaction
 from tests.support.builders import HOUR, MONDAY, job
 from tests.support.months import DAY, SETTINGS
-from tests.support.rollups import COLUMNS, some_job, values
+from tests.support.rollups import COLUMNS, values
 
 #: All that is archived in these tests was over by then; epoch seconds.
 END = MONDAY + 500 * DAY
@@ -39,7 +40,7 @@ def reports(path: Path) -> dict[str, str]:
     for spec in SPECS:
         try:
             found[spec.name] = opened.report(spec.name).to_csv()
-        except adminkit.AdminkitError as error:
+        except AdminkitError as error:
             found[spec.name] = error.message.replace(str(path), "")
     return found
 
@@ -64,7 +65,7 @@ def is_archived(path: Path) -> int:
 
 
 def some_run(pick: random.Random) -> Job:
-    """A run of the months before LATER: most may be archived, some are what may not, or a word more about an old one."""
+    """A run of five months: most may be archived, some may not, and some are a word more about an old one."""
     number = pick.randrange(1, 40)
     at = MONDAY + (number % 5) * 31 * DAY + number * HOUR + pick.choice((0, 0, 0, 60, 3 * DAY))
     return job(

@@ -133,7 +133,7 @@ def test_what_another_user_put_into_a_folder_open_to_all_is_no_older_snapshot(tr
     """Root would write as its owner, who could read the whole trace then."""
     open_folder.chmod(0o1777)
     place = open_folder / "s.db"
-    with connect.reader(trace) as db:
+    with connect.reader(trace):
         publish(trace, place)
         os.chown(place, READER, READER)
         with pytest.raises(AdminkitError, match="where everybody may write"):

@@ -20,12 +20,12 @@ STEPS: Final = "step.archived"
 #: The files of an archived month, beside those of its copy: all columns of the view run, and the table step.
 NAMES: Final = (RUNS, STEPS)
 #: The statements that make the tables. `schema` and `shape`: what the files were made by; the derived columns of a file
-#: of another shape are not read. The other columns are month_file's.
+#: of another shape are not read. `first_end` and `last_end` are those of its runs; the other columns are month_file's.
 CREATE: Final = (
     """CREATE TABLE archived (
     cluster TEXT NOT NULL, month TEXT NOT NULL, name TEXT NOT NULL, schema INTEGER NOT NULL, shape TEXT NOT NULL,
     rows INTEGER NOT NULL, size INTEGER NOT NULL, sha256 TEXT NOT NULL, inode INTEGER NOT NULL,
-    changed INTEGER NOT NULL, written_at INTEGER NOT NULL,
+    changed INTEGER NOT NULL, written_at INTEGER NOT NULL, first_end INTEGER, last_end INTEGER,
     PRIMARY KEY (cluster, month, name)
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE archive_back (
@@ -83,11 +83,13 @@ def change(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT number FROM main.archive_change").fetchone()[0])
 
 
-def add(db: sqlite3.Connection, made: list[MonthFile], schema: int) -> None:
-    """Say that these files hold what SQLite will not hold any more. The caller holds a transaction."""
+def add(db: sqlite3.Connection, made: list[MonthFile], schema: int, ends: tuple[int | None, int | None]) -> None:
+    """Say that these files hold what SQLite will not hold any more. `ends`: of the first run that ended, and of the
+    last; epoch seconds. The caller holds a transaction.
+    """
     db.executemany(
-        "INSERT OR REPLACE INTO archived VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(*one[:3], schema, shape(), *one[3:]) for one in made],
+        "INSERT OR REPLACE INTO archived VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(*one[:3], schema, shape(), *one[3:], *ends) for one in made],
     )
     _changed(db)
 

@@ -191,9 +191,10 @@ def _archive(db: sqlite3.Connection, trace: Path, scratch: Path, settings: Month
         with transaction(db):
             if not manifest.is_begun(db, token):
                 return Moved(*month, 0, 0, 0, why="a run of it changed meanwhile; the next run archives it")
+            ends = db.execute(f"SELECT min(end_time), max(end_time) FROM main.job WHERE {_LEAVING}").fetchone()
             for table in ("step", "job"):
                 db.execute(f"DELETE FROM main.{table} WHERE {_LEAVING}")
-            archived.add(db, files, schema_of(db))
+            archived.add(db, files, schema_of(db), ends)
         kept = True
         return Moved(*month, files[0].rows, files[1].rows, stay, sum(one.size for one in files))
     finally:

@@ -20,7 +20,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import masked_columns
 from adminkit.trace.lock import only_one
 from adminkit.trace.measured import in_sqlite
-from adminkit.trace.months import duck, manifest, place
+from adminkit.trace.months import archived, duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
 from adminkit.trace.months.manifest import IN_MONTH, Month, MonthFile
 
@@ -47,13 +47,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A month that is over: its runs and bytes in files, or why it has none that are right."""
+    """A month that is over: its runs and bytes in files, or why it has none that are right. `archived`: these runs are
+    in files only; the month may have others, with a copy of their own.
+    """
 
     cluster: str
     month: str
     rows: int | None
     size: int | None
     why: str | None
+    archived: bool = False
 
 
 def listed(db: sqlite3.Connection, trace: Path, before: int) -> list[Listed]:
@@ -73,6 +76,20 @@ def listed(db: sqlite3.Connection, trace: Path, before: int) -> list[Listed]:
         else:
             found.append(Listed(*one, None, None, wrong.get((one.cluster, one.month), "not written")))
     return found
+
+
+def listed_archived(db: sqlite3.Connection, trace: Path) -> list[Listed]:
+    """The archived months; `why` one cannot be read."""
+    found: dict[tuple[str, str], Listed] = {}
+    for name in archived.NAMES:
+        wanted = archived.files(db, name)
+        with place.opened(trace, wanted) as (good, bad):
+            right, wrong = {one for one, _ in good}, {each.file: each.why for each in bad}
+        for one in wanted:
+            old = found.get(one[:2], Listed(*one[:2], one.rows, 0, None, True))
+            why = old.why or (None if one in right else wrong.get(one, "it is missing"))
+            found[one[:2]] = Listed(*one[:2], old.rows, (old.size or 0) + one.size, why, True)
+    return list(found.values())
 
 
 def due(db: sqlite3.Connection, trace: Path, before: int) -> list[Month]:
