@@ -31,8 +31,8 @@ def months(
     format: CountedOption = Counted.TABLE,
 ) -> None:
     """Show, write or remove the files of months. They are copies, in Parquet, of runs that ended in months that are
-    over. Reports read them, which is faster, and other programs may read them too. Files of archived months are no
-    copies: they are shown, and never removed.
+    over. Reports read them, which is faster, and other programs may read them too. Files of archived months
+    hold the only copy of these runs: they are shown, and never removed.
 
     Example: adminkit trace months
     """

@@ -14,7 +14,7 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
 from adminkit.messages import message
 from adminkit.sqlite import sqlite3
-from adminkit.trace.months import shown
+from adminkit.trace.months import edges
 from adminkit.trace.run_view import STUDY_MIN_ELAPSED, STUDY_STATES, TOO_LONG
 
 #: Slurm's states of a finished job. "all" among the states a person names stands for these.
@@ -168,7 +168,7 @@ class LeftOut:
         """The same, with those that the window left out, when `jobs` were taken."""
         excluded = self.by_rule()
         if self._chosen.within != "TRUE":
-            everything = shown.count(self._db)
+            everything = edges.count(self._db)
             excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}
         return excluded
 
@@ -222,7 +222,7 @@ def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
 
 def clusters(db: sqlite3.Connection) -> list[str]:
     """The clusters that have jobs, by name."""
-    return shown.clusters(db)
+    return edges.clusters(db)
 
 
 def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
@@ -241,7 +241,7 @@ def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
 
 def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:
     """The first and the last end of any job, epoch seconds."""
-    return shown.span(db)
+    return edges.span(db)
 
 
 @contextmanager

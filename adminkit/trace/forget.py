@@ -17,7 +17,7 @@ from adminkit.trace.forgotten import NAME, OWN_STEPS, TELLING, UID, Marks, key_p
 from adminkit.trace.months import archived
 from adminkit.trace.months.duck import literal
 from adminkit.trace.months.manifest import Month
-from adminkit.trace.months.shown import read_files
+from adminkit.trace.months.reading import read_files
 from adminkit.trace.person import PREFIX
 from adminkit.trace.run_batches import IN_BATCH, run_batches
 from adminkit.trace.transaction import transaction

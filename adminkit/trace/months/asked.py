@@ -22,6 +22,8 @@ _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'|\"(?P<a>[^\"]*)\"|\[(?P<b>[^\]]*)\]|`(?P<c>[^`]*)`|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
 )
 _INNER: Final = re.compile(r"\([^()]*\)|\bCASE\b(?:(?!\b(?:CASE|END)\b).)*\bEND\b", re.IGNORECASE | re.DOTALL)
+#: A statement that reads no rows.
+_DESCRIBES: Final = re.compile(r"\s*(PRAGMA|EXPLAIN)\b", re.IGNORECASE)
 _SELECT: Final = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 _ONE_TABLE: Final = re.compile(
     r"\s*SELECT\b(?P<head>.*?)\bFROM\s+(?:temp\.)?(?P<table>\w+)(?:\s+AS\s+\w+)?\s+WHERE\s+(?P<where>.*)",
@@ -59,7 +61,7 @@ def asked(sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Asked | None:
     plain = _TOKEN.sub(lambda token: f" {token['a'] or token['b'] or token['c'] or ''} ", sql)
     plain = _OF_MAIN.sub(" sqlites ", plain)
     names = [word[0].lower() for word in _WORD.finditer(plain) if _is_read(word, plain)]
-    if not names:
+    if not names or _DESCRIBES.match(plain):
         return None
     since, until = _window(plain, given) if len(names) == 1 else EVER
     return Asked(not _RUNS.isdisjoint(names), not _STEPS.isdisjoint(names), since, until)

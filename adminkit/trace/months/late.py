@@ -18,7 +18,8 @@ from adminkit.sqlite import sqlite3
 from adminkit.trace.months import archived, place
 from adminkit.trace.months.duck import quoted
 from adminkit.trace.months.manifest import MonthFile
-from adminkit.trace.months.shown import FILES, Read, columns_of, insert, read_files
+from adminkit.trace.months.reading import Read, columns_of, insert, read_files
+from adminkit.trace.months.shown import FILES
 from adminkit.trace.transaction import transaction
 from adminkit.trace.upsert import upsert_job, upsert_step
 

@@ -21,7 +21,8 @@ from adminkit.trace.continued_runs import IN_PIECES, PUT_BACK
 from adminkit.trace.months import archived, duck, late, manifest, place
 from adminkit.trace.months.archived import RUNS, STEPS
 from adminkit.trace.months.manifest import IN_MONTH, Month, MonthFile
-from adminkit.trace.months.shown import CHUNK, FILES, columns_of, insert, read_files
+from adminkit.trace.months.reading import CHUNK, columns_of, insert, read_files
+from adminkit.trace.months.shown import FILES
 from adminkit.trace.months.write import WAIT, alone, fill, put
 from adminkit.trace.transaction import transaction
 

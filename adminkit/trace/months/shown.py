@@ -8,23 +8,20 @@ run that says something about it (move.py), so the view `run` is made of each si
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, cast
 
-from adminkit import config
 from adminkit.errors import AdminkitError
-from adminkit.job import KEY
-from adminkit.quote import quote
 from adminkit.sqlite import sqlite3
 from adminkit.trace.continued_runs import IN_PIECES
-from adminkit.trace.months import archived, duck, manifest, place
+from adminkit.trace.months import archived
 from adminkit.trace.months.archived import COUNTS, RUNS, STEPS
 from adminkit.trace.months.asked import asked
 from adminkit.trace.months.manifest import MonthFile, begin_of, next_month
+from adminkit.trace.months.reading import insert, main_only, read_files
 from adminkit.trace.run_view import RUN_SELECT
 
 #: Table -> the file that has its rows.
@@ -33,11 +30,12 @@ FILES: Final[Mapping[str, str]] = {"job": RUNS, "step": STEPS}
 WHOLE: Final = "whole_{}"
 #: What a reader has besides the views of sight.py: for who lets others type statements.
 NAMES: Final = frozenset({"archived_job", "archived_step", "archived_run", "whole_job", "whole_step"})
-#: Rows that are moved at a time.
-CHUNK: Final = 5000
 #: Tries to read one archive, while others change it.
 TRIES: Final = 5
 _CREATE: Final = re.compile(r"CREATE TABLE\s+\"?(\w+)\"?\s*\(")
+#: A statement that names rowid is about a table: Datasette turns its pages so.
+_ROWID: Final = re.compile(r"\browid\b", re.IGNORECASE)
+_PAGED: Final = re.compile(r"(\bFROM\s+)(\[?(?:job|step)\b\]?)", re.IGNORECASE)
 _KEYS: Final = {"job": "cluster, job_id_raw, submit_time", "step": "cluster, job_id_raw, submit_time, step"}
 _SIDES: Final = f"SELECT * FROM main.{{table}} UNION ALL SELECT * FROM temp.archived_{{table}} AS a WHERE {COUNTS}"
 _ARCHIVED_RUN: Final = (
@@ -63,6 +61,8 @@ class Cursor(sqlite3.Cursor):
         archive = cast(Connection, self.connection).archive
         if archive is None:
             return super().execute(sql, parameters)
+        if archive.is_all and _ROWID.search(sql):
+            sql = _PAGED.sub(r"\1main.\2", sql)
         archive.answer(sql, parameters, lambda: super(Cursor, self).execute(sql, parameters))
         return self
 
@@ -91,13 +91,8 @@ def show(db: sqlite3.Connection, trace: Path, *, whole: bool) -> None:
     assert isinstance(db, Connection)
     archive = Archive(db, trace, whole)
     if archived.are_there(db):
-        archive.open()
+        archive.make()
     db.archive = archive
-
-
-def main_only(db: sqlite3.Connection, sql: str, given: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
-    """A cursor of `sql`, whatever of the archive has been read until now."""
-    return sqlite3.Connection.cursor(db, sqlite3.Cursor).execute(sql, given)
 
 
 class Archive:
@@ -112,7 +107,7 @@ class Archive:
         """Whether archived months are shown, with everybody's runs as they are now."""
         return self._is_open and not self._whole
 
-    def open(self) -> None:
+    def make(self) -> None:
         """Make the tables and views."""
         with self._unguarded(), _writing(self._db):
             for table in FILES:
@@ -152,7 +147,7 @@ class Archive:
             elif before != self._first:
                 if self._whole:
                     break
-                self.open()
+                self.make()
                 continue
             execute()
             # The statement is at its first row, so what is read now is of the same moment, or of a later one.
@@ -188,18 +183,21 @@ class Archive:
                     main_only(self._db, f"DELETE FROM temp.{table}")
 
     def _fill(self, change: int, missing: Sequence[MonthFile]) -> None:
+        """Insert month by month: where a time limit ends it, the next statement continues."""
         tables = {file: table for table, file in FILES.items()}
-        begun = not self._db.in_transaction
-        if begun:
-            main_only(self._db, "BEGIN")
-        try:
-            with read_files(self._trace, missing) as read:
-                for one in missing:
+        with read_files(self._trace, missing) as read:
+            for one in missing:
+                main_only(self._db, "SAVEPOINT archive_fill")
+                try:
                     insert(self._db, f"temp.archived_{tables[one.name]}", tables[one.name], read, one)
                     main_only(self._db, "INSERT INTO temp.archive_read VALUES (?, ?, ?, ?)", (change, *one[:3]))
-        finally:
-            if begun and self._db.in_transaction:
-                main_only(self._db, "COMMIT")
+                except BaseException:
+                    if self._db.in_transaction:
+                        main_only(self._db, "ROLLBACK TO archive_fill")
+                    raise
+                finally:
+                    if self._db.in_transaction:
+                        main_only(self._db, "RELEASE archive_fill")
 
     @contextmanager
     def _unguarded(self) -> Iterator[None]:
@@ -223,124 +221,3 @@ def _writing(db: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         main_only(db, f"PRAGMA query_only = {query_only}")
-
-
-def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:
-    """When the first run ended that this connection shows, and when the last one; epoch seconds, None without any. No
-    file is read.
-    """
-    if not _knows_ends(db):
-        first = db.execute("SELECT min(end_time) FROM run").fetchone()[0]
-        return first, db.execute("SELECT max(end_time) FROM run").fetchone()[0]
-    one = "SELECT {how}(at) FROM (SELECT {how}(end_time) AS at FROM main.job UNION ALL SELECT {at} FROM main.archived)"
-    first, last = (
-        main_only(db, one.format(how=how, at=at)).fetchone()[0]
-        for how, at in (("min", "first_end"), ("max", "last_end"))
-    )
-    return first, last
-
-
-def count(db: sqlite3.Connection) -> int:
-    """How many runs this connection shows. No file is read."""
-    if not _knows_ends(db):
-        return int(db.execute("SELECT count(*) FROM run").fetchone()[0])
-    sql = "SELECT (SELECT count(*) FROM main.job) + (SELECT coalesce(sum(rows), 0) FROM main.archived WHERE name = ?)"
-    return int(main_only(db, sql, (RUNS,)).fetchone()[0])
-
-
-def clusters(db: sqlite3.Connection) -> list[str]:
-    """The clusters of the runs that this connection shows, by name: one look into the key's index for each."""
-    if _knows_ends(db):
-        there = {name for (name,) in main_only(db, "SELECT DISTINCT cluster FROM main.archived WHERE rows > 0")}
-        return sorted({*manifest.clusters(db), *there}, key=str.encode)
-    found: list[str] = []
-    (name,) = db.execute("SELECT min(cluster) FROM run").fetchone()
-    while name is not None:
-        found.append(name)
-        (name,) = db.execute("SELECT min(cluster) FROM run WHERE cluster > ?", (name,)).fetchone()
-    return found
-
-
-def _knows_ends(db: sqlite3.Connection) -> bool:
-    """Whether the trace's tables say of the archive what this connection shows of it."""
-    archive = db.archive if isinstance(db, Connection) else None
-    return archive is not None and archive.is_all and not archived.back(db)
-
-
-#: Executes SQL of DuckDB's in which {} stands for the rows of a file.
-Read = Callable[[MonthFile, str], Any]
-
-
-@contextmanager
-def read_files(trace: Path, wanted: Sequence[MonthFile]) -> Iterator[Read]:
-    """What reads these files of the archive. AdminkitError, with its name, for one that is not what was written."""
-    folder = place.folder_of(trace)
-    if not duck.is_there():
-        raise AdminkitError(
-            f"DuckDB is not installed, and {len(wanted)} archived months of {trace} are in Parquet only",
-            "pip install duckdb, or name a period after them with --since",
-        )
-    with ExitStack() as stack:
-        good, bad = stack.enter_context(place.opened(trace, list(wanted)))
-        handles = dict(good)
-        for one in wanted:
-            if one not in handles:
-                why = next((each.why for each in bad if each.file == one), "it is missing")
-                raise AdminkitError(
-                    f"couldn't read {folder.joinpath(*place.file_of(*one[:3]))}: {quote(why, 200)}",
-                    f"the trace has no other copy of {quote(one.cluster)} {one.month}: restore the file from a backup,"
-                    " or name a period after it with --since",
-                )
-        paths = {one: f"/proc/self/fd/{handle}" for one, handle in good}
-        made = stack.enter_context(duck.connected(config.load().months, _scratch(folder), list(paths.values())))
-
-        def read(one: MonthFile, sql: str) -> Any:
-            source = f"read_parquet({duck.literal(paths[one])}, hive_partitioning = false)"
-            try:
-                return made.execute(sql.replace("{}", source))
-            except duck.failures() as error:
-                raise AdminkitError(
-                    f"couldn't read {folder.joinpath(*place.file_of(*one[:3]))}: {str(error).splitlines()[0][:200]}",
-                    "restore the file from a backup, or name a period after it with --since",
-                ) from error
-
-        yield read
-
-
-def _scratch(folder: Path) -> Path | None:
-    return folder / place.SCRATCH if os.access(folder / place.SCRATCH, os.W_OK) else None
-
-
-def columns_of(db: sqlite3.Connection, table: str, read: Read, one: MonthFile) -> list[str]:
-    """The columns of a table that a file has, whatever release wrote it."""
-    there = {row[0] for row in read(one, "DESCRIBE SELECT * FROM {}").fetchall()}
-    known = main_only(db, "SELECT name FROM pragma_table_info(?, 'main')", (table,))
-    return [name for (name,) in known if name in there]
-
-
-def insert(
-    db: sqlite3.Connection,
-    target: str,
-    table: str,
-    read: Read,
-    one: MonthFile,
-    where: str = "",
-    skip: Container[tuple[str, int, int]] = (),
-) -> int:
-    """Insert the rows of a file, those that are `where`, without those of the runs `skip` (cluster, JobIDRaw, Submit),
-    into `target`, which has the columns of `table`. Columns that the file lacks get what the schema has for them.
-    Returns how many.
-    """
-    names = columns_of(db, table, read, one)
-    listed = ", ".join(map(duck.quoted, names))
-    found = read(one, f"SELECT {listed} FROM {{}} AS a {where}")
-    places = ", ".join("?" for _ in names)
-    key = [names.index(column) for column in KEY]
-    put = sqlite3.Connection.cursor(db, sqlite3.Cursor)
-    rows = 0
-    while chunk := found.fetchmany(CHUNK):
-        if skip:
-            chunk = [row for row in chunk if tuple(row[place] for place in key) not in skip]
-        put.executemany(f"INSERT INTO {target} ({listed}) VALUES ({places})", chunk)
-        rows += len(chunk)
-    return rows

@@ -7,10 +7,12 @@ import os
 import random
 import secrets
 import shutil
+import signal
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from adminkit.cli.main import main
 from adminkit.doctor.archive import archived as archived_check
 from adminkit.trace import connect
 from adminkit.trace.load import JobLoad, StepLoad
-from adminkit.trace.months import archived, door, duck, move, place
+from adminkit.trace.months import archived, door, duck, late, manifest, move, place
 from adminkit.trace.transaction import transaction
 from tests.support import archive
 from tests.support.builders import MONDAY, job, make_trace
@@ -248,3 +250,73 @@ def test_only_the_months_of_a_window_are_read(path: Path) -> None:
         for since, months in ((MONDAY + 30 * DAY, []), (MONDAY, [MONTHS[1]]), (0, [*MONTHS[:2]])):
             db.execute("SELECT user FROM job WHERE end_time >= :since", {"since": since}).fetchall()
             assert [m for (m,) in db.execute("SELECT month FROM temp.archive_read ORDER BY 1")] == months
+
+
+# killed at any statement
+
+
+def _archived(path: Path) -> None:
+    with connect.writer(path) as db:
+        move.archive(db, path, SETTINGS, [manifest.Month("aaic", month) for month in MONTHS])
+
+
+def _restored(path: Path) -> None:
+    with connect.writer(path) as db:
+        move.restore(db, path, move.overlapping(db, None, None))
+
+
+def _forgotten(path: Path) -> None:
+    assert main(["trace", "forget", "user3", "--db", str(path), "--apply"]) == 0
+
+
+def killed(path: Path, do: Callable[[Path], None], pick: random.Random) -> bool:
+    """Do it in a child, which dies at a random statement. Whether it did."""
+    statements = iter(range(1 << 30))
+    last = int(10 ** pick.uniform(0, 2.6))
+
+    def watched(db: sqlite3.Connection, *given: Any) -> None:
+        db.set_trace_callback(lambda _: next(statements) < last or os.kill(os.getpid(), signal.SIGKILL))
+
+    child = os.fork()
+    if child == 0:
+        try:
+            settle = late.settle
+            late.settle = lambda db, trace: (watched(db), settle(db, trace))[1]  # a writer's first act
+            with Path(os.devnull).open("w") as quiet:
+                os.dup2(quiet.fileno(), 1)
+                os.dup2(quiet.fileno(), 2)
+            do(path)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    "kills", [pytest.param(4, id="a few"), pytest.param(100, id="a hundred", marks=pytest.mark.soak)]
+)
+@pytest.mark.parametrize("do", [_archived, _restored, _forgotten])
+def test_a_kill_at_any_statement_loses_and_doubles_nothing(
+    path: Path, tmp_path: Path, do: Callable[[Path], None], kills: int
+) -> None:
+    """The same command again completes it, and no file is left that the trace has no row for."""
+    right, pick, died = archive.rows(path, ("job", "step", "run")), random.Random(kills), 0
+    folder = tmp_path / "again"
+    for _ in range(kills):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        copy = Path(shutil.copy(path, folder))
+        shutil.copytree(place.folder_of(path), place.folder_of(copy))
+        died += killed(copy, do, pick)
+        if do is not _forgotten:
+            assert archive.rows(copy, ("job", "step", "run")) == right
+        assert len(archive.rows(copy, ("job",))[0]) == 30
+        do(copy)
+        after = archive.rows(copy, ("job", "step", "run"))
+        if do is _forgotten:
+            assert len(after[0]) == 30 and "user3'" not in "".join(after[0])
+        else:
+            assert after == right
+        with connect.reader(copy, archive=False) as db:
+            files = {place.folder_of(copy).joinpath(*place.file_of(*one)) for one in archived.kept(db)}
+        assert set(place.folder_of(copy).rglob("*.parquet")) == files
+    assert died, "it was never killed"

@@ -16,6 +16,7 @@ _GIVEN = {"since": 100, "until": 200, "no": None, "text": "100"}
     ("sql", "expected", "why"),
     [
         ("SELECT 1 FROM queue", None, "another table"),
+        ("PRAGMA table_info(job)", None, "no rows"),
         ("SELECT count(*) FROM main.job", None, "what SQLite has"),
         ("SELECT count(*) FROM job", (_SINCE, _UNTIL), "all of them"),
         ("SELECT * FROM run WHERE end_time >= :since", (100, _UNTIL), "a bound"),
