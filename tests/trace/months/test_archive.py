@@ -18,7 +18,7 @@ import pytest
 
 from adminkit.cli.main import main
 from adminkit.doctor.archive import archived as archived_check
-from adminkit.trace import connect
+from adminkit.trace import connect, sight
 from adminkit.trace.load import JobLoad, StepLoad
 from adminkit.trace.months import archived, door, duck, late, manifest, move, place
 from adminkit.trace.transaction import transaction
@@ -230,6 +230,37 @@ def test_nothing_is_readable_of_whom_was_forgotten(path: Path) -> None:
     assert len(archive.rows(path)[0]) == 30
     here = [file.read_bytes() for file in path.parent.rglob("*") if file.is_file()]
     assert not any(data in here for file, data in old.items() if MONTHS[0] in str(file) and file.stat().st_size > 900)
+
+
+def test_users_see_their_own_archived_jobs_only(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect.reader(path, of="user3") as db:
+        assert db.execute("SELECT user FROM job").fetchall() == db.execute("SELECT user FROM run").fetchall()
+        assert db.execute("SELECT user FROM run").fetchall() == [("user3",)]
+    monkeypatch.setattr(connect, "sees_others", lambda path: False)
+    monkeypatch.setattr(sight, "name_of", lambda uid: "user3")
+    with connect.reader(path) as db:
+        assert db.execute("SELECT user FROM trace").fetchall() == [("user3",)]
+        assert db.execute(f"SELECT count(*) FROM {sight.everybodys(db, 'job')}").fetchone() == (30,)
+        assert db.execute("SELECT count(*) FROM archived").fetchone() == (0,)
+
+
+def test_an_archived_month_is_shown_as_of_another_day(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    assert main(["trace", "snapshot", str(copy), "--db", str(path)]) == 0
+    for at in (MONDAY - 20 * DAY + 30, MONDAY, MONDAY + 40 * DAY + 30):
+        with connect.reader(path, at) as ours, connect.reader(copy, at) as plain:
+            for table in ("job", "run", "step"):
+                found = [sorted(map(repr, db.execute(f"SELECT * FROM {table}"))) for db in (ours, plain)]
+                assert found[0] == found[1], (at, table)
+
+
+def test_a_typed_select_reads_both_sides_and_no_table_of_the_archive(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["sql", "--db", str(path), "--format", "json"]
+    assert main([*typed, "SELECT count(*) AS n FROM run"]) == 0
+    assert '"n": 30' in capsys.readouterr().out
+    assert main([*typed, "SELECT * FROM archived"]) == 2
 
 
 def test_a_filter_is_pushed_down_to_both_sides(path: Path) -> None:
