@@ -33,7 +33,6 @@ CREATE: Final = (
     PRIMARY KEY (cluster, job_id_raw, submit_time)
 ) STRICT, WITHOUT ROWID""",
     "CREATE TABLE archive_change (number INTEGER NOT NULL) STRICT",
-    "INSERT INTO archive_change VALUES (0)",
 )
 TABLES: Final = ("archived", "archive_back", "archive_change")
 #: SQL: the row `a` of a file counts.
@@ -80,7 +79,7 @@ def back(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
 
 def change(db: sqlite3.Connection) -> int:
     """How often the archive changed."""
-    return int(db.execute("SELECT number FROM main.archive_change").fetchone()[0])
+    return int(db.execute("SELECT coalesce(max(number), 0) FROM main.archive_change").fetchone()[0])
 
 
 def add(db: sqlite3.Connection, made: list[MonthFile], schema: int, ends: tuple[int | None, int | None]) -> None:
@@ -104,7 +103,9 @@ def take(db: sqlite3.Connection, month: Month) -> None:
 
 def _changed(db: sqlite3.Connection) -> None:
     """Count a change, and have triggers for the months that are archived now."""
-    db.execute("UPDATE archive_change SET number = number + 1")
+    number = change(db) + 1
+    db.execute("DELETE FROM archive_change")
+    db.execute("INSERT INTO archive_change VALUES (?)", (number,))
     wanted = _triggers(fence(db)) if are_there(db) else {}
     there = dict(db.execute(f"SELECT name, sql {_TRIGGERS}"))
     for name in there.keys() - wanted.keys() | {name for name, sql in wanted.items() if there.get(name) != sql}:

@@ -157,7 +157,7 @@ class Archive:
 
     def _change(self) -> int:
         with self._unguarded():
-            return int(main_only(self._db, "SELECT number FROM main.archive_change").fetchone()[0])
+            return archived.change(self._db)
 
     def _read(self, change: int, names: Sequence[str], since: int, until: int) -> None:
         """Fill the tables with the months of these files that have runs that ended in [since, until)."""

@@ -19,7 +19,7 @@ CREATE TABLE archive_back (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO "archive_back" VALUES('alpha',7,1496990000,1);
 CREATE TABLE archive_change (number INTEGER NOT NULL) STRICT;
-INSERT INTO "archive_change" VALUES(0);
+INSERT INTO "archive_change" VALUES(1);
 CREATE TABLE archived (
     cluster TEXT NOT NULL, month TEXT NOT NULL, name TEXT NOT NULL, schema INTEGER NOT NULL, shape TEXT NOT NULL,
     rows INTEGER NOT NULL, size INTEGER NOT NULL, sha256 TEXT NOT NULL, inode INTEGER NOT NULL,
