@@ -47,7 +47,7 @@ def archive(
     apply: Apply = False,
     format: CountedOption = Counted.TABLE,
 ) -> None:
-    """Move old months out of SQLite: their runs and steps are in Parquet only, and reports read them there.
+    """Move old months from SQLite into Parquet. Reports read their runs and steps there.
 
     Without --apply, only shows which months. Back up the folder of the months with the trace: it holds the only copy.
 
