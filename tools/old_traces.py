@@ -48,6 +48,10 @@ ROWS = (
     "INSERT INTO fact VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
     "INSERT INTO month_file VALUES ('alpha', '2017-07', 'run', '0123456789abcdef', 'fedcba9876543210', 1, 9000,"
     f" '{'9' * 64}', 77, 1500010000000000000, 1500010000)",
+    "INSERT INTO archived VALUES ('alpha', '2017-06', 'no file', 3, 'fedcba9876543210', 1, 9000,"
+    f" '{'8' * 64}', 78, 1500010000000000000, 1500010000, 1497000000, 1497000000)",
+    "INSERT INTO archive_back VALUES ('alpha', 7, 1496990000, 1)",
+    "INSERT INTO archive_change VALUES (1)",
 )
 
 

@@ -57,6 +57,8 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "audit.audit",
             "audit.restore",
             "months.months",
+            "trace_archive.archive",
+            "trace_archive.unarchive",
             "trace_forget.forget",
             "trace_own.own",
             "trace_prune.prune",

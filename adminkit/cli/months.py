@@ -31,7 +31,8 @@ def months(
     format: CountedOption = Counted.TABLE,
 ) -> None:
     """Show, write or remove the files of months. They are copies, in Parquet, of runs that ended in months that are
-    over. Reports read them, which is faster, and other programs may read them too.
+    over. Reports read them, which is faster, and other programs may read them too. Files of archived months
+    hold the only copy of these runs: they are shown, and never removed.
 
     Example: adminkit trace months
     """
@@ -51,12 +52,13 @@ def months(
                 raise AdminkitError("DuckDB is not installed, which writes Parquet", "pip install duckdb")
             write_due(trace, path, settings.months, now)
     with connect.reader(path) as trace:
-        found = write.listed(trace, path, now - settings.months.quiet)
+        found = [*write.listed_archived(trace, path), *write.listed(trace, path, now - settings.months.quiet)]
     if format is Counted.JSON:
         print(json.dumps({"meta": {"database": str(path)}, "rows": [asdict(one) for one in found]}))
         return
     for one in found:
         what = one.why or f"{plural(one.rows or 0, 'run')}, {one.size:,} bytes"
+        what = f"archived, {what}" if one.archived else what
         put(f"{quote(one.cluster)} {one.month}: {what}")
     if not found:
         put(f"{path}: no month is over")

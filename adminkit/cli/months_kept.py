@@ -13,7 +13,7 @@ from adminkit.render.say import say
 from adminkit.sections import Months
 from adminkit.sqlite import sqlite3
 from adminkit.trace import connect
-from adminkit.trace.months import duck, manifest, write
+from adminkit.trace.months import archived, duck, manifest, move, write
 
 
 def keep_up(path: Path, settings: Months) -> None:
@@ -34,6 +34,11 @@ def write_due(trace: sqlite3.Connection, path: Path, settings: Months, now: int)
         say(f"note: {plural(other, 'month')} had other columns in an earlier release: writing them again")
     with progress("writing months", "month") as bar:
         done = write.write_due(trace, path, settings, now, lambda done, of: bar(done, of, done))
+        stale = archived.stale(trace)
+        again = move.archive(trace, path, settings, stale, lambda done: bar(done, len(stale), done)) if stale else []
+    for each in again:
+        if each.why:
+            say(f"note: {each.month} of {quote(each.cluster)} was not archived again: {quote(each.why, 200)}")
     for one in done:
         if one.why:
             say(f"note: {one.month.month} of {quote(one.month.cluster)} was not written: {quote(one.why, 200)}")

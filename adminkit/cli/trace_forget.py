@@ -23,11 +23,12 @@ from adminkit.render.format import plural
 from adminkit.render.say import put, say
 from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
-from adminkit.trace.forget import Held, Whom, find, held, mentions
+from adminkit.trace.forget import Held, Whom, archived_months, find, held, mentions
 from adminkit.trace.forget import forget as take_out
 from adminkit.trace.forgotten import marks_of
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
+from adminkit.trace.months.move import brought_back
 from adminkit.trace.prune import give_space_back, still_in_file
 from adminkit.trace.snapshot import publish
 from adminkit.users import uid_of
@@ -76,20 +77,23 @@ def forget(
         _say(path, user, found, None, [], format)
         return
     with only_one(path, "adminkit trace forget"), connect.writer(path) as trace:
-        whom = find(trace, user, uids)
-        found = held(trace, whom)
+        with connect.reader(path) as reading:
+            whom = find(reading, user, uids)
+            found = held(reading, whom)
         before = marks_of(trace)
         if before is None or not before.person(user):  # else it is repeated, as it was cut short or the file was read
             _something(found, user)
         runs = next(one.rows for one in found if one.table == "job")
-        with progress("forgetting", "run") as bar:
+        months = archived_months(trace, path, whom)
+        with progress("forgetting", "run") as bar, brought_back(trace, path, settings.months, months):
             person = take_out(trace, path, whom, now, lambda done: bar(done, runs, done))
         marks = marks_of(trace)
         assert marks
         record_actions(trace, [actions.act("trace forget", None, None, {}, person=person, runs=runs)])
         whole = give_space_back(trace)
         _remove_leftovers(path)
-        left = mentions(trace, whom)
+        with connect.reader(path) as reading:
+            left = mentions(reading, whom)
     try:
         actions.rewrite(settings.acts, marks.without_names)
     except AdminkitError as error:
@@ -98,7 +102,7 @@ def forget(
     _remove_files(settings.own, "json", whom)
     for target in snapshot or ():
         with connect.reader(path) as reading:
-            publish(reading, path, target)
+            publish(path, target)
     _say(path, user, found, person, left, format, whole)
     if not whole:
         raise still_in_file(path)

@@ -21,6 +21,7 @@ from adminkit.trace import connect
 from adminkit.trace.actions import record_actions
 from adminkit.trace.location import find_trace
 from adminkit.trace.lock import only_one
+from adminkit.trace.months.move import brought_back, overlapping
 from adminkit.trace.prune import LEAST_AGE, Pruned, give_space_back, old_rows, still_in_file, take_names
 from adminkit.trace.prune import prune as delete
 from adminkit.trace.snapshot import publish
@@ -61,7 +62,8 @@ def prune(
             f"--older-than {quote(older_than)} is less than {LEAST_AGE // 86_400} days ago",
             "sync still compares younger runs with slurmdbd, and would bring them back",
         )
-    path = find_trace(db, config.load().db)
+    settings = config.load()
+    path = find_trace(db, settings.db)
     operators_only(path, _PRUNE)
     whole = True
     if not apply:
@@ -71,8 +73,10 @@ def prune(
         if not connect.is_there(path):
             raise AdminkitError(f"no trace database at {path}", "name one with --db")
         with only_one(path, "adminkit trace prune"), connect.writer(path) as trace:
-            found = old_rows(trace, before)
-            whole = _do(trace, before, anonymise, found)
+            with brought_back(trace, path, settings.months, overlapping(trace, None, before)):
+                found = old_rows(trace, before)
+                _do(trace, before, anonymise, found)
+            whole = give_space_back(trace)
     what = "nameless" if anonymise else "gone"
     if format is Counted.JSON:
         rows = {one.table: one.rows for one in found}
@@ -86,14 +90,12 @@ def prune(
         raise still_in_file(path)
 
 
-def _do(trace: sqlite3.Connection, before: int, anonymise: bool, found: list[Pruned]) -> bool:
-    """Whether what was pruned is gone from the file."""
+def _do(trace: sqlite3.Connection, before: int, anonymise: bool, found: list[Pruned]) -> None:
     runs = next(one.rows for one in found if one.table == "job")
     with progress("pruning", "run") as bar:
         (take_names if anonymise else delete)(trace, before, lambda done: bar(done, runs, done))
     said = {"older_than": show_time(before), "anonymise": anonymise, **{one.table: one.rows for one in found}}
     record_actions(trace, [actions.act("trace prune", None, None, {}, **said)])
-    return give_space_back(trace)
 
 
 def snapshot(
@@ -109,8 +111,8 @@ def snapshot(
     operators_only(path, _SNAPSHOT)
     if target.exists() and target.samefile(path):
         raise UsageError(f"{target} is the trace itself", "choose another path")
-    with connect.reader(path) as trace:
-        publish(trace, path, target)
+    with connect.reader(path):
+        publish(path, target)
     size = target.stat().st_size
     if format is Counted.JSON:
         print(json.dumps({"target": str(target), "bytes": size}))

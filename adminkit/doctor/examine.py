@@ -16,6 +16,7 @@ from typing import Final
 import adminkit
 from adminkit import config, sqlite
 from adminkit.doctor import (
+    archive,
     audit,
     ckpt,
     clocks,
@@ -69,6 +70,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
     checks += clocks.synced(db)
     checks += audit.audits(db)
     checks += months.months(settings, db, int(time.time()))
+    checks += archive.archived(db)
     checks += letters.letters(settings, db)
     return db, [*checks, *_extras()]
 

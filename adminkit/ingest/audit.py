@@ -36,6 +36,7 @@ from adminkit.trace.audit import AuditScope
 from adminkit.trace.forgotten import hand_on
 from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
+from adminkit.trace.months import archived
 
 #: Key of the fact that a cluster was audited; its value has the counts.
 DONE: Final = "audited"
@@ -63,7 +64,9 @@ def audit(
         if apply:
             connect.prepare(options.db)
             stack.enter_context(only_one(options.db, "adminkit trace audit"))
-        db = stack.enter_context((connect.writer if apply else connect.reader)(options.db))
+        db = stack.enter_context(connect.writer(options.db) if apply else connect.reader(options.db, archive=False))
+        if months := archived.months(db):
+            talk(f"{len(months)} archived months are not asked about: adminkit trace unarchive brings them back")
         # Trap: as root, later programs are started as the user who owns the trace.
         if not slurm.shows_every_job():
             raise AdminkitError(

@@ -13,6 +13,7 @@ from adminkit.stats.select import ENDED_STATES, Filter, Selection, clusters, lef
 from adminkit.trace.comment_words import RECORD
 from adminkit.trace.continued_runs import REQUEUED
 from adminkit.trace.decision_sql import seconds_of
+from adminkit.trace.months import edges
 from adminkit.trace.run_view import ASKED_GPUS, ASKED_PARTS, TOO_LONG, UNEXTENDED
 
 #: A requeued run is followed by another one of the same submission.
@@ -109,7 +110,7 @@ def typed_time_min(db: sqlite3.Connection, chosen: Filter) -> TypedTimeMin:
 
 def at_most(db: sqlite3.Connection) -> int:
     """An upper bound of the rows of submissions(), counted in an index: for a progress bar."""
-    return int(db.execute("SELECT count(*) FROM run").fetchone()[0])
+    return edges.count(db)
 
 
 def excluded(db: sqlite3.Connection, chosen: Filter, jobs: int) -> dict[str, int]:

@@ -14,6 +14,7 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.job import CLASSES, LIMIT_SOURCES
 from adminkit.messages import message
 from adminkit.sqlite import sqlite3
+from adminkit.trace.months import edges
 from adminkit.trace.run_view import STUDY_MIN_ELAPSED, STUDY_STATES, TOO_LONG
 
 #: Slurm's states of a finished job. "all" among the states a person names stands for these.
@@ -176,7 +177,7 @@ class LeftOut:
         """The same, with those that the window left out, when `jobs` were taken."""
         excluded = self.by_rule()
         if self._chosen.within != "TRUE":
-            everything = int(self._db.execute("SELECT count(*) FROM run").fetchone()[0])
+            everything = edges.count(self._db)
             excluded = {"window": everything - jobs - sum(excluded.values()), **excluded}
         return excluded
 
@@ -229,13 +230,8 @@ def check_words(db: sqlite3.Connection, chosen: Filter) -> Filter:
 
 
 def clusters(db: sqlite3.Connection) -> list[str]:
-    """The clusters that have jobs, by name: one look into the key's index for each, not a scan."""
-    found: list[str] = []
-    (name,) = db.execute("SELECT min(cluster) FROM run").fetchone()
-    while name is not None:
-        found.append(name)
-        (name,) = db.execute("SELECT min(cluster) FROM run WHERE cluster > ?", (name,)).fetchone()
-    return found
+    """The clusters that have jobs, by name."""
+    return edges.clusters(db)
 
 
 def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
@@ -254,9 +250,7 @@ def only_cluster(db: sqlite3.Connection, named: str | None) -> str:
 
 def span(db: sqlite3.Connection) -> tuple[int | None, int | None]:
     """The first and the last end of any job, epoch seconds."""
-    (first,) = db.execute("SELECT min(end_time) FROM run").fetchone()
-    (last,) = db.execute("SELECT max(end_time) FROM run").fetchone()
-    return first, last
+    return edges.span(db)
 
 
 @contextmanager
@@ -266,7 +260,7 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        db.execute("ROLLBACK")
+        db.execute("COMMIT")  # what was read of the archive stays
 
 
 def _has(db: sqlite3.Connection, table: str, column: str, word: str) -> bool:

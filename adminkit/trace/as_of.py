@@ -12,6 +12,7 @@ from typing import Final
 from adminkit.job import Job, Step
 from adminkit.trace import gpu_words
 from adminkit.trace.decision_sql import RECORD_GLOB, first_word
+from adminkit.trace.months import archived
 
 #: Columns of job that are known once the run has started.
 AT_START: Final = frozenset(
@@ -108,7 +109,7 @@ _TABLES: Final = {
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
     # The files of months are of today's rows.
-    "month_file": "SELECT * FROM main.month_file WHERE FALSE",
+    **{name: f"SELECT * FROM main.{name} WHERE FALSE" for name in ("month_file", *archived.TABLES)},
 }
 
 

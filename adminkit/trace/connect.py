@@ -25,7 +25,8 @@ from adminkit.owner import as_owner, of_its_owner, of_own_child
 from adminkit.sqlite import open_database, sqlite3
 from adminkit.trace.columns import register
 from adminkit.trace.location import refuse_network_mount
-from adminkit.trace.months import door
+from adminkit.trace.months import door, late
+from adminkit.trace.months.shown import Connection, show
 from adminkit.trace.permissions import foreign_sidecar, missing_sidecar, owner_name, refuse_strange_files, remedy
 from adminkit.trace.schema import SCHEMA_VERSION, migrate
 from adminkit.trace.sight import sees_others, shadow
@@ -60,11 +61,13 @@ def file_of(db: sqlite3.Connection) -> Path | None:
 
 
 @contextmanager
-def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Iterator[sqlite3.Connection]:
+def reader(
+    path: Path, as_of: int | None = None, of: str | None = None, *, archive: bool = True
+) -> Iterator[sqlite3.Connection]:
     """A read-only connection to an existing trace of this release's schema. Never leaves a file behind.
 
     Users who may not see others' jobs see only their own. `as_of`, epoch seconds: the trace as it was then. `of`: only
-    the jobs of this user, for who acts for them.
+    the jobs of this user, for who acts for them. `archive`: with archived months.
     """
     with as_owner(path):
         if not is_there(path):
@@ -85,10 +88,13 @@ def reader(path: Path, as_of: int | None = None, of: str | None = None) -> Itera
                     f"run `adminkit trace upgrade` as {owner_name(path)}, who owns it",
                 )
             own = not sees_others(path)
-            if own or as_of is not None or of is not None:
+            shadowed = own or as_of is not None or of is not None
+            if archive:
+                show(db, path, whole=shadowed)
+            if shadowed:
                 shadow(db, own=own, as_of=as_of, of=of)
                 yield db
-            elif snapshot:
+            elif snapshot or not archive:
                 yield db
             else:
                 with door.opened(db, path):
@@ -102,7 +108,9 @@ def writer(path: Path) -> Iterator[sqlite3.Connection]:
         prepare(path)
         register()
         with _held(path), closing(_open(path, "rw")) as db, _explained(path):
+            late.settle(db, path)
             yield db
+            late.settle(db, path)
 
 
 @of_its_owner
@@ -249,7 +257,7 @@ def _open(path: Path, mode: str, immutable: bool = False) -> sqlite3.Connection:
         refuse_strange_files(path)
     how = f"mode={mode}&immutable=1" if immutable else f"mode={mode}"
     with _explained(path):
-        db = open_database(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=BUSY_SECONDS)
+        db = open_database(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=BUSY_SECONDS, factory=Connection)
     if mode == "rw":
         db.execute("PRAGMA synchronous = NORMAL")
     else:

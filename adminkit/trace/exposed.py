@@ -13,6 +13,7 @@ from typing import Final
 from adminkit.sqlite import ATTACHED, LENGTH, open_limited, sqlite3
 from adminkit.trace import gpu_words
 from adminkit.trace.connect import BUSY_SECONDS
+from adminkit.trace.months import shown
 from adminkit.trace.permissions import refuse_strange_files
 from adminkit.trace.schema import VIEWS, lay_out
 from adminkit.trace.sight import shadow
@@ -25,6 +26,8 @@ READABLE: Final = frozenset(
     {"run", "trace", "job", "step", "queue", "node", "node_event", "window"} | set(gpu_words.NAMES)
 )  # fmt: skip
 _SCHEMA: Final = frozenset({"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"})
+#: With what the views have the rows of archived months from: those, and which of them count no more.
+_READ: Final = READABLE | _SCHEMA | shown.NAMES | {"archive_back"}
 #: PRAGMAs that describe, with a name in parentheses …
 _DESCRIBING: Final = frozenset(
     {"table_info", "table_xinfo", "foreign_key_list", "index_list", "index_info", "index_xinfo"}
@@ -52,8 +55,14 @@ def exposed(path: Path, as_of: int | None = None, *, pragmas: bool = True) -> sq
     refuse_strange_files(path)
     how = f"mode=ro{'&immutable=1' if is_snapshot(path) else ''}"
     db = open_limited(
-        f"{path.absolute().as_uri()}?{how}", _LIMITS, uri=True, timeout=BUSY_SECONDS, check_same_thread=False
+        f"{path.absolute().as_uri()}?{how}",
+        _LIMITS,
+        uri=True,
+        timeout=BUSY_SECONDS,
+        check_same_thread=False,
+        factory=shown.Connection,
     )
+    shown.show(db, path, whole=as_of is not None)
     if as_of is not None:
         shadow(db, own=False, as_of=as_of)
     return _closed(db, pragmas)
@@ -83,7 +92,7 @@ def _closed(db: sqlite3.Connection, pragmas: bool) -> sqlite3.Connection:
             allowed = True
         elif action == sqlite3.SQLITE_READ:
             # Without a column: of a table no value is read, or the name is that of a WITH, which has no columns here.
-            allowed = name.removeprefix("all_") in READABLE | _SCHEMA or (not second and name not in taken)
+            allowed = name.removeprefix("all_") in _READ or (not second and name not in taken)
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = (second or "").lower() not in _UNSAFE
         elif action == sqlite3.SQLITE_PRAGMA:

@@ -14,6 +14,10 @@ from typing import Final
 from adminkit.key_file import read_key
 from adminkit.sqlite import sqlite3
 from adminkit.trace.forgotten import NAME, OWN_STEPS, TELLING, UID, Marks, key_path, marks_of
+from adminkit.trace.months import archived
+from adminkit.trace.months.duck import literal
+from adminkit.trace.months.manifest import Month
+from adminkit.trace.months.reading import read_files
 from adminkit.trace.person import PREFIX
 from adminkit.trace.run_batches import IN_BATCH, run_batches
 from adminkit.trace.transaction import transaction
@@ -121,6 +125,20 @@ def forget(db: sqlite3.Connection, trace: Path, whom: Whom, now: int, tick: Call
                 db.execute(sql, values)
             _rewrite_actions(db)
     return person
+
+
+def archived_months(db: sqlite3.Connection, trace: Path, whom: Whom) -> list[Month]:
+    """The archived months whose rows name the user: their names are taken out in SQLite."""
+    files = archived.files(db)
+    uids = ", ".join(map(str, whom.uids)) or "NULL"
+    name = literal(whom.name)
+    where = f"""WHERE "user" = {name} OR "user" IS NULL AND uid IN ({uids}) OR account = {name} OR "group" = {name}
+        OR cancelled_by IN ({uids})"""
+    if not files:
+        return []
+    with read_files(trace, files) as read:
+        found = [one for one in files if read(one, f"SELECT 1 FROM {{}} {where} LIMIT 1").fetchone()]
+    return [Month(one.cluster, one.month) for one in found]
 
 
 def mentions(db: sqlite3.Connection, whom: Whom) -> list[Held]:

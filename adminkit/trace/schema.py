@@ -15,6 +15,7 @@ from adminkit.trace.continued_runs import IN_PIECES
 from adminkit.trace.forgotten import SCHEMA as FORGOTTEN
 from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
+from adminkit.trace.months.archived import CREATE as ARCHIVE
 from adminkit.trace.months.manifest import CREATE as MONTH_FILE
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
 from adminkit.trace.run_view import RUN_SELECT, UNEXTENDED
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 #: How many migrations this release knows. A test keeps it equal to their number.
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 _JOB = """
 CREATE TABLE job (
@@ -253,7 +254,13 @@ def m003_no_rollups(db: Database) -> None:
         db.execute(f"DROP TABLE IF EXISTS {table}")
 
 
-MIGRATIONS: Final = (m001_trace, m002_months, m003_no_rollups)
+def m004_archive(db: Database) -> None:
+    """The tables of archived months."""
+    for statement in ARCHIVE:
+        db.execute(statement)
+
+
+MIGRATIONS: Final = (m001_trace, m002_months, m003_no_rollups, m004_archive)
 
 
 def lay_out(connection: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ Both rules are TEMP views that stand before the trace's own tables: a SELECT nam
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,7 @@ from adminkit.quote import quote
 from adminkit.sqlite import sqlite3
 from adminkit.trace import gpu_words
 from adminkit.trace.as_of import select_of
+from adminkit.trace.months import archived
 from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
 from adminkit.users import in_slurmdbd, name_of, uid_of
@@ -50,7 +52,10 @@ _OWN_ROWS: Final = {
     **dict.fromkeys(gpu_words.NAMES, "TRUE"),
     # Its files have everybody's jobs.
     "month_file": "FALSE",
+    **dict.fromkeys(archived.TABLES, "FALSE"),
 }
+#: The tables of which archived months have rows: shown.py has both.
+_TWO_SIDED: Final = re.compile(r"\bmain\.(job|step)\b")
 #: Put before a SELECT it makes job and step everybody's.
 _OF_ALL: Final = "WITH " + ", ".join(
     f"{table} AS NOT MATERIALIZED (SELECT * FROM all_{table})" for table in ("job", "step")
@@ -79,9 +84,12 @@ def shadow(
     mine = _jobs_of(os.geteuid(), name) if own else "TRUE"
     if of is not None:
         mine = f"{mine} AND {_jobs_of(uid_of(of), of)}"
+    whole = bool(db.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = 'whole_job'").fetchone())
     db.execute("PRAGMA query_only = 0")
     for table, rows in _OWN_ROWS.items():
         everybodys = f"SELECT * FROM main.{table}" if as_of is None else select_of(table, as_of)
+        if whole:
+            everybodys = _TWO_SIDED.sub(r"temp.whole_\1", everybodys)
         db.execute(f"CREATE TEMP VIEW all_{table} AS {everybodys}")
         which = rows.format(own=mine) if own or of is not None else "TRUE"
         db.execute(f"CREATE TEMP VIEW {table} AS SELECT {_spelt(db, table, name)} FROM all_{table} WHERE {which}")
@@ -91,7 +99,8 @@ def shadow(
         db.execute(f"CREATE TEMP VIEW {view} AS {select}")
     db.execute("PRAGMA query_only = 1")
     if as_of is not None and db.execute("SELECT 1 FROM job LIMIT 1").fetchone() is None:
-        (first,) = db.execute(f"SELECT min(submit_time) FROM main.job WHERE {mine}").fetchone()
+        jobs = "temp.whole_job" if whole else "main.job"
+        (first,) = db.execute(f"SELECT min(submit_time) FROM {jobs} WHERE {mine}").fetchone()
         if first is not None:
             raise UsageError(
                 f"no job of the trace was submitted by {show_time(as_of)}", f"the first one was at {show_time(first)}"
@@ -122,8 +131,8 @@ def _literal(name: str) -> str:
 def everybodys(db: sqlite3.Connection, table: str) -> str:
     """The SQL name of that table with everybody's rows, as of the moment that this connection shows. For counts."""
     view = f"all_{table}"
-    there = db.execute("SELECT 1 FROM temp.sqlite_schema WHERE name = ?", (view,)).fetchone()
-    return f"temp.{view}" if there else f"main.{table}"
+    there = {name for (name,) in db.execute("SELECT name FROM temp.sqlite_schema WHERE name IN (?, ?)", (view, table))}
+    return f"temp.{view}" if view in there else f"temp.{table}" if table in there else f"main.{table}"
 
 
 def whose(users: Sequence[str] | None, path: Path) -> list[str]:

@@ -16,6 +16,7 @@ from adminkit.errors import AdminkitError, cause
 from adminkit.files import kind, written_at
 from adminkit.owner import as_caller, as_owner
 from adminkit.sqlite import open_database, sqlite3
+from adminkit.trace.months.move import bring_all_back
 
 #: The application id of a snapshot; a trace has none.
 _SNAPSHOT: Final = 0x616B736E  # aksn
@@ -36,8 +37,9 @@ def is_snapshot(path: Path) -> bool:
         return False
 
 
-def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:
-    """Copy the trace that `db` reads to `target`, with the trace's mode, in the place of an older snapshot.
+def publish(trace: Path, target: Path) -> None:
+    """Copy `trace`, which connect.reader() has open, to `target`, with the trace's mode, in the place of an older
+    snapshot. What is archived is in the copy's SQLite.
 
     AdminkitError where anything else stands there.
     """
@@ -50,23 +52,24 @@ def publish(db: sqlite3.Connection, trace: Path, target: Path) -> None:
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
     try:
         with as_caller(), as_owner(target):
-            _copy(db, target, aside, mode)
+            _copy(trace, target, aside, mode)
     finally:
         with as_caller(), as_owner(target):
             aside.unlink(missing_ok=True)
 
 
-def _copy(db: sqlite3.Connection, target: Path, aside: Path, mode: int) -> None:
+def _copy(trace: Path, target: Path, aside: Path, mode: int) -> None:
     try:
         handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise AdminkitError(f"couldn't write {target}: {cause(error)}", "choose another path") from error
     try:
-        # SQLite takes an empty file for one that is not there.
-        db.execute("PRAGMA query_only = 0")
-        db.execute("VACUUM main INTO ?", (str(aside),))
-        db.execute("PRAGMA query_only = 1")
+        # Trap: VACUUM makes indexes by the names of tables, and a reader may have views of these names.
+        how = f"mode=ro{'&immutable=1' if is_snapshot(trace) else ''}"
+        with closing(open_database(f"{trace.absolute().as_uri()}?{how}", uri=True)) as db:
+            db.execute("VACUUM main INTO ?", (str(aside),))  # which takes an empty file for one that is not there
         with closing(open_database(aside)) as copy:
+            bring_all_back(copy, trace)
             copy.execute(f"PRAGMA application_id = {_SNAPSHOT}")
         os.fchmod(handle, mode)
         os.fsync(handle)

@@ -212,6 +212,9 @@ def test_every_table_is_narrowed_or_tells_nothing_of_a_job(trace: Path) -> None:
     assert set(everything) == narrowed | {
         "window",
         "month_file",
+        "archived",
+        "archive_back",
+        "archive_change",
         "gpu_untracked",
         "gpu_untyped",
         "gpu_words",

@@ -37,6 +37,9 @@ from tests.support.past import (
 
 TABLES: Final = {
     "month_file",
+    "archived",
+    "archive_back",
+    "archive_change",
     *"job step job_aside step_aside outbox queue node node_event fact window rejected load action person".split(),
     "forgotten",
     "power_curve",

@@ -133,9 +133,9 @@ def test_what_another_user_put_into_a_folder_open_to_all_is_no_older_snapshot(tr
     """Root would write as its owner, who could read the whole trace then."""
     open_folder.chmod(0o1777)
     place = open_folder / "s.db"
-    with connect.reader(trace) as db:
-        publish(db, trace, place)
+    with connect.reader(trace):
+        publish(trace, place)
         os.chown(place, READER, READER)
         with pytest.raises(AdminkitError, match="where everybody may write"):
-            publish(db, trace, place)
+            publish(trace, place)
     assert place.stat().st_uid == READER

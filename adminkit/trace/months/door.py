@@ -25,7 +25,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import Texts, masked_columns, with_nan
 from adminkit.trace.columns import columns as columns_of_sqlite
 from adminkit.trace.measured import in_sqlite
-from adminkit.trace.months import duck, manifest, place
+from adminkit.trace.months import archived, duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
 from adminkit.trace.months.grouping import Groups, group
 from adminkit.trace.months.manifest import Month, MonthFile
@@ -86,7 +86,7 @@ def of_one_trace(db: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         if begun:
-            db.execute("ROLLBACK")
+            db.execute("COMMIT")  # what was read of the archive stays
 
 
 def reads_files(db: sqlite3.Connection, expressions: Sequence[str], rest: str, given: Mapping[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def opened(db: sqlite3.Connection, trace: Path) -> Iterator[None]:
 class _Session(NamedTuple):
     """Files that are open, and a connection of DuckDB's that may read them."""
 
-    wanted: tuple[MonthFile, ...]
+    wanted: tuple[Any, ...]  # files, and what of archived ones counts no more
     duck: Any
     source: str  # SQL: all rows of the files; "" without any
     months: tuple[Month, ...]
@@ -138,38 +138,50 @@ class _Door:
 
     def has_files(self) -> bool:
         """Whether files can be read, as the trace of this transaction has them."""
-        wanted = tuple(manifest.files(self._db))
-        if not wanted:
+        archive = archived.files(self._db)
+        if archive and archived.stale(self._db):
+            return False
+        copies = tuple(manifest.files(self._db))
+        wanted = (copies, tuple(archive), tuple(archived.back(self._db) if archive else ()))
+        if not copies and not archive:
             return False
         if self._session is None or self._session.wanted != wanted:
             self._session = None
             self._stack.close()
             self._stack = self._outer.enter_context(ExitStack())
-            self._session = self._open(wanted)
-        return bool(self._session.months)
+            self._session = self._open(*wanted)
+        return bool(self._session.source)
 
-    def _open(self, wanted: tuple[MonthFile, ...]) -> _Session:
+    def _open(
+        self, copies: tuple[MonthFile, ...], archive: tuple[MonthFile, ...], back: tuple[tuple[str, int, int], ...]
+    ) -> _Session:
+        wanted = (copies, archive, back)
         folder = place.folder_of(self._trace)
         if not duck.is_there():
             journal.refused("months", folder, None, "DuckDB is not installed: SQLite is read, which is slower")
             return _Session(wanted, None, "", (), None)
-        good, bad = self._stack.enter_context(place.opened(self._trace, list(wanted)))
+        good, bad = self._stack.enter_context(place.opened(self._trace, [*copies, *archive]))
         for one, why in bad:
             if one not in self._refused:
                 self._refused.add(one)
                 journal.refused("months", folder.joinpath(*place.file_of(*one[:3])), one.cluster, why)
-        if not good:
+        paths = {one: f"/proc/self/fd/{handle}" for one, handle in good}
+        if not good or not paths.keys() >= set(archive):
             return _Session(wanted, None, "", (), None)
-        paths = [f"/proc/self/fd/{handle}" for _, handle in good]
         scratch = folder / place.SCRATCH
         settings = config.load().months
         made = self._stack.enter_context(
-            duck.connected(settings, scratch if os.access(scratch, os.W_OK) else None, paths)
+            duck.connected(settings, scratch if os.access(scratch, os.W_OK) else None, list(paths.values()))
         )
-        source = f"read_parquet([{', '.join(map(duck.literal, paths))}], hive_partitioning = false)"
-        return _Session(
-            wanted, made, source, tuple(Month(one.cluster, one.month) for one, _ in good), Words(made, source)
+        months = [one for one in copies if one in paths]
+        sources = [duck.rows_of([paths[one] for one in months])] if months else []
+        if archive:
+            sources.append(duck.rows_of([paths[one] for one in archive], made, back))
+        source = (
+            sources[0] if len(sources) == 1 else f"({' UNION ALL BY NAME '.join(f'FROM {one}' for one in sources)})"
         )
+        found = tuple(Month(one.cluster, one.month) for one in months)
+        return _Session(wanted, made, source, found, Words(made, source))
 
     def columns(
         self, texts: Sequence[str], numbers: Sequence[str], rest: str, given: Mapping[str, Any] | Sequence[Any]
@@ -267,7 +279,11 @@ class _Door:
         numbers = [name for name in wanted if name not in texts]
         which, given = others(session.months, manifest.clusters(self._db))
         found, values = masked_columns(
-            self._db, [*map(quoted, texts)], in_sqlite(self._db, numbers), f"FROM run WHERE {which}", given
+            self._db,
+            [*map(quoted, texts)],
+            _of_main(in_sqlite(self._db, numbers)),
+            f"FROM main.run WHERE {which}",
+            given,
         )
         session.duck.register("others", arrays(found, values, [*texts, *numbers]))
         more = (
@@ -299,6 +315,11 @@ class _Ask:
         names = parameters_of([sql])
         values = {name: given[name] for name in names} if isinstance(given, Mapping) else {}
         return self.duck.execute(for_duckdb(sql).replace("{run}", self.run), {**values, **more})
+
+
+def _of_main(sql: Sequence[str]) -> list[str]:
+    """The same SQL, over the steps of SQLite only: those of its runs."""
+    return [one.replace("FROM step", "FROM main.step") for one in sql]
 
 
 def _code(values: NDArray[Any]) -> NDArray[Any]:

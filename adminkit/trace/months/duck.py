@@ -75,6 +75,16 @@ def connected(settings: Months, scratch: Path | None, paths: Sequence[str] = ())
         yield duck
 
 
+def rows_of(paths: Sequence[str], made: Any = None, without: Sequence[tuple[str, int, int]] = ()) -> str:
+    """SQL: the rows of these files, which `made` reads, without the runs `without` (cluster, JobIDRaw, Submit)."""
+    source = f"read_parquet([{', '.join(map(literal, paths))}], hive_partitioning = false)"
+    if not without:
+        return source
+    made.execute("CREATE TABLE gone (cluster VARCHAR, job_id_raw BIGINT, submit_time BIGINT)")
+    made.executemany("INSERT INTO gone VALUES (?, ?, ?)", without)
+    return f"(FROM {source} ANTI JOIN gone USING (cluster, job_id_raw, submit_time))"
+
+
 def literal(text: str) -> str:
     """SQL: a text."""
     return "'{}'".format(text.replace("'", "''"))

@@ -120,8 +120,8 @@ def kept(db: sqlite3.Connection) -> set[tuple[str, str, str]]:
 
 def over(db: sqlite3.Connection, before: int) -> Iterator[Month]:
     """Every month of every cluster with runs that ended, that was over at `before`, epoch seconds."""
-    (first,) = db.execute("SELECT min(end_time) FROM job WHERE end_time >= 0").fetchone()
-    (last,) = db.execute("SELECT max(end_time) FROM job WHERE end_time < ?", (before,)).fetchone()
+    (first,) = db.execute("SELECT min(end_time) FROM main.job WHERE end_time >= 0").fetchone()
+    (last,) = db.execute("SELECT max(end_time) FROM main.job WHERE end_time < ?", (before,)).fetchone()
     if first is None or last is None or last < first:
         return
     names = clusters(db)
@@ -129,7 +129,7 @@ def over(db: sqlite3.Connection, before: int) -> Iterator[Month]:
     while begin_of(month) <= last and begin_of(next_month(month)) <= before:
         for cluster in names:
             one = Month(cluster, month)
-            if db.execute(f"SELECT 1 FROM job {IN_MONTH} LIMIT 1", values(one)).fetchone():
+            if db.execute(f"SELECT 1 FROM main.job {IN_MONTH} LIMIT 1", values(one)).fetchone():
                 yield one
         month = next_month(month)
 
@@ -137,10 +137,10 @@ def over(db: sqlite3.Connection, before: int) -> Iterator[Month]:
 def clusters(db: sqlite3.Connection) -> list[str]:
     """The clusters of the runs, by name: one look into the key's index for each."""
     found: list[str] = []
-    (name,) = db.execute("SELECT min(cluster) FROM job").fetchone()
+    (name,) = db.execute("SELECT min(cluster) FROM main.job").fetchone()
     while name is not None:
         found.append(name)
-        (name,) = db.execute("SELECT min(cluster) FROM job WHERE cluster > ?", (name,)).fetchone()
+        (name,) = db.execute("SELECT min(cluster) FROM main.job WHERE cluster > ?", (name,)).fetchone()
     return found
 
 
@@ -180,6 +180,12 @@ def finish(db: sqlite3.Connection, token: str, made: Sequence[MonthFile]) -> boo
             [(*one[3:], *one[:3], token) for one in made],
         )
     return True
+
+
+def is_begun(db: sqlite3.Connection, token: str) -> bool:
+    """Whether no run of the month has changed since begin()."""
+    (there,) = db.execute("SELECT count(*) FROM month_file WHERE token = ?", (token,)).fetchone()
+    return bool(there == len(NAMES))
 
 
 def abandon(db: sqlite3.Connection, token: str) -> None:

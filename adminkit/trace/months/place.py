@@ -19,7 +19,7 @@ from urllib.parse import quote as percent
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import open_folder
 from adminkit.sqlite import sqlite3
-from adminkit.trace.months import manifest
+from adminkit.trace.months import archived
 from adminkit.trace.months.manifest import MonthFile
 
 FOLDER_MODE: Final = 0o2750
@@ -169,7 +169,7 @@ def sweep(db: sqlite3.Connection, trace: Path) -> int:
     folder, gone = folder_of(trace), 0
     if not os.path.lexists(folder):
         return 0
-    right = {file_of(*one) for one in manifest.kept(db)}
+    right = {file_of(*one) for one in archived.kept(db)}
     try:
         os.close(open_folder(folder))
         for place, inner, names in os.walk(folder, topdown=False):

@@ -20,7 +20,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import masked_columns
 from adminkit.trace.lock import only_one
 from adminkit.trace.measured import in_sqlite
-from adminkit.trace.months import duck, manifest, place
+from adminkit.trace.months import archived, duck, manifest, place
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
 from adminkit.trace.months.manifest import IN_MONTH, Month, MonthFile
 
@@ -51,13 +51,16 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A month that is over: its runs and bytes in files, or why it has none that are right."""
+    """A month that is over: its runs and bytes in files, or why it has none that are right. `archived`: these runs are
+    in files only; the month may have others, with a copy of their own.
+    """
 
     cluster: str
     month: str
     rows: int | None
     size: int | None
     why: str | None
+    archived: bool = False
 
 
 def listed(db: sqlite3.Connection, trace: Path, before: int) -> list[Listed]:
@@ -79,6 +82,20 @@ def listed(db: sqlite3.Connection, trace: Path, before: int) -> list[Listed]:
     return found
 
 
+def listed_archived(db: sqlite3.Connection, trace: Path) -> list[Listed]:
+    """The archived months; `why` one cannot be read."""
+    found: dict[tuple[str, str], Listed] = {}
+    for name in archived.NAMES:
+        wanted = archived.files(db, name)
+        with place.opened(trace, wanted) as (good, bad):
+            right, wrong = {one for one, _ in good}, {each.file: each.why for each in bad}
+        for one in wanted:
+            old = found.get(one[:2], Listed(*one[:2], one.rows, 0, None, True))
+            why = old.why or (None if one in right else wrong.get(one, "it is missing"))
+            found[one[:2]] = Listed(*one[:2], old.rows, (old.size or 0) + one.size, why, True)
+    return list(found.values())
+
+
 def due(db: sqlite3.Connection, trace: Path, before: int) -> list[Month]:
     """The months that were over at `before`, epoch seconds, and have no files that are right."""
     return [Month(one.cluster, one.month) for one in listed(db, trace, before) if one.why]
@@ -94,7 +111,7 @@ def write_due(
     """Write the files of every month that is due, and remove those that the trace has no row for. `db` may write.
     `tick` gets the months that are done, and all of them. AdminkitError where another process writes months.
     """
-    with _alone(trace, 0.0):
+    with alone(trace, 0.0):
         place.sweep(db, trace)
         months = due(db, trace, now - settings.quiet)
         if not months:
@@ -121,7 +138,7 @@ def is_large(db: sqlite3.Connection, settings: Months) -> bool:
 
 def remove(db: sqlite3.Connection, trace: Path) -> int:
     """Remove all files. Returns how many there were. What is read of the trace stays the same."""
-    with _alone(trace, WAIT):
+    with alone(trace, WAIT):
         manifest.drop(db)
         return place.sweep(db, trace)
 
@@ -133,12 +150,12 @@ def remove_stale(db: sqlite3.Connection, trace: Path) -> int:
     """
     if not os.path.lexists(place.folder_of(trace)):
         return 0
-    with _alone(trace, WAIT):
+    with alone(trace, WAIT):
         return place.sweep(db, trace)
 
 
 @contextmanager
-def _alone(trace: Path, wait: float) -> Iterator[None]:
+def alone(trace: Path, wait: float) -> Iterator[None]:
     """Hold the lock of the months of this trace."""
     until = time.monotonic() + wait
     lock = trace.with_name(f"{trace.name}-months")
@@ -162,7 +179,7 @@ def _write(db: sqlite3.Connection, trace: Path, scratch: Path, month: Month, mad
     asides = {name: scratch / f"{token}-{name}.parquet" for name in manifest.NAMES}
     try:
         rows = _make(db, month, asides, made)
-        files = [_put(trace, month, name, aside, rows[name]) for name, aside in asides.items()]
+        files = [put(trace, month, name, aside, rows[name]) for name, aside in asides.items()]
     except Exception as error:
         if not isinstance(error, (OSError, *duck.failures())):
             raise
@@ -184,15 +201,15 @@ def _make(db: sqlite3.Connection, month: Month, asides: dict[str, Path], made: A
     db.execute("BEGIN")
     try:
         for name, aside in asides.items():
-            found[name] = _fill(db, made, name, month)
+            found[name] = fill(db, made, name, month, _SOURCES[name])
             made.execute(f"COPY month TO {duck.literal(str(aside))} ({FORMAT})")
     finally:
         db.execute("ROLLBACK")
     return found
 
 
-def _fill(db: sqlite3.Connection, made: Any, name: str, month: Month) -> int:
-    """Make DuckDB's table `month` of the rows. Returns how many."""
+def fill(db: sqlite3.Connection, made: Any, name: str, month: Month, source: str) -> int:
+    """Make DuckDB's table `month` of the rows of `source` (SQL: FROM and what follows). Returns how many."""
     kinds = duck.kinds_of(db, name)
     texts = [column for column, kind in kinds.items() if kind == TEXT]
     numbers = [column for column in kinds if column not in texts]
@@ -201,7 +218,7 @@ def _fill(db: sqlite3.Connection, made: Any, name: str, month: Month) -> int:
     )
     rows = 0
     for values in _slices(db, month):
-        found, counts = masked_columns(db, [*map(quoted, texts)], in_sqlite(db, numbers), _SOURCES[name], values)
+        found, counts = masked_columns(db, [*map(quoted, texts)], in_sqlite(db, numbers), source, values)
         chunk = arrays(found, counts, [*texts, *numbers], known=True)
         if some := len(found[0].codes):
             made.register("chunk", chunk)
@@ -221,7 +238,7 @@ def _slices(db: sqlite3.Connection, month: Month) -> Iterator[dict[str, str | in
         yield {**values, "since": since, "until": until}
 
 
-def _put(trace: Path, month: Month, name: str, aside: Path, rows: int) -> MonthFile:
+def put(trace: Path, month: Month, name: str, aside: Path, rows: int) -> MonthFile:
     """Give a file its name, with the mode and the group of the trace's."""
     handle = os.open(aside, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -1,0 +1,130 @@
+"""What of the archive a statement may read: which tables, and runs of which time.
+
+A statement is not understood, it is recognised: one table, one condition. What is not recognised may read everything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: Names that read runs and steps, names that read runs, and names that read steps.
+_BOTH: Final = frozenset({"run", "all_run", "archived_run"})
+_RUNS: Final = _BOTH | {"job", "trace", "all_job", "all_trace", "whole_job", "archived_job"}
+_STEPS: Final = _BOTH | {"step", "all_step", "whole_step", "archived_step"}
+_WORD: Final = re.compile(r"\w+")
+#: What SQLite has, without the archive.
+_OF_MAIN: Final = re.compile(r"\bmain\.\w+", re.IGNORECASE)
+#: Texts, names in quotes, and comments, in the order in which they begin.
+_TOKEN: Final = re.compile(
+    r"'(?:[^']|'')*'|\"(?P<a>[^\"]*)\"|\[(?P<b>[^\]]*)\]|`(?P<c>[^`]*)`|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
+_INNER: Final = re.compile(r"\([^()]*\)|\bCASE\b(?:(?!\b(?:CASE|END)\b).)*\bEND\b", re.IGNORECASE | re.DOTALL)
+#: A statement that reads no rows.
+_DESCRIBES: Final = re.compile(r"\s*(PRAGMA|EXPLAIN)\b", re.IGNORECASE)
+_SELECT: Final = re.compile(r"\s*SELECT\b", re.IGNORECASE)
+_ONE_TABLE: Final = re.compile(
+    r"\s*SELECT\b(?P<head>.*?)\bFROM\s+(?:temp\.)?(?P<table>\w+)(?:\s+AS\s+\w+)?\s+WHERE\s+(?P<where>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_AFTER: Final = re.compile(r"\b(GROUP\s+BY|ORDER\s+BY|LIMIT|HAVING|WINDOW)\b", re.IGNORECASE)
+#: What would make it another statement than one SELECT, or its condition another one than several that all hold.
+_OTHERWISE: Final = re.compile(r"\b(UNION|EXCEPT|INTERSECT|JOIN|WITH|FROM|VALUES)\b|;\s*\S", re.IGNORECASE)
+_NOT_ALL: Final = re.compile(r"\b(OR|CASE|BETWEEN)\b", re.IGNORECASE)
+#: No archived run is without an end.
+_OPEN: Final = re.compile(r"\s*(?:\w+\.)?end_time\s+IS\s+NULL\s*", re.IGNORECASE)
+#: A run that ended, began or was submitted then; archived ones were submitted before they began, and began before they
+#: ended.
+_BOUND: Final = re.compile(
+    r"\s*\+?(?:\w+\.)?(?P<column>end_time|start_time|submit_time)\s*(?P<how>>=|>|<=|<)\s*(?P<value>[:@$]\w+|\d+)\s*",
+    re.IGNORECASE,
+)
+EVER: Final = (-(1 << 62), 1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whether a statement may read runs and steps of the archive: of runs that ended from `since` on, before `until`,
+    epoch seconds. Steps are those of these runs.
+    """
+
+    runs: bool
+    steps: bool
+    since: int = EVER[0]
+    until: int = EVER[1]
+
+
+def asked(sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Asked | None:
+    """What `sql` with these parameters may read of the archive; None for nothing."""
+    plain = _TOKEN.sub(lambda token: f" {token['a'] or token['b'] or token['c'] or ''} ", sql)
+    plain = _OF_MAIN.sub(" sqlites ", plain)
+    names = [word[0].lower() for word in _WORD.finditer(plain) if _is_read(word, plain)]
+    if not names or _DESCRIBES.match(plain):
+        return None
+    since, until = _window(plain, given) if len(names) == 1 else EVER
+    return Asked(not _RUNS.isdisjoint(names), not _STEPS.isdisjoint(names), since, until)
+
+
+def _select_of(plain: str) -> str:
+    """The innermost SELECT that reads the only table: its rows depend on no other rows of that table."""
+    at = next(word.start() for word in _WORD.finditer(plain) if _is_read(word, plain))
+    depth, begin = 0, at
+    while begin > 0:
+        begin -= 1
+        depth += {")": 1, "(": -1}.get(plain[begin], 0)
+        if depth < 0:
+            if _SELECT.match(plain, begin + 1):
+                return plain[begin + 1 : _end(plain, begin + 1)]
+            depth = 0
+    return plain
+
+
+def _end(plain: str, begin: int) -> int:
+    """Where the parenthesis closes that was opened before `begin`."""
+    depth = 1
+    for place in range(begin, len(plain)):
+        depth += {"(": 1, ")": -1}.get(plain[place], 0)
+        if depth == 0:
+            return place
+    return len(plain)
+
+
+def _window(plain: str, given: Mapping[str, Any] | Sequence[Any]) -> tuple[int, int]:
+    plain = _select_of(plain)
+    while (outer := _INNER.sub(" ", plain)) != plain:
+        plain = outer
+    found = _ONE_TABLE.fullmatch(plain)
+    if found is None or found["table"].lower() not in _RUNS:
+        return EVER
+    where = _AFTER.split(found["where"], maxsplit=1)[0]
+    if _OTHERWISE.search(found["head"]) or _OTHERWISE.search(found["where"]) or _NOT_ALL.search(where):
+        return EVER
+    since, until = EVER
+    for term in re.split(r"\bAND\b", where, flags=re.IGNORECASE):
+        if _OPEN.fullmatch(term):
+            return EVER[1], EVER[1]
+        bound = _BOUND.fullmatch(term)
+        value = _value(bound["value"], given) if bound else None
+        if bound is None or value is None:
+            continue
+        if bound["how"][0] == ">":
+            since = max(since, value)
+        elif bound["column"].lower() == "end_time":
+            until = min(until, value + 1)
+    return since, until
+
+
+def _is_read(word: re.Match[str], sql: str) -> bool:
+    """Whether a word may name a table that is read, and not the table of a column, or a column."""
+    if word[0].lower() not in _RUNS | _STEPS or sql[word.end() : word.end() + 1] == ".":
+        return False
+    return sql[word.start() - 1 : word.start()] != "." or sql[: word.start()].lower().endswith("temp.")
+
+
+def _value(text: str, given: Mapping[str, Any] | Sequence[Any]) -> int | None:
+    if text.isdigit():
+        return int(text)
+    value = given.get(text[1:]) if isinstance(given, Mapping) else None
+    return int(value) if isinstance(value, (int, float)) and value == value and abs(value) < EVER[1] else None
