@@ -158,7 +158,7 @@ def test_a_writer_that_is_killed_leaves_files_that_are_right_or_not_read(path: P
 def test_a_run_that_changes_while_its_month_is_written_keeps_the_file_out(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = write._put
+    real = write.put
 
     def late(*given: object) -> manifest.MonthFile:
         with connect.writer(path) as db:
@@ -166,14 +166,14 @@ def test_a_run_that_changes_while_its_month_is_written_keeps_the_file_out(
         return real(*given)  # type: ignore[arg-type]
 
     with rewritten(path):
-        monkeypatch.setattr(write, "_put", late)
+        monkeypatch.setattr(write, "put", late)
         assert {one.month.month for one in keep(path) if one.why} == {MONTHS[0]}
-        monkeypatch.setattr(write, "_put", real)
+        monkeypatch.setattr(write, "put", real)
         assert not file_of(path).exists()
 
 
 def test_one_process_writes_months_at_a_time(path: Path) -> None:
-    with rewritten(path), write._alone(path, 0.0), pytest.raises(Exception, match="another run is at work"):
+    with rewritten(path), write.alone(path, 0.0), pytest.raises(Exception, match="another run is at work"):
         keep(path)
 
 
