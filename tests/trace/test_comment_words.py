@@ -19,8 +19,9 @@ ROOT: Final = Path(__file__).parents[2]
 #: What parses for others, and what only writes: it acts on no word.
 PARTS: Final = {
     "adminkit/trace/comment_words.py", "adminkit/trace/decision_sql.py", "adminkit/trace/measured.py",
-    "adminkit/demo/generate.py", "adminkit/demo/story.py", "adminkit/demo/training.py", "spank/ckpt/note.c", "spank/ckpt/resize.c", "spank/ckpt/progress_word.c",
-    "spank/ckpt/extension.c", "spank/gpu_use/watch.c", "spank/gpu_use/word.c", "job_submit/adminkit/record.lua",
+    "adminkit/demo/generate.py", "adminkit/demo/story.py", "adminkit/demo/training.py", "spank/ckpt/note.c",
+    "spank/ckpt/resize.c", "spank/ckpt/progress_word.c", "spank/ckpt/extension.c", "spank/gpu_use/watch.c",
+    "spank/gpu_use/word.c", "job_submit/adminkit/record.lua",
 }  # fmt: skip
 
 
