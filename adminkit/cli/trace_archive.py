@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -39,7 +41,7 @@ def archive(
         typer.Option(
             "--older-than",
             metavar="WHEN",
-            help="Archive months that were over before WHEN: 2024-01-01, 1095d, epoch seconds.",
+            help="Archive months that were over before WHEN: 3y, 1095d, 2024-01-01.",
         ),
     ],
     db: Database = None,
@@ -51,10 +53,10 @@ def archive(
 
     Without --apply, only shows which months. Back up the folder of the months with the trace: it holds the only copy.
 
-    Example: adminkit trace archive --older-than 2024-01-01
+    Example: adminkit trace archive --older-than 3y
     """
     settings, now = config.load(), int(time.time())
-    before = parse_when(older_than, now)
+    before = _begin(older_than, now)
     if before > now - LEAST_AGE:
         raise UsageError(
             f"--older-than {quote(older_than)} is less than {LEAST_AGE // 86_400} days ago",
@@ -74,6 +76,15 @@ def archive(
             _record(trace, "trace archive", found, older_than=show_time(before))
             _give_back(trace, path)
     _say(path, found, "archived", apply, format)
+
+
+def _begin(older_than: str, now: int) -> int:
+    """The moment that is meant, epoch seconds; of whole years the begin of the month. UsageError for another text."""
+    years = re.fullmatch(r"([0-9]{1,2})y", older_than.strip())
+    if years is None:
+        return parse_when(older_than, now)
+    today = datetime.fromtimestamp(now, UTC)
+    return int(datetime(today.year - int(years[1]), today.month, 1, tzinfo=UTC).timestamp())
 
 
 def unarchive(
