@@ -1,6 +1,7 @@
 /* sampler.c - see sampler.h. */
 #include "sampler.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sums.h"
 
 #define PROGRAM "adminkit-gpu-use"
+#define TEXT "adminkit_gpu_use_"
+#define STALE 900 /* s: three of the longest periods */
 
 /* The program lies beside the plugin. */
 static bool find_program(char *path, size_t size) {
@@ -61,8 +65,22 @@ static int spawn(const char *path, char **argv, int input) {
     return error;
 }
 
+/* Removes the files of jobs whose slurmstepd was killed: an exporter would show their last reading for ever.
+ */
+static void sweep(const struct gu_site *site) {
+    struct stat status;
+    DIR *folder = opendir(site->text);
+    for (struct dirent *one; folder && (one = readdir(folder));)
+        if (strncmp(one->d_name, TEXT, strlen(TEXT)) == 0 &&
+            fstatat(dirfd(folder), one->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            status.st_mtime + STALE < time(NULL))
+            unlinkat(dirfd(folder), one->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
 int gu_sampler_start(struct gu_sampler *sampler, const struct gu_site *site, const struct gu_order *order) {
-    char path[PATH_MAX], run[24], node[16], period[16], list[GU_GPUS * 6], text[PATH_MAX], job[16];
+    char path[PATH_MAX], run[24], node[16], period[16], list[GU_GPUS * 6], job[16];
     int pair[2];
     if (!find_program(path, sizeof path))
         return ENOENT;
@@ -72,7 +90,11 @@ int gu_sampler_start(struct gu_sampler *sampler, const struct gu_site *site, con
     snprintf(node, sizeof node, "%" PRIu32, order->node);
     snprintf(period, sizeof period, "%ld", site->period);
     snprintf(job, sizeof job, "%" PRIu32, order->job);
-    snprintf(text, sizeof text, "%s/adminkit_gpu_use_%s.prom", site->text, job);
+    sampler->text[0] = '\0';
+    if (*site->text) {
+        sweep(site);
+        snprintf(sampler->text, sizeof sampler->text, "%s/" TEXT "%s.prom", site->text, job);
+    }
     print_list(list, sizeof list, order);
     char *argv[] = {PROGRAM,
                     (char *)site->nvml,
@@ -81,7 +103,7 @@ int gu_sampler_start(struct gu_sampler *sampler, const struct gu_site *site, con
                     node,
                     period,
                     list,
-                    *site->text ? text : NULL,
+                    *site->text ? sampler->text : NULL,
                     job,
                     NULL};
     int error = spawn(path, argv, pair[1]);
@@ -106,7 +128,7 @@ bool gu_sampler_runs(struct gu_sampler *sampler, char *why, size_t size) {
     return false;
 }
 
-void gu_sampler_stop(struct gu_sampler *sampler) {
+static void end(struct gu_sampler *sampler) {
     if (sampler->socket < 0)
         return;
     struct pollfd ended = {.fd = sampler->socket, .events = POLLIN};
@@ -114,4 +136,10 @@ void gu_sampler_stop(struct gu_sampler *sampler) {
     poll(&ended, 1, GU_SAMPLER_END);
     close(sampler->socket);
     sampler->socket = -1;
+}
+
+void gu_sampler_stop(struct gu_sampler *sampler) {
+    end(sampler);
+    if (*sampler->text)
+        unlink(sampler->text);
 }

@@ -11,7 +11,8 @@
 #define GU_SAMPLER_END 1000 /* ms, that it has for a last reading */
 
 struct gu_sampler {
-    int socket; /* its standard input; -1: none runs */
+    int socket;          /* its standard input; -1: none runs */
+    char text[PATH_MAX]; /* the file that it writes for node_exporter; "": none */
 };
 
 /* What it is to read: sums.h has `run`, `node` and `minor`. */
@@ -28,7 +29,8 @@ int gu_sampler_start(struct gu_sampler *sampler, const struct gu_site *site, con
 /* Whether it runs; where it has ended, `why` is what it said last. */
 bool gu_sampler_runs(struct gu_sampler *sampler, char *why, size_t size);
 
-/* Lets it take a last reading, for GU_SAMPLER_END at most. */
+/* Lets it take a last reading, for GU_SAMPLER_END at most. Trap: proctrack may have killed it already, as it
+ * kills all that is left of a step, so it cannot be relied on to remove its file. */
 void gu_sampler_stop(struct gu_sampler *sampler);
 
 #endif

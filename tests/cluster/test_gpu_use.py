@@ -177,6 +177,9 @@ def test_a_job_that_reaches_its_limit_has_the_last_word_before_it(site: Measured
 
 def test_prometheus_gets_a_line_for_each_gpu_while_the_job_runs(site: Measured, tmp_path: Path) -> None:
     site.configure(f"textfile={tmp_path}")
+    left = tmp_path / "adminkit_gpu_use_99999.prom"
+    left.write_text("of a job whose slurmstepd was killed")
+    os.utime(left, (1, 1))
     site.gpus("0 25 0 81920 ok", "1 0 0 81920 lost")
     job = site.cluster.submit("sleep 6", "-t", "5", "--gres=gpu:2", user="games")
     path = tmp_path / f"adminkit_gpu_use_{job}.prom"
@@ -187,6 +190,7 @@ def test_prometheus_gets_a_line_for_each_gpu_while_the_job_runs(site: Measured, 
     ]
     site.cluster.wait(job, "COMPLETED")
     until("the file to go", lambda: not path.exists(), 60)
+    assert not left.exists()
     site.configure()
 
 
