@@ -16,6 +16,7 @@ _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _ELASTIC: Final = "`adminkit elastic`"
 _EXTEND: Final = "`adminkit extend`"
+_IDLE: Final = "`adminkit idle`"
 _NO_ACT: Final = (
     "the word is only a record of the past, which is shown and counted; adminkit changes no job because of it"
 )
@@ -230,9 +231,15 @@ PROGRESS: Final = Word(
 )
 ORDER: Final = Word(
     prefix="el1",
-    meaning="an order to continue the job with a different number of GPUs",
+    meaning="an order to continue the job with a different number of GPUs, or to put it back because it uses none",
     keys=(
-        Key(name="gpus", values=_NUMBER, longest=4, meaning="how many of its node's GPUs the job gets", needed=True),
+        Key(
+            name="gpus",
+            values=_NUMBER,
+            longest=4,
+            meaning="how many of its node's GPUs the job gets; 0: as many as it has, when it is released",
+            needed=True,
+        ),
         Key(
             name="until",
             values=_NUMBER,
@@ -243,14 +250,14 @@ ORDER: Final = Word(
     ),
     fields=(ADMIN_COMMENT,),
     place=_FIRST_WHOLE,
-    writer=_ELASTIC,
+    writer=f"{_ELASTIC}, {_IDLE}",
     readers=(
         Reader(
             name=_PLUGIN,
             does="signals the program, and requeues the job in the held state",
             since="the GPUs, restarts and age of the job",
-            so="the job must have opted in to this number of GPUs, must have a different number now, and must be one "
-            "that will be requeued",
+            so="the job must have opted in to this number of GPUs and must have a different number now, unless it is"
+            " only put back; and it must be one that will be requeued",
             files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
             test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
         ),
@@ -261,6 +268,14 @@ ORDER: Final = Word(
             so="the rules in force must accept the job again, and the note must say that the plugin requeued the job",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
+        ),
+        Reader(
+            name=_IDLE,
+            does="takes the order off a job that the plugin put back, and releases it if the policy says so",
+            since="the run and the order; or somebody else may have requeued and held the job",
+            so="the order must be the one that was left, and the note of a requeue must be younger than it",
+            files=("adminkit/elastic/words.py",),
+            test="deploy/test_idle_orders.py::test_what_becomes_of_an_order",
         ),
     ),
     longest=32,
