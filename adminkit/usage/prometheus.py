@@ -40,7 +40,7 @@ class Exporter:
 
     def of(self, over: str, step: int, jobs: str) -> str:
         """`over`: the function that makes one number of a step's readings."""
-        return self.template.replace("OVER", over).replace("STEP", f"{step}s").replace("JOBS", jobs)
+        return f"({self.template})".replace("OVER", over).replace("STEP", f"{step}s").replace("JOBS", jobs)
 
 
 #: JOBS is the matcher of the job's label; OVER(…[STEP]) is of raw readings.
