@@ -19,7 +19,8 @@ from adminkit.units import show_time
 if TYPE_CHECKING:
     from adminkit.config import Config
     from adminkit.feedback.letter import Compose, Letter
-    from adminkit.feedback.plan import Plan, PlannedLetter
+    from adminkit.feedback.plan import Plan
+    from adminkit.feedback.planned import PlannedLetter
     from adminkit.trace.outbox import Entry
     from adminkit.units import Moment
 

@@ -157,7 +157,7 @@ class _Work:
         right = []
         for act in acts:
             one = again.get(act.held.job.job_id)
-            if act not in doing:
+            if act.did in ("nothing", "warned"):
                 right.append(act)
             elif one is None or notes:
                 right.append(replace(act, did="nothing", why="away" if notes else "over"))

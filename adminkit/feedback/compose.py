@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.economy.schemes import load_schemes
 from adminkit.errors import AdminkitError
-from adminkit.feedback import charge_letters, digest, job_letter
+from adminkit.feedback import charge_letters, digest, idle_letter, job_letter
 from adminkit.feedback.format import NO_BREAK, subject_line
-from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter, Letter, StatementLetter, user_of
+from adminkit.feedback.letter import (
+    BudgetLetter,
+    DigestLetter,
+    Due,
+    IdleLetter,
+    JobLetter,
+    Letter,
+    StatementLetter,
+    user_of,
+)
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.templates import Templates
 from adminkit.recommend.menu import Offer
@@ -57,7 +66,7 @@ class Composer:
         values = self._values(due)
         values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
         values |= {"help_url": self._help_url}
-        name = "lost" if "lost" in values else due.kind
+        name = "lost" if "lost" in values else "idle" if isinstance(due, IdleLetter) else due.kind
         first, _, text = templates.render(f"{name}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(
@@ -74,6 +83,8 @@ class Composer:
     def _values(self, due: Due) -> dict[str, Any]:
         if isinstance(due, JobLetter):
             return job_letter.values(self._db, due, self._known, self._tz)
+        if isinstance(due, IdleLetter):
+            return idle_letter.values(due)
         if isinstance(due, DigestLetter):
             return digest.digest(self._db, due, self._known, self._tz)
         if isinstance(due, StatementLetter):

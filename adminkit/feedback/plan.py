@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
 from typing import Final
@@ -15,9 +14,12 @@ from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.charge_letters import Undone, due_charges
 from adminkit.feedback.holdout import held_out
-from adminkit.feedback.letter import BudgetLetter, DigestLetter, Due, JobLetter, Kind, OperatorLetter, StatementLetter
+from adminkit.feedback.idle_letter import NOBODY, Holding
+from adminkit.feedback.idle_letter import letter as idle_letter
+from adminkit.feedback.letter import DigestLetter, Due, IdleLetter, JobLetter, Kind, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough, worth_a_letter
 from adminkit.feedback.loss_letter import why_not as why_not_lost
+from adminkit.feedback.planned import PlannedLetter
 from adminkit.feedback.prefs import Prefs, Read, check_folder, read
 from adminkit.feedback.recipients import People
 from adminkit.findings.overestimate import REASONS, Measure, why_not
@@ -26,13 +28,10 @@ from adminkit.render.format import plural
 from adminkit.sqlite import sqlite3
 from adminkit.stats import due as measured
 from adminkit.trace.connect import file_of
-from adminkit.trace.outbox import SWITCHED_ON, Entry, known, last_letters
+from adminkit.trace.outbox import SWITCHED_ON, known, last_letters
 from adminkit.trace.windows import JOBS, fact, recorded
 from adminkit.users import NamesAway
 
-_LETTERS: Final[Mapping[str, type[Due]]] = {
-    one.kind: one for one in (JobLetter, DigestLetter, OperatorLetter, StatementLetter, BudgetLetter)
-}
 #: A user's habit is measured over the runs that ended in the last HABIT seconds.
 HABIT: Final = 30 * 86_400
 #: The most notes in a listing and in the operators' letter.
@@ -42,43 +41,6 @@ LEFT_OUT: Final = (
     *REASONS, "lost", "before", "unknown", "service", "excluded", "held_out", "chosen", "address", "domain", "had",
     "user_pause", "name_pause",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedLetter:
-    """A letter that is due."""
-
-    due: Due
-
-    def entry(self, now: int) -> Entry:
-        """Its row in the outbox."""
-        due = self.due
-        cluster, run, kind = due.key
-        row = Entry(
-            cluster=cluster, run=run, kind=kind, until=due.until, language=due.language, address=due.address,
-            due_at=now, next_at=now,
-        )  # fmt: skip
-        if isinstance(due, OperatorLetter):
-            return replace(row, week=due.week, since=due.since, notes=json.dumps(due.notes) if due.notes else None)
-        row = replace(row, user=due.user, uid=due.uid)
-        if isinstance(due, DigestLetter | StatementLetter | BudgetLetter):
-            return replace(row, week=due.week, since=due.since)
-        return replace(
-            row, job_id_raw=due.job_id_raw, submit_time=due.submit_time, is_array=int(due.is_array),
-            job_name=due.job_name,
-        )  # fmt: skip
-
-
-def due_of(entry: Entry) -> Due:
-    """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
-    columns = {"about": "run"}
-    letter = _LETTERS[entry.kind]
-    values = {field.name: getattr(entry, columns.get(field.name, field.name)) for field in fields(letter)}
-    if "is_array" in values:
-        values["is_array"] = bool(entry.is_array)
-    if "notes" in values:
-        values["notes"] = tuple(json.loads(entry.notes or "[]"))
-    return letter(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +127,7 @@ def plan(
     tz: tzinfo | None = None,
     *,
     preview: bool = False,
+    holding: Holding = NOBODY,
 ) -> Plan:
     """Every letter that is due at `now` and has no row in the outbox. `folder` holds users' choices.
 
@@ -177,11 +140,13 @@ def plan(
         planner.notes.append("today is a quiet day: no letter is sent")
         if not preview:
             return Plan((), {}, planner.shown_notes)
-    worth: list[tuple[JobLetter, float]] = []
+    planner.notes += holding.notes
+    worth: list[tuple[JobLetter | IdleLetter, float]] = []
     weekly: list[PlannedLetter] = []
     for cluster in feedback.clusters:
         on = _since(planner, cluster, preview)
         worth += _ends(planner, cluster, on)
+        worth += _idle(planner, cluster, holding)
         if feedback.digest:
             weekly += _weeks(planner, cluster, on)
         weekly += _charges(planner, cluster, on)
@@ -241,6 +206,18 @@ def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, flo
     return worth
 
 
+def _idle(planner: _Planner, cluster: str, holding: Holding) -> Iterator[tuple[IdleLetter, float]]:
+    """Letters about running jobs whose GPUs are not used, each with how much it is about."""
+    for act in holding.acts if cluster == holding.cluster else ():
+        listed = act.held.job.listed
+        to = planner.recipient(listed.user or None, listed.uid, listed.account, "end")
+        if isinstance(to, str) or listed.uid is None:
+            planner.left_out[to if isinstance(to, str) else "unknown"] += 1
+        else:
+            at_stake = (act.held.idle_hours(holding.idle.warn) or 0) * 3600
+            yield idle_letter(holding, act, listed.uid, listed.user, to, planner.now), at_stake
+
+
 def stake(
     cluster: str, run: measured.Ended, habits: Mapping[int, measured.Habit], settings: Config
 ) -> tuple[str | None, float]:
@@ -266,7 +243,7 @@ def job_letter(cluster: str, run: measured.Ended, user: str, uid: int, to: tuple
     )  # fmt: skip
 
 
-def _spaced(planner: _Planner, worth: list[tuple[JobLetter, float]]) -> Iterator[PlannedLetter]:
+def _spaced(planner: _Planner, worth: list[tuple[JobLetter | IdleLetter, float]]) -> Iterator[PlannedLetter]:
     """Letters that keep user_pause and name_pause, the most hours first; those with a row in the outbox pass.
 
     A uid counts as one user on all clusters.

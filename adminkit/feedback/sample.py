@@ -15,7 +15,8 @@ from adminkit.feedback.charge_letters import due_statements
 from adminkit.feedback.letter import BudgetLetter, DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough
 from adminkit.feedback.loss_letter import is_lost, lost_runs
-from adminkit.feedback.plan import HABIT, Plan, PlannedLetter, job_letter, stake
+from adminkit.feedback.plan import HABIT, Plan, job_letter, stake
+from adminkit.feedback.planned import PlannedLetter
 from adminkit.feedback.prefs import is_address
 from adminkit.sqlite import sqlite3
 from adminkit.stats import due

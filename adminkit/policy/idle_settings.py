@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from adminkit.policy.durations import seconds
+from adminkit.usage.settings import Settings
 
 #: What may be done, mildest first.
 Rung = Literal["shrink", "requeue", "cancel"]
@@ -58,3 +59,25 @@ class Idle(BaseModel):
     users_off: tuple[str, ...] = ()
     accounts_off: tuple[str, ...] = ()
     qos_off: tuple[str, ...] = ()
+
+
+def settings_of_policy(idle: Idle) -> Settings:
+    """[idle] as a round goes by it, on a host that has only policy.toml; users by name."""
+    return Settings(
+        grace=idle.grace,
+        warn=idle.warn,
+        act=idle.act,
+        notice=idle.notice,
+        used_before=idle.used_before,
+        acts=tuple(idle.acts),
+        hold=idle.requeued == "hold",
+        times=idle.times,
+        most=idle.most,
+        hours=idle.hours,
+        days=frozenset(DAYS.index(day) for day in idle.days),
+        interactive=idle.interactive,
+        queues=frozenset(idle.queues) or None,
+        users_off=frozenset(idle.users_off),
+        accounts_off=frozenset(name.lower() for name in idle.accounts_off),
+        qos_off=frozenset(name.lower() for name in idle.qos_off),
+    )

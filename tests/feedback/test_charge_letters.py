@@ -16,7 +16,8 @@ from adminkit.errors import AdminkitError
 from adminkit.feedback.calendar import last_week
 from adminkit.feedback.compose import Composer, compose
 from adminkit.feedback.letter import BudgetLetter, OperatorLetter, StatementLetter
-from adminkit.feedback.plan import due_of, plan
+from adminkit.feedback.plan import plan
+from adminkit.feedback.planned import due_of
 from adminkit.feedback.recipients import People
 from adminkit.feedback.sample import sample
 from adminkit.recommend.menu import MENU, RISK, Offer

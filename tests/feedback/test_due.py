@@ -15,7 +15,8 @@ import pytest
 from adminkit.config import Checkpoint, Config, Report
 from adminkit.errors import AdminkitError
 from adminkit.feedback.letter import JobLetter, OperatorLetter, user_of
-from adminkit.feedback.plan import MOST_NOTES, Plan, due_of, plan
+from adminkit.feedback.plan import MOST_NOTES, Plan, plan
+from adminkit.feedback.planned import due_of
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.job import Job
 from adminkit.trace import outbox

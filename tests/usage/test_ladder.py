@@ -135,18 +135,26 @@ def test_of_ten_thousand_made_jobs_none_that_was_busy_in_the_last_window_is_touc
 
 def _wrong(rows: list[GpuUse], luck: random.Random) -> list[GpuUse]:
     """Three of four as they are; the others as broken sources have them: with a claim that nothing was used."""
+    kind = luck.randrange(32)
+    if kind == 0:  # dead
+        return []
+    if kind > 8:
+        return rows
     never = [replace(one, last_used=None, busy=0.0) for one in rows]
-    kinds = [
-        [],  # dead
-        [replace(one, until=NOW - 4000, measured=max(0.0, one.measured - 4000)) for one in never],  # stale
-        [replace(one, node="n9") for one in never],  # a wrong job id
-        [replace(one, until=NOW + 600) for one in never],  # a clock that is off
-        never[:-1],  # one GPU is missing
-        [*never, use(999_999)],  # one too many
-        [replace(one, gpu="GPU-same") for one in never],  # shared with others
-        [replace(one, measured=one.measured / 2) for one in never],  # gaps
-    ]
-    return luck.choice(kinds) if luck.random() < 0.25 else rows
+    if kind == 1:
+        return never[:-1]  # one GPU is missing
+    if kind == 2:
+        return [*never, use(999_999)]  # one too many
+    if kind == 3:
+        return [replace(one, until=NOW - 4000, measured=max(0.0, one.measured - 4000)) for one in never]  # stale
+    changes = {
+        4: {"node": "n9"},  # a wrong job id
+        5: {"until": NOW + 600},  # a clock that is off
+        6: {"gpu": "GPU-same"},  # shared with others
+        7: {"measured": 100.0},  # gaps
+        8: {"since": NOW, "measured": 0.0},  # one reading
+    }
+    return [replace(one, **changes[kind]) for one in never]
 
 
 def test_the_look_just_before_an_act_goes_by_the_same_rule() -> None:
