@@ -7,7 +7,6 @@ else is "not measured", with the reason, and never idle.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -128,6 +127,15 @@ def _of_run(use: GpuUse, start: int) -> GpuUse:
 
 
 def _shared(uses: Mapping[int, Sequence[GpuUse]]) -> set[tuple[str, str]]:
-    """The GPUs, as (node, name), that two jobs have according to one answer, or one job twice."""
-    times = Counter((use.node, use.gpu) for rows in uses.values() for use in rows)
-    return {gpu for gpu, many in times.items() if many > 1}
+    """The GPUs, as (node, name), that two jobs have at the same time according to one answer, or one job twice. One
+    that a job had before another is not shared.
+    """
+    rows = sorted((use.node, use.gpu, use.since, use.until) for each in uses.values() for use in each)
+    found: set[tuple[str, str]] = set()
+    ends: dict[tuple[str, str], int] = {}
+    for node, gpu, since, until in rows:
+        before = ends.get((node, gpu))
+        if before is not None and before - since >= SKEW:
+            found.add((node, gpu))
+        ends[node, gpu] = until if before is None else max(before, until)
+    return found

@@ -20,8 +20,8 @@ from adminkit.slurm.gpu_jobs import GpuJob
 from adminkit.usage.http import post
 from adminkit.usage.usage import Answer, GpuUse
 
-#: More jobs are not named in a query: it then asks about all.
-_MOST_NAMED: Final = 200
+#: Every job, not only those that are asked about: another one may have the same GPU.
+_JOBS: Final = '=~"[1-9][0-9]*"'
 _JOB: Final = re.compile(r"[0-9]{1,10}")
 #: Labels, in lower case, that name the node and the GPU, the best first: those of the two exporters and of releases.
 _NODES: Final = ("hostname", "host", "instance")
@@ -74,22 +74,20 @@ def ask(settings: Usage, exporter: Exporter, jobs: Sequence[GpuJob], window: int
     """What Prometheus has of these jobs. Away, or an answer that is none: no uses and one note."""
     if settings.prometheus is None or not jobs:
         return Answer(source=exporter.name, at=None, uses={})
-    query = query_of(exporter, [job.job_id for job in jobs], window, settings.step, settings.above)
+    query = query_of(exporter, window, settings.step, settings.above)
     try:
         text = post(settings.prometheus, "/api/v1/query", {"query": query, "timeout": f"{settings.timeout}s"},
                     settings.timeout)  # fmt: skip
         at, uses = parse(text, exporter, settings.step)
     except AdminkitError as error:
         return Answer(source=exporter.name, at=None, uses={}, notes=[error.message])
-    known = {job.job_id for job in jobs}
-    return Answer(source=exporter.name, at=at, uses={job: rows for job, rows in uses.items() if job in known})
+    return Answer(source=exporter.name, at=at, uses=uses)
 
 
-def query_of(exporter: Exporter, jobs: Sequence[int], window: int, step: int, above: float) -> str:
+def query_of(exporter: Exporter, window: int, step: int, above: float) -> str:
     """The one query: five numbers of each GPU of each job, told apart by a label."""
-    some = "|".join(map(str, sorted(jobs))) if len(jobs) <= _MOST_NAMED else "[1-9][0-9]*"
-    peak = exporter.of("max_over_time", step, f'=~"{some}"')
-    mean = exporter.of("avg_over_time", step, f'=~"{some}"')
+    peak = exporter.of("max_over_time", step, _JOBS)
+    mean = exporter.of("avg_over_time", step, _JOBS)
     over = f"[{window}s:{step}s]"
     numbers = {
         "first": f"min_over_time(timestamp({peak}){over})",

@@ -51,6 +51,12 @@ def test_a_gpu_that_two_jobs_have_measures_neither() -> None:
     assert [one.why for one in held([job(11), job(12)], [given], NOW, 300)] == ["shared", "shared"]
 
 
+def test_a_gpu_that_another_job_had_before_is_not_shared() -> None:
+    before = [replace(use(gpu, quiet=5 * HOUR), until=NOW - 6 * HOUR, since=NOW - 9 * HOUR) for gpu in (0, 1)]
+    given = Answer(source="dcgm", at=NOW, uses={10: before, 11: [use(0), use(1)]})
+    assert [one.why for one in held([job(11)], [given], NOW, 300)] == [""]
+
+
 @pytest.mark.parametrize(
     ("uses", "least", "idle", "hours", "reason"),
     [
