@@ -145,6 +145,8 @@ class Feedback:
     digest_day: Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "mon"
     quiet_days: tuple[Day, ...] = ("sat", "sun")
     statements: bool = False  # of what a user was charged, when a month was closed
+    groups: bool = False  # of what the users of an account used in a month, to its owners
+    group_owners: Path | None = None  # lines of ACCOUNT USER…; None, and for other accounts: Slurm's coordinators
     budget_at: tuple[Annotated[float, Gt(0), Le(10)], ...] = (0.8, 1.0)  # shares of a budget that cause a letter
     prefs: Path | None = None  # None: prefs beside the trace
     operators: tuple[str, ...] = ()
@@ -164,6 +166,9 @@ class Feedback:
     directory: Path | None = None
     timeout: Annotated[float, Gt(0)] = 30.0
     per_minute: Annotated[float, Gt(0)] = 60.0
+    webhook: Path | None = None  # a secret file with lines of NAME URL: chat services, as apprise takes them
+    chat: tuple[str, ...] = ()  # names of it that users may choose; their URLs have {user}
+    operators_chat: tuple[str, ...] = ()  # names of it that get the operators' letters
     holdout: Annotated[float, Ge(0), Le(0.5)] = 0.0
     holdout_until: Annotated[str, Predicate(is_date)] | None = None
     holdout_salt: str = ""

@@ -65,7 +65,6 @@ class Options(Filters, total=False):
     gpus: str | int
     points: str
     most: int
-    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,7 @@ def _options(typed: Mapping[str, Any], spec: ReportSpec[Any] | None = None) -> R
     options = {option.name: option for option in spec.options} if spec else {}
     taken = [*FILTERS]
     if spec:
-        further = {"cluster": spec.one_cluster, "by": spec.parts, "exact": spec.from_rollups}
+        further = {"cluster": spec.one_cluster, "by": spec.parts}
         taken = [*options, *spec.filters, *(name for name, holds in further.items() if holds)]
     values: dict[str, Any] = {}
     for name, value in typed.items():
@@ -160,7 +159,6 @@ _TYPED: Final[Mapping[str, Callable[[Any], Any]]] = {
     **dict.fromkeys(("job_class", "queue", "user", "account", "cluster"), _names),
     **dict.fromkeys(("since", "until"), _when),
     "states": lambda names: ",".join(_names(names)),
-    "exact": bool,
 }
 
 

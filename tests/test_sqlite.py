@@ -34,7 +34,7 @@ def test_the_module_and_every_connection_come_from_one_place() -> None:
     "command",
     [
         "report accuracy", "report wait --format json", "report all --html page.html", "trace status",
-        "trace rejected", "trace history", "trace upgrade", "trace rollups", "trace forget nobody",
+        "trace rejected", "trace history", "trace upgrade", "trace forget nobody",
         "trace snapshot copy.db", "trace prune --older-than 1000d", "findings", "recommend queues",
         "export out --to csv", "simulate replay", "demo",
     ],

@@ -41,20 +41,10 @@ ROWS = (
     "INSERT INTO outbox VALUES ('alpha', '1@1500000000', 'end', 1500003660, 'en', 'user1@example.org', 'user1', 1001,"
     " 1, 1500000000, 0, 'train', NULL, NULL, NULL, 'sent', 1, 0, 1500004000, 1500004000, 1500004001, 1500004002, 'ok')",
     "INSERT INTO power_curve VALUES ('resnet.csv', 2, 1500010000, 'resnet50', 'a100', 4, 256, 250, 100.5, 90000, 1000)",
-    "INSERT INTO rollup_kept VALUES (0, 1500010000)",
     "INSERT INTO ledger_scheme VALUES ('9f86d081', 'actual', '{}', 1501600000)",
     "INSERT INTO ledger VALUES (1, '2017-07', 'charge', 'alpha', 1, 1500000000, 1500000000, 1, '2017-07', 3600,"
     " 'person:0123456789abcdef', 'vision', '1.00', 'points', '9f86d081', 1501600000,"
     f" '{'0' * 64}', '{'5' * 64}')",
-    "INSERT INTO rollup_key VALUES (1, 'alpha', 'gq', 'user1', NULL, 'single-gpu', 'COMPLETED', 'finite', 259200,"
-    " 'unknown', 'slurmdbd', 1, 0, 0, 2147483646, 2)",
-    "INSERT INTO rollup_key VALUES (2, 'alpha', 'gq', NULL, NULL, 'single-gpu', 'COMPLETED', 'finite', 259200,"
-    " 'unknown', 'slurmdbd', 1, 0, 0, 2147483646, NULL)",
-    *(
-        f"INSERT INTO {table} VALUES (1498867200, {key}, 1, 3600, 0, 259200, 13888, 0, 0, 1, 0, 0, 3600, 0, 255600"
-        f"{''.join(f', {int(one in ones)}' for one in range(counts))})"
-        for table, key, counts, ones in (("ended_month", 2, 51, (11, 30)), ("ended_month_user", 1, 82, (11, 30, 64)))
-    ),
     "INSERT INTO fact VALUES ('alpha', 'dbd_started', '1500000000', 1500010000)",
     "INSERT INTO month_file VALUES ('alpha', '2017-07', 'run', '0123456789abcdef', 'fedcba9876543210', 1, 9000,"
     f" '{'9' * 64}', 77, 1500010000000000000, 1500010000)",

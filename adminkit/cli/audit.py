@@ -71,7 +71,7 @@ def audit(
         timeout=usual.timeout,
         record=usual.record,
     )
-    with progress("asking slurmdbd", "rows") as tick:
+    with progress("asking slurmdbd", "row") as tick:
         done = run(
             options,
             cluster or (),

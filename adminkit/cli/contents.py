@@ -18,13 +18,15 @@ from adminkit.cli.root import empty
 PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "For users": {
         "my": ("my.my",),
+        "job": ("job.job",),
         "fit": ("fit.fit",),
     },
     "For operators": {
         "report": ("report.app",),
         "findings": ("findings.findings",),
+        "user": ("user.user",),
         "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
-        "feedback": ("feedback.app", "feedback_prefs.prefs"),
+        "feedback": ("feedback.app", "feedback_prefs.prefs", "feedback_chat.chat"),
         "incentives": ("incentives.app",),
         "policy": (
             "policy.app",
@@ -56,7 +58,6 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "audit.audit",
             "audit.restore",
             "months.months",
-            "rollups.rollups",
             "trace_forget.forget",
             "trace_own.own",
             "trace_prune.prune",

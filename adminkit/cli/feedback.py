@@ -224,8 +224,7 @@ def _at_work(
     settings: Config, path: Path, policy: Path | None, act: Callable[[sqlite3.Connection, Config, Tools], Done]
 ) -> Iterator[tuple[sqlite3.Connection, Done]]:
     """Call `act` with the outbox of this trace locked, and a progress bar."""
-    from dataclasses import replace
-
+    from adminkit.cli.feedback_chat import chat_of
     from adminkit.feedback.last_sent import mark_of
     from adminkit.feedback.prefs import folder_of
     from adminkit.feedback.recipients import People, read_addresses
@@ -236,15 +235,17 @@ def _at_work(
     if not is_there(path):
         raise AdminkitError(f"no trace database at {path}", "run `adminkit sync` first, or name it with --db")
     with ExitStack() as stack:
-        transport = opened(settings.feedback)
+        transport, chat = opened(settings.feedback), chat_of(settings.feedback)
         people = People(settings.feedback, name_of, read_addresses(settings.feedback.addresses))
         trace = stack.enter_context(writer(path))
         stack.enter_context(only_one(path.with_name(f"{path.name}-outbox"), "adminkit feedback"))
-        tick = stack.enter_context(progress("sending", "letters"))
+        tick = stack.enter_context(progress("sending", "letter"))
         with transport as way:
             choices = folder_of(settings, path)
-            tools = Tools(_compose(policy), way, people, choices, tick=tick, mark=mark_of(path))
-            done = act(trace, settings, replace(tools, holding=_holding(settings, policy)))
+            idle = _holding(settings, policy)
+            mark = mark_of(path)
+            tools = Tools(_compose(policy), way, people, choices, tick=tick, chat=chat, mark=mark, holding=idle)
+            done = act(trace, settings, tools)
         yield trace, done
 
 

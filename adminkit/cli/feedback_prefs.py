@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated
@@ -41,6 +42,14 @@ Plan = Annotated[
     bool | None,
     typer.Option("--plan/--no-plan", help="Whether your jobs are planned according to what similar jobs needed."),
 ]
+Service = Annotated[
+    str | None,
+    typer.Option(
+        "--chat",
+        metavar="NAME",
+        help='A chat service that also gets your letters: one that the site offers; "" for none.',
+    ),
+]
 Reset = Annotated[bool, typer.Option("--reset", help="Delete your choices, so that the site's defaults apply.")]
 
 
@@ -50,12 +59,13 @@ def prefs(
     address: Address = None,
     hints: Hints = None,
     plan: Plan = None,
+    chat: Service = None,
     reset: Reset = False,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
     """Show or change your choices about letters and hints. They cover how often letters are sent, their language and
-    address, hints, and soft limits.
+    address, chat, hints, and soft limits.
 
     Example: adminkit feedback prefs --letters week
     """
@@ -68,11 +78,16 @@ def prefs(
     folder, uid = folder_of(settings), os.getuid()
     domains = _domains(settings)
     current = read(folder, uid)
-    typed = {"letters": letters, "language": language, "address": address, "hints": hints, "plan": plan}
+    typed = {"letters": letters, "language": language, "address": address, "hints": hints, "plan": plan, "chat": chat}
     changes = {key: getattr(value, "value", value) for key, value in typed.items() if value is not None}
     if changes or reset:
         before = Prefs() if reset or current.problem else current.prefs
         known = {key: value for key, value in asdict(before).items() if value is not None}
+        if chat == "":  # no copy
+            changes.pop("chat")
+            known.pop("chat", None)
+        elif chat is not None and chat not in settings.feedback.chat:
+            raise _no_such(chat, settings.feedback.chat)
         wanted = checked({**known, **changes})
         if address and domains and not is_allowed(address, domains):
             raise UsageError(f"letters cannot be sent to {quote(address)}", f"allowed domains: {', '.join(domains)}")
@@ -81,6 +96,8 @@ def prefs(
     notes = [current.problem] if current.problem else []
     if (there := current.prefs.address) and domains and not is_allowed(there, domains):
         notes.append(f"you get no letters: {quote(there)} is not in an allowed domain ({', '.join(domains)})")
+    if (service := current.prefs.chat) is not None and service not in settings.feedback.chat:
+        notes.append(f"the site no longer offers the chat service {quote(service)}: you get no copies there")
     emit(prefs_report(asdict(current.prefs), notes, str(folder / f"{uid}.toml")), Way(format.value, output))
 
 
@@ -93,3 +110,8 @@ def _domains(settings: config.Config) -> tuple[str, ...]:
         return allowed_domains(feedback, {} if feedback.domains else read_addresses(feedback.addresses))
     except AdminkitError:
         return ()
+
+
+def _no_such(name: str, offered: Sequence[str]) -> UsageError:
+    hint = f"it offers: {', '.join(offered)}" if offered else "it offers none: letters are emails"
+    return UsageError(f"the site offers no chat service {quote(name)}", hint)

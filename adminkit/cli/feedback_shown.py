@@ -47,7 +47,7 @@ def show_due(
     letters = [one for one in plan.letters if not users or user_of(one.due) in users]
     rows = []
     write = compose(trace, settings, now, [one.due for one in letters])
-    with progress("writing", "letters") as tick:
+    with progress("writing", "letter") as tick:
         for number, one in enumerate(letters, start=1):
             try:
                 letter = write(one.due)

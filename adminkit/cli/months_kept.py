@@ -8,11 +8,12 @@ from pathlib import Path
 from adminkit.cli.progress import progress
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
+from adminkit.render.format import plural
 from adminkit.render.say import say
 from adminkit.sections import Months
 from adminkit.sqlite import sqlite3
 from adminkit.trace import connect
-from adminkit.trace.months import duck, write
+from adminkit.trace.months import duck, manifest, write
 
 
 def keep_up(path: Path, settings: Months) -> None:
@@ -28,8 +29,10 @@ def keep_up(path: Path, settings: Months) -> None:
 
 
 def write_due(trace: sqlite3.Connection, path: Path, settings: Months, now: int) -> None:
-    """Write the months that are due, with a bar, and say which could not be written."""
-    with progress("writing months", "months") as bar:
+    """Write the months that are due, with a bar, and say why all are written again, and which could not be."""
+    if other := manifest.of_other_releases(trace):
+        say(f"note: {plural(other, 'month')} had other columns in an earlier release: writing them again")
+    with progress("writing months", "month") as bar:
         done = write.write_due(trace, path, settings, now, lambda done, of: bar(done, of, done))
     for one in done:
         if one.why:

@@ -62,6 +62,10 @@ Form = Annotated[Shown, typer.Option("--format", "-f", help="The output format."
 
 
 def my(
+    job: Annotated[
+        str | None,
+        typer.Argument(metavar="[JOB]", help="One of your jobs: 4711, 4711_3, 4711+1.", show_default=False),
+    ] = None,
     days: Days = 30,
     last: Last = 20,
     cluster: Cluster = None,
@@ -78,7 +82,8 @@ def my(
 ) -> None:
     """Show your jobs, the limits to ask for, and which jobs
     wait. Shows how much your jobs used of what they asked for,
-    and why your waiting jobs wait.
+    and why your waiting jobs wait. With JOB, shows all that is
+    known of that job.
 
     Example: adminkit my --last 5
     """
@@ -87,12 +92,19 @@ def my(
 
     if watch and (everything or format is not Shown.TABLE or output is not None):
         raise UsageError("--watch draws in the terminal", "leave out --everything, --format and --output")
+    if job is not None:
+        if watch or everything:
+            raise UsageError("JOB shows one job", "leave out --watch and --everything")
+        from adminkit.cli.job import page
+
+        emit(page(job, last, cluster, fresh, db, mine=True, days=days), format.value, output, tint)
+        return
     if everything:
         from adminkit.cli.my_everything import everything as kept
 
         emit(kept(db, format.value), format.value, output)
         return
-    look = _look(days, last, cluster, fresh, db, _offer(policy))
+    look = _look(days, last, cluster, fresh, db, offer_of(policy))
     if watch:
         _watch(look, every)
     else:
@@ -176,7 +188,7 @@ def _open_only(cluster: str | None, days: int, last: int, offer: Offer, problem:
     return _Look(None, owner, lambda _: problem.message, days, last, offer, problem=problem)
 
 
-def _offer(policy: Path | None) -> Offer:
+def offer_of(policy: Path | None) -> Offer:
     """What the site recommends. Trap: to read a policy loads pydantic, which takes longer than all else here."""
     from adminkit.policy.place import SYSTEM_POLICY
     from adminkit.recommend.menu import Offer

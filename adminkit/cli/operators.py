@@ -26,10 +26,6 @@ REJECTED: Final[Refusal] = (
 PAGE: Final[Refusal] = ("only operators may see the page of all users", "adminkit my shows your own jobs")
 METRICS: Final[Refusal] = ("only operators may see figures of all users together", "adminkit my shows your own jobs")
 SERVE: Final[Refusal] = ("only operators may show everybody's jobs", "adminkit my shows your own")
-ROLLUPS: Final[Refusal] = (
-    "only operators may see sums over everybody's jobs",
-    "adminkit my shows yours",
-)
 MONTHS: Final[Refusal] = ("only operators may see files with everybody's jobs", "adminkit my shows your own jobs")
 CHARGES: Final[Refusal] = (
     "only operators may see what everybody is charged",

@@ -165,7 +165,6 @@ LimitSourceOption = Annotated[
         help="Only limits of this origin: explicit (set by the user), default (the queue's) or unknown.",
     ),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Read every job, even if the trace keeps rollups.")]
 Plot = Annotated[bool, typer.Option("--plot", help="Also draw the plots in the terminal.")]
 Picture = Annotated[
     Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the plots into FILE, .png or .svg.")

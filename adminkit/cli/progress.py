@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from adminkit.quote import clean
+from adminkit.render.format import plural
 from adminkit.render.say import is_quiet, say
 
 #: Seconds between two plain lines.
@@ -19,16 +20,16 @@ Tick = Callable[[float, float | None, int], None]
 
 
 @contextmanager
-def progress(what: str, things: str = "jobs") -> Iterator[Tick]:
-    """A tick function for `what`, which counts `things`; writes to stderr only."""
+def progress(what: str, thing: str = "job") -> Iterator[Tick]:
+    """A tick function for `what`, which counts what `thing` names one of; writes to stderr only."""
     what = clean(what)
     if sys.stderr.isatty() and not is_quiet():
-        yield from _bar(what, things)
+        yield from _bar(what, thing)
     else:
-        yield from _plain(what, things)
+        yield from _plain(what, thing)
 
 
-def _bar(what: str, things: str) -> Iterator[Tick]:
+def _bar(what: str, thing: str) -> Iterator[Tick]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
@@ -44,12 +45,12 @@ def _bar(what: str, things: str) -> Iterator[Tick]:
 
         def tick(done: float, total: float | None, jobs: int) -> None:
             rate = jobs / max(time.monotonic() - started, 1e-6)
-            bars.update(task, completed=done, total=total, rate=f"{jobs:,} {things}, {rate:,.0f}/s")
+            bars.update(task, completed=done, total=total, rate=f"{plural(jobs, thing)}, {rate:,.0f}/s")
 
         yield tick
 
 
-def _plain(what: str, things: str) -> Iterator[Tick]:
+def _plain(what: str, thing: str) -> Iterator[Tick]:
     """A line each PLAIN_EVERY seconds; where there was one, and nothing failed, another one for how it ended."""
     said = ends = ""
     last = time.monotonic()
@@ -57,7 +58,7 @@ def _plain(what: str, things: str) -> Iterator[Tick]:
     def tick(done: float, total: float | None, jobs: int) -> None:
         nonlocal said, ends, last
         share = f", {done / total:.0%}" if total else ""
-        ends = f"{what}: {jobs} {things}{share}"
+        ends = f"{what}: {plural(jobs, thing)}{share}"
         if time.monotonic() - last >= PLAIN_EVERY:
             last, said = time.monotonic(), ends
             say(said)

@@ -122,8 +122,6 @@ def _parameters(spec: ReportSpec[Any]) -> Iterator[Parameter]:
     yield from ((name, TYPES[name], None) for name in WINDOW if name in spec.filters)
     yield "as_of", options.AsOf, None
     yield from ((name, TYPES[name], None) for name in FILTERS if name in spec.filters and name not in WINDOW)
-    if spec.from_rollups:
-        yield "exact", options.Exact, False
     yield "columns", _columns(spec), None
     yield "format", options.FormatOption, options.Format.TABLE
     yield "output", options.Output, None

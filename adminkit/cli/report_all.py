@@ -41,7 +41,6 @@ def report_all(
     since: options.Since = None,
     until: options.Until = None,
     as_of: options.AsOf = None,
-    exact: options.Exact = False,
 ) -> None:
     """Write all reports onto one page, with charts. The findings and the changes come first.
 
@@ -62,11 +61,11 @@ def report_all(
     asked = Asked(
         when.now, str(lang) if lang else settings.feedback.language, settings.report.clusters(cluster or ()),
         queue or (), since, until,
-        when.as_of, exact,
+        when.as_of,
     )  # fmt: skip
-    with progress("reading the trace", "reports") as tick:
+    with progress("reading the trace", "report") as tick:
         made = page(path, settings, asked, tick=lambda done, of: tick(done, of, done))
-    with progress("drawing", "sections") as tick:
+    with progress("drawing", "section") as tick:
         many = len(made.document.sections)
         written = document_page(made.document, None, lambda done: tick(done, many, done))
     write_aside(target, written.encode(), MODE)

@@ -155,7 +155,7 @@ def elastic(
     share = refuse_rigid(taken)
     chosen = [one for one in POLICIES if policy is None or one in policy]
     joules = None if energy_budget is None else energy_budget * 3.6e6
-    with progress("simulating", "rounds") as tick:
+    with progress("simulating", "round") as tick:
         found = answer(
             taken, machines, rules, chosen, joules, replicates, seed, cores, lambda done, total: tick(done, total, done)
         )

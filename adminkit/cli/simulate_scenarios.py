@@ -30,6 +30,8 @@ from adminkit.cli.simulate import (
     UnitOption,
     wanted_of,
 )
+from adminkit.render.format import plural
+from adminkit.render.say import say
 from adminkit.render.sink import Way, emit
 from adminkit.reports.answer import job_filter
 from adminkit.reports.spec import ReportOptions
@@ -42,7 +44,7 @@ from adminkit.units import Moment, moment
 
 if TYPE_CHECKING:
     from adminkit.render.report import Report
-    from adminkit.simulate.answer import Effort
+    from adminkit.simulate.answer import Effort, Slice
     from adminkit.simulate.calibrate import Calibration
     from adminkit.simulate.change import Sources
     from adminkit.simulate.scenario import Scenario
@@ -60,6 +62,15 @@ Cores = Annotated[
 Keep = Annotated[
     Path | None,
     typer.Option("--keep", metavar="DIR", help="Where finished replicates are kept. Default: in your cache folder."),
+]
+Part = Annotated[
+    str | None,
+    typer.Option(
+        "--slice",
+        metavar="I/N",
+        help="Only simulate the I-th of N slices of the replicates, and keep them. The same command without --slice"
+        " joins them.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Show numbers even if calibration gives no basis for them.")]
 
@@ -91,6 +102,7 @@ def scenarios(
     seed: Seed = 1,
     cores: Cores = None,
     keep: Keep = None,
+    slice: Part = None,
     force: Force = False,
     db: options.Database = None,
     cluster: options.OneCluster = None,
@@ -106,13 +118,17 @@ def scenarios(
 
     Example: adminkit simulate scenarios etc/scenarios.toml
     """
-    from adminkit.simulate.answer import Effort
+    from adminkit.simulate.answer import Effort, slice_of
     from adminkit.simulate.scenario import load_scenarios
 
+    share = None if slice is None else slice_of(slice, replicates)
     way, wanted = Way(format.value, output, picture=picture), load_scenarios(file)
     how = wanted_of(model, procs, order, depth, unit, site, arrival, priority)
     effort = Effort(replicates, seed, cores, keep or cache_home() / "simulate")
     place = Place(db, cluster, since, until, policy, moment(as_of, time.time()))
+    if share is not None:
+        _work(wanted, file.parent, how, effort, place, share)
+        return
     emit(answered(wanted, file.parent, how, effort, place, force).dated(place.when.as_of), way)
 
 
@@ -143,6 +159,17 @@ def answered(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effor
         made = answer(plan, effort, tick)
     meta = scenarios_meta(found.subject, calibration, found.filter, str(found.path), effort.replicates)
     return scenarios_report(made, meta)
+
+
+def _work(scenarios: list[Scenario], folder: Path, how: Wanted, effort: Effort, place: Place, share: Slice) -> None:
+    """One slice of the replicates, without an answer."""
+    from adminkit.simulate.answer import plan_of, work_on
+
+    with opened(folder, how, place) as found:
+        plan = plan_of(scenarios, found.sources, effort)
+    with progress("simulating") as tick:
+        made = work_on(plan, effort, share, tick)
+    say(f"slice {share.number} of {share.many}: {plural(made, 'replicate')} in {effort.keep}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def forget(
         if before is None or not before.person(user):  # else it is repeated, as it was cut short or the file was read
             _something(found, user)
         runs = next(one.rows for one in found if one.table == "job")
-        with progress("forgetting", "runs") as bar:
+        with progress("forgetting", "run") as bar:
             person = take_out(trace, path, whom, now, lambda done: bar(done, runs, done))
         marks = marks_of(trace)
         assert marks

@@ -89,7 +89,7 @@ def prune(
 def _do(trace: sqlite3.Connection, before: int, anonymise: bool, found: list[Pruned]) -> bool:
     """Whether what was pruned is gone from the file."""
     runs = next(one.rows for one in found if one.table == "job")
-    with progress("pruning", "runs") as bar:
+    with progress("pruning", "run") as bar:
         (take_names if anonymise else delete)(trace, before, lambda done: bar(done, runs, done))
     said = {"older_than": show_time(before), "anonymise": anonymise, **{one.table: one.rows for one in found}}
     record_actions(trace, [actions.act("trace prune", None, None, {}, **said)])

@@ -273,7 +273,7 @@ def _write(folder: Path, typed: Typed | None) -> None:
 def _told(place: tuple[int, int]) -> Iterator[Tick]:
     number, many = place
     what = "held-out days" if number == many else f"round {number} of {many - 1}"
-    with progress(what, "evaluations") as tick:
+    with progress(what, "evaluation") as tick:
         yield tick
 
 

@@ -8,13 +8,27 @@ import platform
 import shutil
 import stat
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import adminkit
 from adminkit import config, sqlite
-from adminkit.doctor import audit, ckpt, clocks, database, extend, letters, power, rules, sees, soft_limits, trial
+from adminkit.doctor import (
+    audit,
+    ckpt,
+    clocks,
+    database,
+    extend,
+    letters,
+    months,
+    power,
+    rules,
+    sees,
+    soft_limits,
+    trial,
+)
 from adminkit.doctor.check import Check, guarded, guarded_all
 from adminkit.doctor.gpus import gpus
 from adminkit.errors import AdminkitError, cause
@@ -54,6 +68,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         checks += guarded_all("ckpt", ckpt.checkpoints(settings.checkpoint.code))
     checks += clocks.synced(db)
     checks += audit.audits(db)
+    checks += months.months(settings, db, int(time.time()))
     checks += letters.letters(settings, db)
     return db, [*checks, *_extras()]
 

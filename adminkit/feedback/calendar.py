@@ -15,7 +15,7 @@ WEEK: Final = 7 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """[since, until), epoch seconds; `name` is the ISO week, 2026-W47."""
+    """[since, until), epoch seconds; `name` is the ISO week, 2026-W47, or the month, 2026-10."""
 
     name: str
     since: int
@@ -28,6 +28,13 @@ def last_week(now: int, tz: tzinfo | None = None) -> Week:
     monday = today - timedelta(days=today.weekday() + 7)
     year, number, _ = monday.isocalendar()
     return Week(f"{year}-W{number:02}", midnight(monday, tz), midnight(monday + timedelta(days=7), tz))
+
+
+def last_month(now: int, tz: tzinfo | None = None) -> Week:
+    """The last whole month, by name: 2026-10."""
+    first = local_time(now, tz).date().replace(day=1)
+    begin = (first - timedelta(days=1)).replace(day=1)
+    return Week(f"{begin:%Y-%m}", midnight(begin, tz), midnight(first, tz))
 
 
 def is_quiet(now: int, days: Sequence[str], tz: tzinfo | None = None) -> bool:

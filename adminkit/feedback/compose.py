@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.economy.schemes import load_schemes
 from adminkit.errors import AdminkitError
-from adminkit.feedback import charge_letters, digest, idle_letter, job_letter
+from adminkit.feedback import charge_letters, digest, group_letters, idle_letter, job_letter
 from adminkit.feedback.format import NO_BREAK, subject_line
 from adminkit.feedback.letter import (
     BudgetLetter,
     DigestLetter,
     Due,
+    GroupLetter,
     IdleLetter,
     JobLetter,
     Letter,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: How a text template begins.
 _SUBJECT: Final = "Subject:"
+#: Templates that are not named for the letter's kind.
+_NAMES: Final[Mapping[type[Due], str]] = {GroupLetter: "group", IdleLetter: "idle"}
 
 
 class Composer:
@@ -57,6 +60,7 @@ class Composer:
         self._charge = settings.charge
         self._tz = tz
         self._templates: dict[str, Templates] = {}
+        self._months: group_letters.Months = {}
 
     def letter(self, due: Due) -> Letter:
         """AdminkitError where a template is broken, or the trace lacks the run or week of the letter."""
@@ -66,7 +70,7 @@ class Composer:
         values = self._values(due)
         values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
         values |= {"help_url": self._help_url}
-        name = "lost" if "lost" in values else "idle" if isinstance(due, IdleLetter) else due.kind
+        name = "lost" if "lost" in values else _NAMES.get(type(due), due.kind)
         first, _, text = templates.render(f"{name}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(
@@ -89,6 +93,8 @@ class Composer:
             return digest.digest(self._db, due, self._known, self._tz)
         if isinstance(due, StatementLetter):
             return charge_letters.statement(self._bills, due)
+        if isinstance(due, GroupLetter):
+            return group_letters.values(self._db, due, self._months, self._tz)
         if isinstance(due, BudgetLetter):
             return charge_letters.budget(self._db, due, load_schemes(self._charge))
         return digest.operator(self._db, due, self._known, self._tz)

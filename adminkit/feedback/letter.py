@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from adminkit.config import Config
 
 #: end: a run or an array has ended. digest: a user's week. operator: everybody's week, or what went wrong. statement:
-#: what a user was charged for a month. budget: an account's is nearly spent.
+#: what a user was charged for a month, or what the users of an account used in one. budget: an account's is nearly
+#: spent.
 Kind = Literal["end", "digest", "operator", "statement", "budget"]
 KINDS: Final[tuple[Kind, ...]] = ("end", "digest", "operator", "statement", "budget")
 #: Languages of letters.
@@ -136,6 +137,32 @@ class StatementLetter(_Addressed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLetter(_Addressed):
+    """A letter to an owner of an account about what its users used in a month, [since, until).
+
+    `about` is the month, whom it is for, and the account.
+    """
+
+    kind: ClassVar[Kind] = "statement"
+
+    user: str
+    uid: int
+    about: str  # 2026-10/account/1000/physics
+    week: str  # 2026-10
+    since: int  # epoch seconds
+
+    @property
+    def run(self) -> str:
+        """2026-10/account/1000/physics."""
+        return self.about
+
+    @staticmethod
+    def is_in(kind: str, run: str) -> bool:
+        """Whether a row of the outbox is such a letter: a statement of charges has only month and uid."""
+        return kind == "statement" and run.split("/")[1:2] == ["account"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLetter(_Addressed):
     """A letter to a coordinator, or without `user` to the operators, about a budget that has reached a mark.
 
@@ -157,7 +184,7 @@ class BudgetLetter(_Addressed):
 
 
 #: A letter that somebody is due.
-Due = JobLetter | IdleLetter | DigestLetter | OperatorLetter | StatementLetter | BudgetLetter
+Due = JobLetter | IdleLetter | DigestLetter | OperatorLetter | StatementLetter | GroupLetter | BudgetLetter
 
 
 def user_of(due: Due) -> str | None:

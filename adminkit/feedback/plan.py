@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from adminkit import journal
 from adminkit.config import Config, Feedback
 from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.charge_letters import Undone, due_charges
+from adminkit.feedback.group_letters import due_groups
 from adminkit.feedback.holdout import held_out
 from adminkit.feedback.idle_letter import NOBODY, Holding
 from adminkit.feedback.idle_letter import letter as idle_letter
@@ -301,8 +303,9 @@ def _weeks(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
 
 
 def _charges(planner: _Planner, cluster: str, on: int) -> Iterator[PlannedLetter]:
-    """Statements, and budgets that are nearly spent."""
-    for one in due_charges(planner.db, planner.settings, cluster, on, planner.now, planner.recipient):
+    """Statements, budgets that are nearly spent, and the month of each account for its owners."""
+    at = (planner.db, planner.settings, cluster, on, planner.now, planner.recipient)
+    for one in chain(due_charges(*at), due_groups(*at, planner.tz)):
         if isinstance(one, Undone):
             planner.undone = True
             planner.notes.append(one.why)

@@ -1,4 +1,4 @@
-"""A letter that is due, as a row of the outbox; and back."""
+"""A letter that is due, as a row of the outbox and back."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from adminkit.feedback.letter import (
     BudgetLetter,
     DigestLetter,
     Due,
+    GroupLetter,
     IdleLetter,
     JobLetter,
     OperatorLetter,
@@ -40,7 +41,7 @@ class PlannedLetter:
         if isinstance(due, OperatorLetter):
             return replace(row, week=due.week, since=due.since, notes=json.dumps(due.notes) if due.notes else None)
         row = replace(row, user=due.user, uid=due.uid)
-        if isinstance(due, DigestLetter | StatementLetter | BudgetLetter):
+        if isinstance(due, DigestLetter | StatementLetter | GroupLetter | BudgetLetter):
             return replace(row, week=due.week, since=due.since)
         if isinstance(due, IdleLetter):
             row = replace(row, notes=json.dumps(due.notes))
@@ -53,7 +54,9 @@ class PlannedLetter:
 def due_of(entry: Entry) -> Due:
     """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
     columns = {"about": "run"}
-    letter = IdleLetter if entry.kind == "end" and entry.notes else _LETTERS[entry.kind]
+    letter = GroupLetter if GroupLetter.is_in(entry.kind, entry.run) else _LETTERS[entry.kind]
+    if letter is JobLetter and entry.notes:
+        letter = IdleLetter
     values = {field.name: getattr(entry, columns.get(field.name, field.name)) for field in fields(letter)}
     if "is_array" in values:
         values["is_array"] = bool(entry.is_array)

@@ -29,6 +29,8 @@ MOST: Final = 4096
 FREQUENCIES: Final = ("each", "week", "never")
 #: Addresses that SMTP takes without an extension; no character with a meaning in headers.
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+#: The name of a chat service.
+SERVICE: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 #: The name of a user's file.
 FILE: Final = re.compile(r"([1-9][0-9]{0,9})\.toml")
 
@@ -42,6 +44,7 @@ class Prefs:
     address: str | None = None
     hints: bool = True  # at submission
     plan: bool = True  # backfill may plan with what jobs needed
+    chat: str | None = None  # the name of a chat service that gets a copy of each letter
 
 
 #: The choices of a broken file: its author wanted less of something.
@@ -189,7 +192,10 @@ def checked(values: Mapping[str, Any]) -> Prefs:
     plan = values.get("plan", True)
     if not isinstance(plan, bool):
         raise UsageError(f"plan is true or false, not {quote(str(plan))}", "write for example: plan = false")
-    return Prefs(letters, language, address, hints, plan)
+    chat = values.get("chat")
+    if chat is not None and not (isinstance(chat, str) and SERVICE.fullmatch(chat)):
+        raise UsageError("this is not the name of a chat service", "name one that [feedback] chat offers")
+    return Prefs(letters, language, address, hints, plan, chat)
 
 
 def text_of(prefs: Prefs) -> str:

@@ -20,6 +20,7 @@ from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.feedback import last_sent as mark
 from adminkit.feedback.calendar import WEEK, is_quiet
+from adminkit.feedback.chat import Chat
 from adminkit.feedback.idle_letter import Holding
 from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.mime import Envelope, build
@@ -63,6 +64,7 @@ class Tools:
     people: People
     folder: Path
     clock: Clock = field(default_factory=Clock)
+    chat: Chat | None = None
     mark: Path | None = None  # the file of last_sent.py; None: not kept
     tick: Tick = lambda done, total, letters: None
     at: Callable[[str], None] = lambda step: None
@@ -209,6 +211,9 @@ def _one(
     tools.at("handed")
     outbox.sent(db, entry, int(tools.clock.now()), reply)
     tools.at("sent")
+    if tools.chat is not None:
+        chosen = None if entry.uid is None else read(tools.folder, entry.uid).prefs.chat
+        notes += tools.chat.copy(letter, entry.user, chosen)
     return "sent"
 
 

@@ -111,7 +111,7 @@ def _of_every_end(db: sqlite3.Connection, chosen: Filter, kinds: Collection[str]
 
 
 def _months(db: sqlite3.Connection, chosen: Filter, known: Measures) -> Iterator[Finding]:
-    measured = known.rolled_up_users(db, chosen) or known.users(db, chosen)
+    measured = known.users(db, chosen)
     for one in measured.users:
         if measured.month is not None and one.user is not None and one.cluster is not None:
             measure = month.Measure(one.cluster, one.user, measured.month, one.change(measured.month))

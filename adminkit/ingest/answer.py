@@ -8,8 +8,8 @@ from typing import Final
 
 from adminkit import journal
 from adminkit.ingest.helper import Counts, Statement, ingest
+from adminkit.ingest.months import with_months
 from adminkit.ingest.nameless import without_forgotten
-from adminkit.ingest.rollups import with_months, with_rollups
 from adminkit.ingest.sources.base import CLAIMS, STEPS, Part, Spool, cluster_parameter, seen_parameter
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.quote import quote
@@ -35,8 +35,6 @@ def take_in(run: SyncRun, part: Part, spool: Spool, now: int, *, snapshot: bool 
         before=() if part == STEPS else (WATCH,),
     )
     reading = without_forgotten(reading, run.db)
-    if part != STEPS:
-        reading = with_rollups(reading, run.db)
     reading = with_months(reading, run.db)
     statement = _storing(reading, part, spool, snapshot)
     with spool.path.open("rb", buffering=0) as text:

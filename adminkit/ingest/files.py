@@ -16,9 +16,9 @@ from adminkit.gres import GpuSettings
 from adminkit.ingest.gpus import refresh
 from adminkit.ingest.helper import Counts, OtherColumns, RunTwice, Statement, ingest, is_plain
 from adminkit.ingest.machine import store_nodes, store_queues, store_site
+from adminkit.ingest.months import with_months
 from adminkit.ingest.nameless import without_forgotten
 from adminkit.ingest.packed import open_source
-from adminkit.ingest.rollups import with_months, with_rollups
 from adminkit.ingest.sources import sacct_json
 from adminkit.ingest.sources.headers import header_line, wide, words_of_headers
 from adminkit.ingest.sources.mapping import TableMap, zone_of
@@ -158,7 +158,7 @@ def _more(reading: Statement, db: Path, rows: int | None, load: Callable[[Statem
     connect.prepare(db)
     with connect.writer(db) as trace:
         reading = _indexed_late(reading, trace, rows)
-        reading = with_months(with_rollups(without_forgotten(reading, trace), trace), trace)
+        reading = with_months(without_forgotten(reading, trace), trace)
     return load(reading, db)
 
 

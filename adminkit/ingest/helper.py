@@ -19,7 +19,6 @@ from adminkit.installed import helper_path
 from adminkit.owner import of_own_child
 from adminkit.programs import known
 from adminkit.trace.forgotten import nameless_runs, nameless_steps
-from adminkit.trace.rollup_load import RollupLoad
 from adminkit.trace.upsert import (
     LOAD_BEGINS,
     Apart,
@@ -103,7 +102,6 @@ class Statement:
     before: Sequence[str] = ()
     after: Sequence[str] = ()
     forget_key: str = ""  # hexadecimal: rows of users who were forgotten are stored without names
-    rollups: RollupLoad | None = None  # how the rollups are kept; None: by the triggers, if at all
 
     def storing_jobs(
         self,
@@ -117,14 +115,14 @@ class Statement:
 
         `again`: what the same text stored need not be compared. `apart`: as upsert_job has it.
         """
-        values, sums_up = {**values, "fingerprint": self._fingerprint}, self.rollups is not None
+        values = {**values, "fingerprint": self._fingerprint}
         if self.forget_key:
             values = nameless_runs(values)
         return replace(
             self,
             before=(LOAD_BEGINS, *self.before) if apart else self.before,
-            job_sql=upsert_job(values, source, only_where, sums_up, apart),
-            insert_sql=insert_job(values, source, only_where, sums_up),
+            job_sql=upsert_job(values, source, only_where, apart),
+            insert_sql=insert_job(values, source, only_where),
             same_sql=same_job(values) if again else "",
         )
 
@@ -175,9 +173,8 @@ class Statement:
             ("--without", self.without),
             ("--order", [",".join(map(str, self.order))] if self.order else ()),
             ("--bind", self.bind),
-            ("--before", (*self.before, *(self.rollups.before if self.rollups else ()))),
-            ("--after", (*(self.rollups.after if self.rollups else ()), *self.after)),
-            ("--rollup", self.rollups.statements if self.rollups else ()),
+            ("--before", self.before),
+            ("--after", self.after),
         ):
             for value in values:
                 args += [flag, value]

@@ -10,7 +10,7 @@ from typing import Final
 
 from adminkit.messages import Message, in_context, joined, message
 from adminkit.quote import clean
-from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style, Within
+from adminkit.render.report import Cell, Field, Heat, Meta, Report, Style
 from adminkit.units import show_bytes, show_duration, show_energy, show_short, show_time
 
 NONE: Final = "-"
@@ -62,11 +62,6 @@ def show(value: Cell, style: Style, tz: tzinfo | None) -> str:
         return NONE
     if isinstance(value, str):
         return f"{Decimal(value):,f}" if style == "amount" else clean(value)
-    if isinstance(value, Within):
-        if not math.isfinite(value.error):
-            return f">= {show(value.value, style, tz)}"
-        low, high = (show(value.value + error, style, tz) for error in (-value.error, value.error))
-        return low if low == high else f"{low}{' to ' if style == 'time' else '-'}{high}"
     match style:
         case "ratio":
             return f"{value:.3f}"

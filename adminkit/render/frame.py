@@ -53,7 +53,6 @@ class Column:
 
 def report_frame(report: Report, *, totals: bool) -> pandas.DataFrame:
     """The rows of a report. `attrs` has its units and its header; `totals` adds the rows set apart below the table."""
-    report = report.plain()
     columns = [Column(one.name, *STYLES[one.style]) for one in report.fields]
     rows = [*report.rows, *report.totals] if totals else report.rows
     table = frame(columns, rows)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from adminkit.errors import unknown_word
 from adminkit.messages import translated
@@ -14,16 +12,7 @@ from adminkit.messages import translated
 if TYPE_CHECKING:
     import pandas
 
-
-class Within(NamedTuple):
-    """A number that is known to be within `value` - `error` and `value` + `error`; infinite: `value` or more."""
-
-    value: float
-    error: float
-
-
-Plain = str | int | float | None
-Cell = Plain | Within
+Cell = str | int | float | None
 #: How a value is shown to people; "measured": as the row's `unit` says. JSON and CSV always carry the bare value in
 #: base units; that of an "amount" is the text of a decimal number, so that money stays exact.
 Style = Literal[
@@ -272,27 +261,10 @@ class Report:
         rows, totals = ([[row[place] for place in places] for row in part] for part in (self.rows, self.totals))
         return replace(self, fields=[fields[place] for place in places], rows=rows, totals=totals)
 
-    def plain(self) -> Report:
-        """The same with plain values only: a field with values Within an error has a field NAME_error after it.
-
-        The error is 0 where the value is exact, None where it is infinite and where the value is unknown.
-        """
-        rows = [*self.rows, *self.totals]
-        split = [any(isinstance(row[place], Within) for row in rows) for place in range(len(self.fields))]
-        if not any(split):
-            return self
-
-        def values(row: Sequence[Cell]) -> list[Cell]:
-            return [*chain.from_iterable(_plain(cell, both) for cell, both in zip(row, split, strict=True))]
-
-        fields = [one for field, both in zip(self.fields, split, strict=True) for one in _fields(field, both)]
-        return replace(self, fields=fields, rows=[*map(values, self.rows)], totals=[*map(values, self.totals)])
-
     def records(self) -> list[dict[str, Cell]]:
-        """Every row of plain values, the totals last, keyed by field name."""
-        plain = self.plain()
-        names = [f.name for f in plain.fields]
-        return [dict(zip(names, row, strict=True)) for row in (*plain.rows, *plain.totals)]
+        """Every row, the totals last, keyed by field name."""
+        names = [f.name for f in self.fields]
+        return [dict(zip(names, row, strict=True)) for row in (*self.rows, *self.totals)]
 
     def to_frame(self, *, totals: bool = False) -> pandas.DataFrame:
         """The rows as a DataFrame with a column per field; render/frame.py has the dtypes.
@@ -302,20 +274,3 @@ class Report:
         from adminkit.render.frame import report_frame
 
         return report_frame(self, totals=totals)
-
-
-def _fields(field: Field, both: bool) -> Iterator[Field]:
-    yield field
-    if both:
-        style: Style = "duration" if field.style == "time" else field.style
-        yield Field(f"{field.name}_error", style, f"{field.name} is at most this far off")
-
-
-def _plain(cell: Cell, both: bool) -> Iterator[Plain]:
-    if isinstance(cell, Within):
-        yield cell.value
-        yield cell.error if math.isfinite(cell.error) else None
-    else:
-        yield cell
-        if both:
-            yield None if cell is None else 0

@@ -23,8 +23,8 @@ from adminkit.render.sink import write_aside
 #: The colour of a cell, from its field's name and its value; None: the terminal's own.
 Tint = Callable[[str, Cell], str | None]
 
-#: The column of job names, which may have a thousand characters, and how many of them a table shows.
-NAME: Final = "job_name"
+#: Columns of names that users give, which may have a thousand characters, and how many of them a table shows.
+NAMES: Final = ("job_name", "step_name")
 _WIDEST: Final = 40
 _COLOURS: Final = {"good": "\x1b[32m", "fair": "\x1b[33m", "bad": "\x1b[31m", "bold": "\x1b[1m", "dim": "\x1b[2m"}
 
@@ -65,7 +65,7 @@ def as_text(
 def _section(report: Report, tz: tzinfo | None, width: int, colour: bool, tint: Tint | None) -> list[str]:
     fields, whole, _ = cells(report, tz)
     rows = [
-        [quote(cell, _WIDEST) if field.name == NAME else cell for field, cell in zip(fields, row, strict=True)]
+        [quote(cell, _WIDEST) if field.name in NAMES else cell for field, cell in zip(fields, row, strict=True)]
         for row in whole
     ]
     values = [[row[report.fields.index(field)] for field in fields] for row in report.rows]

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from datetime import tzinfo
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from adminkit.quote import clean
@@ -51,7 +52,7 @@ def table(
     for number, block in enumerate(blocks(fields, [*rows, *totals], wide)):
         if headed or number:
             console.print()
-        console.print(_block_table(fields, rows, totals, block))
+        _print_block(console, fields, rows, totals, block)
     return _printed(console)
 
 
@@ -67,24 +68,42 @@ def _header_grid(meta: Meta, tz: tzinfo | None, width: int) -> RenderableType:
     return grid
 
 
-def _block_table(
-    fields: Sequence[Field], rows: Sequence[Sequence[str]], totals: Sequence[Sequence[str]], block: Sequence[int]
-) -> RenderableType:
+def _print_block(
+    console: Console,
+    fields: Sequence[Field],
+    rows: Sequence[Sequence[str]],
+    totals: Sequence[Sequence[str]],
+    block: Sequence[int],
+) -> None:
+    """Print these columns. Rich looks at every cell several times, so it gets the cells only where it has to cut them,
+    or to draw lines between columns (in ASCII).
+    """
     from rich import box
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for place in block:
-        right = fields[place].style != "text"
-        shown.add_column(fields[place].name, justify="right" if right else "left", no_wrap=True)
-    for number, row in enumerate(rows):
-        last = number == len(rows) - 1 or row[0] != rows[number + 1][0]
-        part_ends = last and fields[0].name == "part" and number < len(rows) - 1
-        shown.add_row(*(Text(row[i]) for i in block), end_section=part_ends or number == len(rows) - 1)
-    for row in totals:
-        shown.add_row(*(Text(row[i]) for i in block))
-    return shown
+    right = [fields[place].style != "text" for place in block]
+    widths = [max(cell_len(text) for text in (fields[i].name, *(row[i] for row in (*rows, *totals)))) for i in block]
+    parts = [[*some] for _, some in groupby(rows, lambda row: row[0] if fields[0].name == "part" else None)]
+    sections = [[[row[i] for i in block] for row in some] for some in (*parts, totals) if some]
+    simple = console.encoding != "ascii" and sum(widths) + 2 * len(widths) - 2 <= console.width
+    for place, width, its in zip(block, widths, right, strict=True):
+        least = width if simple else None
+        shown.add_column(fields[place].name, justify="right" if its else "left", no_wrap=True, min_width=least)
+    for section in () if simple else sections:
+        shown.add_row(*(Text("\n".join(cells)) for cells in zip(*section, strict=True)), end_section=True)
+    console.print(shown)
+    if simple:
+        for number, section in enumerate(sections):
+            console.file.write("\n" if number else "")
+            for row in section:
+                gaps = (" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+                cells = (
+                    f"{gap}{cell}" if its else f"{cell}{gap}" for cell, gap, its in zip(row, gaps, right, strict=True)
+                )
+                console.file.write("  ".join(cells) + "\n")
 
 
 def blocks(fields: Sequence[Field], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
@@ -154,7 +173,7 @@ def as_csv(report: Report) -> str:
     """A header line and the rows, the totals last; empty for unknown. The report's header is not in it. Texts are
     clean: people look at it in terminals, too.
     """
-    out, report = io.StringIO(), report.plain()
+    out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(f.name for f in report.fields)
     for row in (*report.rows, *report.totals):

@@ -9,12 +9,11 @@ from typing import Any, Final
 from adminkit.errors import UsageError
 from adminkit.messages import joined, message
 from adminkit.render.format import percent, some
-from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report, Within
+from adminkit.render.report import Box, Boxes, Cell, Curves, Field, Line, Panel, Pictures, Report
 from adminkit.reports import nouns
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import FILTERS, Option, Query, ReportSpec
 from adminkit.sqlite import sqlite3
-from adminkit.stats import from_rollups
 from adminkit.stats.accuracy import Accuracy, Curve, QueueAccuracy, Wanted, accuracy
 from adminkit.units import parse_duration, show_short
 
@@ -102,7 +101,7 @@ def _within(line: str, at: int) -> Field:
 
 def _point_rows(queue: QueueAccuracy, name: str | None, points: Sequence[int]) -> list[list[Cell]]:
     curves = queue.elapsed_curve, queue.req_limit_curve
-    shares: list[tuple[Sequence[int], Sequence[float | None]]] = [(one.seconds, one.share) for one in curves]
+    shares: list[tuple[Sequence[int], Sequence[float]]] = [(one.seconds, one.share) for one in curves]
     if points:
         shares = [(points, queue.ran_within), (points, queue.asked_within)]
     return [
@@ -126,23 +125,14 @@ def _curve(queue: QueueAccuracy) -> dict[str, Any]:
 
 def _row(queue: QueueAccuracy, name: str | None) -> list[Cell]:
     s = queue.spread
-    least, most, median, p10, p25, p75, p90 = (
-        _reading(queue, name) for name in ("min", "max", "median", "p10", "p25", "p75", "p90")
-    )
     hours = [
         None if unused is None else unused / 3600 for unused in (queue.gpu_seconds_unused, queue.cpu_seconds_unused)
     ]
     return [
-        name, queue.jobs, least, most, s.mean, s.std, median, p10, p25, p75, p90, queue.used_fraction,
+        name, queue.jobs, s.min, s.max, s.mean, s.std, s.median, s.p10, s.p25, s.p75, s.p90, queue.used_fraction,
         queue.share_maximum, queue.share_default, queue.over_limit, *hours, *queue.ran_within, *queue.asked_within,
         queue.cluster,
     ]  # fmt: skip
-
-
-def _reading(queue: QueueAccuracy, name: str) -> Cell:
-    """A value of the spread, with its error where it has one."""
-    value: float | None = getattr(queue.spread, name)
-    return value if value is None or queue.error is None else Within(value, getattr(queue.error, name))
 
 
 def _notes(measured: Accuracy) -> list[str]:
@@ -262,10 +252,6 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Accuracy:
     return accuracy(trace, query.filter, query.now, _wanted(query))
 
 
-def _from_rollups(trace: sqlite3.Connection, query: Query) -> Accuracy | None:
-    return from_rollups.accuracy(trace, query.filter, query.now, _wanted(query))
-
-
 SPEC: Final = ReportSpec(
     "accuracy",
     "The accuracy of time limits, by queue: elapsed / limit.",
@@ -285,5 +271,4 @@ SPEC: Final = ReportSpec(
         ),
     ),
     pictures=True,
-    from_rollups=_from_rollups,
 )

@@ -22,13 +22,6 @@ from adminkit.trace.connect import reader
 from adminkit.trace.sight import operators_only, whose
 from adminkit.units import parse_duration, parse_edge, show_time
 
-#: The note of a report that was made from the rollups.
-ROLLED_UP: Final = message(
-    "from the trace's rollups: a quantile is shown as the bin that holds it; figures that the rollups do not have"
-    " are shown as a dash; --exact reads every job"
-)
-
-
 #: Reports whose numbers are of GPUs.
 _OF_GPUS: Final = (
     "accuracy", "efficiency", "energy", "frameworks", "parallelism", "states", "users", "utilization", "waste",
@@ -95,9 +88,6 @@ def answer_of(trace: sqlite3.Connection, spec: ReportSpec[Any], options: ReportO
     if spec.one_cluster:
         filter = replace(filter, clusters=[only_cluster(trace, next(iter(options.cluster), None))])
     query = replace(query, filter=check_words(trace, filter))
-    rolled_up = spec.from_rollups(trace, query) if spec.from_rollups and not options.exact else None
-    if rolled_up is not None:
-        return _looked(spec.view(rolled_up, query).noted(ROLLED_UP))
     report = _looked(spec.view(spec.measure(trace, query), query))
     for note in unknown_gpu_notes(unknown_gpus(trace, query.filter)) if spec.name in _OF_GPUS else ():
         report = report.noted(note)

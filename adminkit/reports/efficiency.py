@@ -28,7 +28,7 @@ FIELDS: Final = (
     Field("gpu_hours_unused", "hours", "GPU-hours that were reserved and not busy"),
     Field("gpu_idle", "count", "jobs whose GPUs were busy for less than 1 % of the time"),
     Field("gpu_hours_idle", "hours", "GPU-hours that these jobs reserved"),
-    Field("gpu_mem_jobs", "count", "jobs whose GPU memory use is known from Jobstats", quiet=True),
+    Field("gpu_mem_jobs", "count", "jobs whose GPU memory use is known from Jobstats or adminkit's plugin", quiet=True),
     Field("gpu_mem", "share", "GPU memory used / GPU memory available, both weighted by time", quiet=True),
     Field("gpu_mem_median", "share", "the median of the jobs' own shares", quiet=True),
     Field("cluster", quiet=True),
@@ -85,10 +85,11 @@ def _notes(measured: Efficiencies) -> list[str]:
                     "{what} leaves out {jobs} for which it is unknown", what=_WORDS[resource], jobs=nouns.jobs(missing)
                 )
             )
-    if told := overall.jobstats:
+    if told := overall.monitored:
         notes.append(
             message(
-                "the GPU use of {jobs} was measured by Jobstats, and that of the other jobs by Slurm's plugin",
+                "the GPU use of {jobs} was measured by Jobstats or adminkit's plugin, and that of the other jobs by"
+                " Slurm's plugin",
                 jobs=nouns.jobs(told),
             )
         )

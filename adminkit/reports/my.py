@@ -20,7 +20,7 @@ from adminkit.stats.select import clusters
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration, show_short, show_time
 
-_LAST: Final = "Your last jobs on {}"
+_LAST: Final = "{} last jobs on {}"
 _LINES: Final = "A limit for the next job of each name"
 #: Names that a limit is shown for.
 NAMES: Final = 10
@@ -90,6 +90,12 @@ class Asked:
     code: int  # the site's exit code of a run that has more to do
     where: str  # whose word it is: "sacct at 2026-01-31T12:00:00"
     first: int = 0  # epoch seconds: what ended before is not known
+    whose: str = "your"  # or "ada's"
+
+    @property
+    def theirs(self) -> str:
+        """At the beginning of a sentence."""
+        return self.whose[:1].upper() + self.whose[1:] if self.whose == "your" else self.whose
 
     @property
     def since(self) -> int:
@@ -136,7 +142,9 @@ def sections(
     running = [one for one in queue if not one.waits]
     waiting = [one for one in queue if one.waits]
     return {
-        "jobs": _unknown(asked, _LAST, JOBS) if mine is None else _jobs(asked, mine),
+        "jobs": _unknown(asked, _LAST.format(asked.theirs, asked.owner.cluster), JOBS)
+        if mine is None
+        else _jobs(asked, mine),
         "limits": _unknown(asked, _LINES, LIMITS) if mine is None else _limits(asked, mine, offer),
         "running": _running(asked, mine, running, away),
         "waiting": _waiting(asked, waiting, away),
@@ -159,7 +167,7 @@ def tint(field: str, value: Cell) -> str | None:
 
 
 def _unknown(asked: Asked, title: str, fields: Sequence[Field]) -> Report:
-    return _report(asked, title.format(asked.owner.cluster), fields, [], [f"not known: {asked.where}"])
+    return _report(asked, title, fields, [], [f"not known: {asked.where}"])
 
 
 def _jobs(asked: Asked, mine: Mine) -> Report:
@@ -172,13 +180,13 @@ def _jobs(asked: Asked, mine: Mine) -> Report:
     ]  # fmt: skip
     period = f"the last {plural(round((asked.now - asked.since) / 86_400), 'day')}"
     if not mine.count:
-        notes = [f"none of your jobs ended in {period} on {asked.owner.cluster}"]
+        notes = [f"none of {asked.whose} jobs ended in {period} on {asked.owner.cluster}"]
     elif mine.count > len(rows):
         notes = [f"the last {len(rows)} of {plural(mine.count, 'job')} that ended in {period}; -n shows more"]
     else:
         notes = [f"{plural(mine.count, 'job')} ended in {period}"]
     notes += _lost(*mine.lost) + _over(*mine.over)
-    return _report(asked, _LAST.format(asked.owner.cluster), JOBS, rows, [*notes, f"from {asked.where}"])
+    return _report(asked, _LAST.format(asked.theirs, asked.owner.cluster), JOBS, rows, [*notes, f"from {asked.where}"])
 
 
 def _lost(runs: int, reserved: Reserved) -> list[str]:
@@ -243,7 +251,9 @@ def _running(asked: Asked, mine: Mine | None, queue: Sequence[Queued], away: str
     notes = (
         [f"of {plural(short, 'job')} the limit looks too short; only an administrator can raise it"] if short else []
     )
-    return _report(asked, "Running jobs", RUNNING, rows, [*notes, *_none(rows, "none of your jobs is running", away)])
+    return _report(
+        asked, "Running jobs", RUNNING, rows, [*notes, *_none(rows, f"none of {asked.whose} jobs is running", away)]
+    )
 
 
 def _warning(one: Queued, safe: int | None) -> str | None:
@@ -260,7 +270,7 @@ def _waiting(asked: Asked, queue: Sequence[Queued], away: str | None) -> Report:
         ]
         for one in queue
     ]  # fmt: skip
-    notes = _none(rows, "none of your jobs is waiting", away)
+    notes = _none(rows, f"none of {asked.whose} jobs is waiting", away)
     many = sum(one.tasks or 1 for one in queue)
     if many > len(rows):
         some = "at least " if any(one.tasks is None for one in queue) else ""

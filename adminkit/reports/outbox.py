@@ -39,6 +39,7 @@ PREFS_FIELDS: Final = (
     Field("address", help="where your letters are sent; empty: the site's address for you"),
     Field("hints", help="yes or no: hints at submission"),
     Field("plan", help="yes or no: backfill may plan your jobs according to what similar jobs needed"),
+    Field("chat", help="the chat service that also gets your letters"),
 )
 LETTER_FIELDS: Final = (
     Field("cluster", help="the cluster"),

@@ -29,17 +29,17 @@ from adminkit.reports.page_found import judge
 from adminkit.reports.page_words import words_in
 from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.sqlite import sqlite3
+from adminkit.stats.calendar import month_around
 from adminkit.stats.measures import YEAR, Measures
 from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months
-from adminkit.stats.rollup import month_around
 from adminkit.stats.select import Filter, check_words, clusters, span
 from adminkit.stats.window import known_times
 from adminkit.trace.columns import give_back
 from adminkit.trace.connect import reader
 from adminkit.units import show_time
 
-#: A page until now ends with the last full hour: the trace's rollups have whole hours.
+#: A page until now ends with the last full hour.
 HOUR: Final = 3600
 #: Called after each part, with how many are done and how many there are.
 Tick = Callable[[int, int], None]
@@ -56,7 +56,6 @@ class Asked:
     since: str | None = None
     until: str | None = None
     as_of: int | None = None
-    exact: bool = False  # read every job, whatever the rollups know
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def page(
 
     A report that fails says so in its place, and the others are made.
     """
-    words, measures = words_in(asked.language), Measures(("queue", "user"), asked.exact)
+    words, measures = words_in(asked.language), Measures(("queue", "user"))
     with reader(path, asked.as_of) as db:
         chosen = check_words(db, _filter(settings, asked))
         known, ends = list(asked.cluster) or clusters(db), span(db)
@@ -195,7 +194,7 @@ def _section(
         note=words["not_by_queue"] if asked.queue and "queue" not in spec.filters else "",
     )  # fmt: skip
     try:
-        options = ReportOptions(**taken, exact=asked.exact)
+        options = ReportOptions(**taken)
         query = query_of(spec, options, path, settings, asked.now, pictures=True, measures=measures)
         report = answer_of(db, spec, options, query).dated(asked.as_of)
     except Exception as error:

@@ -49,7 +49,6 @@ class ReportOptions:
     states: str | None = None
     min_elapsed: str | None = None
     limit_source: str | None = None
-    exact: bool = False  # read every job, whatever the rollups know
     by: str | None = None
     own: Mapping[str, Any] = field(default_factory=dict)  # Option.name -> its value
 
@@ -74,8 +73,7 @@ class ReportSpec(Generic[M]):
 
     `operators` is the message and the hint for callers who may not see the jobs of others, where the report aggregates
     over users. A report of `one_cluster` is refused where the trace has several and none is named; one that is `apart`
-    adds them up then, and has a section for each on the page of all. `from_rollups` measures the same from the rollups;
-    None where they do not answer the query.
+    adds them up then, and has a section for each on the page of all.
     """
 
     name: str
@@ -92,4 +90,3 @@ class ReportSpec(Generic[M]):
     one_cluster: bool = False
     apart: bool = False
     operators: tuple[str, str] | None = None
-    from_rollups: Callable[[sqlite3.Connection, Query], M | None] | None = None

@@ -12,7 +12,6 @@ from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
-from adminkit.stats import from_rollups
 from adminkit.stats.states import ENDS, PARTS, STUDY, Group, Hours, States, states
 
 FIELDS: Final = (
@@ -169,10 +168,6 @@ def _measure(trace: sqlite3.Connection, query: Query) -> States:
     return states(trace, query.filter, query.by, _short(query))
 
 
-def _from_rollups(trace: sqlite3.Connection, query: Query) -> States | None:
-    return from_rollups.states(trace, query.filter, query.by, _short(query))
-
-
 SPEC: Final = ReportSpec(
     "states",
     "How jobs ended: success, cancelled, timeout, failures. Also shows which jobs the study behind adminkit counts.",
@@ -184,5 +179,4 @@ SPEC: Final = ReportSpec(
     parts=tuple(PARTS),
     pictures=True,
     every_end=True,
-    from_rollups=_from_rollups,
 )

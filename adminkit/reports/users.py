@@ -7,7 +7,7 @@ from typing import Final
 
 from adminkit.messages import counted, message
 from adminkit.render.format import percent
-from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report, Within
+from adminkit.render.report import Bar, Bars, Cell, Field, Panel, Pictures, Report
 from adminkit.reports import nouns
 from adminkit.reports.header import header, label, several
 from adminkit.reports.spec import Query, ReportSpec
@@ -53,14 +53,11 @@ def _row(measured: Users, user: User, name: str | None) -> list[Cell]:
     change = user.change(measured.month or "")
     whole = measured.overall.gpu_seconds
     gpu, cpu = _gpu_hours(user), _cpu_hours(user)
-    last_end: Cell = user.last_end
-    if user.last_end is not None and measured.last_end_error:
-        last_end = Within(user.last_end, measured.last_end_error)
     return [
         name, user.jobs, user.jobs / measured.months, "yes" if measured.active(user) else "no",
         gpu, user.gpu_seconds / whole if gpu is not None and whole else None, cpu, user.accuracy, user.used_fraction,
         change.now.jobs, change.now.accuracy, change.expected, change.change, *(change.interval or (None, None)),
-        verdict(change.change, change.interval), last_end, user.cluster,
+        verdict(change.change, change.interval), user.last_end, user.cluster,
     ]  # fmt: skip
 
 
@@ -175,10 +172,6 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Users:
     return query.measures.users(trace, query.filter)
 
 
-def _from_rollups(trace: sqlite3.Connection, query: Query) -> Users | None:
-    return query.measures.rolled_up_users(trace, query.filter)
-
-
 SPEC: Final = ReportSpec(
     "users",
     "The jobs, hours and accuracy of each user. Shows who is active, and how this month compares with the months"
@@ -189,5 +182,4 @@ SPEC: Final = ReportSpec(
     FIELDS,
     ("job_class", "queue", "user", "account", "cluster", "since", "until", "states", "min_elapsed"),
     pictures=True,
-    from_rollups=_from_rollups,
 )

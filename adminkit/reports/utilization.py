@@ -11,7 +11,6 @@ from adminkit.reports import nouns
 from adminkit.reports.header import ends_early, header, within_parts
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
-from adminkit.stats import occupied
 from adminkit.stats.capacity import RESOURCES
 from adminkit.stats.utilization import PARTS, Part, Utilization, utilization
 from adminkit.units import show_time
@@ -203,11 +202,6 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Utilization:
         return utilization(trace, query.filter, query.by, query.now)
 
 
-def _from_rollups(trace: sqlite3.Connection, query: Query) -> Utilization | None:
-    with within_parts(_TOO_MANY):
-        return occupied.utilization(trace, query.filter, query.by, query.now)
-
-
 SPEC: Final = ReportSpec(
     "utilization",
     "How much of the machine was in use, over time. Shows GPU-, CPU- and node-hours, and the capacity.",
@@ -220,5 +214,4 @@ SPEC: Final = ReportSpec(
     pictures=True,
     every_end=True,
     operators=("only operators may see what all users together used", "adminkit report states shows your own jobs"),
-    from_rollups=_from_rollups,
 )

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
 from adminkit.errors import UsageError
 from adminkit.messages import Message, joined, message
 from adminkit.render.format import some
-from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report, Within
+from adminkit.render.report import Cell, Field, Heat, Panel, Pictures, Report
 from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Option, Query, ReportSpec
 from adminkit.reports.wait_given_limit import given_report
 from adminkit.sqlite import sqlite3
-from adminkit.stats import waits_rolled
 from adminkit.stats.wait import PARTS, Group, Wait, Waits, wait
 from adminkit.stats.wait_given_limit import GivenLimit, wait_given_limit
 from adminkit.trace.wait_sql import LIMITS, LONGER, QUEUES_OWN, SIZES, UNLIMITED
@@ -116,16 +114,8 @@ def _cells(waits: Waits, apart: int | None) -> list[Cell]:
 
 
 def _cell(waits: Waits, name: str) -> Cell:
-    value, error = getattr(waits, name), waits.error.get(name)
-    if value is None or error is None:
-        return None if value is None else round(value)
-    return Within(round(value), error if math.isinf(error) else round(error))
-
-
-def _at_most(waits: Waits, name: str) -> str | None:
-    """A quantile in words, or the upper edge of its bin; None where that has none."""
-    value, error = getattr(waits, name) or 0, waits.error.get(name, 0)
-    return None if math.isinf(error) else show_short(value + error)
+    value = getattr(waits, name)
+    return None if value is None else round(value)
 
 
 def _notes(measured: Wait) -> list[str]:
@@ -184,22 +174,11 @@ def _pictures(measured: Wait) -> Pictures | None:
         " wait. No colour: fewer than {few} jobs. A dot: no jobs.",
         few=FEW,
     )
-    if overall.error:
-        caption = message(
-            "Each cell shows the median wait of its jobs (the middle of its bin) and, below that, the number of jobs;"
-            " the darker"
-            " the cell, the longer the wait. No colour: fewer than {few} jobs. A dot: no jobs.",
-            few=FEW,
-        )
     return Pictures(_title(overall), caption, panels)
 
 
 def _title(overall: Waits) -> str:
-    half, most = _at_most(overall, "median"), _at_most(overall, "p90")
-    if half is None:
-        return message("Half of the jobs wait {time} or longer", time=show_short(overall.median or 0))
-    if most is None:
-        return message("Half of the jobs start within {time}", time=half)
+    half, most = show_short(overall.median or 0), show_short(overall.p90 or 0)
     return message("Half of the jobs start within {half}, 90 % within {most}", half=half, most=most)
 
 
@@ -229,7 +208,7 @@ def _finding(unit: str, some: dict[tuple[int, int], Waits], sizes: Sequence[int]
     if len(often) < 2:
         return nouns.jobs(sum(one.jobs for one in some.values()))
     waited = [
-        message("{wait} for {limit}", wait=_half(some[most, limit]), limit=limit_name(limit))
+        message("{wait} for {limit}", wait=show_short(some[most, limit].median or 0), limit=limit_name(limit))
         for limit in (often[0], often[-1])
     ]
     return joined(": ", (sized(unit, most), joined(", ", waited)))
@@ -242,25 +221,12 @@ def _column(limit: int) -> str:
     return f"> {show_short(LIMITS[-1])}" if limit == LONGER else limit_name(limit) or ""
 
 
-def _half(waits: Waits) -> str:
-    upto = _at_most(waits, "median")
-    if upto is None:
-        return message("{time} or longer", time=show_short(waits.median or 0))
-    return message("within {time}", time=upto) if waits.error else upto
-
-
 def _measure(trace: sqlite3.Connection, query: Query) -> Wait | GivenLimit:
     if query.own["req_limit"] is None:
         if query.own["gpus"] is not None:
             raise UsageError("--gpus needs --limit", "name a limit: --limit 4h")
         return wait(trace, query.filter, query.now, query.by)
     return wait_given_limit(trace, query.filter, _limit(query.own["req_limit"]), _gpus(query.own["gpus"]))
-
-
-def _from_rollups(trace: sqlite3.Connection, query: Query) -> Wait | None:
-    if query.own["req_limit"] is not None or query.own["gpus"] is not None:
-        return None
-    return waits_rolled.wait(trace, query.filter, query.now, query.by)
 
 
 def _limit(text: str) -> int:
@@ -304,5 +270,4 @@ SPEC: Final = ReportSpec(
     ),
     pictures=True,
     every_end=True,
-    from_rollups=_from_rollups,
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adminkit.errors import UsageError
 from adminkit.installed import simulator_path
 from adminkit.simulate.calibrate import Calibration, NoStarts, calibrate, refuse_without_basis
 from adminkit.simulate.change import Sources
@@ -46,6 +47,30 @@ def worth(subject: Subject, force: bool, progress: Callable[[int], None] | None 
 
 
 @dataclass(frozen=True, slots=True)
+class Slice:
+    """The `number`-th of `many` parts of the replicates, from 1."""
+
+    number: int
+    many: int
+
+
+def slice_of(text: str, replicates: int) -> Slice:
+    """I/N of the command line. UsageError for another text, and where a slice would have no replicate."""
+    number, _, many = text.partition("/")
+    if not all(one.isascii() and one.isdigit() and len(one) <= 6 for one in (number, many)):
+        raise UsageError(f"--slice {text!r} is not I/N", "write --slice 1/10 for the first of ten")
+    found = Slice(int(number), int(many))
+    if not 1 <= found.number <= found.many:
+        raise UsageError(f"--slice {text}: there is no such slice", "slices are numbered from 1: --slice 1/10")
+    if found.many > replicates:
+        raise UsageError(
+            f"--slice {text}: {replicates} replicates are fewer than {found.many} slices",
+            "ask for more with --replicates, or for fewer slices",
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The rows of all scenarios, the summaries of each, and the time in which use is measured."""
 
@@ -71,6 +96,16 @@ def answer(
     made = replicates(plan, effort.keep, program_digest(), tick, effort.cores, run)
     names = [one.name for one in plan.scenarios]
     return Answer(compare(names, made, plan.groups), dict(zip(names, made, strict=True)), plan.window)
+
+
+def work_on(plan: Plan, effort: Effort, share: Slice, tick: Tick = lambda done, total, jobs: None) -> int:
+    """Make the replicates of one slice, those that are not kept yet, and keep them. Returns how many the slice has.
+
+    Seeds are dealt out in turn, so that answer() of the whole plan finds each where it looks.
+    """
+    mine = replace(plan, seeds=plan.seeds[share.number - 1 :: share.many])
+    replicates(mine, effort.keep, program_digest(), tick, effort.cores)
+    return len(mine.seeds)
 
 
 def program_digest() -> bytes:

@@ -1,4 +1,4 @@
-"""One user's jobs as slurmctld holds them: what runs, and why the others wait."""
+"""A user's jobs as slurmctld holds them, and one job: what runs, and why the others wait."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _FIELDS: Final = (
 _WAITING: Final = ("PD", "RQ", "RF", "RH", "SE", "RD")
 #: The state of a federation's sibling that another cluster took.
 _REVOKED: Final = "RV"
+#: What squeue says of a number that slurmctld does not have, or no longer.
+_NO_SUCH: Final = "Invalid job id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,20 @@ def own_queue(cluster: str, uid: int) -> list[Queued]:
     that is held after a requeue; without `-t` squeue shows all that are open.
     """
     return _shown(squeue.jobs(_FIELDS, *_on(cluster), "-u", str(uid)))
+
+
+def queued_job(cluster: str, job: str, uid: int | None = None) -> list[Queued]:
+    """What slurmctld holds of one job, an array or a het job, by its number; of this user's only, where `uid` says so.
+    None of them: []. AdminkitError when slurmctld is away.
+    """
+    fields = (*_FIELDS[:-1], "UserID", _FIELDS[-1])
+    try:
+        found = squeue.jobs(fields, *_on(cluster), "-j", job)
+    except AdminkitError as error:
+        if _NO_SUCH in error.message:
+            return []
+        raise
+    return _shown(one for one in found if uid is None or one.uid == uid)
 
 
 def _on(cluster: str) -> list[str]:

@@ -89,13 +89,10 @@ class QueueAccuracy:
     default_limit: int | None = None
     max_limit: int | None = None
     used_fraction: float | None = None  # the sum of elapsed / the sum of limits
-    error: Spread | None = None  # how far off each value of `spread` may be; infinite: it is that much or more
     elapsed_curve: Curve = field(default=Curve(), repr=False)
     req_limit_curve: Curve = field(default=Curve(), repr=False)
-    ran_within: Sequence[
-        float | None
-    ] = ()  # for each of Wanted.points: the share of the jobs that ran this time or less
-    asked_within: Sequence[float | None] = ()
+    ran_within: Sequence[float] = ()  # for each of Wanted.points: the share of the jobs that ran this time or less
+    asked_within: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)

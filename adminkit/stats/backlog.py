@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.rollup import sums
-from adminkit.stats.select import Filter, snapshot
 from adminkit.stats.window import SEEN
 
 #: SQL: the job is eligible and has not started; one that was not seen for LOST seconds is lost, not waiting.
@@ -28,10 +26,6 @@ _ENDED: Final = """
 SELECT cluster, queue, state, count(*) FROM run WHERE end_time IS NOT NULL
 GROUP BY cluster, queue, state ORDER BY cluster, queue, state
 """
-
-
-#: A full hour after every end.
-_NEVER: Final = 2**40 // 3600 * 3600
 
 
 class Ended(NamedTuple):
@@ -89,18 +83,5 @@ def recent_waits(db: sqlite3.Connection, since: int, now: int, quantiles: Sequen
 
 
 def ended(db: sqlite3.Connection) -> list[Ended]:
-    """How many runs of each queue ended in each state, in all the trace; from its rollups, where it keeps them."""
-    every = Filter(until=_NEVER, states=(), min_elapsed=None, checkpoint_code=0)
-    with snapshot(db):
-        kept = sums(db, every, limits=False, by=("cluster", "queue", "state"))
-        if kept is None:
-            return [Ended(*row) for row in db.execute(_ENDED)]
-    found = [
-        Ended(str(cluster), _text(queue), _text(state), counted["jobs"])
-        for (cluster, queue, state), counted in kept.groups.items()
-    ]
-    return sorted(found, key=lambda one: (one.cluster, one.queue or "", one.state or ""))
-
-
-def _text(value: str | int | None) -> str | None:
-    return None if value is None else str(value)
+    """How many runs of each queue ended in each state, in all the trace."""
+    return [Ended(*row) for row in db.execute(_ENDED)]

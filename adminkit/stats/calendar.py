@@ -6,7 +6,7 @@ A day on which the clock changes has 23 or 25 hours, and an hour that comes twic
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from adminkit.units import local_time, midnight
@@ -44,6 +44,12 @@ def zones(times: Sequence[int], tz: tzinfo | None = None) -> str:
         name, offset = local.tzname() or "", f"UTC{_offset(local)}"
         found["UTC" if name == "UTC" else f"{name} ({offset})" if name[:1].isalpha() else offset] = None
     return ", ".join(found)
+
+
+def month_around(at: int) -> tuple[int, int]:
+    """The first second of a moment's UTC month, and that of the next one."""
+    first = datetime.fromtimestamp(at, UTC).replace(day=1, hour=0, minute=0, second=0)
+    return int(first.timestamp()), int((first + timedelta(days=31)).replace(day=1).timestamp())
 
 
 def _offset(local: datetime) -> str:

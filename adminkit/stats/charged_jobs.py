@@ -114,6 +114,15 @@ def whole_jobs(db: sqlite3.Connection, clusters: Sequence[str], since: int) -> I
                 yield WholeJob(job)
 
 
+def whole_jobs_of(db: sqlite3.Connection, cluster: str, number: int) -> Iterator[WholeJob]:
+    """The jobs of one number (job_id_raw), the oldest first: numbers are used again."""
+    rows = db.execute(
+        _RUNS.format(clusters=" AND cluster = :cluster AND job_id_raw = :number"),
+        {"since": 0, "min_cpu_use": MIN_CPU_USE, "cluster": cluster, "number": number},
+    )
+    yield from map(WholeJob, _chains(map(Piece._make, rows)))
+
+
 def how_many(db: sqlite3.Connection, since: int) -> int:
     """About how many jobs whole_jobs() has, for a progress bar."""
     return int(db.execute(_MANY, {"since": since}).fetchone()[0])

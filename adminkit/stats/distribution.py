@@ -78,9 +78,9 @@ def distributions(
     number: NDArray[Any], groups: int, values: NDArray[Any], many: NDArray[Any]
 ) -> Iterator[Distribution]:
     """That of each group: `number` is the group of each row."""
-    from adminkit.stats.taken import split
+    from adminkit.stats.taken import splits
 
-    for mine, counts in zip(split(number, groups, values), split(number, groups, many), strict=True):
+    for mine, counts in splits(number, groups, values, many):
         yield distribution(mine, counts)
 
 

@@ -27,14 +27,14 @@ RESOURCES: Final = ("cpu", "mem", "gpu", "gpu_mem")
 #: What --mem has to be, of what it was: the most that the fullest node can have held.
 NODE_MEM: Final = "node_mem"
 _USES: Final = (*RESOURCES, NODE_MEM)
-_COUNTED: Final = ("gpu_jobs", "jobstats", "idle", "idle_seconds")
+_COUNTED: Final = ("gpu_jobs", "monitored", "idle", "idle_seconds")
 #: GPUs that were busy for less than this share of the time count as idle.
 IDLE: Final = 0.01
 
 _NUMBERS: Final = (
     "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", "measured_mem", "size_gpus",
-    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_jobstats_gpu",
-    "measured_jobstats_gpu_used", "measured_jobstats_gpu_there", "measured_node_mem * coalesce(size_nodes, 1)",
+    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_monitored_gpu",
+    "measured_monitored_gpu_used", "measured_monitored_gpu_there", "measured_node_mem * coalesce(size_nodes, 1)",
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ class Group:
     jobs: int = 0
     uses: dict[str, Use] = field(default_factory=dict)  # of each of RESOURCES, and NODE_MEM
     gpu_jobs: int = 0  # runs that had GPUs
-    jobstats: int = 0  # of these, Jobstats measured the GPUs
+    monitored: int = 0  # of these, Jobstats or adminkit's plugin measured the GPUs
     idle: int = 0  # of these, the GPUs were idle
     idle_seconds: float = 0.0  # their GPU-seconds
 
@@ -132,7 +132,7 @@ def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
         overall.uses[name] = Use(math.fsum(used), math.fsum(had), together.jobs, spread_of(together))
     for k, group in enumerate(groups):
         group.jobs, group.idle_seconds = int(counted["jobs"][k]), float(counted["idle_seconds"][k])
-        group.gpu_jobs, group.jobstats, group.idle = (int(counted[name][k]) for name in _COUNTED[:3])
+        group.gpu_jobs, group.monitored, group.idle = (int(counted[name][k]) for name in _COUNTED[:3])
         for name in ("jobs", *_COUNTED):
             setattr(overall, name, getattr(overall, name) + getattr(group, name))
     return groups, overall
@@ -152,7 +152,7 @@ def _block(
 ) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDArray[Any], NDArray[Any]]]]:  # fmt: skip
     """For each run of a block what counts it, and for each of _USES the share that was used, and what was reserved.
 
-    What Jobstats says counts before what Slurm's plugin saw busy.
+    What monitoring left counts before what Slurm's plugin saw busy.
     """
     import numpy as np
 
@@ -169,7 +169,7 @@ def _block(
         }
         idle = (had > 0) & (share < IDLE)
     counts = {
-        "jobs": np.ones(len(had)), "gpu_jobs": had > 0, "jobstats": (had > 0) & ~np.isnan(told), "idle": idle,
+        "jobs": np.ones(len(had)), "gpu_jobs": had > 0, "monitored": (had > 0) & ~np.isnan(told), "idle": idle,
         "idle_seconds": np.where(idle, had, 0),
     }  # fmt: skip
     return counts, uses

@@ -2,7 +2,7 @@
 
 - CPUs: the CPU time of all its steps over elapsed × CPUs.
 - Memory: as trace/step_memory.py has it.
-- GPUs: what the site's monitoring wrote into AdminComment (trace/jobstats.py), else what Slurm's own plugin
+- GPUs: what the site's monitoring wrote into AdminComment (trace/monitored.py), else what Slurm's own plugin
   measured.
 
 None is unknown, and nothing is made up for it.
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.jobstats import jobstats_gpu
+from adminkit.trace.monitored import monitored_gpu
 from adminkit.trace.step_memory import Step, memory
 
 #: SQL over a row of the view run: the share of its CPUs that were busy, NULL where it is unknown.
@@ -41,13 +41,15 @@ def efficiency(
     admin_comment: str | None = None,
     nodes: int | None = None,
     gpu_kind: str | None = "whole",
+    start: int | None = None,
 ) -> Efficiency:
-    """What one run had and used: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated."""
+    """What one run had and used: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated, `start`
+    in epoch seconds."""
     used = memory(steps, nodes)
     return Efficiency(
         cpu_share(cpu_time, elapsed, cpus),
         used / mem if used is not None and mem else None,
-        gpu_share(gpus, elapsed, steps, admin_comment, gpu_kind),
+        gpu_share(gpus, elapsed, steps, admin_comment, gpu_kind, start),
         used,
     )
 
@@ -63,11 +65,12 @@ def gpu_share(
     steps: Sequence[Step],
     admin_comment: str | None,
     gpu_kind: str | None = "whole",
+    start: int | None = None,
 ) -> float | None:
     """The share of its GPUs that were busy, over all of its time. Trap: Slurm's plugin measures whole GPUs."""
     if not gpus:
         return None
-    told = jobstats_gpu(admin_comment)
+    told = monitored_gpu(admin_comment, start)
     if told is not None or gpu_kind != "whole":
         return told
     busy = [one.gpus_used * (one.elapsed or 0) for one in steps if one.gpus_used is not None]

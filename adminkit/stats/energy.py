@@ -27,7 +27,7 @@ PARTS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _NUMBERS: Final = (
     "elapsed", "size_nodes", "size_cpus", WHOLE_OR_NONE, "nullif(energy, 0)",
-    "CASE WHEN size_gpus > 0 THEN measured_gpu_seconds END", "measured_jobstats_gpu",
+    "CASE WHEN size_gpus > 0 THEN measured_gpu_seconds END", "measured_monitored_gpu",
 )  # fmt: skip
 #: The newest row of each node; SQLite shows the one that has the maximum.
 _NODES: Final = "SELECT cluster, node, cpus, max(since) FROM node WHERE present GROUP BY cluster, node"

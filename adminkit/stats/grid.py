@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.stats.clip import Runs
 from adminkit.stats.taken import total
+from adminkit.stats.whole import GPU_PARTS
 from adminkit.stats.window import END, OPEN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Resource -> its parts, in which sizes are counted: of a GPU a half, a third … a sixteenth are whole numbers of them.
-UNITS: Final = {"gpu": 720_720, "cpu": 1, "node": 1}
+#: Resource -> its parts, in which sizes are counted.
+UNITS: Final = {"gpu": GPU_PARTS, "cpu": 1, "node": 1}
 #: Sizes of more parts than this are nonsense, and unknown: sums stay within 63 bits.
 _MOST: Final = 1 << 45
 #: Seconds of a step, the longest that fits.

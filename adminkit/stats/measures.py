@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats import from_rollups
 from adminkit.stats.efficiencies import Efficiencies, efficiencies
 from adminkit.stats.select import Filter, clusters
 from adminkit.stats.users import Users, users
@@ -22,12 +21,10 @@ YEAR: Final = 365 * 86_400
 class Measures:
     """What was measured of one trace. It is kept as it was measured first, whatever was written since.
 
-    `parts` of efficiencies() are measured in one scan when the first of them is asked for. `exact`: the runs are read
-    where rollups could answer.
+    `parts` of efficiencies() are measured in one scan when the first of them is asked for.
     """
 
     parts: Sequence[str] = ()
-    exact: bool = False
     _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False)
 
     def efficiencies(self, db: sqlite3.Connection, chosen: Filter, part: str) -> Efficiencies:
@@ -37,14 +34,7 @@ class Measures:
         ]
 
     def users(self, db: sqlite3.Connection, chosen: Filter) -> Users:
-        """Measure users from the runs."""
         return self._once(("users",), db, chosen, lambda same: users(db, same))
-
-    def rolled_up_users(self, db: sqlite3.Connection, chosen: Filter) -> Users | None:
-        """Measure users from the rollups; None where they do not answer, or where the runs are to be read."""
-        if self.exact:
-            return None
-        return self._once(("rolled_up_users",), db, chosen, lambda same: from_rollups.users(db, same))
 
     def _once(self, name: tuple[Any, ...], db: sqlite3.Connection, chosen: Filter, make: Callable[[Filter], M]) -> M:
         # Whoever names every cluster asks for what whoever names none does.

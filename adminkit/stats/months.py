@@ -9,9 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.calendar import label
+from adminkit.stats.calendar import label, month_around
 from adminkit.stats.distribution import distributions
-from adminkit.stats.rollup import month_around
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import alike, grouped, total
 from adminkit.stats.wait import WAIT, started

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import distribution
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, Ask, alikes, grouped, split, total
+from adminkit.stats.taken import Alike, Ask, alikes, grouped, splits, total
 from adminkit.stats.whole import in_seconds, seconds, unknown
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _add_times(groups: _Groups, jobs: Alike) -> None:
     mine, many = number[limited], jobs.many[limited]
     ran, asked = (one[limited].astype(np.int64) for one in jobs.numbers)
     columns = [total(mine, len(keys), one).tolist() for one in (many, many * ran, many * asked)]
-    times = zip(*(split(number[known], len(keys), one[known]) for one in (elapsed, limit, jobs.many)), strict=True)
+    times = splits(number[known], len(keys), *(one[known] for one in (elapsed, limit, jobs.many)))
     for key, part, sums in zip(keys, times, zip(*columns, strict=True), strict=True):
         group = groups[key]
         group.times = (part,)

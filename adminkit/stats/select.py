@@ -83,6 +83,15 @@ class Selection:
         return f"{self.within} AND {self.reason} = 0"
 
     @property
+    def plain(self) -> str:
+        """`where` without the reason: DuckDB skips what a condition of one column leaves out."""
+        return self.upto(len(self.rules))
+
+    def upto(self, rules: int) -> str:
+        """That the first `rules` rules hold, in the window."""
+        return " AND ".join((self.within, *(f"({holds})" for holds in [*self.rules.values()][:rules])))
+
+    @property
     def reason(self) -> str:
         """0 for a job that counts, else k for the k-th rule (from 1)."""
         return self._case("{}", "0")

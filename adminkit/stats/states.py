@@ -39,9 +39,7 @@ _OPEN_STATES: Final = ("PENDING", "RUNNING", "SUSPENDED", "RESIZING")
 ENDED_ONCE: Final = (
     f"end_time IS NULL AND start_time IS NULL AND elapsed >= 0 AND coalesce(state, '') NOT IN {_OPEN_STATES}"
 )
-#: What an end or a state says of it, which rollups have as well.
-ENDED_SURELY: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES}"
-ENDED: Final = f"{ENDED_SURELY} OR {ENDED_ONCE}"
+ENDED: Final = f"end_time IS NOT NULL OR state NOT IN {_OPEN_STATES} OR {ENDED_ONCE}"
 #: Slurm's state -> the end, where nothing else decides.
 END_OF: Final[Mapping[str | None, str]] = {
     "COMPLETED": "success", "CANCELLED": "cancelled", "TIMEOUT": "timeout", "FAILED": "failed",

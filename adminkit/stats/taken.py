@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
@@ -84,11 +85,11 @@ def alikes(
     once: bool = False,
 ) -> list[Alike]:
     """alike() of the same jobs for each of `asked`: SQLite reads them together, and what several name only once."""
-    rest, params = f"FROM run WHERE {selection.where}", {**selection.params, **(given or {})}
+    rest, params = f"FROM run WHERE {selection.plain}", {**selection.params, **(given or {})}
     with of_one_trace(db):
         found: list[Alike | None] = [None] * len(asked)
         for k, one in enumerate(asked):
-            if reads_files(db, (*one.texts, *one.numbers, *one.sums, *one.most, selection.reason), rest, params):
+            if reads_files(db, (*one.texts, *one.numbers, *one.sums, *one.most), rest, params):
                 rows = groups(db, *one, rest, params)
                 jobs = int(rows.jobs.sum())
                 excluded = next((other.excluded for other in found if other), None)
@@ -145,9 +146,9 @@ def taken(
     or `numbers` at least.
     """
     params = {**selection.params, **(given or {})}
-    rest = f"FROM run WHERE {selection.where}"
+    rest = f"FROM run WHERE {selection.plain}"
     with of_one_trace(db):
-        if reads_files(db, (*texts, *numbers, selection.reason), rest, params):
+        if reads_files(db, (*texts, *numbers), rest, params):
             found, values = columns(db, texts, numbers, rest, params)
             jobs = len(values[0] if values else found[0].codes)
             return Taken(found, values, jobs, _left_out(db, selection, jobs))
@@ -169,14 +170,30 @@ def _by_sqlite(
 
 
 def _left_out(db: sqlite3.Connection, selection: Selection, jobs: int) -> dict[str, int]:
-    """LeftOut.counts() from files of months: one scan more, which costs little there."""
-    rows = groups(db, (), (selection.reason,), (), (), f"FROM run WHERE {selection.within}", selection.params)
-    many = dict(zip(rows.numbers[0].tolist(), rows.jobs.tolist(), strict=True))
-    excluded = {name: many.get(k, 0) for k, name in enumerate(selection.rules, start=1)}
+    """LeftOut.counts() from files of months, where `jobs` were taken: by how many runs the first rules take. That of
+    the first rule is asked alone, since DuckDB reads little for a condition of one column; then often `jobs` are left.
+    """
+    rules, params = len(selection.rules), selection.params
+
+    def count(where: str) -> int:
+        return int(groups(db, (), (), (), (), f"FROM run WHERE {where}", params).jobs[0])
+
+    taken = [count(selection.within)]
+    if rules > 1:
+        taken.append(count(selection.upto(1)))
+    if more := range(2, rules):
+        if taken[1] == jobs:
+            taken += [jobs] * len(more)
+        else:
+            sums = [f"CASE WHEN {selection.upto(one)} THEN 1 ELSE 0 END" for one in more]
+            found = groups(db, (), (), sums, (), f"FROM run WHERE {selection.upto(1)}", params)
+            taken += [int(one[0]) for one in found.sums]
+    excluded = {
+        name: upto - after for name, (upto, after) in zip(selection.rules, pairwise([*taken, jobs]), strict=False)
+    }
     if selection.within == "TRUE":
         return excluded
-    (everything,) = groups(db, (), (), (), (), "FROM run WHERE TRUE", {}).jobs.tolist()
-    return {"window": everything - jobs - sum(excluded.values()), **excluded}
+    return {"window": count("TRUE") - taken[0], **excluded}
 
 
 def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:
@@ -238,17 +255,26 @@ def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
 
 def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
     """The values of each group, in the order of its rows: slices of one array, the only one of as many rows."""
+    return [one for (one,) in splits(number, groups, values)]
+
+
+def splits(number: NDArray[Any], groups: int, *columns: NDArray[Any]) -> list[tuple[NDArray[Any], ...]]:
+    """The same of several columns: those of each group."""
     import numpy as np
 
     ends = np.cumsum(numbered(number, groups))
-    found, free = np.empty_like(values), np.concatenate([np.zeros(1, np.int64), ends])  # where each group continues
+    free = np.concatenate([np.zeros(1, np.int64), ends])  # where each group continues
+    found = [np.empty_like(column) for column in columns]
     for block in blocks(len(number)):
         order = np.argsort(number[block], kind="stable")
         mine = number[block][order]
         many = np.bincount(mine, minlength=groups + 1)
-        found[np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]] = values[block][order]
+        there = np.arange(len(mine)) + (free - np.cumsum(many) + many)[mine]
+        for one, column in zip(found, columns, strict=True):
+            one[there] = column[block][order]
         free += many
-    return np.split(found, ends)[:groups]
+    bounds = [slice(*ends) for ends in pairwise([0, *ends.tolist()])]
+    return [tuple(one[its] for one in found) for its in bounds[:groups]]
 
 
 def total(number: NDArray[Any], groups: int, values: NDArray[Any]) -> NDArray[Any]:

@@ -137,7 +137,6 @@ class Users:
     excluded: Mapping[str, int]
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
-    last_end_error: int = 0  # seconds: how far off each `last_end` may be
 
     def active(self, user: User) -> bool:
         return user.jobs >= ACTIVE_JOBS * self.months

@@ -8,7 +8,7 @@ queue only. docs/reports/wait.md has which of these moments Slurm takes out of t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
@@ -79,8 +79,6 @@ class Waits:
     p95: float | None = None
     max: float | None = None
     mean: float | None = None
-    #: Quantile -> how far off it may be, infinite where it may be any longer; none for what is exact.
-    error: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

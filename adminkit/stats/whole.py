@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 #: A larger number of GPUs or CPUs is nonsense, and unknown. The product with a run time has at most 60 bits.
 MOST: Final = 4_000_000_000
-#: Parts of a GPU that GPU-seconds are told in: a half, a third … a tenth of a GPU are whole numbers of them.
-_PARTS: Final = 5040
+#: Parts of a GPU that GPUs and GPU-seconds are told in: sevenths (MIG), 32nds (shards), hundredths (MPS), and a half, a
+#: third … a tenth are whole numbers of them. With more parts, the runs of the largest machines would pass 63 bits.
+GPU_PARTS: Final = 50_400
 #: Parts of one that a ratio is told in: a power of ten keeps ratios such as 0.1 as they are.
 UNIT: Final = 10**12
 #: elapsed / req_limit, in two numbers for ratios(): whole ones, and parts of one. 0 or NULL where either is unknown.
@@ -40,13 +41,13 @@ def month(at: str) -> str:
 
 def seconds(size: str, of: str = "elapsed") -> str:
     """`of`, seconds, times a size, for in_seconds(); 0 or NULL where either is unknown."""
-    product = f"CAST(round({of} * {size} * {_PARTS}) AS BIGINT)" if size == "size_gpus" else f"{of} * {size}"
+    product = f"CAST(round({of} * {size} * {GPU_PARTS}) AS BIGINT)" if size == "size_gpus" else f"{of} * {size}"
     return f"CASE WHEN {of} BETWEEN 0 AND {TOO_LONG - 1} AND {_known(size)} THEN {product} ELSE 0 END"
 
 
 def in_seconds(size: str, sums: NDArray[Any]) -> NDArray[Any]:
     """Sums of seconds(), in seconds: those of GPUs, of which a run may have a slice, are told in parts."""
-    return sums / _PARTS if size == "size_gpus" else sums
+    return sums / GPU_PARTS if size == "size_gpus" else sums
 
 
 def unknown(size: str, yes: int = 1) -> str:
@@ -55,7 +56,7 @@ def unknown(size: str, yes: int = 1) -> str:
 
 
 def _known(size: str) -> str:
-    return f"{size} BETWEEN 0 AND {MOST // (_PARTS if size == 'size_gpus' else 1)}"
+    return f"{size} BETWEEN 0 AND {MOST // (GPU_PARTS if size == 'size_gpus' else 1)}"
 
 
 def ratios(whole: NDArray[Any], parts: NDArray[Any]) -> list[float]:

@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Final
 
 from adminkit.job import Job, Step
-from adminkit.trace import gpu_words, rollup
+from adminkit.trace import gpu_words
 from adminkit.trace.decision_sql import RECORD_GLOB, first_word
 
 #: Columns of job that are known once the run has started.
@@ -107,8 +107,8 @@ _TABLES: Final = {
     "ledger_scheme": "SELECT * FROM main.ledger_scheme WHERE at <= {at}",
     "job_aside": "SELECT * FROM main.job_aside WHERE aside_at <= {at}",
     "step_aside": "SELECT * FROM main.step_aside WHERE aside_at <= {at}",
-    # The rollups, and files of months, are of today's rows.
-    **{name: f"SELECT * FROM main.{name} WHERE FALSE" for name in (*rollup.NAMES, "month_file")},
+    # The files of months are of today's rows.
+    "month_file": "SELECT * FROM main.month_file WHERE FALSE",
 }
 
 

@@ -346,4 +346,57 @@ EXTENDED: Final = Word(
     ),
     longest=46,
 )
-WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED)
+GPU_USE: Final = Word(
+    prefix="gu1",
+    meaning="how busy the job's GPUs on one node were; each node has a word of its own",
+    keys=(
+        Key(name="at", values=_NUMBER, longest=10, meaning="the first reading, epoch seconds", needed=True),
+        Key(name="to", values=_NUMBER, longest=10, meaning="the last reading, epoch seconds", needed=True),
+        Key(
+            name="node",
+            values=_NUMBER,
+            longest=5,
+            meaning="the place of the node in the job's list, from 0",
+            needed=True,
+        ),
+        Key(name="gpus", values=_NUMBER, longest=2, meaning="how many GPUs were measured", needed=True),
+        Key(name="s", values=_NUMBER, longest=10, meaning="GPU-seconds that readings stand for", needed=True),
+        Key(name="busy", values=_NUMBER, longest=10, meaning="GPU-seconds of these in use", needed=True),
+        Key(
+            name="used",
+            values=_NUMBER,
+            longest=2,
+            meaning="how many GPUs were in use in the ten minutes before `to`",
+            needed=True,
+        ),
+        Key(
+            name="last",
+            values=_NUMBER,
+            longest=10,
+            meaning="the last reading that saw a GPU in use, epoch seconds; missing if none did",
+        ),
+        Key(
+            name="mem",
+            values=_NUMBER,
+            longest=8,
+            meaning="MiB: the most memory that was in use on each GPU, added up; missing, with `of`, where the driver"
+            " does not say",
+        ),
+        Key(name="of", values=_NUMBER, longest=8, meaning="MiB: the memory of these GPUs"),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place="the first complete word of each node",
+    writer="the plugin for the use of GPUs",
+    readers=(
+        Reader(
+            name="reports, letters",
+            does="give the share of the time that the run's GPUs were in use",
+            since="the run, because a word stays in the job for the next run",
+            so="a word belongs to the run that began before `at`; " + _NO_ACT,
+            files=("adminkit/trace/gpu_use_word.py",),
+            test="trace/test_gpu_use_word.py::test_a_word_counts_for_its_run",
+        ),
+    ),
+    longest=128,
+)
+WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED, GPU_USE)

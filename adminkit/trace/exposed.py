@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.sqlite import ATTACHED, LENGTH, open_limited, sqlite3
-from adminkit.trace import gpu_words, rollup
+from adminkit.trace import gpu_words
 from adminkit.trace.connect import BUSY_SECONDS
 from adminkit.trace.permissions import refuse_strange_files
 from adminkit.trace.schema import VIEWS, lay_out
@@ -22,7 +22,7 @@ from adminkit.trace.transaction import transaction
 #: The tables and views about jobs and machines. The others are for no reader: letters with their addresses, rejected
 #: lines whole, rows set aside, who did what, facts and loads with what adminkit needs for itself.
 READABLE: Final = frozenset(
-    {"run", "trace", "job", "step", "queue", "node", "node_event", "window"} | {*rollup.NAMES, *gpu_words.NAMES}
+    {"run", "trace", "job", "step", "queue", "node", "node_event", "window"} | set(gpu_words.NAMES)
 )  # fmt: skip
 _SCHEMA: Final = frozenset({"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"})
 #: PRAGMAs that describe, with a name in parentheses …

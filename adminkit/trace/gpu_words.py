@@ -180,5 +180,5 @@ def put(
 
 
 def is_cut_or_untracked(db: sqlite3.Connection) -> bool:
-    """Whether GPUs of any run are not the whole number that its row has: rollups, which add rows up, do not know."""
+    """Whether GPUs of any run are not the whole number that its row has."""
     return any(db.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0] for name in NAMES)

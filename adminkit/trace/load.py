@@ -47,7 +47,7 @@ class _Load:
         self.unchanged += max(0, len(rows) - new - changed)
 
     def _run(self, sql: str, rows: Sequence[Sequence[object]]) -> int:
-        # Trap: total_changes would count what the rollups' triggers write.
+        # Trap: total_changes would count what the triggers of months write.
         return max(0, self._db.executemany(sql, rows).rowcount)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from adminkit.sqlite import sqlite3
-from adminkit.trace.jobstats import jobstats_gpu, jobstats_gpu_memory
+from adminkit.trace.monitored import monitored_gpu, monitored_gpu_memory
 from adminkit.trace.run_view import step_of
 from adminkit.trace.step_memory import MEM_USED, NODE_MEM_USED, memory_functions
 
@@ -19,16 +19,17 @@ from adminkit.trace.step_memory import MEM_USED, NODE_MEM_USED, memory_functions
 _GPU_SECONDS: Final = f"""CASE WHEN EXISTS (SELECT 1 FROM step)
     THEN (SELECT sum(step.gpus_used * coalesce(step.elapsed, 0))
         FROM step WHERE {step_of("run")} AND step.gpus_used IS NOT NULL) END"""
-#: Jobstats' share of the GPUs, and the bytes of their memory that were used, and there.
-_JOBSTATS: Final = ("jobstats_gpu", "jobstats_gpu_used", "jobstats_gpu_there")
+#: The share of the GPUs that monitoring left, and the bytes of their memory that were used, and there.
+_MONITORED: Final = ("monitored_gpu", "monitored_gpu_used", "monitored_gpu_there")
 #: Column -> SQL over a row of the view run.
 MEASURED: Final[Mapping[str, str]] = {
     "measured_mem": MEM_USED,
     "measured_node_mem": NODE_MEM_USED,
     "measured_gpu_seconds": _GPU_SECONDS,
     **{
-        f"measured_{name}": f"CASE WHEN instr(admin_comment, 'JS1:') > 0 THEN {name}(admin_comment) END"
-        for name in _JOBSTATS
+        f"measured_{name}": "CASE WHEN instr(admin_comment, 'JS1:') > 0 OR instr(admin_comment, 'gu1:') > 0"
+        f" THEN {name}(admin_comment, start_time) END"
+        for name in _MONITORED
     },
 }
 _NAME: Final = re.compile(rf"\b({'|'.join(MEASURED)})\b")
@@ -39,7 +40,7 @@ def in_sqlite(db: sqlite3.Connection, sql: Sequence[str]) -> list[str]:
     found = [_NAME.sub(lambda name: f"({MEASURED[name[0]]})", one) for one in sql]
     if found != list(sql):
         memory_functions(db)
-        db.create_function("jobstats_gpu", 1, jobstats_gpu)
-        for place, name in enumerate(("jobstats_gpu_used", "jobstats_gpu_there")):
-            db.create_function(name, 1, lambda text, place=place: (jobstats_gpu_memory(text) or (None, None))[place])
+        db.create_function("monitored_gpu", 2, monitored_gpu)
+        for place, name in enumerate(_MONITORED[1:]):
+            db.create_function(name, 2, lambda *run, place=place: (monitored_gpu_memory(*run) or (None, None))[place])
     return found

@@ -1,7 +1,6 @@
 """Takes old rows out of the trace, or the names out of them. docs/privacy.md says what stays.
 
-Windows stay, so sync does not ask for pruned runs again; so do queues, nodes, facts, actions, persons and charges. The
-rollups are corrected by their triggers: they tell of the runs that the trace has.
+Windows stay, so sync does not ask for pruned runs again; so do queues, nodes, facts, actions, persons and charges.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Final
 
 from adminkit.errors import AdminkitError
 from adminkit.sqlite import sqlite3
-from adminkit.trace import rollup
 from adminkit.trace.forgotten import OWN_STEPS, TELLING
 from adminkit.trace.months.write import remove_stale
 from adminkit.trace.person import PREFIX
@@ -118,13 +116,11 @@ TRIES: Final = 2
 
 
 def give_space_back(db: sqlite3.Connection) -> bool:
-    """Make the file as small as its rows, without keys of rollups that no run has any more, and remove the files of
-    months that changed. Whether what was deleted is gone from it: not where a reader kept the file as it was all the
-    time. Needs the space twice meanwhile.
+    """Make the file as small as its rows, and remove the files of months that changed. Whether what was deleted is gone
+    from it: not where a reader kept the file as it was all the time. Needs the space twice meanwhile.
     """
     if name := db.execute("PRAGMA database_list").fetchone()[2]:
         remove_stale(db, Path(name))
-    rollup.forget_keys(db)
     db.execute("PRAGMA secure_delete = ON")
     db.execute("VACUUM")
     return any(db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0 for _ in range(TRIES))

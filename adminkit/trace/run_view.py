@@ -106,8 +106,6 @@ _STUDY_COUNTED: Final = f"""CASE
 
 
 _NOTED: Final = "ckpt_requeues IS NOT NULL AND (ckpt_requeues > 0 OR ckpt_heard > 0)"
-#: What the run's own columns say of `checkpoint`; other runs of its number may say otherwise.
-CHECKPOINT_OWN: Final = f"restarts > 0 OR state = 'REQUEUED' OR {_NOTED}"
 #: Whether it was put back, continues another run, or was warned in time.
 CHECKPOINT: Final = f"""CASE WHEN {_NOTED} THEN 1 ELSE {PIECE} END"""
 

@@ -17,14 +17,13 @@ from adminkit.trace.gpu_words import CREATE as GPU_TABLES
 from adminkit.trace.ledger import SCHEMA as LEDGER
 from adminkit.trace.months.manifest import CREATE as MONTH_FILE
 from adminkit.trace.power_curve import SCHEMA as POWER_CURVE
-from adminkit.trace.rollup import CREATE as ROLLUP_TABLES
 from adminkit.trace.run_view import RUN_SELECT, UNEXTENDED
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
 #: How many migrations this release knows. A test keeps it equal to their number.
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 _JOB = """
 CREATE TABLE job (
@@ -204,7 +203,6 @@ def m001_trace(db: Database) -> None:
         _PERSON,
         FORGOTTEN,
         _OUTBOX,
-        *ROLLUP_TABLES,
         *GPU_TABLES,
         *LEDGER,
         POWER_CURVE,
@@ -238,7 +236,24 @@ def m002_months(db: Database) -> None:
     db.execute(MONTH_FILE)
 
 
-MIGRATIONS: Final = (m001_trace, m002_months)
+#: Sums that reports read before there were files of months; a trace has them if it was made then.
+_ROLLUPS: Final = (
+    "rollup_kept", "rollup_key", "ended_month", "ended_month_user", "occupied_hour", "occupied_key", "started_month",
+    "started_key", "ended_day", "rollup_queue",
+)  # fmt: skip
+
+
+def m003_no_rollups(db: Database) -> None:
+    """Remove the rollups, with what kept them: reports read files of months (docs/adr/0026-months-in-parquet.md)."""
+    for trigger in ("rollup_insert", "rollup_update", "rollup_delete"):
+        db.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    db.execute("DROP VIEW IF EXISTS rollup_change")
+    db.execute("DROP INDEX IF EXISTS rollup_odd")
+    for table in _ROLLUPS:
+        db.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+MIGRATIONS: Final = (m001_trace, m002_months, m003_no_rollups)
 
 
 def lay_out(connection: sqlite3.Connection) -> None:

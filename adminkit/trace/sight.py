@@ -18,7 +18,7 @@ from adminkit.errors import UsageError
 from adminkit.owner import is_root_as_owner
 from adminkit.quote import quote
 from adminkit.sqlite import sqlite3
-from adminkit.trace import gpu_words, rollup
+from adminkit.trace import gpu_words
 from adminkit.trace.as_of import select_of
 from adminkit.trace.schema import VIEWS
 from adminkit.units import show_time
@@ -48,8 +48,6 @@ _OWN_ROWS: Final = {
     "action": "TRUE",
     "load": "TRUE",
     **dict.fromkeys(gpu_words.NAMES, "TRUE"),
-    # Sums over everybody; without rollup_kept nothing of them is read.
-    **dict.fromkeys(rollup.NAMES, "FALSE"),
     # Its files have everybody's jobs.
     "month_file": "FALSE",
 }

@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from adminkit.job import KEY, SOURCES, STEP_KEY, Job, Step
-from adminkit.trace.rollup_load import RUN, rolled
 from adminkit.trace.sensible import sensible
 
 #: Whole GPUs and what is not whole are of one text.
@@ -83,24 +82,22 @@ class Apart:
     earlier: str
 
 
-def upsert_job(
-    values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False, apart: Apart | None = None
-) -> str:
+def upsert_job(values: Mapping[str, str], source: str, only_where: str = "1", apart: Apart | None = None) -> str:
     """INSERT or update one job. `values`: column -> SQL expression over the bound parameters.
 
-    `sums_up`: adminkit-ingest keeps the rollups (rollup_load.py); `values` has the fingerprint. `apart`: where it
-    tells the stored run and this one apart, the statement fails (adminkit-ingest, after LOAD_BEGINS).
+    `apart`: where it tells the stored run and this one apart, the statement fails (adminkit-ingest, after
+    LOAD_BEGINS).
 
     The update happens only where something differs, so that the count of changed rows is the truth, and never
     turns an ended run into an open one (unless by a higher source), or into a row that has only the end.
     """
     never = _SHELL if {"qos", "job_name"} <= values.keys() else ""
-    return _upsert("job", KEY, sensible(values), source, only_where, never, sums_up, apart)
+    return _upsert("job", KEY, sensible(values), source, only_where, never, apart)
 
 
-def insert_job(values: Mapping[str, str], source: str, only_where: str = "1", sums_up: bool = False) -> str:
+def insert_job(values: Mapping[str, str], source: str, only_where: str = "1") -> str:
     """INSERT one job, or nothing where it is stored. Needs no key in the table, so a bulk load may make it later."""
-    return _insert("job", sensible(values), source, only_where, sums_up) + " ON CONFLICT DO NOTHING"
+    return _insert("job", sensible(values), source, only_where) + " ON CONFLICT DO NOTHING"
 
 
 def insert_step(values: Mapping[str, str], source: str) -> str:
@@ -135,11 +132,10 @@ def _upsert(
     source: str,
     only_where: str,
     never: str,
-    sums_up: bool = False,
     apart: Apart | None = None,
 ) -> str:
     given = [column for column in values if column not in key]
-    insert = f"{_insert(table, values, source, only_where, sums_up)} ON CONFLICT ({', '.join(key)})"
+    insert = f"{_insert(table, values, source, only_where)} ON CONFLICT ({', '.join(key)})"
     if not given:
         return f"{insert} DO NOTHING"
     lower = [name for name, rank in SOURCES.items() if rank < SOURCES[source]]
@@ -164,17 +160,12 @@ def _upsert(
         where = f"CASE WHEN {where} THEN CASE WHEN {two} THEN {fails} ELSE 1 END END"
     if lower:
         new = {c: f"CASE WHEN {taken} THEN {_as_told(c, given)} ELSE {sql} END" for c, sql in new.items()}
-    if sums_up:
-        old = {column: f"job.{_quoted(column)}" for column in RUN}
-        new["fingerprint"] = rolled(new["fingerprint"], old, {**old, **new})
     sets = ", ".join(f"{_quoted(c)} = {sql}" for c, sql in new.items())
     return f"{insert} DO UPDATE SET {sets} WHERE {where}"
 
 
-def _insert(table: str, values: Mapping[str, str], source: str, only_where: str, sums_up: bool = False) -> str:
+def _insert(table: str, values: Mapping[str, str], source: str, only_where: str) -> str:
     every = {**values, "source": f"'{source}'"}
-    if sums_up:
-        every["fingerprint"] = rolled(values["fingerprint"], every)
     # VALUES is the faster of the two.
     rows = f"VALUES ({', '.join(every.values())})"
     if only_where != "1":

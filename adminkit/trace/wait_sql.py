@@ -1,4 +1,4 @@
-"""Who made a job wait, and the buckets of limits and sizes by which waits are compared: for measures and rollups."""
+"""Who made a job wait, and the buckets of limits and sizes by which waits are compared: for measures."""
 
 from __future__ import annotations
 

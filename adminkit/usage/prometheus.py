@@ -70,7 +70,7 @@ EXPORTERS: Final[Mapping[str, Exporter]] = {
 }  # fmt: skip
 
 
-def ask(settings: Usage, exporter: Exporter, jobs: Sequence[GpuJob], window: int, now: int) -> Answer:
+def ask(settings: Usage, exporter: Exporter, jobs: Sequence[GpuJob], now: int, window: int) -> Answer:
     """What Prometheus has of these jobs. Away, or an answer that is none: no uses and one note."""
     if settings.prometheus is None or not jobs:
         return Answer(source=exporter.name, at=None, uses={})

@@ -8,7 +8,7 @@ from typing import Final
 
 from adminkit.sections import Usage
 from adminkit.slurm.gpu_jobs import GpuJob
-from adminkit.usage import prometheus, sstat
+from adminkit.usage import prometheus, sampler, sstat
 from adminkit.usage.held import Held, held
 from adminkit.usage.usage import Answer, Source
 
@@ -18,26 +18,25 @@ def sources(settings: Usage) -> Mapping[str, Source]:
     asked: dict[str, Source] = {
         name: partial(_prometheus, settings, exporter) for name, exporter in prometheus.EXPORTERS.items()
     }
-    return {**asked, "sstat": sstat.ask}
+    return {"sampler": sampler.ask, **asked, "sstat": sstat.ask}
 
 
 def measure(settings: Usage, jobs: Sequence[GpuJob], now: int) -> tuple[list[Held], list[str]]:
     """What is known of each job, in their order, and what could not be asked, one line each."""
     there, answers, left = sources(settings), [], list(jobs)
     for name in settings.sources:
-        source = there.get(name)
-        if source is None or not left:
-            continue
-        answers.append(source(left, settings.window, now))
+        if not left:
+            break
+        answers.append(there[name](left, now, settings.window))
         left = [one.job for one in held(left, answers, now, settings.fresh) if not one.measured]
     notes = [note for answer in answers for note in answer.notes]
     return held(jobs, answers, now, settings.fresh), list(dict.fromkeys(notes))
 
 
 def _prometheus(
-    settings: Usage, exporter: prometheus.Exporter, jobs: Sequence[GpuJob], window: int, now: int
+    settings: Usage, exporter: prometheus.Exporter, jobs: Sequence[GpuJob], now: int, window: int
 ) -> Answer:
-    return prometheus.ask(settings, exporter, jobs, window, now)
+    return prometheus.ask(settings, exporter, jobs, now, window)
 
 
 #: What [usage] sources may name that needs [usage] prometheus.

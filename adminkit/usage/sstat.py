@@ -19,7 +19,7 @@ from adminkit.usage.usage import Answer, GpuUse
 _MOST: Final = 200
 
 
-def ask(jobs: Sequence[GpuJob], window: int, now: int) -> Answer:
+def ask(jobs: Sequence[GpuJob], now: int, window: int) -> Answer:
     """Jobs of one node whose steps have all been measured, none of them above 0."""
     some = [job for job in jobs if len(job.nodes) == 1 and job.start is not None and job.kind == "whole"][:_MOST]
     try:

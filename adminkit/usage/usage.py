@@ -51,6 +51,6 @@ class Answer:
     notes: Sequence[str] = ()  # what could not be asked, one line each
 
 
-#: Asks a source about these jobs at `now`, about at most the last `window` seconds. It raises nothing: a source that
-#: is away answers with no uses and one note.
+#: ask(jobs, now, window): about these jobs at `now`, and at most the last `window` seconds. It raises nothing: a source
+#: that is away answers with no uses and one note.
 Source = Callable[[Sequence[GpuJob], int, int], Answer]

@@ -12,39 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/private_folder.h"
+
 #define MAX_SIZE 65536 /* bytes; a job may have very many failing steps */
 
 int ck_exit_code(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* A descriptor of the folder; -1: errno. */
-static int open_folder(const char *folder, bool make) {
-    char above[PATH_MAX];
-    struct stat status;
-    if (make) {
-        snprintf(above, sizeof above, "%s", folder);
-        char *slash = strrchr(above, '/');
-        if (slash && slash > above) {
-            *slash = '\0';
-            mkdir(above, 0755);
-        }
-        mkdir(folder, 0700);
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0)
-        return fd;
-    close(fd);
-    errno = EPERM;
-    return -1;
-}
-
 /* The job's file; -1: errno. */
 static int open_record(const char *folder, uint32_t job, int flags, bool make) {
     char name[16];
-    int directory = open_folder(folder, make);
+    int directory = ak_private_folder(folder, make);
     if (directory < 0)
         return -1;
     snprintf(name, sizeof name, "%" PRIu32, job);
@@ -131,7 +110,7 @@ int ck_step_records_read(const char *folder, uint32_t job, struct ck_steps *step
 
 void ck_step_records_remove(const char *folder, uint32_t job) {
     char name[16];
-    int directory = open_folder(folder, false);
+    int directory = ak_private_folder(folder, false);
     if (directory < 0)
         return;
     snprintf(name, sizeof name, "%" PRIu32, job);

@@ -275,20 +275,6 @@ fail:
     return NULL;
 }
 
-/* Trap: pthread_timedjoin_np() goes by the realtime clock, which may be set meanwhile; pthread_clockjoin_np()
- * came with glibc 2.31. The thread mostly ends at once, and a short step should not wait. */
-static bool join_in_time(pthread_t thread) {
-    struct timespec span = {0, 50000};
-    for (int64_t waited = 0; waited < STOP_SPAN * 1000000; waited += span.tv_nsec) {
-        if (pthread_tryjoin_np(thread, NULL) == 0)
-            return true;
-        nanosleep(&span, NULL);
-        if (span.tv_nsec < 5000000)
-            span.tv_nsec *= 2;
-    }
-    return false;
-}
-
 void ck_watch_stop(struct ck_watch *watch) {
     if (!watch)
         return;
@@ -296,7 +282,7 @@ void ck_watch_stop(struct ck_watch *watch) {
     watch->stop = true;
     pthread_cond_signal(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
-    if (!join_in_time(watch->thread)) {
+    if (!ak_thread_join(watch->thread, STOP_SPAN)) {
         pthread_mutex_lock(&watch->lock);
         watch->left = !watch->ended;
         if (watch->left) {

@@ -95,6 +95,20 @@ int ak_thread_start(pthread_t *thread, void *(*body)(void *), void *arg) {
     return error;
 }
 
+/* Trap: pthread_timedjoin_np() goes by the realtime clock, which may be set meanwhile; pthread_clockjoin_np()
+ * came with glibc 2.31. The thread mostly ends at once, and a short step should not wait. */
+bool ak_thread_join(pthread_t thread, int64_t span) {
+    struct timespec nap = {0, 50000};
+    for (int64_t waited = 0; waited < span * 1000000; waited += nap.tv_nsec) {
+        if (pthread_tryjoin_np(thread, NULL) == 0)
+            return true;
+        nanosleep(&nap, NULL);
+        if (nap.tv_nsec < 5000000)
+            nap.tv_nsec *= 2;
+    }
+    return false;
+}
+
 void ak_pin_plugin(void) {
     Dl_info here;
     if (dladdr((void *)(uintptr_t)&ak_pin_plugin, &here) && here.dli_fname)

@@ -31,6 +31,9 @@ void ak_async_release(struct ak_async_call *call);
 /* pthread_create() with all signals blocked in the new thread; 0 or an errno. */
 int ak_thread_start(pthread_t *thread, void *(*body)(void *), void *arg);
 
+/* pthread_join() for at most `span` ms; false: the thread still runs. */
+bool ak_thread_join(pthread_t thread, int64_t span);
+
 /* From now on dlclose() leaves the plugin mapped. */
 void ak_pin_plugin(void);
 

@@ -23,6 +23,9 @@
 #define slurm_free_ctl_conf slurm_free_conf
 #endif
 
+/* hostlist_t is a pointer up to 23.02. */
+typedef __typeof__(slurm_hostlist_create("")) ak_hostlist;
+
 /* Whether sbatch has SLURM_OPEN_MODE in its own environment once its options are read. Tried: 22.05 has,
  * 24.11 and 26.05 have not; the releases between count as those that have not. */
 #define AK_SBATCH_HAS_OPEN_MODE (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0))
@@ -44,14 +47,16 @@ static inline bool ak_slurm_is_expedited(const job_info_t *job) {
 #endif
 }
 
-/* 0 or Slurm's errno. Trap: without SHOW_LOCAL libslurm asks for the federation first, each time. */
-static inline int ak_slurm_load_job(job_info_msg_t **jobs, uint32_t job) {
+/* 0 or Slurm's errno. `more`: flags such as SHOW_DETAIL, without which an answer has no gres_detail_str.
+ * Trap: without SHOW_LOCAL libslurm asks for the federation first, each time. */
+static inline int ak_slurm_load_job(job_info_msg_t **jobs, uint32_t job, uint16_t more) {
+    uint16_t flags = SHOW_ALL | SHOW_LOCAL | more;
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
     slurm_step_id_t id = SLURM_STEP_ID_INITIALIZER;
     id.job_id = job;
-    return (slurm_load_job)(jobs, id, SHOW_ALL | SHOW_LOCAL) == SLURM_SUCCESS ? 0 : errno;
+    return (slurm_load_job)(jobs, id, flags) == SLURM_SUCCESS ? 0 : errno;
 #else
-    return slurm_load_job(jobs, job, SHOW_ALL | SHOW_LOCAL) == SLURM_SUCCESS ? 0 : errno;
+    return slurm_load_job(jobs, job, flags) == SLURM_SUCCESS ? 0 : errno;
 #endif
 }
 

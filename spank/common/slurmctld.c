@@ -48,7 +48,7 @@ static void fill(struct ak_job_info *info, const job_info_t *job) {
 void ak_job_load(uint32_t job, struct ak_job_info *info) {
     job_info_msg_t *jobs = NULL;
     memset(info, 0, sizeof *info);
-    info->error = ak_slurm_load_job(&jobs, job);
+    info->error = ak_slurm_load_job(&jobs, job, 0);
     if (info->error)
         return;
     info->error = ESLURM_INVALID_JOB_ID;

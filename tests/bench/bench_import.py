@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 
 from tests.bench import pairs, sample
@@ -40,34 +39,5 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
         return pairs.timed(adminkit("import", source, "--db", ours), cores=pairs.CORES)
 
     results.append(pairs.compare("the same file again (nothing changed), against .import", again, shell_import, 2.0))
-    results += keeping_rollups(source, base, folder)
     check_killed(source, folder)
-    return results
-
-
-def keeping_rollups(source: Path, base: Path, folder: Path) -> list[pairs.Ratio]:
-    """What keeping rollups adds to the processor time of an import: into a trace without a run, and into `base`."""
-    ours, results = folder / "ours.db", []
-    for what, target in (("first import", 1.1), ("import into an existing trace", 1.15)):
-        none, kept = fresh(folder / "none.db"), fresh(folder / "kept.db")
-        shutil.copy(base, none)
-        if what == "first import":
-            pairs.timed(shell(none, "DELETE FROM job", "VACUUM"))
-        shutil.copy(none, kept)
-        pairs.timed(adminkit("trace", "rollups", "--rebuild", "--db", kept))
-
-        def load(into: Path) -> float:
-            fresh(ours)
-            shutil.copy(into, ours)
-            return pairs.processor(adminkit("import", source, "--db", ours))
-
-        ratio = pairs.compare(
-            f"keeping rollups, against keeping none: {what}",
-            partial(load, kept),
-            partial(load, none),
-            target,
-            at_most=True,
-        )
-        print(f"  least of {len(ratio.ours)}: {min(ratio.ours):.2f} s, {min(ratio.theirs):.2f} s, processor time")
-        results.append(ratio)
     return results

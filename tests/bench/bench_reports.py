@@ -1,9 +1,9 @@
-"""Reports of a trace: from months against DuckDB over the same files, and from rollups of ten times the jobs.
+"""Reports of a trace: from months against DuckDB over the same files, and from SQLite of ten times the jobs.
 
 Seconds are CPU's, of one thread on each side: both sides compute, and neither waits. Start and tables are apart.
 DuckDB answers the sums, quantiles and counts of each report; the sample has no steps, so neither side reads any.
-`--rows 10000000` is the size of the targets of memory, 400 MB with --exact and 150 MB from rollups. Every report,
-and the page of all, is measured once in a process of its own.
+`--rows 10000000` is the size of the target of memory, 400 MB from SQLite. Every report, and the page of all, is
+measured once in a process of its own.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from tests.bench import pairs, sample
 from tests.bench.rival_reports import QUERIES
 from tests.bench.tools import adminkit, fresh
 
-#: From months against DuckDB's own SQL over the same files; of ten times the jobs from rollups, and with --exact.
-RIVAL, FLAT, LINEAR = 1.6, 1.2, 11.0
-#: Of a report with --exact and of the page, over ten million jobs.
+#: From months against DuckDB's own SQL over the same files; from SQLite of ten times the jobs.
+RIVAL, LINEAR = 1.6, 11.0
+#: Of a report from SQLite and of the page, over ten million jobs.
 MEMORY = 400
 #: Seconds between submissions of the larger and of the smaller trace, which have the same span.
 SPACING = (3, 30)
 NAMES = tuple(QUERIES)
-ROLLED = tuple(spec.name for spec in SPECS if spec.from_rollups)
 
 
 def run(rows: int, folder: Path) -> list[pairs.Ratio]:
@@ -37,35 +36,26 @@ def run(rows: int, folder: Path) -> list[pairs.Ratio]:
     kept = fresh(folder / f"reports-months-{rows}.db")
     shutil.copy(large, kept)
     subprocess.run(adminkit("trace", "months", "--write", "--db", kept), check=True, stdout=subprocess.DEVNULL)
-    ratios = against(
-        f"from months over {rows}, against DuckDB", lambda: ours(kept, "exact", NAMES), lambda: rival(kept), RIVAL
-    )
+    ratios = against(f"from months over {rows}, against DuckDB", lambda: ours(kept, NAMES), lambda: rival(kept), RIVAL)
     ratios += against(
-        f"exact over {rows}, against {rows // 10}",
-        lambda: ours(large, "exact", NAMES),
-        lambda: ours(small, "exact", NAMES),
+        f"from SQLite over {rows}, against {rows // 10}",
+        lambda: ours(large, NAMES),
+        lambda: ours(small, NAMES),
         LINEAR,
     )
     costs(large, small, rows)
-    for one in (large, small):
-        subprocess.run(adminkit("trace", "rollups", "--rebuild", "--db", one), check=True)
-    ratios += against(
-        f"from rollups over {rows}, against {rows // 10}",
-        lambda: ours(large, "rollups", ROLLED),
-        lambda: ours(small, "rollups", ROLLED),
-        FLAT,
-    )
     for made in (large, small, kept):
         fresh(made)
     return ratios
 
 
 def trace(rows: int, folder: Path, spacing: int) -> Path:
-    """A trace of so many rows that keeps no rollups."""
+    """A trace of so many rows, without files of months."""
     text, db = folder / f"sacct-{rows}-{spacing}.txt", fresh(folder / f"reports-{rows}.db")
     subprocess.run(
         adminkit("import", sample.write(text, rows, spacing=spacing), "--db", db),
         check=True,
+        env={**os.environ, "ADMINKIT_MONTHS_KEEP": "false"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -75,16 +65,15 @@ def trace(rows: int, folder: Path, spacing: int) -> Path:
 
 
 def costs(large: Path, small: Path, rows: int) -> None:
-    """What each report and the page take with --exact: CPU over both traces, and the peak of memory over the larger."""
+    """What each report and the page take from SQLite: CPU over both traces, and the peak of memory over the larger."""
     for spec in SPECS:
-        mine, other = (ours(db, "exact", (spec.name,)) for db in (large, small))
+        mine, other = (ours(db, (spec.name,)) for db in (large, small))
         print(
             _cost(spec.name, mine["spent"][spec.name], other["spent"][spec.name], mine["megabytes"], rows), flush=True
         )
     window = ("--since", f"@{sample.START}", "--until", f"@{sample.START + 365 * sample.DAY}")
     mine_page, other_page = (
-        pairs.cost(adminkit("report", "all", "--exact", "--db", db, "--html", f"{db}.html", *window))
-        for db in (large, small)
+        pairs.cost(adminkit("report", "all", "--db", db, "--html", f"{db}.html", *window)) for db in (large, small)
     )
     print(_cost("the page of all", mine_page[0], other_page[0], mine_page[1] / 2**20, rows), flush=True)
 
@@ -92,13 +81,13 @@ def costs(large: Path, small: Path, rows: int) -> None:
 def _cost(name: str, seconds: float, tenth: float, megabytes: float, rows: int) -> str:
     target = f", target {MEMORY} MB {'met' if megabytes <= MEMORY else 'MISSED'}" if rows == 10_000_000 else ""
     return (
-        f"{name}: exact over {rows}: {seconds:.2f} s of CPU, {seconds / tenth:.1f} times a tenth of the jobs,"
+        f"{name}: from SQLite over {rows}: {seconds:.2f} s of CPU, {seconds / tenth:.1f} times a tenth of the jobs,"
         f" peak {megabytes:.0f} MB{target}"
     )
 
 
-def ours(db: Path, how: str, names: Sequence[str]) -> dict[str, Any]:
-    return _spent("tests.bench.report_once", str(db), how, *names)
+def ours(db: Path, names: Sequence[str]) -> dict[str, Any]:
+    return _spent("tests.bench.report_once", str(db), *names)
 
 
 def rival(db: Path) -> dict[str, Any]:

@@ -41,3 +41,21 @@ def test_what_failed_does_not_look_finished(clock: list[float], capsys: pytest.C
         tick(20, None, 20)
         raise OSError
     assert capsys.readouterr().err == "reading: 10 jobs\n"
+
+
+@pytest.mark.parametrize(
+    ("thing", "number", "expected"),
+    [
+        ("report", 1, "reading: 1 report, 5%\n"),
+        ("report", 2, "reading: 2 reports, 10%\n"),
+        ("job", 0, "reading: 0 jobs, 0%\n"),
+        ("run", 1234, "reading: 1,234 runs, 6170%\n"),
+    ],
+)
+def test_one_thing_is_not_several(
+    clock: list[float], capsys: pytest.CaptureFixture[str], thing: str, number: int, expected: str
+) -> None:
+    with progress("reading", thing) as tick:
+        clock[0] += PLAIN_EVERY
+        tick(number, 20, number)
+    assert capsys.readouterr().err == expected

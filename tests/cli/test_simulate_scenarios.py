@@ -211,3 +211,41 @@ def test_policy_replay_leads_to_the_answer(trace: Path, capsys: pytest.CaptureFi
     assert "--simulate does not accept --lua" in capsys.readouterr().err
     assert main([*words, "--queue", "gq"]) == 2
     assert "--simulate does not accept --queue" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("many", [1, 3, 20])
+def test_slices_together_are_the_answer_of_one_process(
+    trace: Path, capsys: pytest.CaptureFixture[str], many: int
+) -> None:
+    """A slice that runs again changes nothing, and the answer needs no replicate more."""
+    file, keep = scenarios(trace.parent), trace.parent / "keep"
+    assert run(file, "-f", "json", "--keep", str(trace.parent / "alone")) == 0
+    alone = capsys.readouterr().out
+    for number in (*range(1, many + 1), 1):
+        assert run(file, "--slice", f"{number}/{many}", "--keep", str(keep)) == 0
+    assert capsys.readouterr().out == ""
+    kept = {one.name: one.read_bytes() for one in keep.iterdir()}
+    assert len(kept) == 20
+    assert run(file, "-f", "json", "--keep", str(keep)) == 0
+    assert capsys.readouterr().out == alone
+    assert {one.name: one.read_bytes() for one in keep.iterdir()} == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1", "--slice '1' is not I/N"),
+        ("a/b", "--slice 'a/b' is not I/N"),
+        ("-1/2", "--slice '-1/2' is not I/N"),
+        ("1/2/3", "--slice '1/2/3' is not I/N"),
+        ("²/3", "--slice '²/3' is not I/N"),
+        ("/", "--slice '/' is not I/N"),
+        ("0/2", "there is no such slice"),
+        ("3/2", "there is no such slice"),
+        ("1/0", "there is no such slice"),
+        ("1/21", "20 replicates are fewer than 21 slices"),
+    ],
+)
+def test_a_slice_that_is_none_is_refused(trace: Path, capsys: pytest.CaptureFixture[str], text: str, said: str) -> None:
+    assert run(scenarios(trace.parent), "--slice", text) == 2
+    assert said in capsys.readouterr().err

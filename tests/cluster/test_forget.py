@@ -79,10 +79,9 @@ def test_sync_and_audit_know_an_id_alone(cluster: Cluster, db: Path) -> None:
     assert "new 0, changed 0" in again, again
 
 
-def test_rollups_are_right_and_know_an_id_alone(cluster: Cluster, db: Path) -> None:
+def test_a_report_by_user_has_an_id_in_place_of_the_name(cluster: Cluster, db: Path) -> None:
     ran(cluster, GONE)
     adminkit(cluster, db, "sync", "--since", "1d")
-    adminkit(cluster, db, "trace", "rollups", "--rebuild")
     adminkit(cluster, db, "trace", "forget", GONE, "--apply")
     ran(cluster, GONE)
     adminkit(cluster, db, "sync")

@@ -23,6 +23,7 @@ from adminkit.installed import helper_path
 from adminkit.slurm import show_config
 from adminkit.trace import connect, location
 from adminkit.trace.permissions import sidecars
+from adminkit.trace.schema import SCHEMA_VERSION
 from tests.support.fakes import DATA, Programs, Pyslurm
 
 
@@ -103,7 +104,7 @@ def test_a_host_in_good_order_has_nothing_to_complain_of(host: Programs, trace: 
     assert [(check.name, check.status) for check in checks if check.status != "ok"] == []
     assert [check.name for check in checks] == (
         "config adminkit helper sqlite database rights disk sacct slurmdbd fields sees slurmctld rules"
-        " ckpt letters plots pyslurm".split()
+        " ckpt months letters plots pyslurm".split()
     )
     assert lacking(checks) == 0
 
@@ -113,7 +114,7 @@ def test_what_is_found_is_named(host: Programs, trace: Path) -> None:
     for name, words in {
         "helper": adminkit.__version__,
         "sqlite": sqlite3.sqlite_version,
-        "database": f"{trace} (--db), schema 2",
+        "database": f"{trace} (--db), schema {SCHEMA_VERSION}",
         "rights": "0640",
         "disk": "free at",
         "sacct": "Slurm 24.11.5",

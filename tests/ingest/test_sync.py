@@ -171,7 +171,6 @@ def test_a_sibling_that_was_open_leaves_the_trace_when_it_is_revoked(
     slurm.jobs = [slurm.jobs[0], job(2, NOW, "REVOKED", Submit=slurm.jobs[1]["Submit"])]
     assert run(slurm, db, said).revoked == 1
     assert one(db, "SELECT group_concat(job_id_raw) FROM job") == "1"
-    assert one(db, "SELECT coalesce(sum(jobs), 0) FROM ended_month") == 0, "nor do the rollups have it"
 
 
 def test_a_field_this_release_lacks_is_not_asked_for(slurm: FakeSlurm, db: Path, said: list[str]) -> None:

@@ -19,7 +19,6 @@ from adminkit.job import Job
 from adminkit.quote import clean
 from adminkit.trace import sight
 from adminkit.trace.connect import reader, writer
-from adminkit.trace.rollup import is_kept, rebuild
 from adminkit.trace.windows import RecordedWindow, record
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
@@ -98,16 +97,6 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> str:
 )  # fmt: skip
 def test_every_metric(text: str, name: str, expected: Samples, why: str) -> None:
     assert samples(text, name) == expected, why
-
-
-def test_ends_from_rollups_are_those_of_the_rows(tmp_path: Path, text: str) -> None:
-    path = make_trace(tmp_path / "t.db", JOBS)
-    with writer(path) as db:
-        rebuild(db, NOW)
-    with reader(path) as db:
-        assert is_kept(db)
-        kept = exposition(db, Config(), NOW, DAY).decode()
-    assert samples(kept, "runs_total") == samples(text, "runs_total") != {}
 
 
 def test_a_trace_without_anything_has_its_window(tmp_path: Path) -> None:

@@ -94,13 +94,6 @@ def test_every_report_takes_parts_of_gpus(db: Path, capsys: pytest.CaptureFixtur
     told(db, capsys, "wait", "--limit", "2h", "--gpus", "1")
 
 
-def test_rollups_are_not_read_where_gpus_are_cut(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = told(db, capsys, "users")
-    assert main(["trace", "rollups", "--rebuild", "--db", str(db)]) == 0
-    capsys.readouterr()
-    assert told(db, capsys, "users") == before
-
-
 def test_a_frame_of_runs_has_parts_of_gpus_and_whole_ones_are_counts(db: Path, tmp_path: Path) -> None:
     jobs = adminkit.open(db).jobs()
     assert str(jobs["size_gpus"].dtype) == "Float64" and str(jobs["gpus"].dtype) == "Int64"

@@ -17,7 +17,6 @@ from adminkit.render.html_parts import figures, report_facts
 from adminkit.render.panel_numbers import numbers
 from adminkit.render.report import Bar, Bars, Meta, Pictures, Report, in_language
 from adminkit.reports import nouns
-from adminkit.reports.answer import ROLLED_UP
 from adminkit.reports.page_words import words_in
 from adminkit.reports.wait import sized
 from tests.support.japanese import between_letters
@@ -111,10 +110,6 @@ def test_filters_and_rules_are_japanese_and_names_stay(meta: dict[str, Any], sai
 )  # fmt: skip
 def test_what_stands_in_a_sentence_stands_in_its_translation(english: str, other: str) -> None:
     assert translated(english, "ja") == other
-
-
-def test_the_note_of_a_report_from_rollups_is_japanese() -> None:
-    assert japanese(translated(ROLLED_UP, "ja"))
 
 
 def test_names_of_users_in_pictures_stay_as_they_are() -> None:

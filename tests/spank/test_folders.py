@@ -56,13 +56,19 @@ def _symbols(plugin: Path, kind: str) -> set[str]:
 
 
 def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
-    assert {path.name for path in installed.iterdir()} == {"adminkit_ckpt.so", "adminkit_hello.so"}
+    assert {path.name for path in installed.iterdir()} == {
+        "adminkit-gpu-use",
+        "adminkit_ckpt.so",
+        "adminkit_gpu_use.so",
+        "adminkit_hello.so",
+    }
 
 
 @pytest.mark.parametrize(
     ("plugin", "callbacks"),
     [
         ("adminkit_hello.so", {"slurm_spank_init"}),
+        ("adminkit_gpu_use.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
         (
             "adminkit_ckpt.so",
             {
@@ -80,7 +86,14 @@ def test_each_shows_slurm_its_own_callbacks_and_no_name_of_ours(
 
 def test_each_has_of_common_what_it_uses(installed: Path) -> None:
     """A plugin that calls nothing of slurmctld's needs no such symbol of the slurmstepd that loads it."""
-    needed = {plugin.name: _symbols(plugin, "undefined") for plugin in installed.iterdir()}
+    needed = {plugin.name: _symbols(plugin, "undefined") for plugin in installed.glob("*.so")}
     assert "slurm_spank_log" in needed["adminkit_hello.so"] & needed["adminkit_ckpt.so"]
     assert "slurm_update_job" in needed["adminkit_ckpt.so"]
+    assert "slurm_hostlist_create" in needed["adminkit_gpu_use.so"] - needed["adminkit_ckpt.so"]
     assert "slurm_update_job" not in needed["adminkit_hello.so"]
+
+
+def test_the_program_that_reads_gpus_needs_nothing_of_slurms(installed: Path) -> None:
+    """And no library of NVIDIA's: it opens that where it is."""
+    done = subprocess.run(["ldd", installed / "adminkit-gpu-use"], capture_output=True, text=True, check=True)
+    assert not [line for line in done.stdout.splitlines() if "slurm" in line or "nvidia" in line]

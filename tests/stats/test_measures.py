@@ -40,8 +40,3 @@ def test_parts_of_one_scan_are_as_they_are_alone(tmp_path: Path, part: str) -> N
     with reader(make_trace(tmp_path / "t.db", JOBS)) as db:
         (alone,) = efficiencies(db, ALL, (part,))
         assert Measures(("queue", "user")).efficiencies(db, ALL, part) == alone
-
-
-def test_runs_are_read_where_no_rollups_are_kept_and_where_they_are_to_be_read(tmp_path: Path) -> None:
-    with reader(make_trace(tmp_path / "t.db", JOBS)) as db:
-        assert [Measures(exact=exact).rolled_up_users(db, ALL) for exact in (False, True)] == [None, None]

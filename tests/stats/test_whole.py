@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.stats.whole import MOST, RATIO, in_seconds, month, months, ratios, seconds, unknown
+from adminkit.stats.whole import GPU_PARTS, MOST, RATIO, in_seconds, month, months, ratios, seconds, unknown
 from adminkit.trace.months.sql import for_duckdb
 from adminkit.trace.run_view import TOO_LONG
 
@@ -75,7 +75,10 @@ def test_a_ratio_is_whole_ones_and_parts(elapsed: int, limit: int) -> None:
         (3 / 7, 3600, 3600 * 3 / 7, 0, "three slices of seven"),
         (0, 60, 0, 0, "none"),
         (None, 60, 0, 1, "unknown"),
-        (MOST // 5040, TOO_LONG - 1, MOST // 5040 * (TOO_LONG - 1), 0, "the most GPUs, within 63 bits"),
+        (MOST // GPU_PARTS, TOO_LONG - 1, MOST // GPU_PARTS * (TOO_LONG - 1), 0, "the most GPUs, within 63 bits"),
+        (75_264, 86_400, 75_264 * 86_400, 0, "all GPUs of a machine of 9,408 nodes"),
+        (5 / 32, 60, 60 * 5 / 32, 0, "five shards of 32"),
+        (0.29, 60, 60 * 0.29, 0, "MPS of a GPU"),
         (MOST + 1, 60, 0, 1, "nonsense"),
         (-1, 60, 0, 1, "nonsense"),
         (2, None, 0, 0, "an unknown time"),

@@ -13,10 +13,10 @@ from adminkit.trace import connect, gpu_words
 from adminkit.trace.load import JobLoad
 from adminkit.trace.months import door, write
 from adminkit.trace.transaction import transaction
-from tests.support import rollups
+from tests.support import changes
 from tests.support.builders import HOUR, MONDAY
+from tests.support.changes import COLUMNS, some_job, values
 from tests.support.reports import HOSTILE
-from tests.support.rollups import COLUMNS, some_job, values
 
 DAY = 24 * HOUR
 #: All months of these tests are over by then; epoch seconds.
@@ -66,7 +66,7 @@ def act(db: sqlite3.Connection, pick: random.Random) -> None:
     """One thing that happens to a trace."""
     what = pick.choice(("one", "one", "step", "no step", "words", "untracked", "number", "gone", "cluster"))
     if what == "one":
-        rollups.act(db, pick)
+        changes.act(db, pick)
     elif what in ("cluster", "number"):
         one = replace(some_job(pick), cluster=pick.choice(CLUSTERS), gpu_parts=pick.choice((None, *_WORDS)))
         if what == "number":  # a run more of a job, soon after or long after

@@ -51,9 +51,9 @@ def step(number: int, name: str, **cells: Any) -> dict[str, Any]:
 def queued(number: int, state: str = "R", **cells: Any) -> dict[str, Any]:
     """An open job, as squeue's fields."""
     return {
-        "uid": os.geteuid(), "JobArrayID": number, "StateCompact": state, "Partition": "gq", "TimeLimit": "1:00:00",
-        "TimeUsed": "10:00" if state == "R" else "0:00", "SubmitTime": 1_700_000_000, "StartTime": "N/A",
-        "NumNodes": 1, "NumCPUs": 8, "Reason": "None", "Name": "train", **cells,
+        "uid": os.geteuid(), "UserID": os.geteuid(), "JobArrayID": number, "StateCompact": state, "Partition": "gq",
+        "TimeLimit": "1:00:00", "TimeUsed": "10:00" if state == "R" else "0:00", "SubmitTime": 1_700_000_000,
+        "StartTime": "N/A", "NumNodes": 1, "NumCPUs": 8, "Reason": "None", "Name": "train", **cells,
     }  # fmt: skip
 
 
@@ -89,6 +89,8 @@ class Site:
                 return Answer("PartitionName=gq DefaultTime=01:00:00 MaxTime=3-00:00:00 TotalNodes=4 Default=YES\n")
             case "sacctmgr":
                 return Answer("\n".join(self.clusters) + "\n")
+            case "squeue" if not ("-j" not in after or any(self.open_jobs(after, ""))):
+                return Answer(err="slurm_load_jobs error: Invalid job id specified\n", code=1)
             case "squeue":
                 return Answer("CLUSTER: alpha\n" + "".join(self.open_jobs(after, seal_of(asked))))
             case _ if args == ["--helpformat"]:
@@ -99,7 +101,9 @@ class Site:
 
     def open_jobs(self, after: Mapping[str, str], seal: str) -> Iterator[str]:
         for job in self.queue:
-            if after["-u"] != str(job["uid"]):
+            if "-u" in after and after["-u"] != str(job["uid"]):
+                continue
+            if "-j" in after and after["-j"] != str(job["JobArrayID"]).partition("_")[0]:
                 continue
             for word in after["-O"].split(","):
                 name, _, rest = word.partition(":")

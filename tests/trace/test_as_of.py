@@ -16,7 +16,7 @@ import pytest
 from adminkit.errors import UsageError
 from adminkit.job import Job
 from adminkit.stats.incentives import Criteria, sums
-from adminkit.trace import as_of, gpu_words, rollup
+from adminkit.trace import as_of, gpu_words
 from adminkit.trace.connect import reader
 from adminkit.trace.sight import everybodys
 from tests.support.builders import MONDAY, job, make_trace
@@ -44,7 +44,6 @@ TABLES: Final = {
     "ledger_scheme",
     *gpu_words.NAMES,
     *("trace", "run"),  # views
-    *rollup.NAMES,
 }
 
 

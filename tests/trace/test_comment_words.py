@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[2]
 PARTS: Final = {
     "adminkit/trace/decision_sql.py", "adminkit/demo/generate.py", "adminkit/demo/story.py",
     "adminkit/demo/training.py", "spank/ckpt/note.c", "spank/ckpt/resize.c", "spank/ckpt/progress_word.c",
-    "spank/ckpt/extension.c", "job_submit/adminkit/record.lua",
+    "spank/ckpt/extension.c", "spank/gpu_use/watch.c", "spank/gpu_use/word.c", "job_submit/adminkit/record.lua",
 }  # fmt: skip
 
 
@@ -75,7 +75,7 @@ def test_a_word_that_is_to_come_has_an_owner_and_no_reader(word: Word) -> None:
 PARSERS: Final[list[tuple[str, str]]] = [
     ("adminkit/**/*.py", r"from adminkit\.trace\.(?:comment_words|decision_sql) import|module\(\"record\"\)"),
     ("job_submit/adminkit/*.lua", r"\brecord\.read\("),
-    ("spank/**/*.c", r"\bck_(?:note|order)_find\(|\bck_progress_put\(|\bck_extension_\w+\("),
+    ("spank/**/*.c", r"\bck_(?:note|order)_find\(|\bck_progress_put\(|\bck_extension_\w+\(|\bgu_word_put\("),
 ]
 
 

@@ -65,6 +65,48 @@ def test_what_is_frozen_cannot_be_written_anew_and_an_edit_is_told(folder: Path)
     assert len(old_traces.edited(folder)) == 1
 
 
+# a trace that kept rollups
+
+
+#: What such a trace had, as the checkouts before the first release made it: tables, and what kept them.
+_ROLLUPS = (
+    *(
+        f"CREATE TABLE {name} (month INTEGER, user TEXT) STRICT"
+        for name in (
+            "rollup_kept", "rollup_key", "ended_month", "ended_month_user", "occupied_hour", "occupied_key",
+            "started_month", "started_key",
+        )
+    ),
+    "INSERT INTO rollup_key VALUES (0, 'user1')",
+    "CREATE UNIQUE INDEX rollup_key_all ON rollup_key (user)",
+    "CREATE INDEX rollup_odd ON job (start_time) WHERE end_time IS NOT NULL",
+    "CREATE VIEW rollup_change AS SELECT 0 AS sign, user FROM job WHERE FALSE",
+    "CREATE TRIGGER rollup_put INSTEAD OF INSERT ON rollup_change BEGIN"
+    " UPDATE ended_month SET month = month + NEW.sign; END",
+    *(
+        f"CREATE TRIGGER rollup_{event.lower()} AFTER {event} ON job BEGIN"
+        f" INSERT INTO rollup_change SELECT 1, {row}.user; END"
+        for event, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD"))
+    ),
+)  # fmt: skip
+
+
+def test_a_trace_that_kept_rollups_loses_them_and_no_run(tmp_path: Path) -> None:
+    path, fresh = tmp_path / "kept.db", tmp_path / "fresh.db"
+    old_traces.build(2, path)
+    with sqlite3.connect(path) as db:
+        for one in _ROLLUPS:
+            db.execute(one)
+        before = db.execute("SELECT * FROM job").fetchall()
+    connect.prepare(path)
+    connect.create(fresh)
+    assert statements(path) == statements(fresh)
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT * FROM job").fetchall() == before != []
+        db.execute("UPDATE job SET user = 'user2'")
+        db.execute("DELETE FROM job")
+
+
 # an upgrade that is killed
 
 

@@ -80,7 +80,7 @@ def test_what_is_not_an_answer_is_an_error(text: str, reason: str) -> None:
 
 def test_a_service_that_is_away_is_one_line_and_no_measurement() -> None:
     settings = Usage(prometheus="http://127.0.0.1:9", timeout=1)
-    answer = prometheus.ask(settings, DCGM, [job()], 3600, NOW)
+    answer = prometheus.ask(settings, DCGM, [job()], NOW, 3600)
     assert (answer.uses, len(answer.notes)) == ({}, 1)
     assert "127.0.0.1" in answer.notes[0]
 

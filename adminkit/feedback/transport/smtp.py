@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import smtplib
 import ssl
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +11,8 @@ from typing import Final
 
 from adminkit.config import Feedback
 from adminkit.errors import AdminkitError
+from adminkit.feedback.secret import secret_lines
 from adminkit.feedback.transport.base import MOST_LOST, Later, Refused, Stopped
-from adminkit.files import open_named
 
 _LOST: Final = (smtplib.SMTPServerDisconnected, OSError)
 #: "Service not available, closing transmission channel."
@@ -115,18 +113,7 @@ class Smtp:
 def login(path: Path) -> tuple[str, str]:
     """(user, password) from a file of two lines, which only this user or root owns and can read."""
     hint = f"write the user and the password into it, each on its own line; then chmod 600 {path}"
-    try:
-        with open_named(path, 4096) as file:
-            facts = os.fstat(file.fileno())
-            if facts.st_uid not in (0, os.geteuid()) or facts.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                mode = stat.S_IMODE(facts.st_mode)
-                raise AdminkitError(
-                    f"{path} is not secret: it has mode {mode:04o} and belongs to uid {facts.st_uid}", hint
-                )
-            lines = file.read(4096).decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise AdminkitError(f"couldn't read {path}: {why.lower()}", hint) from error
+    lines = secret_lines(path, hint)
     if len(lines) != 2 or not all(lines):
         raise AdminkitError(f"{path} does not have the two lines user and password", hint)
     return lines[0], lines[1]

@@ -30,15 +30,6 @@ static const char help[] =
     "  --before SQL       run first, within the transaction\n"
     "  --after SQL        run last, within the transaction; :rows :new :changed … :seconds are what was "
     "counted\n"
-    "  --rollup NAME=SQL  the rollups of what is stored, in memory: rolled(x, RUN) in --sql and --insert-sql "
-    "is x, and adds the\n"
-    "                     run of these columns, rolled(x, OLD, NEW) changes one. A key, ?1 ?2 …, has the "
-    "number "
-    "that find= selects,\n"
-    "                     or the rowid of what make= inserts; likewise find-queue= and make-queue=. Before "
-    "--after, month=, day=\n"
-    "                     and hour= get each sum. rows= is a SELECT of rolled(…) for rows that are stored "
-    "already\n"
     "  --delimiter TEXT   separates columns, | by default; `space` is any run of blanks and tabs\n"
     "  --ends             there is a delimiter after the last column, too (sacct -p)\n"
     "  --comment TEXT     lines that begin with TEXT are skipped\n"
@@ -127,9 +118,8 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
     const struct {
         const char *name;
         struct ak_words *to;
-    } lists[] = {{"--bind", &o->store.bind},     {"--before", &o->store.before}, {"--after", &o->store.after},
-                 {"--rollup", &o->store.rollup}, {"--wants", &o->wants},         {"--within", &o->within},
-                 {"--without", &o->without}};
+    } lists[] = {{"--bind", &o->store.bind}, {"--before", &o->store.before}, {"--after", &o->store.after},
+                 {"--wants", &o->wants},     {"--within", &o->within},       {"--without", &o->without}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].to = value;

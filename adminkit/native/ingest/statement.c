@@ -10,11 +10,6 @@ bool ak_store_failed(struct ak_store *store, const char *what) {
     return false;
 }
 
-bool ak_store_fault(struct ak_store *store, const char *what) {
-    snprintf(store->error, sizeof store->error, "%s", what);
-    return false;
-}
-
 /* Which of the first `places` parameters the statement mentions. Those of a bare ? have no name, so all count
  * then. */
 static void find_used(struct ak_statement *statement, const char *text, int places) {

@@ -8,9 +8,6 @@
 /* SQLite's message into store->error, after `what`. Always false. */
 bool ak_store_failed(struct ak_store *store, const char *what);
 
-/* A sentence into store->error. Always false. */
-bool ak_store_fault(struct ak_store *store, const char *what);
-
 /* Prepares `sql` of `option` with parameters for `places` outputs, then the --bind values, then, with `rows`,
  * the fingerprint. False: store->error. A NULL `sql` prepares nothing, and is true. */
 bool ak_statement_prepare(struct ak_store *store, const char *option, const char *sql, int places, bool rows,

@@ -2,7 +2,6 @@
 #include "store.h"
 #include "fingerprint.h"
 #include "mark.h"
-#include "rollup.h"
 #include "statement.h"
 
 #include <errno.h>
@@ -123,7 +122,6 @@ bool ak_store_begin(struct ak_store *store, int outputs, const char *reading) {
     store->first = fingerprint_text(fingerprint_text(fingerprint_text(0, reading), o->job_sql), o->step_sql);
     store->seed = store->first;
     return run(store, "BEGIN IMMEDIATE") && ak_store_run_words(store, "--before", &o->before, NULL, 0) &&
-           ak_rollup_open(store) &&
            prepare_table(store, &store->job, "--insert-sql", o->insert_sql, "--same-sql", o->same_sql) &&
            prepare_table(store, &store->step, "--insert-step-sql", o->insert_step_sql, "--same-step-sql",
                          o->same_step_sql) &&
@@ -176,10 +174,7 @@ static enum ak_stored store_row(struct ak_store *store, struct ak_table *table, 
 enum ak_stored ak_store_row(struct ak_store *store, bool step, const struct ak_cell *cell,
                             struct ak_slice text) {
     struct ak_table *table = step ? &store->step : &store->job;
-    ak_rollup_forget(store);
     enum ak_stored stored = store_row(store, table, cell, ak_fingerprint(store->seed, text.s, text.n));
-    if (stored <= AK_STORED_CHANGED && !ak_rollup_take(store))
-        return AK_STORED_FAILED;
     if (stored <= AK_STORED_SAME)
         store->last = stored;
     return stored;
@@ -208,8 +203,7 @@ bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, 
 }
 
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds) {
-    return ak_rollup_finish(store) &&
-           ak_store_run_words(store, "--after", &store->options->after, count, seconds) &&
+    return ak_store_run_words(store, "--after", &store->options->after, count, seconds) &&
            run(store, "COMMIT");
 }
 
@@ -221,7 +215,6 @@ bool ak_store_close(struct ak_store *store, bool whole) {
     }
     sqlite3_finalize(store->reject.sql);
     sqlite3_finalize(store->passed.sql);
-    ak_rollup_close(store);
     if (store->db && !sqlite3_get_autocommit(store->db))
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     bool closed = sqlite3_close(store->db) == SQLITE_OK;

@@ -42,7 +42,7 @@ struct ak_words {
 struct ak_store_options {
     const char *path, *job_sql, *step_sql, *reject_sql, *same_sql, *same_step_sql, *insert_sql,
         *insert_step_sql, *without_sql;
-    struct ak_words bind, before, after, rollup;
+    struct ak_words bind, before, after;
     bool fresh;
 };
 
@@ -72,14 +72,11 @@ struct ak_table {
     struct ak_statement sql, insert, same;
 };
 
-struct ak_rollup; /* rollup.h */
-
 struct ak_store {
     const struct ak_store_options *options;
     sqlite3 *db;
     struct ak_table job, step;
     struct ak_statement reject, passed;
-    struct ak_rollup *rollup; /* NULL where none are kept */
     int outputs;
     enum ak_stored last; /* the last row's result, and the guess for the next one */
     uint64_t seed,
@@ -112,8 +109,8 @@ bool ak_store_passed(struct ak_store *store, const struct ak_cell *cell);
 /* What could not be read, through --reject-sql if there is one. */
 bool ak_store_reject(struct ak_store *store, uint64_t line, const char *reason, struct ak_slice raw);
 
-/* The sums of --rollup (rollup.h), the --after statements, in which :rows, :new … :seconds are what was
- * counted and :bind1 … the --bind values, and COMMIT. */
+/* The --after statements, in which :rows, :new … :seconds are what was counted and :bind1 … the --bind
+ * values, and COMMIT. */
 bool ak_store_commit(struct ak_store *store, const uint64_t count[AK_COUNTS], double seconds);
 
 /* Rolls back what is open, closes. With --fresh and `whole`, the file is on disk when this returns true. */

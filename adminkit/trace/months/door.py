@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adminkit import config, journal
 from adminkit.sqlite import sqlite3
@@ -30,12 +31,11 @@ from adminkit.trace.months.grouping import Groups, group
 from adminkit.trace.months.manifest import Month, MonthFile
 from adminkit.trace.months.rest import others
 from adminkit.trace.months.sql import for_duckdb, is_for_both, parameters_of, words_of
+from adminkit.trace.months.words import Coded, Words, code_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Words of a column up to which they become a type of DuckDB's.
-MANY: Final = 20_000
 #: The doors of connections that are open, by the id of the connection.
 _doors: dict[int, _Door] = {}
 
@@ -113,7 +113,7 @@ class _Session(NamedTuple):
     duck: Any
     source: str  # SQL: all rows of the files; "" without any
     months: tuple[Month, ...]
-    words: dict[str, list[str] | None]  # column -> the words of DuckDB's type for it; None: too many for one
+    words: Words | None  # of the files, where there are any
 
 
 @contextmanager
@@ -152,14 +152,14 @@ class _Door:
         folder = place.folder_of(self._trace)
         if not duck.is_there():
             journal.refused("months", folder, None, "DuckDB is not installed: SQLite is read, which is slower")
-            return _Session(wanted, None, "", (), {})
+            return _Session(wanted, None, "", (), None)
         good, bad = self._stack.enter_context(place.opened(self._trace, list(wanted)))
         for one, why in bad:
             if one not in self._refused:
                 self._refused.add(one)
                 journal.refused("months", folder.joinpath(*place.file_of(*one[:3])), one.cluster, why)
         if not good:
-            return _Session(wanted, None, "", (), {})
+            return _Session(wanted, None, "", (), None)
         paths = [f"/proc/self/fd/{handle}" for _, handle in good]
         scratch = folder / place.SCRATCH
         settings = config.load().months
@@ -167,7 +167,9 @@ class _Door:
             duck.connected(settings, scratch if os.access(scratch, os.W_OK) else None, paths)
         )
         source = f"read_parquet([{', '.join(map(duck.literal, paths))}], hive_partitioning = false)"
-        return _Session(wanted, made, source, tuple(Month(one.cluster, one.month) for one, _ in good), {})
+        return _Session(
+            wanted, made, source, tuple(Month(one.cluster, one.month) for one, _ in good), Words(made, source)
+        )
 
     def columns(
         self, texts: Sequence[str], numbers: Sequence[str], rest: str, given: Mapping[str, Any] | Sequence[Any]
@@ -176,58 +178,46 @@ class _Door:
         listed = [f"{one} AS n{place}" for place, one in enumerate(numbers)]
         with self._answering((*texts, *numbers), rest) as ask:
             try:
-                found, values = self._read(ask, texts, listed, rest, given)
+                coded = self._coded(ask, texts)
+                found, values = self._read(ask, texts, coded, listed, rest, given)
             except duck.failures():
                 return None
         return found, [*map(_number, values.values())]
+
+    def _coded(self, ask: _Ask, texts: Sequence[str]) -> list[Coded | None]:
+        """The texts as numbers; None for what is no column of the view, or has too many words."""
+        assert self._session and self._session.words
+        words = self._session.words
+        return [
+            words.coded(text, ask.texts[text], place) if text in ask.texts else None for place, text in enumerate(texts)
+        ]
 
     def _read(
         self,
         ask: _Ask,
         texts: Sequence[str],
+        coded: Sequence[Coded | None],
         listed: Sequence[str],
         rest: str,
         given: Mapping[str, Any] | Sequence[Any],
     ) -> tuple[list[Texts], dict[str, NDArray[Any]]]:
         """What "SELECT texts, listed" + rest answers; columns of `listed` by their names."""
-        names = [f"t{place}" for place in range(len(texts))]
-        words = {name: self._words(ask, text) for name, text in zip(names, texts, strict=True)}
+        assert self._session and self._session.words
+        words = {f"t{place}": one.words if one else [] for place, one in enumerate(coded)}
         its = [
-            f"{text if words[name] is None else _code(quoted(text), f'e_{text}')} AS {name}"
-            for name, text in zip(names, texts, strict=True)
+            f"{one.sql if one else text} AS t{place}"
+            for place, (one, text) in enumerate(zip(coded, texts, strict=True))
         ]
+        lists = {name: some for one in coded if one for name, some in one.given.items()}
         sql = f"{{run}} SELECT {', '.join((*its, *listed))} {rest}"
-        if late := [name for name in names if words[name] is None]:
-            ask(f"CREATE OR REPLACE TEMP TABLE answer AS {sql}", given)
+        if late := [f"t{place}" for place, one in enumerate(coded) if one is None]:
+            ask(f"CREATE OR REPLACE TEMP TABLE answer AS {sql}", given, lists)
             for name in late:
-                words[name] = self._make_type(name, "answer")
-            codes = [f"{_code(name, f'e_{name}')} AS {name}" for name in late]
-            sql = f"SELECT * REPLACE ({', '.join(codes)}) FROM answer"
-        values = ask(sql, given).fetchnumpy()
-        return [Texts(values.pop(name), [None, *(words[name] or ())]) for name in names], values
-
-    def _words(self, ask: _Ask, text: str) -> list[str] | None:
-        """The words of the type for a column of the view; None for another text, or where there are too many."""
-        assert self._session
-        known = self._session.words
-        if text not in ask.texts or (text in known and known[text] is None):
-            return None
-        if text not in known or not ask.texts[text] <= set(known[text] or ()):
-            name = quoted(text)
-            some = f"(SELECT {name} FROM {self._session.source} UNION ALL SELECT {name} FROM others)"
-            (many,) = self._session.duck.execute(f"SELECT count(DISTINCT {name}) FROM {some}").fetchone()
-            known[text] = self._make_type(text, some) if many <= MANY else None
-        return known[text]
-
-    def _make_type(self, name: str, rows: str) -> list[str]:
-        """Make the type e_name of the texts in that column of `rows`. Returns them in the order of their codes."""
-        assert self._session
-        execute = self._session.duck.execute
-        column = quoted(name)
-        execute(f"DROP TYPE IF EXISTS e_{name}")
-        execute(f"CREATE TYPE e_{name} AS ENUM (SELECT DISTINCT {column} FROM {rows} WHERE {column} IS NOT NULL)")
-        found: list[str] = execute(f"SELECT enum_range(NULL::e_{name})").fetchone()[0]
-        return found
+                words[name] = [None, *self._session.words.make_type(name, "answer")]
+            codes = [f"{code_of(name, name)} AS {name}" for name in late]
+            sql, given, lists = f"SELECT * REPLACE ({', '.join(codes)}) FROM answer", {}, {}
+        values = ask(sql, given, lists).fetchnumpy()
+        return [Texts(_code(values.pop(name)), some) for name, some in words.items()], values
 
     def groups(
         self,
@@ -245,10 +235,13 @@ class _Door:
             *(f"coalesce(sum({one}), 0)::BIGINT AS s{place}" for place, one in enumerate(sums)),
             *(f"max({one}) AS m{place}" for place, one in enumerate(most)),
         ]
-        by = ", ".join(str(place + 1) for place in range(len(texts) + len(numbers)))
         with self._answering((*texts, *numbers, *sums, *most), rest) as ask:
             try:
-                found, values = self._read(ask, texts, listed, f"{rest} {f'GROUP BY {by}' if by else ''}", given)
+                coded = self._coded(ask, texts)
+                keys = [not (one and one.is_constant) for one in coded] + [True] * len(numbers)
+                by = ", ".join(str(place) for place, varies in enumerate(keys, 1) if varies)
+                rows = f"GROUP BY {by}" if by else "HAVING count(*) > 0" if keys else ""
+                found, values = self._read(ask, texts, coded, listed, f"{rest} {rows}", given)
             except duck.failures():
                 return None
         columns = list(values.values())
@@ -283,7 +276,7 @@ class _Door:
         )
         run = f"WITH run AS NOT MATERIALIZED (SELECT {', '.join(map(quoted, wanted))} FROM {session.source}{more})"
         try:
-            yield _Ask(session.duck, run, {name: {*one.names} - {None} for name, one in zip(texts, found, strict=True)})
+            yield _Ask(session.duck, run, {name: {*one.names} for name, one in zip(texts, found, strict=True)})
         finally:
             session.duck.unregister("others")
 
@@ -298,15 +291,20 @@ class _Ask:
         str, set[str | None]
     ]  # columns of the view that are texts -> what runs have there that are in no file
 
-    def __call__(self, sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Any:
+    def __call__(
+        self, sql: str, given: Mapping[str, Any] | Sequence[Any], more: Mapping[str, list[str]] = MappingProxyType({})
+    ) -> Any:
+        """`more`: parameters that `sql` has as DuckDB spells them."""
         names = parameters_of([sql])
         values = {name: given[name] for name in names} if isinstance(given, Mapping) else {}
-        return self.duck.execute(for_duckdb(sql).replace("{run}", self.run), values)
+        return self.duck.execute(for_duckdb(sql).replace("{run}", self.run), {**values, **more})
 
 
-def _code(text: str, kind: str) -> str:
-    """SQL: the place of a text in a type, from 1; 0 for NULL."""
-    return f"coalesce(enum_code({text}::{kind}) + 1, 0)::INTEGER"
+def _code(values: NDArray[Any]) -> NDArray[Any]:
+    """Places of words; 0 for unknown ones."""
+    import numpy as np
+
+    return values.filled(0) if isinstance(values, np.ma.MaskedArray) else values
 
 
 def _number(values: NDArray[Any]) -> NDArray[Any]:

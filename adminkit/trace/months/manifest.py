@@ -107,6 +107,12 @@ def files(db: sqlite3.Connection, name: str = "run") -> list[MonthFile]:
     ]
 
 
+def of_other_releases(db: sqlite3.Connection) -> int:
+    """How many months have files of another shape: those of a release that had other columns."""
+    sql = "SELECT count(DISTINCT cluster || '/' || month) FROM main.month_file WHERE shape <> ? AND sha256 IS NOT NULL"
+    return int(db.execute(sql, (shape(),)).fetchone()[0])
+
+
 def kept(db: sqlite3.Connection) -> set[tuple[str, str, str]]:
     """Cluster, month and name of every row, also of those that are not complete."""
     return set(db.execute("SELECT cluster, month, name FROM main.month_file"))

@@ -72,8 +72,10 @@ sys.exit(int(options.get("ends", 0)))
 """
 
 
-def build(into: Path) -> Path:
-    """The plugin, built as an operator would; once, for all who use the same headers of Slurm."""
+def build_spank(into: Path) -> Path:
+    """The folder with the plugins and their programs, built as an operator would; once, for all who use the same
+    headers of Slurm.
+    """
     header = Path(PREFIX, "include/slurm/spank.h").stat()
     out = ROOT / f"build/spank-cluster/{header.st_size}-{header.st_mtime_ns}"
     out.mkdir(parents=True, exist_ok=True)
@@ -82,7 +84,14 @@ def build(into: Path) -> Path:
         command = ["make", "-s", "-C", str(ROOT / "spank"), f"SLURM_PREFIX={PREFIX}", f"OUT={out}"]
         subprocess.run(command, check=True, capture_output=True, text=True)
         into.mkdir(parents=True, exist_ok=True)
-        return Path(shutil.copy(out / "adminkit_ckpt.so", into))
+        for made in (*out.glob("*.so"), *out.glob("adminkit-*")):
+            shutil.copy(made, into)
+    return into
+
+
+def build(into: Path) -> Path:
+    """The checkpoint plugin."""
+    return build_spank(into) / "adminkit_ckpt.so"
 
 
 @dataclass(frozen=True)
