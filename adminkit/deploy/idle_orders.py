@@ -3,8 +3,8 @@
     RUNNING ─order─▶ RUNNING, el1:gpus=0 ─signal, 85, requeue (the plugin)─▶ held ─order off─▶ held, or released
 
 A job that stays held is continued by its user: `scontrol release`. The checkpoint plugin signals the job as before its
-limit, and puts it back held. A job that it cannot put back gets no signal: its order becomes void, and the ladder goes
-on with what the policy allows next.
+limit, and puts it back held. A job that it cannot put back gets no signal: its order becomes void, and the next act
+of the policy is tried.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class _Work:
         return lines
 
     def _forgotten(self, acts: Sequence[Act], past: dict[int, Past]) -> dict[int, Past]:
-        """Without the warnings of jobs that used their GPUs again: they are warned anew before anything is done."""
+        """Without the warnings of jobs that used their GPUs again: they are warned again before anything is done."""
         busy = {act.held.job.job_id for act in acts if act.why == "busy"}
         return {job: replace(one, warned=None) if job in busy else one for job, one in past.items()}
 

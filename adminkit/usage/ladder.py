@@ -15,7 +15,7 @@ from adminkit.usage.held import Held
 from adminkit.usage.settings import Settings
 
 Did = Literal["warned", "shrink", "requeue", "cancel", "nothing"]
-#: Jobs of one source that are all idle are not believed, from this many on.
+#: This many jobs of one source, or more, that are all idle are not believed.
 _ALL_IDLE: Final = 5
 
 

@@ -71,7 +71,7 @@ EXPORTERS: Final[Mapping[str, Exporter]] = {
 
 
 def ask(settings: Usage, exporter: Exporter, jobs: Sequence[GpuJob], now: int, window: int) -> Answer:
-    """What Prometheus has of these jobs. Away, or an answer that is none: no uses and one note."""
+    """What Prometheus has of these jobs. Away, or an answer that cannot be read: no uses and one note."""
     if settings.prometheus is None or not jobs:
         return Answer(source=exporter.name, at=None, uses={})
     query = query_of(exporter, window, settings.step, settings.above)
@@ -103,7 +103,7 @@ def query_of(exporter: Exporter, window: int, step: int, above: float) -> str:
 def parse(text: str, exporter: Exporter, step: int) -> tuple[int, dict[int, list[GpuUse]]]:
     """(Prometheus' time, uses by job). AdminkitError for what is not an answer to a query.
 
-    A series without a job, a node or a GPU is passed over, and one with a number that is none. Two series of the same
+    A series without a job, a node or a GPU is passed over, and one with a value that is not a number. Two series of the same
     GPU of the same job are none: nobody knows which counts.
     """
     at, series = _series(text)
