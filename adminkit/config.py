@@ -150,6 +150,9 @@ class Feedback:
     budget_at: tuple[Annotated[float, Gt(0), Le(10)], ...] = (0.8, 1.0)  # shares of a budget that cause a letter
     prefs: Path | None = None  # None: prefs beside the trace
     operators: tuple[str, ...] = ()
+    webhook: Path | None = None  # a secret file with lines of NAME URL: chat services, as apprise takes them
+    chat: tuple[str, ...] = ()  # names of it that users may choose; their URLs have {user}
+    operators_chat: tuple[str, ...] = ()  # names of it that get the operators' letters
     domain: str | None = None
     domains: tuple[str, ...] = ()  # empty: that of `domain` and those of the map
     addresses: Path | None = None
@@ -166,9 +169,6 @@ class Feedback:
     directory: Path | None = None
     timeout: Annotated[float, Gt(0)] = 30.0
     per_minute: Annotated[float, Gt(0)] = 60.0
-    webhook: Path | None = None  # a secret file with lines of NAME URL: chat services, as apprise takes them
-    chat: tuple[str, ...] = ()  # names of it that users may choose; their URLs have {user}
-    operators_chat: tuple[str, ...] = ()  # names of it that get the operators' letters
     holdout: Annotated[float, Ge(0), Le(0.5)] = 0.0
     holdout_until: Annotated[str, Predicate(is_date)] | None = None
     holdout_salt: str = ""

@@ -113,11 +113,14 @@ def close(
             refuse_incomplete(trace, name, file.named(None).calendar, now)
     notes = [NOTHING_WRITTEN]
     if apply:
+        from adminkit.cli.charge_limits import in_step
+
         with writer(path) as trace:
             closed = write(trace, found, now)
+            limits = in_step(trace, file, now)
         head = closed.head
         said = f"{name} is closed: {plural(head.n, 'entry', 'entries')}; keep this hash elsewhere, too: {head.hash}"
-        notes = [*_record(closed.act), said]
+        notes = [*_record(closed.act), *limits, said]
     emit(bill_report(found, str(path), notes), Way(format.value, output))
 
 

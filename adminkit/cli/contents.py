@@ -25,7 +25,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "report": ("report.app",),
         "findings": ("findings.findings",),
         "user": ("user.user",),
-        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus"),
+        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus", "recommend_memory.memory"),
         "feedback": ("feedback.app", "feedback_prefs.prefs", "feedback_chat.chat"),
         "incentives": ("incentives.app",),
         "policy": (
@@ -35,7 +35,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "policy_refresh.refresh",
             "policy_install.status",
         ),
-        "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget"),
+        "charge": ("charge.app", "charge_compare.compare", "charge_budget.budget", "charge_export.export"),
         "simulate": ("simulate.app", "simulate_scenarios.scenarios", "simulate_elastic.elastic"),
         "tune": ("tune.tune",),
         "soft-limits": ("soft_limits.app",),

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     QUEUE_FIT = "queue_fit"
     WAITS = "waits"
     IMAGES = "images"
+    BAD_NODE = "bad_node"
     BUNDLE = "bundle"
     IDLE_GPUS = "idle_gpus"
     MEMORY = "memory"

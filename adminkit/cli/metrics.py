@@ -5,31 +5,46 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.operators import METRICS, operators_only
-from adminkit.errors import UsageError
+from adminkit.errors import AdminkitError, UsageError
+from adminkit.render.say import say
 from adminkit.render.sink import write_aside
 from adminkit.trace.connect import reader
 from adminkit.trace.location import find_trace
 from adminkit.units import moment, parse_duration
 
-DAY = 86_400
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 Window = Annotated[str, typer.Option("--window", metavar="TIME", help="How far back the gauges about jobs look.")]
+Now = Annotated[
+    bool,
+    typer.Option(
+        "--cluster-now/--trace-only",
+        help="Also ask slurmctld what the cluster has and does at this moment. Not with --as-of.",
+    ),
+]
 To = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write to FILE, completely or not at all. Default: stdout."),
 ]
 
 
-def metrics(db: options.Database = None, window: Window = "1d", as_of: options.AsOf = None, output: To = None) -> None:
-    """Write metrics for Prometheus, in its text format 0.0.4. They cover accuracy, waits, the backlog, letters, and
-    how far sync lags behind.
+def metrics(
+    db: options.Database = None,
+    window: Window = "1d",
+    as_of: options.AsOf = None,
+    cluster_now: Now = True,
+    output: To = None,
+) -> None:
+    """Write metrics for Prometheus, in its text format 0.0.4. They cover accuracy, waits, the backlog, letters, how
+    far sync lags behind, and the cluster's nodes and jobs at this moment.
 
     Example: adminkit metrics --output /run/adminkit.prom
     """
@@ -42,8 +57,24 @@ def metrics(db: options.Database = None, window: Window = "1d", as_of: options.A
     path = find_trace(db, settings.db)
     operators_only(path, METRICS)
     with reader(path, when.as_of) as trace:
-        written = exposition(trace, settings, when.now, seconds)
+        more = _cluster() if cluster_now and as_of is None else []
+        written = exposition(trace, settings, when.now, seconds, more)
     if output is None:
         sys.stdout.write(written.decode())
     else:
         write_aside(output, written)
+
+
+def _cluster() -> list[Metric]:
+    """What slurmctld says, where this host has Slurm; one line on stderr where it does not answer."""
+    from adminkit.integrations.prometheus_cluster import cluster_metrics
+    from adminkit.slurm.gauges import gauges
+    from adminkit.slurm.process import find
+
+    if not find("squeue"):
+        return []
+    try:
+        return list(cluster_metrics(gauges()))
+    except AdminkitError as error:
+        say(f"the gauges of the cluster are left out: {error.message}")
+        return []

@@ -46,8 +46,8 @@ def user(
     ),
     output: options.Output = None,
 ) -> None:
-    """Show one user: use, accounts, findings, jobs, charges and letters. Also shows limits to recommend, and why jobs
-    wait. Only operators may see somebody else.
+    """Show one user on one page. Covers use, accounts, findings, jobs, limits to recommend, why jobs wait, charges and
+    letters. Only operators may see somebody else.
 
     Example: adminkit user alice
     """

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from adminkit.demo.nodes import GPUS_PER_NODE
 from adminkit.job import Job
-from adminkit.trace.comment_words import PROGRESS
+from adminkit.trace.plugin_words import PROGRESS
 
 NAME: Final = "resnet_whole.sh"
 #: Its user, by how busy they are.

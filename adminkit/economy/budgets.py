@@ -13,7 +13,7 @@ from adminkit.quote import clean, quote
 from adminkit.sqlite import sqlite3
 from adminkit.stats.ledger import EXACT, Line, closes, lines
 
-_KEYS: Final = ("account", "amount", "from", "until")
+_KEYS: Final = ("account", "amount", "from", "until", "qos")
 _MOST: Final = 10**15
 
 
@@ -25,6 +25,7 @@ class Budget:
     amount: Decimal
     since: str
     until: str | None
+    qos: str | None = None  # Slurm holds the budget at this QOS, not at the account
 
     def holds(self, month: str) -> bool:
         return self.since <= month and (self.until is None or month <= self.until)
@@ -117,7 +118,10 @@ def _budget(table: Mapping[str, Any], where: str) -> Budget:
         raise AdminkitError(f"{where}.from: no month", 'write from = "2026-01": the first month that it is for')
     if until is not None and until < since:
         raise AdminkitError(f"{where}: {until} is before {since}", "`until` is the last month, `from` the first")
-    return Budget(account.lower(), Decimal(repr(amount)), since, until)
+    qos = table.get("qos")
+    if qos is not None and (not isinstance(qos, str) or not qos or clean(qos) != qos):
+        raise AdminkitError(f"{where}.qos: no QOS", 'write qos = "physics-budget", or leave it out')
+    return Budget(account.lower(), Decimal(repr(amount)), since, until, qos)
 
 
 def _month(value: Any, where: str) -> str | None:

@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.comment_words import NOTE, ORDER, RECORD
+from adminkit.trace.comment_words import ORDER, RECORD
+from adminkit.trace.plugin_words import NOTE
 from adminkit.trace.word_parts import COMMENT_MAX
 
 #: Seconds behind `until` after which no node acts by the order any more, whatever its clock and its network do.

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from adminkit.findings import (
+    bad_node,
     bundle,
     default_limit,
     failing,
@@ -25,6 +26,7 @@ from adminkit.findings import (
 from adminkit.findings.finding import Finding
 from adminkit.recommend.menu import MENU, RISK
 from adminkit.sqlite import sqlite3
+from adminkit.stats.bad_nodes import bad_nodes as measure_nodes
 from adminkit.stats.bundles import bundlers
 from adminkit.stats.extensions import ran_over
 from adminkit.stats.failing import failing as measure_failing
@@ -37,7 +39,7 @@ from adminkit.stats.select import Filter, by_window
 from adminkit.stats.wait_avoided import wait_avoided
 
 #: Kinds that aggregate over users: those of queues, and of what their jobs have in common.
-QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images")
+QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images", "bad_node")
 #: Kinds about one user each.
 USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "run_over", "month")
 
@@ -61,6 +63,10 @@ def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collectio
         limits = images.Limits()
         for image in measure_images(db, replace(chosen, states=(), min_elapsed=None), limits.starts, limits.short):
             yield from images.check(image, limits)
+    if "bad_node" in kinds:
+        blame = bad_node.Limits()
+        for node in measure_nodes(db, replace(chosen, states=(), min_elapsed=None), blame.false):
+            yield from bad_node.check(node, blame)
 
 
 def _fits(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str]) -> Iterator[Finding]:

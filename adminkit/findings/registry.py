@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from adminkit.findings import (
+    bad_node,
     bundle,
     default_limit,
     effect,
@@ -40,6 +41,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             queue_fit,
             waits,
             images,
+            bad_node,
             bundle,
             idle_gpus,
             memory,

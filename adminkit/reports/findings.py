@@ -43,7 +43,7 @@ FIELDS: Final = (
     Field(
         "name",
         help="the job name; for effect, the measure; for queue_fit, the queue with the shorter maximum; for "
-        "images, the program that starts them",
+        "images, the program that starts them; for bad_node, the node",
     ),
     Field("run", help="job@submission; for an array, its number and first submission"),
     Field("numbers", help="the numbers that were compared, in readable form", below=True),

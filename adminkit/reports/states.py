@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from adminkit.findings.bad_node import Limits, drain
 from adminkit.messages import Message, counted, message
 from adminkit.render.format import number, percent, some
 from adminkit.render.report import Bar, Bars, Cell, Field, Pictures, Report
@@ -12,6 +14,7 @@ from adminkit.reports import nouns
 from adminkit.reports.header import header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.sqlite import sqlite3
+from adminkit.stats.bad_nodes import Node, bad_nodes
 from adminkit.stats.states import ENDS, PARTS, STUDY, Group, Hours, States, states
 
 FIELDS: Final = (
@@ -57,6 +60,17 @@ FIELDS: Final = (
     Field("cpu_hours_unsuccessful", "hours", "of these, hours of runs that did not end in success", quiet=True),
     Field("cluster", quiet=True),
 )
+#: Behind the others with --by node.
+NODE_FIELDS: Final = (
+    Field("verdict", help="bad: to blame; one of N: one of N nodes is to blame, and they ran the same jobs"),
+    Field("compared", "count", "runs that can be compared with similar runs on other nodes"),
+    Field("compared_failed", "count", "of these, runs that failed or timed out; in one hour, only the first"),
+    Field("ratio", "ratio", "its failures / those of the other nodes in the same groups of similar runs"),
+    Field("ratio_low", "ratio", "the lower end of the 95 % interval of this ratio"),
+    Field("ratio_high", "ratio", "the upper end"),
+    Field("p", "ratio", "at most this is the probability of as many failures on a node like the others"),
+    Field("drain", help="the command that keeps jobs off a bad node", below=True),
+)
 ALL: Final = "(all)"
 #: Those of ENDS that are unknown in a group where no cancelled run says who cancelled it.
 _BY_WHOM: Final = ("cancelled_by_user", "cancelled_by_others")
@@ -90,7 +104,28 @@ def states_report(measured: States, query: Query) -> Report:
     meta = header("How jobs ended", measured, query, jobs, notes, unheeded=("elapsed",), heeded=short)
     rows = [_row(group, group.value, measured.unknown) for group in measured.groups]
     total = _row(measured.overall, ALL, measured.unknown)
+    if query.by == "node":
+        rows, total = _with_evidence(rows, measured), [*total, *[None] * len(NODE_FIELDS)]
+        return Report(meta, (Field(query.by), *FIELDS, *NODE_FIELDS), rows, [total], _pictures(measured))
     return Report(meta, (Field(query.by), *FIELDS), rows, [total], _pictures(measured))
+
+
+def _with_evidence(rows: Sequence[list[Cell]], measured: States) -> list[list[Cell]]:
+    """The rows of nodes with NODE_FIELDS: nodes to blame first, then the ones with the strongest evidence."""
+    known = {(one.cluster, one.name): place for place, one in enumerate(measured.judged)}
+    places = [known.get((str(row[-1]), str(row[0])), len(known)) for row in rows]
+    order = sorted(range(len(rows)), key=lambda one: places[one])
+    nothing: list[Cell] = [None] * len(NODE_FIELDS)
+    return [
+        [*rows[one], *(_evidence(measured.judged[places[one]]) if places[one] < len(known) else nothing)]
+        for one in order
+    ]
+
+
+def _evidence(node: Node) -> list[Cell]:
+    verdict = {0: None, 1: "bad"}.get(node.among, f"one of {node.among}")
+    drained = drain(node) if node.among == 1 else None
+    return [verdict, node.runs, node.failed, node.ratio, *node.interval, node.p, drained or None]
 
 
 def _row(group: Group, name: str | None, unknown: Collection[str]) -> list[Cell]:
@@ -121,6 +156,13 @@ def _notes(measured: States) -> list[str]:
     notes: list[str] = [message("the study's selection counts {jobs}: normal and out_of_time", jobs=nouns.jobs(usual))]
     if (unknown := overall.ends["cancelled"]) and "cancelled_by_user" not in measured.unknown:
         notes.append(message("the trace does not say who cancelled {jobs}", jobs=nouns.jobs(unknown)))
+    if measured.judged:
+        notes.append(
+            message(
+                "a run counts in the row of each of its nodes, with its part of the hours; a node is called bad by its"
+                " runs, compared with similar runs on other nodes"
+            )
+        )
     if measured.others:
         named = [f"{state or '(no state)'} {number(jobs)}" for state, jobs in measured.others.items()]
         notes.append(message("other: {states}", states=some(named)))
@@ -165,7 +207,10 @@ def _short(query: Query) -> int:
 
 
 def _measure(trace: sqlite3.Connection, query: Query) -> States:
-    return states(trace, query.filter, query.by, _short(query))
+    measured = states(trace, query.filter, query.by, _short(query))
+    if query.by != "node":
+        return measured
+    return replace(measured, judged=bad_nodes(trace, query.filter, Limits().false))
 
 
 SPEC: Final = ReportSpec(

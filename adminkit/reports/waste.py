@@ -12,7 +12,7 @@ from adminkit.reports import nouns
 from adminkit.reports.header import ends_early, header
 from adminkit.reports.spec import Query, ReportSpec
 from adminkit.stats.waste import Waste, Wasted, waste
-from adminkit.stats.waste_gaps import LOOKS
+from adminkit.stats.waste_search import LOOKS
 
 FIELDS: Final = (
     Field("queue"),

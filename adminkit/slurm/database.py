@@ -27,9 +27,11 @@ CONNECT: Final = 10
 #: Characters of what the client says that are shown: the cause stands at the end.
 _SHOWN: Final = 300
 #: What stands before each question. MariaDB and MySQL have different names for the longest time of a statement, and a
-#: comment with a version is read by one of them only. Nothing that is asked can change a row.
+#: comment with a version is read by one of them only. Nothing that is asked can change a row. The tables have numbers
+#: without a sign, of which a difference may be negative.
 _SESSION: Final = (
     "SET SESSION TRANSACTION READ ONLY;\n"
+    "SET SESSION sql_mode = 'NO_UNSIGNED_SUBTRACTION';\n"
     "/*M! SET SESSION max_statement_time = {seconds} */;\n"
     "/*!50708 SET SESSION max_execution_time = {millis} */;\n"
 )

@@ -172,7 +172,7 @@ def room(now: int) -> Room:
 def room_of(now: int, there: Around, config: Mapping[str, str], jobs: Sequence[RoomJob]) -> Room:
     """The room of what slurmctld showed."""
     timeouts = parse_timeouts(there.partitions, config)
-    nodes = tuple(with_timeouts(map(_node, there.nodes), *timeouts))
+    nodes = tuple(with_timeouts(map(node_of, there.nodes), *timeouts))
     queues = tuple(_queue(one, config) for one in there.partitions)
     reserved = tuple(_reserved(there.reservations, now))
     shown = {name for one in jobs if one.runs for name in one.nodes}
@@ -191,10 +191,10 @@ def listed(config: Mapping[str, str], *more: str) -> tuple[list[RoomJob], list[s
 
 def parse_nodes(text: str) -> Iterator[RoomNode]:
     """`scontrol -o -d show node`."""
-    return map(_node, scontrol_show.parse_nodes(text))
+    return map(node_of, scontrol_show.parse_nodes(text))
 
 
-def _node(one: scontrol_show.Node) -> RoomNode:
+def node_of(one: scontrol_show.Node) -> RoomNode:
     state = parse_state(one.state or "UNKNOWN")
     gres = node_gres(one.gres, one.gres_used, one.alloc_tres)
     return RoomNode(

@@ -13,6 +13,7 @@ from typing import Final
 
 from adminkit.slurm.assoc_limits import Record, assoc_mgr, bounds, records
 from adminkit.slurm.associations import qos as every_qos
+from adminkit.slurm.cluster import read_limit
 from adminkit.slurm.keyvalue import settings
 from adminkit.slurm.show_config import show_config
 
@@ -38,6 +39,33 @@ def tres_minutes() -> list[TresMinutes]:
     words = settings(show_config())
     keep = {one.name for one in every_qos() if any(flag.lower() == "nodecay" for flag in one.flags)}
     return parse_tres_minutes(assoc_mgr(), words, keep)
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How slurmctld counts minutes. `half_life`, seconds: None where usage does not decay; `decays` as TresMinutes'."""
+
+    decays: str
+    half_life: int | None
+    held: bool  # whether Slurm stops jobs by GrpTRESMins
+    safe: bool  # a job starts only if all that it may use is left; without it, running jobs are ended at the limit
+
+
+def counting(qos: str | None = None) -> Counting:
+    """How the usage of accounts is counted, or of that QOS. AdminkitError where slurmctld or slurmdbd is away."""
+    words = settings(show_config())
+    keeps = qos is not None and any(
+        one.name == qos and any(flag.lower() == "nodecay" for flag in one.flags) for one in every_qos()
+    )
+    return parse_counting(words, keeps)
+
+
+def parse_counting(words: dict[str, str], keeps: bool) -> Counting:
+    """`words`: slurmctld's configuration; `keeps`: a QOS with NoDecay."""
+    enforced = set(re.split(r"[,\s]+", words.get("AccountingStorageEnforce", "").lower()))
+    held = bool({"limits", "safe"} & enforced) and words.get("PriorityType", "").lower() == "priority/multifactor"
+    half_life = None if keeps else read_limit(words.get("PriorityDecayHalfLife", ""))[0] or None
+    return Counting("" if keeps else _shrinks(words), half_life, held, "safe" in enforced)
 
 
 def parse_tres_minutes(text: str, words: dict[str, str], keep: set[str]) -> list[TresMinutes]:

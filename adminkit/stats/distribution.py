@@ -66,12 +66,23 @@ def distribution(values: NDArray[Any], many: NDArray[Any] | None = None) -> Dist
 
     if many is None:
         many = np.broadcast_to(np.int64(1), len(values))
+    if int(many.sum()) <= 2 * len(values):  # sorting values takes a third of the time of sorting their places
+        ascending = np.sort(np.repeat(values, many))
+        bounds = np.append(_changes(ascending), len(ascending))
+        return Distribution(ascending[bounds[:-1]], bounds[1:] - bounds[:-1])
     order = np.argsort(values)
     ascending = values[order]
-    first = np.flatnonzero(np.concatenate([np.ones(min(len(values), 1), bool), ascending[1:] != ascending[:-1]]))
-    if not len(first):
-        return Distribution(ascending, np.zeros(0, np.int64))
+    first = _changes(ascending)
     return Distribution(ascending[first], np.add.reduceat(many[order].astype(np.int64, copy=False), first))
+
+
+def _changes(ascending: NDArray[Any]) -> NDArray[Any]:
+    """The places of values that differ from the one before."""
+    import numpy as np
+
+    differs = np.ones(len(ascending), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=differs[1:])
+    return np.flatnonzero(differs)
 
 
 def distributions(

@@ -15,7 +15,8 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import Distribution, distribution, merged
 from adminkit.stats.exact_sums import exact_sums
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, split, taken
+from adminkit.stats.taken import Alike, blocks, grouped, numbered, split, total
+from adminkit.stats.uses import Used, uses
 from adminkit.trace.columns import Texts
 
 if TYPE_CHECKING:
@@ -26,16 +27,9 @@ PARTS: Final[Mapping[str, str]] = {"queue": "queue", "class": "class", "user": "
 RESOURCES: Final = ("cpu", "mem", "gpu", "gpu_mem")
 #: What --mem has to be, of what it was: the most that the fullest node can have held.
 NODE_MEM: Final = "node_mem"
-_USES: Final = (*RESOURCES, NODE_MEM)
 _COUNTED: Final = ("gpu_jobs", "monitored", "idle", "idle_seconds")
 #: GPUs that were busy for less than this share of the time count as idle.
 IDLE: Final = 0.01
-
-_NUMBERS: Final = (
-    "elapsed", "size_cpus", "cpu_time", "coalesce(mem, req_mem)", "measured_mem", "size_gpus",
-    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_monitored_gpu",
-    "measured_monitored_gpu_used", "measured_monitored_gpu_there", "measured_node_mem * coalesce(size_nodes, 1)",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,49 +87,75 @@ def efficiencies(db: sqlite3.Connection, chosen: Filter, parts: Sequence[str]) -
     """Measure what the runs that `chosen` takes used, whatever their limits: once for each of `parts`, in one scan."""
     selection = select(chosen, limits=False)
     with snapshot(db):
-        jobs = taken(db, selection, ("cluster", *(PARTS[part] for part in parts)), _NUMBERS)
+        jobs, used = uses(db, selection, ("cluster", *(PARTS[part] for part in parts)))
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     found = []
-    cluster, *values = jobs.texts
-    for value in values:
-        groups, overall = _groups(jobs, cluster, value)
+    for place in range(1, len(parts) + 1):
+        groups, overall = _groups(jobs, used, place)
         found.append(Efficiencies(sorted(groups, key=_order), overall, jobs.excluded, names, ends))
     return found
 
 
-def _groups(jobs: Taken, *by: Texts) -> tuple[list[Group], Group]:
-    """The groups in the order in which their runs come first, and all together."""
+def _groups(jobs: Alike, used: Mapping[str, Used], place: int) -> tuple[list[Group], Group]:
+    """The groups by cluster and the text at `place`, and all together."""
+    number, keys = grouped(jobs.texts[0], jobs.texts[place])
+    many_of = (total(number, len(keys), one).tolist() for one in (jobs.many, jobs.many * jobs.numbers[0]))
+    groups = [Group(value, cluster, jobs=many, gpu_jobs=had)
+              for (cluster, value), many, had in zip(keys, *many_of, strict=True)]  # fmt: skip
+    overall = Group(None, None)
+    for name, its in used.items():
+        own = _as_in(keys, its.texts[0], its.texts[place])
+        _add_use(groups, overall, name, its, own)
+        if name == "gpu":
+            _add_idle(groups, its, own)
+    for group in groups:
+        for count in ("jobs", *_COUNTED):
+            setattr(overall, count, getattr(overall, count) + getattr(group, count))
+    return groups, overall
+
+
+def _as_in(keys: Sequence[tuple[Any, ...]], *by: Texts) -> NDArray[Any]:
+    """The number of each row among `keys`."""
     import numpy as np
 
-    number, keys = as_they_come(*grouped(*by))
-    groups = [Group(value, cluster) for cluster, value in keys]
-    counted = {name: np.zeros(len(keys)) for name in ("jobs", *_COUNTED)}
-    chunks: dict[str, list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]] = {
-        name: [(number[:0], np.zeros(0), np.zeros(0))] for name in _USES
-    }
-    for block in blocks(jobs.jobs):
-        mine, numbers = number[block], [one[block].astype(np.float64) for one in jobs.numbers]
-        counts, uses = _block(*numbers)
-        for name, one in counts.items():
-            add(counted[name], mine, one)  # whole numbers: their order does not matter
-        for name, (share, reserved) in uses.items():
-            some = np.flatnonzero((share >= 0) & (reserved > 0))  # a use is known, of something
-            chunks[name].append((mine[some], share[some], reserved[some]))
-    overall = Group(None, None)
-    for name, parts in chunks.items():
-        its, share, reserved = (np.concatenate(one) for one in zip(*parts, strict=True))
-        used, had = (exact_sums(its, len(keys), one).tolist() for one in (share * reserved, reserved))
-        apart = [distribution(own) for own in split(its, len(keys), share)]
-        for k, own in enumerate(apart):
-            groups[k].uses[name] = Use(used[k], had[k], own.jobs, spread_of(own))
-        together = merged(apart)
-        overall.uses[name] = Use(math.fsum(used), math.fsum(had), together.jobs, spread_of(together))
-    for k, group in enumerate(groups):
-        group.jobs, group.idle_seconds = int(counted["jobs"][k]), float(counted["idle_seconds"][k])
-        group.gpu_jobs, group.monitored, group.idle = (int(counted[name][k]) for name in _COUNTED[:3])
-        for name in ("jobs", *_COUNTED):
-            setattr(overall, name, getattr(overall, name) + getattr(group, name))
-    return groups, overall
+    number, its = grouped(*by)
+    place = {key: k for k, key in enumerate(keys)}
+    found: NDArray[Any] = np.array([place[key] for key in its], number.dtype)[number]
+    return found
+
+
+def _add_use(groups: Sequence[Group], overall: Group, name: str, its: Used, number: NDArray[Any]) -> None:
+    """Give the groups what they used of a resource."""
+    import numpy as np
+
+    parts = [(number[:0], np.zeros(0), np.zeros(0))]
+    for block in blocks(len(number)):
+        mine, (share, reserved) = number[block], its.of(block)
+        some = np.flatnonzero((share >= 0) & (reserved > 0))  # a use is known, of something
+        parts.append((mine[some], share[some], reserved[some]))
+    own, share, reserved = (np.concatenate(one) for one in zip(*parts, strict=True))
+    used, had = (exact_sums(own, len(groups), one).tolist() for one in (share * reserved, reserved))
+    apart = [distribution(one) for one in split(own, len(groups), share)]
+    for k, (group, one) in enumerate(zip(groups, apart, strict=True)):
+        group.uses[name] = Use(used[k], had[k], one.jobs, spread_of(one))
+    together = merged(apart)
+    overall.uses[name] = Use(math.fsum(used), math.fsum(had), together.jobs, spread_of(together))
+
+
+def _add_idle(groups: Sequence[Group], gpus: Used, number: NDArray[Any]) -> None:
+    """Give the groups whose GPUs monitoring measured, and which were idle."""
+    import numpy as np
+
+    told, parts = np.zeros(len(groups), np.int64), [(number[:0], np.zeros(0))]
+    for block in blocks(len(number)):
+        mine, (share, had) = number[block], gpus.of(block)
+        told += numbered(mine[(had > 0) & gpus.told(block)], len(groups))
+        idle = (had > 0) & (share < IDLE)
+        parts.append((mine[idle], had[idle]))
+    own, had = (np.concatenate(one) for one in zip(*parts, strict=True))
+    columns = (told, numbered(own, len(groups)), exact_sums(own, len(groups), had))
+    for group, *values in zip(groups, *(one.tolist() for one in columns), strict=True):
+        group.monitored, group.idle, group.idle_seconds = values
 
 
 def spread_of(shares: Distribution) -> Spread | None:
@@ -143,36 +163,6 @@ def spread_of(shares: Distribution) -> Spread | None:
     if not shares.jobs:
         return None
     return Spread(shares.mean(), *shares.quantiles((0.1, 0.25, 0.5, 0.75, 0.9)))
-
-
-def _block(
-    elapsed: NDArray[Any], cpus: NDArray[Any], cpu_time: NDArray[Any], mem: NDArray[Any], used: NDArray[Any],
-    gpus: NDArray[Any], busy: NDArray[Any], told: NDArray[Any], gpu_mem: NDArray[Any], gpu_mem_there: NDArray[Any],
-    node_mem: NDArray[Any],
-) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[NDArray[Any], NDArray[Any]]]]:  # fmt: skip
-    """For each run of a block what counts it, and for each of _USES the share that was used, and what was reserved.
-
-    What monitoring left counts before what Slurm's plugin saw busy.
-    """
-    import numpy as np
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        elapsed = np.where(elapsed > 0, elapsed, 0)
-        had = np.where(gpus > 0, elapsed * gpus, 0)
-        share = np.where(np.isnan(told), busy / had, told)
-        uses = {
-            "cpu": (cpu_time / (elapsed * cpus), elapsed * cpus),
-            "mem": (used / mem, elapsed * mem),
-            "gpu": (share, had),
-            "gpu_mem": (gpu_mem / gpu_mem_there, np.where(had > 0, elapsed * gpu_mem_there, 0)),
-            NODE_MEM: (node_mem / mem, elapsed * mem),
-        }
-        idle = (had > 0) & (share < IDLE)
-    counts = {
-        "jobs": np.ones(len(had)), "gpu_jobs": had > 0, "monitored": (had > 0) & ~np.isnan(told), "idle": idle,
-        "idle_seconds": np.where(idle, had, 0),
-    }  # fmt: skip
-    return counts, uses
 
 
 def _order(group: Group) -> tuple[float, float, str, str]:

@@ -35,7 +35,7 @@ SELECT account, count(*), total(elapsed * size_gpus) / 3600.0,
 _LETTERS: Final = f"""
 SELECT kind, state, due_at, sent_at, attempts FROM outbox WHERE {_OF} ORDER BY due_at DESC LIMIT :most
 """
-_UID: Final = "SELECT uid FROM job WHERE user = ? AND uid IS NOT NULL ORDER BY end_time DESC LIMIT 1"
+_UID: Final = "SELECT uid FROM run WHERE user = ? AND uid IS NOT NULL ORDER BY end_time DESC LIMIT 1"
 
 
 class Use(NamedTuple):

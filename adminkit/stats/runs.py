@@ -85,7 +85,7 @@ def runs(
     With `since` only those that ended at or after it. `acting`: only those that may have consequences for a person.
     `checkpoint_code`: the site's; a run that left with it has more to do.
     """
-    more, params = _among(users, clusters, checkpoint_code)
+    more, params = among(users, clusters, checkpoint_code)
     if since is not None:
         more, params = f"{more} AND end_time >= :since", {**params, "since": since}
     if acting:
@@ -103,7 +103,7 @@ def latest(
     """
     run = everybodys(db, "run")
     # Trap: without the plus SQLite reads the whole cluster by its key, not the last runs by their end.
-    more, params = " AND +cluster = :cluster", {**_among((), (), checkpoint_code)[1], "cluster": cluster}
+    more, params = " AND +cluster = :cluster", {**among((), (), checkpoint_code)[1], "cluster": cluster}
     if acting:
         more += " AND acting"
     since = db.execute(SINCE.format(run=run, more=more), {**params, "many": many}).fetchone()
@@ -117,11 +117,11 @@ def untimed(
     db: sqlite3.Connection, users: Sequence[str] = (), clusters: Sequence[str] = (), *, checkpoint_code: int
 ) -> int:
     """How many runs of these users on these clusters have a run time, but neither a start nor an end."""
-    more, params = _among(users, clusters, checkpoint_code)
+    more, params = among(users, clusters, checkpoint_code)
     return int(db.execute(UNTIMED.format(more=more), params).fetchone()[0])
 
 
-def _among(users: Sequence[str], clusters: Sequence[str], checkpoint_code: int) -> tuple[str, dict[str, str | int]]:
+def among(users: Sequence[str], clusters: Sequence[str], checkpoint_code: int) -> tuple[str, dict[str, str | int]]:
     """SQL for rows of these, nothing for all, and the values of all parameters."""
     sql, params = "", dict[str, str | int](checkpoint_code=checkpoint_code)
     for column, values in (("user", users), ("cluster", clusters)):

@@ -85,11 +85,11 @@ class Selection:
     @property
     def plain(self) -> str:
         """`where` without the reason: DuckDB skips what a condition of one column leaves out."""
-        return self.upto(len(self.rules))
+        return f"{self.within} AND {self.upto(len(self.rules))}"
 
     def upto(self, rules: int) -> str:
-        """That the first `rules` rules hold, in the window."""
-        return " AND ".join((self.within, *(f"({holds})" for holds in [*self.rules.values()][:rules])))
+        """That the first `rules` rules hold."""
+        return " AND ".join(f"({holds})" for holds in [*self.rules.values()][:rules]) or "TRUE"
 
     @property
     def reason(self) -> str:
@@ -150,7 +150,7 @@ def select(chosen: Filter, *, limits: bool, at: str = "end_time") -> Selection:
     if limits:
         rules.append(("checkpoint", f"NOT {CARRIED_ON}"))
         rules += [
-            (f"limit_{kind}", f"(limit_kind <> '{kind}' OR req_limit > 0)") for kind in ("unlimited", "partition")
+            (f"limit_{kind}", f"(req_limit > 0 OR limit_kind <> '{kind}')") for kind in ("unlimited", "partition")
         ]
         rules.append(("limit_unknown", "req_limit > 0"))
     if chosen.limit_source:

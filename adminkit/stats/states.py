@@ -1,4 +1,4 @@
-"""How runs ended, and which of them the study counts: numbers by queue, user, account, class or month.
+"""How runs ended, and which of them the study counts: numbers by queue, user, account, class, month or node.
 
 A run has one end (ENDS) and one place in the study's selection (STUDY). docs/reports/states.md has what Slurm's states
 and exit codes tell, and what they do not.
@@ -11,19 +11,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
+from adminkit.stats.bad_nodes import Node
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.stats.taken import Alike, alike, grouped, total
 from adminkit.stats.whole import in_seconds, month, months, seconds, unknown
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 
-#: What a row may be about -> SQL over the view run. Months are UTC's.
+#: What a row may be about -> SQL over the view run. Months are UTC's. A run counts in the row of each of its nodes,
+#: with its part of the hours.
 PARTS: Final[Mapping[str, str]] = {
     "queue": "queue",
     "user": "user",
     "account": "account",
     "class": "class",
     "month": "strftime('%Y-%m', end_time, 'unixepoch')",
+    "node": "node_list",
 }
 #: Every way to end. Slurm's state decides, and for CANCELLED whose uid asked for it; "other" is any other state.
 ENDS: Final = (
@@ -144,6 +148,7 @@ class States:
     clusters: Sequence[str]
     span: tuple[int | None, int | None]
     unknown: Collection[str] = ()  # of ENDS, STUDY and "never_started": what was not counted
+    judged: Sequence[Node] = ()  # by node, the evidence against each that can be compared with others
 
 
 def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> States:
@@ -159,12 +164,15 @@ def states(db: sqlite3.Connection, chosen: Filter, part: str, short: int) -> Sta
         jobs = alike(db, selection, ("cluster", "state", *of), (*_NUMBERS, *when), sums=_SUMS, given={"short": short})
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
     for (cluster, value, end, place, state), many, never, hidden, gpu, cpu in _summed(jobs):
-        for group in (groups.setdefault((cluster, value), Group(value, cluster)), overall):
+        values: Sequence[str | None] = [value] if part != "node" else hosts(value or "") or [None]
+        rows = [groups.setdefault((cluster, one), Group(one, cluster)) for one in dict.fromkeys(values)]
+        for group in (*rows, overall):
+            shared = 1 if group is overall else len(rows)
             group.ends[end] += many
             group.study[place] += many
             group.never_started += never
-            group.gpu.add(end == "success", *gpu)
-            group.cpu.add(end == "success", *cpu)
+            group.gpu.add(end == "success", gpu[0] / shared, *gpu[1:])
+            group.cpu.add(end == "success", cpu[0] / shared, *cpu[1:])
         if end == "other":
             others[state] += many
         failed_steps += hidden

@@ -170,30 +170,25 @@ def _by_sqlite(
 
 
 def _left_out(db: sqlite3.Connection, selection: Selection, jobs: int) -> dict[str, int]:
-    """LeftOut.counts() from files of months, where `jobs` were taken: by how many runs the first rules take. That of
-    the first rule is asked alone, since DuckDB reads little for a condition of one column; then often `jobs` are left.
+    """LeftOut.counts() from files of months, where `jobs` were taken. A reason is only found for what is left out;
+    where there are two rules, the first one tells of both, and mostly it has one column.
     """
-    rules, params = len(selection.rules), selection.params
 
     def count(where: str) -> int:
-        return int(groups(db, (), (), (), (), f"FROM run WHERE {where}", params).jobs[0])
+        return int(groups(db, (), (), (), (), f"FROM run WHERE {where}", selection.params).jobs[0])
 
-    taken = [count(selection.within)]
-    if rules > 1:
-        taken.append(count(selection.upto(1)))
-    if more := range(2, rules):
-        if taken[1] == jobs:
-            taken += [jobs] * len(more)
-        else:
-            sums = [f"CASE WHEN {selection.upto(one)} THEN 1 ELSE 0 END" for one in more]
-            found = groups(db, (), (), sums, (), f"FROM run WHERE {selection.upto(1)}", params)
-            taken += [int(one[0]) for one in found.sums]
-    excluded = {
-        name: upto - after for name, (upto, after) in zip(selection.rules, pairwise([*taken, jobs]), strict=False)
-    }
-    if selection.within == "TRUE":
-        return excluded
-    return {"window": count("TRUE") - taken[0], **excluded}
+    names, within = list(selection.rules), count(selection.within)
+    if len(names) > 2:
+        rest = f"FROM run WHERE {selection.within} AND ({selection.upto(len(names))}) IS NOT TRUE"
+        rows = groups(db, (), (selection.reason,), (), (), rest, selection.params)
+        many = dict(zip(rows.numbers[0].tolist(), rows.jobs.tolist(), strict=True))
+        excluded = {name: many.get(k, 0) for k, name in enumerate(names, start=1)}
+    else:
+        upto = [count(f"{selection.within} AND {selection.upto(1)}")] if len(names) > 1 else []
+        excluded = {
+            name: all_ - some for name, (all_, some) in zip(names, pairwise([within, *upto, jobs]), strict=False)
+        }
+    return excluded if selection.within == "TRUE" else {"window": count("TRUE") - within, **excluded}
 
 
 def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.stats.taken import alike, grouped, total
-from adminkit.stats.waste_gaps import Given, gaps, waiting
+from adminkit.stats.waste_gaps import gaps, waiting
+from adminkit.stats.waste_given import Given
 from adminkit.stats.waste_room import Node, Room, known_nodes, room
 from adminkit.stats.waste_runs import BLOCK, Held, Reader, counted
 from adminkit.stats.waste_shapes import SHAPES, Shapes
@@ -186,8 +187,7 @@ class _Filled:
         import numpy as np
 
         none = np.zeros(len(next(iter(self.of_queue.values()), ())), np.bool_)
-        fits = gaps(runs, looking, free, [self.of_queue.get(name, none) for name in queues], self.given)
-        run = np.array([one.run for one in fits], np.int64)
+        run = gaps(runs, looking, free, [self.of_queue.get(name, none) for name in queues], self.given)
         queue = runs.queue[run]
         for place in np.unique(queue).tolist():
             its = run[queue == place]

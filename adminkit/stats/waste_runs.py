@@ -80,6 +80,15 @@ class Held:
 
         return Held(*(np.concatenate((getattr(self, one.name), getattr(other, one.name))) for one in fields(self)))
 
+    def placed(self) -> NDArray[Any]:
+        """Whether a run was on a known node."""
+        import numpy as np
+
+        known = np.append(0, np.cumsum(self.places >= 0))
+        last = np.cumsum(self.many)
+        found: NDArray[Any] = known[last] > known[last - self.many]
+        return found
+
     def on_nodes(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Pairs of a run and one of its known nodes, and on how many nodes that run was."""
         import numpy as np
@@ -146,7 +155,7 @@ class Reader:
         named = {one.name: column.astype(np.float64) for one, column in zip(fields(Held), numbers, strict=False)}
         found = Held(**named, **self._on(lists), queue=queue)
         self.ran += len(found)
-        self.homeless += len(found) - len(np.unique(found.on_nodes()[0]))
+        self.homeless += len(found) - int(found.placed().sum())
         return found
 
     def _on(self, lists: Texts) -> dict[str, NDArray[Any]]:

@@ -2,26 +2,21 @@
 
 The grammar is written three times more: in the job_submit script (record.lua), in the checkpoint plugin (note.c) and in
 adminkit-ingest (comment_words.c). The cases of tests/data/comment_words.tsv hold all four together. A word that is to
-come has its name, its keys and its owner here before anybody writes it.
+come has its name, its keys and its owner here before anybody writes it. plugin_words.py has the words of plugins.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from adminkit.job import CKPT_ENDS, CLASSES
+from adminkit.job import CLASSES
+from adminkit.trace.plugin_words import FIRST_WHOLE, GPU_USE, NO_ACT, NOTE, NUMBER, PROGRESS, STAGING
 from adminkit.trace.word_parts import ADMIN_COMMENT, COMMENT_MAX, FIELDS, Key, Reader, Word
 
 _SCRIPT: Final = "the job_submit script"
 _PLUGIN: Final = "the checkpoint plugin"
 _ELASTIC: Final = "`adminkit elastic`"
 _EXTEND: Final = "`adminkit extend`"
-_IDLE: Final = "`adminkit idle`"
-_NO_ACT: Final = (
-    "the word is only a record of the past, which is shown and counted; adminkit changes no job because of it"
-)
-_FIRST_WHOLE: Final = "the first complete word"
-_NUMBER: Final = "[0-9]+"
 _TEXT: Final = "[A-Za-z0-9_.+-]+"
 #: Slurm's longest limit, 4294967293 minutes, in seconds.
 _LIMIT_DIGITS: Final = len(str(4_294_967_293 * 60))
@@ -48,19 +43,19 @@ RECORD: Final = Word(
         Key(name="own", values="node", longest=4, meaning="the job takes whole nodes"),
         Key(
             name="min",
-            values=_NUMBER,
+            values=NUMBER,
             longest=_LIMIT_DIGITS,
             meaning="the user's own `--time-min` in seconds, whether or not it is used",
         ),
         Key(
             name="keep",
-            values=_NUMBER,
+            values=NUMBER,
             longest=_LIMIT_DIGITS,
             meaning="the user's own `--time-min` in seconds, if backfill plans with it; at least the site's `least`",
         ),
         Key(
             name="soft",
-            values=_NUMBER,
+            values=NUMBER,
             longest=_LIMIT_DIGITS,
             meaning="the soft limit that the policy set for backfill, in seconds; never the user's own value",
         ),
@@ -107,7 +102,7 @@ RECORD: Final = Word(
             name="sync and import",
             does="keep the limit that was asked for, and who chose it",
             since="the limit, through an update",
-            so=_NO_ACT,
+            so=NO_ACT,
             files=("adminkit/trace/runs.py", "adminkit/trace/as_of.py"),
             test="ingest/test_sync_records.py::test_what_the_policy_recorded_in_an_open_job_outlives_its_end",
         ),
@@ -115,7 +110,7 @@ RECORD: Final = Word(
             name="the view run, `policy replay`",
             does="show the soft limit and the user's own `--time-min`",
             since="the limit, the queue and the size of the job",
-            so=_NO_ACT,
+            so=NO_ACT,
             files=("adminkit/trace/run_view.py", "adminkit/stats/replay.py"),
             test="trace/test_record.py::test_a_record_says_what_backfill_plans_with",
         ),
@@ -155,102 +150,28 @@ RECORD: Final = Word(
     ),
     longest=COMMENT_MAX,
 )
-NOTE: Final = Word(
-    prefix="ck1",
-    meaning="whether the signal before the limit arrived, and how the run ended",
-    keys=(
-        Key(name="at", values=_NUMBER, longest=19, meaning="when the signal was sent, epoch seconds", needed=True),
-        Key(name="heard", values=_NUMBER, longest=10, meaning="how many processes got the signal", needed=True),
-        Key(name="rq", values=_NUMBER, longest=10, meaning="how many times adminkit has requeued the job", needed=True),
-        Key(
-            name="end",
-            values="|".join(CKPT_ENDS),
-            longest=max(map(len, CKPT_ENDS)),
-            meaning="how the run ended; absent while it runs",
-        ),
-    ),
-    fields=(ADMIN_COMMENT,),
-    place=_FIRST_WHOLE,
-    writer=_PLUGIN,
-    readers=(
-        Reader(
-            name=_PLUGIN,
-            does="counts how many times it has requeued the job",
-            since="somebody else may have requeued the job, or Slurm may not have accepted the note",
-            so="`rq` only grows; if the note is lost, slurmctld's own count of restarts ends the series",
-            files=("spank/ckpt/batch_end.c",),
-            test="cluster/test_ckpt.py::test_a_job_is_put_back_as_often_as_it_may_be",
-        ),
-        Reader(
-            name=_ELASTIC,
-            does="to carry out an order, releases a job that the plugin requeued in the held state",
-            since="the run and the order; or somebody else may have requeued and held the job",
-            so="the note must say that the plugin requeued the job, and must be younger than the order",
-            files=("adminkit/elastic/words.py",),
-            test="elastic/test_resize.py::test_a_job_that_its_order_did_not_put_back_stays_held",
-        ),
-        Reader(
-            name="sync and import",
-            does="keep how the run ended",
-            since="the run, because a note stays in the job for the next run",
-            so="a note belongs to the run that contains `at`; " + _NO_ACT,
-            files=("adminkit/native/common/comment_words.c",),
-            test="native/test_comment_words.py::test_a_comment_says",
-        ),
-    ),
-    longest=69,
-)
-PROGRESS: Final = Word(
-    prefix="pf1",
-    meaning="how far the program got",
-    keys=(Key(name="it", values=_NUMBER, longest=20, meaning="iterations done", needed=True),),
-    fields=(ADMIN_COMMENT,),
-    place=_FIRST_WHOLE,
-    writer=_PLUGIN,
-    readers=(
-        Reader(
-            name=_PLUGIN,
-            does="replaces an earlier run's number with that of its own run",
-            since="the run; the earlier run's number may be larger",
-            so="the plugin does not trust an earlier number, and always writes the number of its own run",
-            files=("spank/ckpt/batch_end.c",),
-            test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
-        ),
-        Reader(
-            name="the view run",
-            does="shows the number as a claim",
-            since="the program may have gone back to an earlier checkpoint",
-            so=_NO_ACT,
-            files=("adminkit/trace/run_view.py",),
-            test="test_progress.py::test_nothing_that_acts_on_people_reads_the_claim",
-        ),
-    ),
-    longest=27,
-    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule"
-    " depends on it",
-)
 ORDER: Final = Word(
     prefix="el1",
     meaning="an order to continue the job with a different number of GPUs, or to put it back because it uses none",
     keys=(
         Key(
             name="gpus",
-            values=_NUMBER,
+            values=NUMBER,
             longest=4,
             meaning="how many of its node's GPUs the job gets; 0: as many as it has, when it is released",
             needed=True,
         ),
         Key(
             name="until",
-            values=_NUMBER,
+            values=NUMBER,
             longest=12,
             meaning="the time after which the order is void, epoch seconds",
             needed=True,
         ),
     ),
     fields=(ADMIN_COMMENT,),
-    place=_FIRST_WHOLE,
-    writer=f"{_ELASTIC}, {_IDLE}",
+    place=FIRST_WHOLE,
+    writer=f"{_ELASTIC}, `adminkit idle`",
     readers=(
         Reader(
             name=_PLUGIN,
@@ -270,30 +191,15 @@ ORDER: Final = Word(
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
         ),
         Reader(
-            name=_IDLE,
+            name="`adminkit idle`",
             does="takes the order off a job that the plugin put back, and releases it if the policy says so",
             since="the run and the order; or somebody else may have requeued and held the job",
             so="the order must be the one that was left, and the note of a requeue must be younger than it",
             files=("adminkit/elastic/words.py",),
-            test="deploy/test_idle_orders.py::test_what_becomes_of_an_order",
+            test="usage/test_orders.py::test_what_becomes_of_an_order",
         ),
     ),
     longest=32,
-)
-STAGING: Final = Word(
-    prefix="st1",
-    meaning="what was copied to the nodes before the tasks started",
-    keys=(
-        Key(name="bytes", values=_NUMBER, longest=19, meaning="bytes copied", needed=True),
-        Key(name="s", values=_NUMBER, longest=10, meaning="seconds that the copy took", needed=True),
-        Key(name="hit", values=_NUMBER, longest=10, meaning="nodes that already had the data", needed=True),
-    ),
-    fields=(ADMIN_COMMENT,),
-    place=_FIRST_WHOLE,
-    writer="the staging plugin",
-    readers=(),
-    longest=57,
-    reserved=True,
 )
 EXTENDED: Final = Word(
     prefix="xt1",
@@ -301,22 +207,22 @@ EXTENDED: Final = Word(
     keys=(
         Key(
             name="asked",
-            values=_NUMBER,
+            values=NUMBER,
             longest=_LIMIT_DIGITS,
             meaning="the limit before the first extension, in seconds",
             needed=True,
         ),
         Key(
             name="lim",
-            values=_NUMBER,
+            values=NUMBER,
             longest=_LIMIT_DIGITS,
             meaning="the limit that was set last, in seconds; any other limit of the job is somebody else's",
             needed=True,
         ),
-        Key(name="n", values=_NUMBER, longest=4, meaning="how many raises stand; 0: all were taken back", needed=True),
+        Key(name="n", values=NUMBER, longest=4, meaning="how many raises stand; 0: all were taken back", needed=True),
     ),
     fields=(ADMIN_COMMENT,),
-    place=_FIRST_WHOLE,
+    place=FIRST_WHOLE,
     writer=_EXTEND,
     readers=(
         Reader(
@@ -339,64 +245,11 @@ EXTENDED: Final = Word(
             name="sync and import",
             does="keep the limit that was asked for, and how much more time was given",
             since="somebody else may have changed the limit; and the word stays in the job for its next run",
-            so="a limit above `lim` counts as asked for; " + _NO_ACT,
+            so="a limit above `lim` counts as asked for; " + NO_ACT,
             files=("adminkit/native/common/comment_words.c", "adminkit/trace/extension_word.py"),
             test="ingest/sources/test_extensions.py::test_a_run_has_the_word_that_was_left_in_it",
         ),
     ),
     longest=46,
-)
-GPU_USE: Final = Word(
-    prefix="gu1",
-    meaning="how busy the job's GPUs on one node were; each node has a word of its own",
-    keys=(
-        Key(name="at", values=_NUMBER, longest=10, meaning="the first reading, epoch seconds", needed=True),
-        Key(name="to", values=_NUMBER, longest=10, meaning="the last reading, epoch seconds", needed=True),
-        Key(
-            name="node",
-            values=_NUMBER,
-            longest=5,
-            meaning="the place of the node in the job's list, from 0",
-            needed=True,
-        ),
-        Key(name="gpus", values=_NUMBER, longest=2, meaning="how many GPUs were measured", needed=True),
-        Key(name="s", values=_NUMBER, longest=10, meaning="GPU-seconds that readings stand for", needed=True),
-        Key(name="busy", values=_NUMBER, longest=10, meaning="GPU-seconds of these in use", needed=True),
-        Key(
-            name="used",
-            values=_NUMBER,
-            longest=2,
-            meaning="how many GPUs were in use in the ten minutes before `to`",
-            needed=True,
-        ),
-        Key(
-            name="last",
-            values=_NUMBER,
-            longest=10,
-            meaning="the last reading that saw a GPU in use, epoch seconds; missing if none did",
-        ),
-        Key(
-            name="mem",
-            values=_NUMBER,
-            longest=8,
-            meaning="MiB: the most memory that was in use on each GPU, added up; missing, with `of`, where the driver"
-            " does not say",
-        ),
-        Key(name="of", values=_NUMBER, longest=8, meaning="MiB: the memory of these GPUs"),
-    ),
-    fields=(ADMIN_COMMENT,),
-    place="the first complete word of each node",
-    writer="the plugin for the use of GPUs",
-    readers=(
-        Reader(
-            name="reports, letters",
-            does="give the share of the time that the run's GPUs were in use",
-            since="the run, because a word stays in the job for the next run",
-            so="a word belongs to the run that began before `at`; " + _NO_ACT,
-            files=("adminkit/trace/gpu_use_word.py",),
-            test="trace/test_gpu_use_word.py::test_a_word_counts_for_its_run",
-        ),
-    ),
-    longest=128,
 )
 WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED, GPU_USE)

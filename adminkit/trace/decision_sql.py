@@ -11,7 +11,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Final
 
-from adminkit.trace.comment_words import PROGRESS, RECORD
+from adminkit.trace.comment_words import RECORD
+from adminkit.trace.plugin_words import PROGRESS
 
 #: SQL GLOB: a comment that begins with a record, whole or not.
 RECORD_GLOB: Final = f"{RECORD.prefix}:*"

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from adminkit.trace.comment_words import GPU_USE
+from adminkit.trace.plugin_words import GPU_USE
 
 _NUMBER: Final = "([0-9]{1,15})"  # a longer number is nothing that was measured
 _WORD: Final = re.compile(

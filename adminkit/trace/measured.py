@@ -12,6 +12,7 @@ from typing import Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.trace.monitored import monitored_gpu, monitored_gpu_memory
+from adminkit.trace.plugin_words import GPU_USE
 from adminkit.trace.run_view import step_of
 from adminkit.trace.step_memory import MEM_USED, NODE_MEM_USED, memory_functions
 
@@ -27,8 +28,8 @@ MEASURED: Final[Mapping[str, str]] = {
     "measured_node_mem": NODE_MEM_USED,
     "measured_gpu_seconds": _GPU_SECONDS,
     **{
-        f"measured_{name}": "CASE WHEN instr(admin_comment, 'JS1:') > 0 OR instr(admin_comment, 'gu1:') > 0"
-        f" THEN {name}(admin_comment, start_time) END"
+        f"measured_{name}": "CASE WHEN instr(admin_comment, 'JS1:') > 0"
+        f" OR instr(admin_comment, '{GPU_USE.prefix}:') > 0 THEN {name}(admin_comment, start_time) END"
         for name in _MONITORED
     },
 }

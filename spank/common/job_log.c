@@ -36,3 +36,13 @@ void ak_job_log(const char *format, ...) {
     if (stderr_has_room())
         slurm_spank_log("adminkit: %s", line);
 }
+
+void ak_node_log(const char *format, ...) {
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    make_printable(line);
+    slurm_info("%s", line);
+}

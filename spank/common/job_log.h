@@ -7,4 +7,7 @@
  * dropped. */
 void ak_job_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Writes the line to slurmd's log only. */
+void ak_node_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif

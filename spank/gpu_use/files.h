@@ -1,5 +1,5 @@
 /* files.h - the folder in which the samplers of a node leave their sums: JOB, and JOB.lock, which has the
- * time of the last word too. It is root's alone. */
+ * time of the last word too. Only root can look into it. */
 #ifndef ADMINKIT_GPU_USE_FILES_H
 #define ADMINKIT_GPU_USE_FILES_H
 

@@ -2,7 +2,8 @@
  * Pure, but for the file.
  *
  * The file is for the next sampler of the same run, as each step may bring one, and for the plugin, which
- * makes the word in the job's comment from it (word.h). Its folder is root's alone. */
+ * makes the word in the job's comment from it (word.h). Only root can look into its
+ * folder. */
 #ifndef ADMINKIT_GPU_USE_SUMS_H
 #define ADMINKIT_GPU_USE_SUMS_H
 

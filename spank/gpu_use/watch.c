@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <slurm/spank.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "common/async_call.h"
 #include "common/clock.h"
 #include "common/job_gres.h"
+#include "common/job_log.h"
 #include "common/slurmctld.h"
 #include "files.h"
 #include "sampler.h"
@@ -97,10 +97,10 @@ static bool find_gpus(struct gu_watch *watch) {
             return false;
         if (!watch->gres.error) {
             if (!watch->gres.found)
-                slurm_info("adminkit_gpu_use: job %" PRIu32
-                           ": none of its nodes has this host's name; its GPUs here "
-                           "are not measured",
-                           watch->job);
+                ak_node_log("adminkit_gpu_use: job %" PRIu32
+                            ": none of its nodes has this host's name; its GPUs here "
+                            "are not measured",
+                            watch->job);
             watch->count = watch->gres.found ? gu_gres_gpus(watch->gres.text, watch->minor) : 0;
             return watch->count > 0;
         }
@@ -168,10 +168,10 @@ static bool keep_sampler(struct gu_watch *watch) {
         if (!error)
             return true;
     }
-    slurm_info("adminkit_gpu_use: job %" PRIu32 ": its GPUs are not measured: %s", watch->job,
-               *why    ? why
-               : error ? strerror(error)
-                       : "the sampler was killed");
+    ak_node_log("adminkit_gpu_use: job %" PRIu32 ": its GPUs are not measured: %s", watch->job,
+                *why    ? why
+                : error ? strerror(error)
+                        : "the sampler was killed");
     return false;
 }
 
@@ -208,8 +208,8 @@ static void *body(void *arg) {
     while (goes_on && (watch->lock_file = gu_files_lock(watch->site.state, watch->job)) == -EWOULDBLOCK)
         goes_on = wait_for(watch, watch->site.period * SECOND);
     if (goes_on && watch->lock_file < 0)
-        slurm_info("adminkit_gpu_use: job %" PRIu32 ": its GPUs are not measured: couldn't use %s: %s",
-                   watch->job, watch->site.state, strerror(-watch->lock_file));
+        ak_node_log("adminkit_gpu_use: job %" PRIu32 ": its GPUs are not measured: couldn't use %s: %s",
+                    watch->job, watch->site.state, strerror(-watch->lock_file));
     if (goes_on && watch->lock_file >= 0 && find_gpus(watch))
         measure(watch);
     while (wait_for(watch, AGAIN * SECOND))

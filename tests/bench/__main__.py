@@ -25,6 +25,7 @@ PARTS = (
     "report",
     "reports",
     "months",
+    "scale",
     "memory",
     "sync",
     "slurmdbd",
@@ -50,7 +51,7 @@ SOURCES = {
 }
 #: The programs that a part needs; a part that needs Slurm or Lua checks for it itself.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
-NEEDS |= {"reports": ("duckdb", "sqlite3"), "months": ("duckdb",)}
+NEEDS |= {"reports": ("duckdb", "sqlite3"), "months": ("duckdb",), "scale": ("duckdb",)}
 NEEDS |= {"snapshot": ("cc", "taskset"), "simulate": ("cc",), "against": ("git", "make", "taskset")}
 
 

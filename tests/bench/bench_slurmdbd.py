@@ -1,8 +1,8 @@
-"""The reading of `sync --source slurmdbd`, and its whole passes, over jobs with a step each, against the bare sacct
-calls of the same windows; the job pass against the database's client writing the same rows to nowhere and an import of
-them from files; and the memory of the whole command, with ten times as many jobs too.
+"""`sync --source slurmdbd` over jobs with a step each: its reading and its whole passes, against bare sacct calls of
+the same windows; the job pass against the database's client writing the same rows to nowhere and an import of them from
+files; and the memory of the whole command, with ten times as many jobs too. Writes docs/measured/slurmdbd.md.
 
-A pass is its reading and its import, which happen side by side; the import costs the same whatever the source is.
+Each comparison is of processor time, of all processes on either side and of the servers, and of wall time.
 
 Needs root and Slurm's packages: it boots a private cluster, as tests/cluster does.
 """
@@ -15,7 +15,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from pathlib import Path
 from adminkit.ingest.answer import take_in
 from adminkit.ingest.sources.base import JOBS as JOB_PASS
 from adminkit.ingest.sources.base import STEPS as STEP_PASS
-from adminkit.ingest.sources.base import Part, Spool
+from adminkit.ingest.sources.base import Part
 from adminkit.ingest.sources.slurmdbd import Slurmdbd, opener
 from adminkit.ingest.sync_run import Options, SyncRun
 from adminkit.ingest.sync_windows import ask_windows
@@ -32,23 +32,24 @@ from adminkit.slurm.database import Database
 from adminkit.slurm.release import FINISHED
 from adminkit.slurm.sacct import Query
 from adminkit.trace import connect
-from tests.bench import pairs
+from tests.bench import pairs, slurmdbd_page
 from tests.bench.bench_sync import DAYS, JOBS, fields, on_cluster, timed
+from tests.bench.burden import Burden, Cost, peak_of_all, rounds
+from tests.bench.slurmdbd_page import Found, Memory
 from tests.bench.tools import fresh
 from tests.cluster.harness.cluster import DATABASE, Cluster
 from tests.cluster.harness.generated import add_jobs
 
-#: Fewer pairs where one takes minutes.
+#: Rounds of the pass of steps, each of which takes minutes.
 _FEW = 3
 #: Jobs of the larger run, and the most memory of either, bytes.
 MANY, MEMORY = 3_000_000, 150e6
+READING, PASS, SACCT, APART = "reading", "the whole pass", "sacct", "apart"
 
 
 @dataclass
 class _Kept(Slurmdbd):
-    """Asks slurmctld for nothing, and keeps the SQL of each answer and a copy of it."""
-
-    answers: list[tuple[str, Spool]] = field(default_factory=list)
+    """Asks slurmctld for nothing."""
 
     def backlog(self) -> int:
         return 0
@@ -75,66 +76,70 @@ def _measure(cluster: Cluster, folder: Path) -> Iterator[pairs.Ratio]:
     options = folder / "slurmdbd.cnf"
     options.touch(mode=0o600)
     options.write_text(f"[client]\nsocket={cluster.socket}\nuser=root\ndatabase={DATABASE}\n")
-    db, work = folder / "slurmdbd.db", _Work(options, start)
-    passes: tuple[tuple[Part, float, int], ...] = ((JOB_PASS, 1 / 6, pairs.PAIRS), (STEP_PASS, 1 / 30, _FEW))
+    ground = slurmdbd_page.ground_of(cluster.ask("sacct", "-V"), cluster.sql("SELECT VERSION()")[0][0])
+    work = _Work(options, start, Burden.of(cluster.ledger.alive(), "mariadbd", "slurmdbd"))
+    passes: tuple[tuple[Part, float, int], ...] = ((JOB_PASS, 6.0, pairs.PAIRS), (STEP_PASS, 30.0, _FEW))
     for part, bar, many in passes:
-        windows = work.windows(fresh(db), part)
-        calls = [
-            Query("alpha", since, until, FINISHED, fields(cluster, part), steps=part == STEP_PASS).argv("\x1f")
-            for since, until in windows
-        ]
-        theirs = _Once(lambda calls=calls: timed(calls, cluster))  # type: ignore[misc]
-        yield pairs.compare(
-            f"reading {JOBS} {part}s, against the bare sacct calls",
-            lambda part=part, windows=windows: work.reading(fresh(db), part, windows),  # type: ignore[misc]
-            theirs.again,
-            bar,
-            at_most=True,
-            pairs=many,
-        )
-        pairs.compare(
-            f"  the whole {part} pass, for information",
-            lambda part=part: work.seconds(fresh(db), part),  # type: ignore[misc]
-            theirs.kept,
-            bar,
-            at_most=True,
-            pairs=many,
-        )
-    yield pairs.compare(
-        f"job pass over {JOBS} jobs, against the client alone and an import from files",
-        lambda: work.seconds(fresh(db), JOB_PASS),
-        lambda: work.apart(fresh(db)),
-        2.0,
-        at_most=True,
-    )
+        ratios = list(_pass(work, cluster, folder, part, bar, many))
+        slurmdbd_page.keep([Found.of(ratio, ground) for ratio in ratios])
+        yield from ratios
     for jobs in (JOBS, MANY):
         if jobs > JOBS:
             add_jobs(cluster, jobs - JOBS, start - jobs, steps=True, first=2_000_000)
-        command = work.command(fresh(db), start - jobs, cluster)
-        seconds, peak = pairs.cost(command)
-        met = "met" if peak <= MEMORY else "MISSED"
-        print(
-            f"sync over {jobs} jobs with a step each: {peak / 1e6:.0f} MB resident at the peak,"
-            f" target ≤ {MEMORY / 1e6:.0f} MB {met}   ({seconds:.0f} s of processor time)",
-            flush=True,
-        )
+        peak, processor = _memory(work, cluster, fresh(folder / "slurmdbd.db"), start - jobs, jobs)
+        slurmdbd_page.keep(memory=[Memory(jobs, peak, MEMORY, processor, ground)])
 
 
-@dataclass
-class _Once:
-    """Seconds of what is too slow to be measured for two comparisons."""
+def _pass(work: _Work, cluster: Cluster, folder: Path, part: Part, bar: float, many: int) -> Iterator[pairs.Ratio]:
+    """A pass against sacct, and that of jobs against its parts."""
+    db = folder / "slurmdbd.db"
+    windows = work.windows(fresh(db), part)
+    calls = [
+        Query("alpha", since, until, FINISHED, fields(cluster, part), steps=part == STEP_PASS).argv("\x1f")
+        for since, until in windows
+    ]
+    sides = {
+        READING: lambda: work.reading(fresh(db), part, windows),
+        PASS: lambda: work.whole(fresh(db), part),
+        SACCT: lambda: work.burden.of_call(lambda: timed(calls, cluster)),
+    }
+    if part == JOB_PASS:
+        sides[APART] = lambda: work.apart(fresh(db), windows)
+    costs = rounds(many, sides)
+    against = f"{part}s of {JOBS} jobs"
+    yield from _ratios(f"reading the {against}, against sacct", costs[READING], costs[SACCT], bar)
+    yield from _ratios(f"the whole pass over the {against}, against sacct", costs[PASS], costs[SACCT], bar)
+    if part == JOB_PASS:
+        what = f"the whole pass over the {against}, against the client by itself and an import"
+        yield from _ratios(what, costs[PASS], costs[APART], 2.0, at_most=True)
 
-    measure: Callable[[], float]
-    seconds: list[float] = field(default_factory=list)
-    used: int = 0
 
-    def again(self) -> float:
-        self.seconds.append(self.measure())
-        return self.seconds[-1]
+def _ratios(
+    what: str, ours: Sequence[Cost], theirs: Sequence[Cost], target: float, at_most: bool = False
+) -> Iterator[pairs.Ratio]:
+    for kind in ("processor", "wall"):
+        sides = [[getattr(cost, kind) for cost in side] for side in (ours, theirs)]
+        ratio = pairs.Ratio(f"{what}, {kind} time", sides[0], sides[1], target, at_most)
+        print(ratio.line(), flush=True)
+        yield ratio
 
-    def kept(self) -> float:
-        self.used += 1
-        return self.seconds[self.used - 1]
+
+def _memory(work: _Work, cluster: Cluster, db: Path, since: int, jobs: int) -> tuple[int, float]:
+    """Bytes at the peak, and seconds of processor time."""
+    begun = time.perf_counter()
+    with work.burden.metered() as spent:
+        peak = peak_of_all(work.command(db, since, cluster))
+    with closing(sqlite3.connect(db)) as trace:
+        for table in ("job", "step"):
+            assert trace.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == jobs, table
+    met = "met" if peak <= MEMORY else "MISSED"
+    print(
+        f"sync over {jobs} jobs with a step each: {peak / 1e6:.0f} MB in all its processes at the peak,"
+        f" target ≤ {MEMORY / 1e6:.0f} MB {met}   ({spent[0].processor:.0f} s of processor time,"
+        f" {time.perf_counter() - begun:.0f} s)",
+        flush=True,
+    )
+    return peak, spent[0].processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +148,7 @@ class _Work:
 
     option_file: Path
     since: int
+    burden: Burden
 
     @contextmanager
     def _run(self, db: Path) -> Iterator[SyncRun]:
@@ -153,20 +159,17 @@ class _Work:
             recorded = _Recorded(found.database.option_file, found.database.timeout)
             yield SyncRun(trace, _Kept(**{**vars(found), "database": recorded}), options, print)
 
-    def seconds(self, db: Path, part: Part) -> float:
-        """Seconds of a whole pass, in a trace made before."""
+    def whole(self, db: Path, part: Part) -> Cost:
+        """A whole pass, in a trace made before."""
         with self._run(db) as run:
-            started = time.perf_counter()
-            ask_windows(run, part, self.since, int(time.time()))
-            return time.perf_counter() - started
+            return self.burden.of_call(lambda: ask_windows(run, part, self.since, int(time.time())))
 
-    def reading(self, db: Path, part: Part, windows: Sequence[tuple[int, int]]) -> float:
-        """Seconds of the answers to these windows, each whole in a file, with the words that they need."""
-        with self._run(db) as run:
-            started = time.perf_counter()
+    def reading(self, db: Path, part: Part, windows: Sequence[tuple[int, int]]) -> Cost:
+        """The answers to these windows, each whole in a file, with the words that they need."""
+        with self._run(db) as run, self.burden.metered() as spent:
             for since, until in windows:
                 run.source.closed(part, Window(since, until)).path.unlink()
-            return time.perf_counter() - started
+        return spent[0]
 
     def command(self, db: Path, since: int, cluster: Cluster) -> list[str]:
         """The whole command, as a timer runs it."""
@@ -176,25 +179,25 @@ class _Work:
         return ["env", *named, program, "sync", "--steps", "--since", str(since), "--db", str(db)]
 
     def windows(self, db: Path, part: Part) -> Sequence[tuple[int, int]]:
-        self.seconds(db, part)
+        self.whole(db, part)
         with closing(sqlite3.connect(db)) as trace:
             return trace.execute("SELECT since, until FROM window WHERE pass = ? ORDER BY since", (part,)).fetchall()
 
-    def apart(self, db: Path) -> float:
-        """Seconds of the client with the same questions and no reader, and of storing the answers from files."""
+    def apart(self, db: Path, windows: Sequence[tuple[int, int]]) -> Cost:
+        """The client with the same questions and no reader, and storing the answers from files."""
         with self._run(db) as run:
             source = run.source
             assert isinstance(source, _Kept)
             assert isinstance(source.database, _Recorded)
             spools = []
-            for since, until in self.windows(db.with_name("apart.db"), JOB_PASS):
+            for since, until in windows:
                 spool = source.closed(JOB_PASS, Window(since, until))
                 copy = db.parent / f"apart-{since}"
                 shutil.move(spool.path, copy)
                 spools.append(replace(spool, path=copy))
-            started = time.perf_counter()
-            for sql in list(source.database.asked):
-                Database.spool(source.database, sql, Path(os.devnull))
-            for spool in spools:
-                take_in(run, JOB_PASS, spool, int(time.time()))
-            return time.perf_counter() - started
+            with self.burden.metered() as spent:
+                for sql in list(source.database.asked):
+                    Database.spool(source.database, sql, Path(os.devnull))
+                for spool in spools:
+                    take_in(run, JOB_PASS, spool, int(time.time()))
+            return spent[0]

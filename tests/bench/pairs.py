@@ -41,8 +41,12 @@ class Ratio:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The second and the last but one bound the median: with 7 pairs at 87.5 % confidence, with 11 at 98.8 %."""
-        return self.ratios[1], self.ratios[-2]
+        """The second and the last but one bound the median: with 7 pairs at 87.5 % confidence, with 11 at 98.8 %.
+
+        Of fewer pairs the outermost do: with 5 at 93.8 %, with 3 at 75 %.
+        """
+        ratios = self.ratios
+        return (ratios[1], ratios[-2]) if len(ratios) >= PAIRS else (ratios[0], ratios[-1])
 
     def line(self) -> str:
         low, high = self.interval

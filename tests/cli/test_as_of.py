@@ -61,6 +61,8 @@ COMMANDS: Final = [
     "report extensions --by user",
     "recommend walltime --user {user} --queue gq --policy {policy}",
     "recommend walltime --backtest --policy {policy}",
+    "recommend memory --user {user} --queue gq",
+    "recommend memory --backtest",
     "incentives compute --cluster {cluster} --points-per-hour 60 --policy {policy}",
     "incentives show --cluster {cluster} --points-per-hour 60 --policy {policy}",
     "incentives show {user} --cluster {cluster} --points-per-hour 60 --policy {policy}",

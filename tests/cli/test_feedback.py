@@ -237,7 +237,9 @@ def test_users_choose_for_themselves(capsys: pytest.CaptureFixture[str], tmp_pat
     me = os.getuid()
     assert read(folder, me).prefs == Prefs("week", "ja", "me@example.org", False)
     (row,) = rows(capsys, "prefs")
-    assert row == {"letters": "week", "language": "ja", "address": "me@example.org", "hints": "no", "plan": "yes"}
+    assert row == {
+        "letters": "week", "language": "ja", "address": "me@example.org", "hints": "no", "plan": "yes", "chat": None,
+    }  # fmt: skip
     typed(capsys, "prefs", "--reset")
     assert read(folder, me).prefs == Prefs()
     _, err = typed(capsys, "prefs", "--letters", "nevr", code=2)

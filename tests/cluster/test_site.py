@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
+from adminkit.findings.bad_node import drain
 from adminkit.slurm.planning import parse_bounds
 from adminkit.slurm.room import parse_nodes
 from adminkit.slurm.site import Association
 from adminkit.slurm.site_file import load_site
+from adminkit.stats.bad_nodes import Node
+from adminkit.stats.weeks import Reserved
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.config import ACCOUNTS, PARTITIONS, USERS
 from tests.cluster.harness.operator import ADMINKIT, adminkit, with_path, wrapper
@@ -117,6 +120,16 @@ def test_a_reason_full_of_slurms_words_makes_no_node_and_changes_none(spare: Clu
     try:
         assert "MemSpecLimit=99999" in (said := spare.ask(*words))
         assert {one.name: one.has for one in parse_nodes(said)} == before
+    finally:
+        spare.ask("scontrol", "update", "NodeName=n4", "State=RESUME")
+
+
+def test_the_command_of_a_bad_node_drains_that_node_and_no_other(spare: Cluster) -> None:
+    shown = ("sinfo", "--noheader", "--Node", "--states=drain", "--format=%N|%E")
+    node = Node("alpha", "n4", 1, 40, 20, 3, 12, 6.0, 1.5, 3.0, 1e-6, Reserved())
+    try:
+        spare.ask("sh", "-c", drain(node))
+        assert set(spare.ask(*shown).splitlines()) == {"n4|adminkit: 20 of 40 runs failed"}
     finally:
         spare.ask("scontrol", "update", "NodeName=n4", "State=RESUME")
 

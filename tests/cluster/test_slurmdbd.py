@@ -17,6 +17,8 @@ from tests.cluster.harness.processes import until
 from tests.cluster.harness.workload import Workload
 
 READER, PASSWORD = "adminkit_reader", "only for this test"
+#: Columns that depend on the text that a row was read from, or on when.
+NOT_COMPARED = ("fingerprint", "seen_open")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def dump(db: Path, table: str) -> list[tuple[object, ...]]:
     """All columns of all rows but the fingerprint of the text that they were read from."""
     with closing(sqlite3.connect(db)) as trace:
         names = [row[1] for row in trace.execute(f"PRAGMA table_info({table})")]
-        kept = ", ".join(f'"{name}"' for name in names if name not in ("fingerprint", "seen_open"))
+        kept = ", ".join(f'"{name}"' for name in names if name not in NOT_COMPARED)
         return sorted(trace.execute(f"SELECT {kept} FROM {table}").fetchall(), key=repr)
 
 
@@ -85,10 +87,23 @@ def test_both_sources_give_the_same_rows(
     for table, least in (("job", 30), ("step", 30)):
         ours, theirs = dump(quick, table), dump(plain, table)
         assert len(theirs) >= least
-        differing = [pair for pair in zip(ours, theirs, strict=False) if _still(pair[0]) != _still(pair[1])]
         assert len(ours) == len(theirs)
-        assert not differing, differing[:3]
+        assert not _differences(quick, table, ours, theirs)
     assert one(quick, "SELECT source FROM load ORDER BY rowid DESC LIMIT 1") == "slurmdbd"
+
+
+def _differences(
+    db: Path, table: str, ours: list[tuple[object, ...]], theirs: list[tuple[object, ...]]
+) -> list[tuple[object, ...]]:
+    """Column, the database's and sacct's value, and the begin of the row."""
+    with closing(sqlite3.connect(db)) as trace:
+        names = [row[1] for row in trace.execute(f"PRAGMA table_info({table})") if row[1] not in NOT_COMPARED]
+    return [
+        (name, *cells, own[:5])
+        for own, other in zip(ours, theirs, strict=True)
+        for name, *cells in zip(names, _still(own), _still(other), strict=True)
+        if cells[0] != cells[1]
+    ]
 
 
 def _all(db: Path) -> list[tuple[object, ...]]:
@@ -133,21 +148,47 @@ def test_what_is_changed_behind_sacct_is_named_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "sql", "said"),
     [
-        ({"password": "wrong"}, "Access denied"),
-        ({"database": "mysql"}, "command denied|no table|Access denied"),
-        ({"more": "ssl-ca=/nowhere.pem\nssl-verify-server-cert\n"}, "SSL|TLS"),
+        ({"password": "wrong"}, "", "Access denied"),
+        ({"database": "mysql"}, "", "command denied|no table|Access denied"),
+        ({}, f"REVOKE SELECT ON {DATABASE}.* FROM {READER}@localhost", "Access denied|no table"),
+        ({}, f"ALTER USER {READER}@localhost ACCOUNT LOCK", "locked|Access denied"),
+        ({"more": "ssl-ca=/nowhere.pem\nssl-verify-server-cert\n"}, "", "SSL|TLS"),
+        ({"more": "ssl\n"}, f"ALTER USER {READER}@localhost REQUIRE SSL", "SSL|TLS|Access denied"),
     ],
-    ids=["a wrong password", "another database", "TLS that the server does not offer"],
+    ids=["a wrong password", "another database", "no rights", "a locked user", "a CA that is not there", "no TLS"],
 )
-def test_a_database_that_refuses_is_a_clear_error(
-    how: dict[str, str], said: str, cluster: Cluster, reader: str, tmp_path: Path
+def test_a_database_that_refuses_is_a_clear_error_and_the_next_run_completes_the_window(
+    how: dict[str, str], sql: str, said: str, cluster: Cluster, reader: str, tmp_path: Path
 ) -> None:
-    named = env(options(cluster, tmp_path, **how))
-    failed = adminkit(cluster, tmp_path / "t.db", "sync", "--since", "1d", code=1, env=named)
+    db, good = tmp_path / "t.db", env(options(cluster, tmp_path))
+    adminkit(cluster, db, "sync", "--since", "1h", "--no-steps", env=good)
+    job = cluster.submit("true", "-t", "5", user="games")
+    cluster.wait(job)
+    cluster.settle()
+    time.sleep(1.1)
+    windows = "SELECT max(until), count(*) FROM window"
+    before = _row(db, windows)
+    cluster.sql(sql or "SELECT 1")
+    try:
+        failed = adminkit(cluster, db, "sync", "--no-steps", code=1, env=env(options(cluster, tmp_path, **how)))
+    finally:
+        cluster.sql(f"ALTER USER {READER}@localhost REQUIRE NONE ACCOUNT UNLOCK")
+        cluster.sql(f"GRANT SELECT ON {DATABASE}.* TO {READER}@localhost")
     assert re.search(said, failed.stderr), failed.stderr
     assert "hint:" in failed.stderr
+    assert _row(db, windows) == before
+    there = "SELECT count(*) FROM job WHERE job_id_raw = ?"
+    assert one(db, there, job) == 0
+    adminkit(cluster, db, "sync", "--no-steps", env=env(options(cluster, tmp_path)))
+    assert one(db, there, job) == 1
+
+
+def _row(db: Path, sql: str) -> tuple[object, ...]:
+    with closing(sqlite3.connect(db)) as trace:
+        row: tuple[object, ...] = trace.execute(sql).fetchone()
+        return row
 
 
 def test_a_server_that_ends_the_connection_leaves_the_window_open(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import stat
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,12 @@ from adminkit.cli import metrics as command
 from adminkit.cli.main import main
 from adminkit.config import Config
 from adminkit.installed import data_file
+from adminkit.integrations import prometheus_cluster
 from adminkit.integrations.prometheus import exposition
+from adminkit.integrations.prometheus_cluster import OTHERS, bounded, cluster_metrics
 from adminkit.job import Job
 from adminkit.quote import clean
+from adminkit.slurm.gauges import AccountShare, Gauges, Load, Stock
 from adminkit.trace import sight
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.windows import RecordedWindow, record
@@ -42,6 +47,13 @@ JOBS = [
     job(8, queue=None, start_time=MONDAY - 9 * DAY, end_time=MONDAY - 8 * DAY),  # before the window
     job(9, queue=HOSTILE),
 ]  # fmt: skip
+
+#: What slurmctld says, with a hostile account and an array that was cut short.
+CLUSTER = Gauges(
+    "aaic", {"idle": 3, "drained": 1}, Stock(8, 24, 8), Stock(1, 2, 3), {"a100": Stock(2, 6, 8)},
+    [Load("gq", HOSTILE, "waiting", 800, 3200, None, 1600, 1), Load("gq", "physics", "running", 1, 4, 8, 2)],
+    [AccountShare("physics", 0.5, 0.25, 2.0), AccountShare("root", None, None, None)], own_metrics=False,
+)  # fmt: skip
 
 Samples = dict[tuple[str, ...], float]
 
@@ -150,6 +162,32 @@ def slurm_metrics() -> dict[str, set[str]]:
     return known
 
 
+def of_cluster(found: Gauges) -> str:
+    with reader(make_trace(Path(tempfile.mkdtemp()) / "t.db", JOBS)) as db:
+        return exposition(db, Config(), NOW, DAY, cluster_metrics(found)).decode()
+
+
+def test_what_the_cluster_has_and_does_is_beside_the_traces_figures() -> None:
+    text = of_cluster(CLUSTER)
+    assert samples(text, "nodes") == {("aaic", "idle"): 3, ("aaic", "drained"): 1}
+    assert samples(text, "cluster_gpus")["aaic", "in_use", "a100"] == 2
+    assert samples(text, "jobs") == {(SHOWN, "aaic", "gq", "waiting"): 800, ("physics", "aaic", "gq", "running"): 1}
+    assert samples(text, "jobs_memory_bytes") == {("physics", "aaic", "gq", "running"): 8}, "unknown has no sample"
+    assert samples(text, "account_level_fs") == {("physics", "aaic"): 2.0}
+    assert samples(text, "accuracy_runs"), "the trace's own are there"
+
+
+def test_nodes_are_left_to_a_slurmctld_with_metrics_of_its_own() -> None:
+    assert "adminkit_nodes" not in of_cluster(replace(CLUSTER, own_metrics=True))
+
+
+def test_accounts_without_samples_of_their_own_are_summed_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus_cluster, "MOST", 1)
+    some = [Load("gq", f"a{many}", "waiting", many, 2 * many, many if many < 3 else None, 1) for many in (5, 1, 2)]
+    assert bounded(some) == [some[0], Load("gq", OTHERS, "waiting", 3, 6, 3, 2)]
+    assert bounded([replace(some[0], jobs=6), *some])[1].mem is None, "what is not known of one is not known of all"
+
+
 def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(text: str) -> None:
     known: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
@@ -157,6 +195,8 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(text: str) -> 
             known.setdefault(sample.name, set()).update(sample.labels)
     known |= {name: {"cluster", "pass"} for name in ("adminkit_sync_lag_seconds",)}
     known |= {"adminkit_rejected_rows": {"source"}}
+    for metric in cluster_metrics(CLUSTER):
+        known |= {sample.name: set(sample.labels) for sample in metric.samples}
     known |= slurm_metrics()
     dashboard = json.loads(data_file("etc", "grafana", "adminkit.json").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]

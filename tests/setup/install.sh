@@ -14,7 +14,7 @@ aim=${1:?usage: install.sh bench|demo|slurm|test|web}
 
 DEMO_PACKAGES="python3 python3-venv gcc libc6-dev make cmake ninja-build libsqlite3-dev"
 TOOL_PACKAGES="sqlite3 lua5.1 lua5.4"
-TEST_PACKAGES="clang clang-format locales lua-check man-db mandoc rpm systemd valgrind"
+TEST_PACKAGES="clang clang-format locales lua-check man-db mandoc rpm ruby systemd valgrind"
 # Programs that a signal is sent through: shells, a small one in Go, and a Java.
 SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
@@ -196,6 +196,7 @@ report() {
     have valgrind || lack may valgrind valgrind valgrind "the checkpoint plugin is not run under it (make soak)"
     have postfix || lack may postfix postfix postfix "letters are not tried on a real mail server"
     have luacheck || lack may luacheck lua-check luacheck "Lua files are not checked"
+    have ruby || lack may ruby ruby ruby "the widget for Open OnDemand is not run"
     for program in busybox zsh tcsh mksh fish gron; do
         have "$program" || lack may "$program" "$program" "$program" "its part of the checkpoint signal's tests is skipped"
     done

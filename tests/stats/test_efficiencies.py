@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from adminkit.job import Job, Step
+from adminkit.sqlite import open_database
 from adminkit.stats.efficiencies import Efficiencies, Use, efficiencies
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
 from adminkit.trace.jobstats import jobstats_gpu_memory
+from adminkit.trace.months import door
 from tests.support.builders import HOUR, job
+from tests.support.months import keep
 from tests.support.uses import GIB, jobstats, make_used, step_of
 
 ALL = Filter(states=(), min_elapsed=-1, checkpoint_code=85)
@@ -120,3 +125,29 @@ def test_groups_have_their_own_runs_and_those_that_waste_most_come_first(tmp_pat
         ("ada", 1, 1.0),
     ]
     assert (found.overall.jobs, found.overall.uses["gpu"].jobs) == (3, 2)
+
+
+def test_files_of_months_have_the_same_uses(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    pick = Random(5)
+
+    def told(percent: int) -> str:
+        return jobstats({"n1": {"gpu_utilization": {"0": percent}, "gpu_used_memory": {"0": percent * GIB},
+                                "gpu_total_memory": {"0": 80 * GIB}}})  # fmt: skip
+
+    jobs = [
+        job(number, queue=pick.choice(("gq", "cpu", None)), gpus=pick.choice((0, 1, 2, None)), mem=8 * GIB,
+            elapsed=pick.choice((0, 61, HOUR, 3 * HOUR)), cpu_time=pick.choice((None, 0.0, 1.7, 3.3 * HOUR)),
+            admin_comment=pick.choice((None, None, told(0), told(41))))
+        for number in range(60)
+    ]  # fmt: skip
+    steps = [step_of(one, max_rss=pick.randrange(GIB), gpus_used=pick.choice((None, 0.001, 0.7))) for one in jobs[::2]]
+    path = make_used(tmp_path / "t.db", jobs, steps)
+    assert [one.why for one in keep(path)] == [None]
+    with reader(path) as db:
+        assert door.reads_files(db, ["measured_mem"], "FROM run WHERE TRUE", {})
+        of_files = efficiencies(db, ALL, ("queue", "user"))
+    with closing(open_database(path)) as db:
+        assert of_files == efficiencies(db, ALL, ("queue", "user"))
+    used = of_files[0].overall
+    assert all(one.jobs for one in used.uses.values()) and used.jobstats and used.idle

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from adminkit.economy.budgets import Budget, spent
 from adminkit.economy.compare import compare
+from adminkit.economy.enforce import InForce, Step
 from adminkit.economy.schemes import load_schemes
 from adminkit.economy.verify import Check, check_chain
 from adminkit.render.report import Report
-from adminkit.reports import charge, charge_budget, charge_compare
+from adminkit.reports import charge, charge_budget, charge_compare, charge_enforce, charge_focus
+from adminkit.slurm.budget_limits import Held, Target
 from adminkit.slurm.tres_minutes import TresMinutes
 from adminkit.stats import ledger
 from tests.support.builders import MONDAY, job
@@ -90,6 +93,29 @@ def budgets(path: Path) -> Report:
         TresMinutes(None, None, "gold", "cpu", 0, 0, "", True),
     ]
     return charge_budget.budget_report(found, minutes, "points", DB, ["a note"])
+
+
+def enforced(_: Path) -> Report:
+    """A limit that is set, one that stays, one that ends, and two that adminkit leaves alone."""
+    physics, gold = Target("alpha", "physics", None), Target("alpha", "physics", "gold")
+    year = Budget("physics", Decimal("1000"), "2026-01", "2026-12")
+    ours = InForce("gres/gpu", 700, None)
+    steps = [
+        Step(year, physics, "gres/gpu", 900, 120, Held(None, 50), 830, None, "half-life 7-00:00:00", 47),
+        Step(year, gold, "gres/gpu", 650, 0, Held(700, 50), 700, ours),
+        Step(replace(year, until="2026-02"), physics, "gres/gpu", now=Held(700, 50), ours=ours, ends=True),
+        Step(Budget(HOSTILE, Decimal("5"), "2026-01", None), Target("alpha", HOSTILE, None), problem="no such account"),
+        Step(year, physics, "gres/gpu", 900, 0, Held(77, 5), 905, problem="it has a limit that adminkit did not set"),
+    ]  # fmt: skip
+    return charge_enforce.enforce_report(steps, DB, ["a note"], done=False)
+
+
+def focus(path: Path) -> Report:
+    db = _charged(path)
+    closed(db, path / "charge.toml", "2026-02")
+    file = load_schemes(path / "charge.toml")
+    money = charge_focus.currency("points", "JPY", Decimal("12.5"), "RICC")
+    return charge_focus.focus_report(ledger.lines(db), money, file.named(None).calendar, DB, entries=False)
 
 
 def compared(path: Path) -> Report:

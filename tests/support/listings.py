@@ -177,7 +177,7 @@ def letters(_: Path) -> Report:
 
 
 def prefs(_: Path) -> Report:
-    values = {"letters": "week", "language": "ja", "address": None, "hints": False, "plan": True}
+    values = {"letters": "week", "language": "ja", "address": None, "hints": False, "plan": True, "chat": "rocket"}
     return outbox.prefs_report(values, ["you get no letters"], "/var/lib/adminkit/prefs/1001.toml")
 
 
@@ -371,6 +371,8 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-queues": advised_queues,
     "recommend-queues-by-move": moves,
     "recommend-gpus": power_listings.advised,
+    "recommend-memory": None,
+    "recommend-memory-backtest": None,
     "power-import": power_listings.imported,
     "power-show": power_listings.shown,
     "charge-preview": charge_listings.preview,
@@ -380,6 +382,8 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "charge-verify": charge_listings.verify,
     "charge-compare": charge_listings.compared,
     "charge-budget": charge_listings.budgets,
+    "charge-budget-enforce": charge_listings.enforced,
+    "charge-export-focus": charge_listings.focus,
     "feedback-preview": feedback_preview,
     "feedback-run-send": feedback_run,
     "feedback-status": feedback_status,

@@ -73,7 +73,10 @@ def test_a_word_that_is_to_come_has_an_owner_and_no_reader(word: Word) -> None:
 
 #: How each kind of source takes a word from a comment.
 PARSERS: Final[list[tuple[str, str]]] = [
-    ("adminkit/**/*.py", r"from adminkit\.trace\.(?:comment_words|decision_sql) import|module\(\"record\"\)"),
+    (
+        "adminkit/**/*.py",
+        r"from adminkit\.trace\.(?:comment_words|plugin_words|decision_sql) import|module\(\"record\"\)",
+    ),
     ("job_submit/adminkit/*.lua", r"\brecord\.read\("),
     ("spank/**/*.c", r"\bck_(?:note|order)_find\(|\bck_progress_put\(|\bck_extension_\w+\(|\bgu_word_put\("),
 ]

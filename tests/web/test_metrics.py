@@ -21,9 +21,10 @@ import pytest
 
 from adminkit.config import Config
 from adminkit.integrations.prometheus import exposition
+from adminkit.integrations.prometheus_cluster import cluster_metrics
 from adminkit.quote import clean
 from adminkit.trace.connect import reader
-from tests.integrations.test_prometheus import DAY, HOSTILE, JOBS, NOW
+from tests.integrations.test_prometheus import CLUSTER, DAY, HOSTILE, JOBS, NOW
 from tests.support.builders import make_trace
 
 pytestmark = pytest.mark.web
@@ -37,7 +38,7 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     if missing := [name for name in PROGRAMS if shutil.which(name) is None]:
         pytest.skip(f"not run: no {missing[0]} (apt-get install prometheus prometheus-node-exporter)")
     with reader(make_trace(tmp_path_factory.mktemp("metrics") / "t.db", JOBS)) as db:
-        return exposition(db, Config(), NOW, DAY)
+        return exposition(db, Config(), NOW, DAY, cluster_metrics(CLUSTER))
 
 
 def test_promtool_has_nothing_against_the_text(text: bytes) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import ClassVar, Final
 
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener, Part, SourceFailed, Spool
@@ -22,6 +23,7 @@ from adminkit.ingest.sources.slurmdbd_fields import (
     NO_VAL,
     STATES,
     STEP_END,
+    Coded,
     Known,
     ended_elapsed,
     exit_code,
@@ -34,7 +36,7 @@ from adminkit.ingest.window_plan import HOUR, Window
 from adminkit.slurm import cluster as slurm
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
-from adminkit.slurm.seal import Marks, draw
+from adminkit.slurm.seal import Marks, draw_typed
 from adminkit.trace import runs
 
 #: Jobs that sacct is asked about at once, for the words of their codes.
@@ -62,6 +64,8 @@ class Slurmdbd(Accounting):
     started_at: int | None = None
     release: str = "unknown"  # slurmdbd's
     words: dict[str, dict[int, str]] = field(default_factory=_first_words)
+    #: Held while words are learned: another thread never sees a code of which the word is not there yet.
+    learning: Lock = field(default_factory=Lock)
 
     def closed(self, part: Part, window: Window, ids: Sequence[int] = ()) -> Spool:
         ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
@@ -85,7 +89,7 @@ class Slurmdbd(Accounting):
         ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
         begun = time.monotonic()
         try:
-            self._learn(ended)
+            self._learn(ended, STEPS)
             code = exit_code("j.derived_ec")
             limit = f"IF(j.timelimit >= {NO_VAL}, 0, 60 * j.timelimit)"
             found = self.database.ask(
@@ -153,11 +157,11 @@ class Slurmdbd(Accounting):
 
     def _spool(self, part: Part, kind: str, window: Window, where: str, ids: Sequence[int], ended: bool) -> Spool:
         """The runs, or steps of runs, for which `where` is true, of these JobIDRaws if any are given."""
-        begun, marks = time.monotonic(), draw()
+        begun, marks = time.monotonic(), draw_typed()
         target = self.folder / f"{kind}-{part}-{window.since}-{window.until}"
         chosen = f"{where}{_among(ids)}"
         try:
-            self._learn(chosen)
+            self._learn(chosen, part)
             known = Known(self.cluster, marks.seal, int(time.time()), self.schema.tres, self.words, self.schema.columns)
             fields = self._fields(part, known)
             sql = _select(self.cluster, part, [*fields.values(), known.time("j.time_submit")], marks, chosen)
@@ -170,24 +174,22 @@ class Slurmdbd(Accounting):
         spool = spool_of(part, answer, names, span, ended, self.cluster, self.record, alone=True)
         return replace(spool, partial=partial)
 
-    def _learn(self, where: str) -> None:
-        """Ask sacct for the words of codes that are new, each by one job that has it."""
-        wanted: dict[tuple[int, int], list[tuple[str, int]]] = {}
-        for row in self.database.ask(_codes(self.cluster, where)):
-            codes, job = row[:-2], (int(row[-2]), int(row[-1]))
-            for one, cell in zip(CODED, codes, strict=True):
-                if cell != "NULL" and int(cell) not in self.words[one.field]:
-                    self.words[one.field][int(cell)] = ""  # found below
-                    wanted.setdefault(job, []).append((one.field, int(cell)))
-        jobs = list(wanted)
-        for at in range(0, len(jobs), _AT_ONCE):
-            told = self._told(jobs[at : at + _AT_ONCE])
-            for job in jobs[at : at + _AT_ONCE]:
-                for name, code in wanted[job]:
-                    if job in told:
-                        self.words[name][code] = told[job][name]
-                    else:
-                        del self.words[name][code]
+    def _learn(self, where: str, part: Part) -> None:
+        """Ask sacct for the words of codes that are new, each by one job that has it. Steps have only states."""
+        coded = [one for one in CODED if part != STEPS or one.field == "State"]
+        with self.learning:
+            asked: dict[tuple[str, int], tuple[int, int]] = {}
+            for row in self.database.ask(_codes(self.cluster, where, coded)):
+                for one, cell in zip(coded, row[:-2], strict=True):
+                    if cell != "NULL" and int(cell) not in self.words[one.field]:
+                        asked[one.field, int(cell)] = int(row[-2]), int(row[-1])
+            jobs = sorted(set(asked.values()))
+            told: dict[tuple[int, int], dict[str, str]] = {}
+            for at in range(0, len(jobs), _AT_ONCE):
+                told |= self._told(jobs[at : at + _AT_ONCE])
+            for (name, code), job in asked.items():
+                if job in told:
+                    self.words[name][code] = told[job][name]
 
     def _told(self, jobs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, str]]:
         """(JobIDRaw, Submit) -> the words of the coded fields, as sacct prints them."""
@@ -241,9 +243,9 @@ def _tables(cluster: str, part: Part) -> str:
     return f"`{cluster}_job_table` AS j LEFT JOIN `{cluster}_assoc_table` AS a ON a.id_assoc = j.id_assoc{steps}"
 
 
-def _codes(cluster: str, where: str) -> str:
+def _codes(cluster: str, where: str, coded: Sequence[Coded]) -> str:
     """SQL: each combination of codes, with a job that has it: a number and a submission."""
-    codes = ", ".join(one.code for one in CODED)
+    codes = ", ".join(one.code for one in coded)
     latest = "MAX(j.id_job * 4294967296 + j.time_submit)"
     return (
         f"SELECT {codes}, {latest} DIV 4294967296, {latest} MOD 4294967296"

@@ -54,6 +54,8 @@ STATES: Final = dict(
 _COMMON: Final = 8
 #: Codes that are compared one after the other.
 _FEW: Final = 8
+#: Codes below this one are looked up by their place.
+_DENSE: Final = 64
 #: field -> code -> word
 Words = Mapping[str, Mapping[int, str]]
 
@@ -65,7 +67,11 @@ def literal(text: str) -> str:
 
 def word(field: str, code: str, words: Words) -> str:
     """The word of a code. NULL where it has none yet: the record is left out of the answer, which says so."""
-    return _among(code, sorted(words.get(field, {}).items()))
+    known = words.get(field, {})
+    if not known or min(known) < 0 or max(known) >= _DENSE:
+        return _among(code, sorted(known.items()))
+    listed = ", ".join(literal(known[number]) if number in known else "NULL" for number in range(max(known) + 1))
+    return f"ELT({code} + 1, {listed})"
 
 
 def _among(code: str, known: Sequence[tuple[int, str]]) -> str:
@@ -104,13 +110,16 @@ def exit_code(column: str) -> str:
     return f"IF({column} = {NO_VAL} OR {column} & 127, 0, ({column} >> 8) & 255)"
 
 
-def _exit(column: str, less: bool) -> str:
-    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a larger code."""
+def _exit(column: str, less: bool, unset: str = "") -> str:
+    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a larger code.
+
+    `unset`: what it prints for NO_VAL.
+    """
     code = f"(({column} >> 8) & 255)"
     shown = f"IF({code} >= 128, {code} - 128, {code})" if less else code
     low = f"({column} & 127)"
     return (
-        f"CASE WHEN {column} = {NO_VAL} THEN '0:0' WHEN {column} < 0 THEN ''"
+        f"CASE WHEN {column} = 0 THEN '0:0' WHEN {column} = {NO_VAL} THEN '{unset}' WHEN {column} < 0 THEN ''"
         f" WHEN {low} NOT IN (0, 127) THEN CONCAT('0:', {low})"
         f" WHEN {low} = 0 THEN CONCAT({shown}, ':0') ELSE '0:0' END"
     )
@@ -122,13 +131,11 @@ def _since(state: str, suspended: str, now: int) -> str:
 
 
 def _elapsed(state: str, start: str, end: str, suspended: str, now: int) -> str:
-    paused = f"CAST({_since(state, suspended, now)} AS SIGNED)"
-    ran = f"CAST(IF({start} = 0, 0, IF({end} = 0, {now}, {end}) - CAST({start} AS SIGNED)) AS SIGNED)"
-    return f"GREATEST({ran} - {paused}, 0)"
+    return f"IF({start} = 0, 0, GREATEST(IF({end} = 0, {now}, {end}) - {start} - {_since(state, suspended, now)}, 0))"
 
 
 #: sacct takes an end before the start for the start.
-_START: Final = "IF(j.time_end AND j.time_start > j.time_end, j.time_end, j.time_start)"
+_START: Final = "IF(j.time_end, LEAST(j.time_start, j.time_end), j.time_start)"
 #: A step without an end of its own ended with its run.
 STEP_END: Final = "IF(s.time_end = 0 AND j.time_end, j.time_end, s.time_end)"
 _JOB_ID: Final = (
@@ -163,7 +170,6 @@ class Known:
 def job_fields(known: Known) -> dict[str, str]:
     """sacct's field -> SQL for a job's row."""
     words, names = known.words, known.tres
-    state = word("State", "j.state", words)
     never = f"j.time_start = 0 AND j.time_end AND j.flags & {STARTED}"
     fields = {
         "JobID": _JOB_ID,
@@ -176,27 +182,24 @@ def job_fields(known: Known) -> dict[str, str]:
         "Account": "IFNULL(NULLIF(a.acct, ''), IFNULL(j.account, ''))",
         "Partition": "j.`partition`",
         "QOS": word("QOS", "j.id_qos", words),
-        "State": (
-            f"IF(j.state & {STATE_BASE} = {CANCELLED} AND j.kill_requid IS NOT NULL AND j.kill_requid <> {INFINITE},"
-            f" CONCAT({state}, ' by ', j.kill_requid), {state})"
-        ),
+        "State": f"CONCAT({word('State', 'j.state', words)}{_by('j.state', 'j.kill_requid')})",
         "Reason": word("Reason", "j.state_reason_prev", words),
         "ExitCode": _exit("j.exit_code", less=True),
-        "DerivedExitCode": _exit("j.derived_ec", less=False),
-        "Priority": "j.priority",
+        "DerivedExitCode": _exit("j.derived_ec", less=False, unset="0:0"),
+        "Priority": f"IF(j.priority = {NO_VAL}, '', j.priority)",
         "Submit": known.time("j.time_submit"),
         "Eligible": known.time("j.time_eligible"),
         "Start": f"IF({never}, 'None', {known.time(_START)})",
         "End": known.time("j.time_end"),
         "ElapsedRaw": _elapsed("j.state", _START, "j.time_end", "j.time_suspended", known.now),
-        "Suspended": _clock(_since("j.state", "j.time_suspended", known.now)),
+        "Suspended": _since("j.state", "j.time_suspended", known.now),
         "TimelimitRaw": (
             f"CASE j.timelimit WHEN {INFINITE} THEN 'UNLIMITED' WHEN {NO_VAL} THEN 'Partition_Limit' WHEN 0 THEN ''"
             " ELSE j.timelimit END"
         ),
         "ReqNodes": _unless_listed("j.tres_req", NODE),
         "ReqCPUS": "j.cpus_req",
-        "ReqMem": _unless_listed("j.tres_req", MEM),
+        "ReqMem": "''",  # in the list of TRES, or unknown
         "ReqTRES": tres_list("j.tres_req", names),
         "AllocNodes": "j.nodes_alloc",
         "AllocCPUS": (
@@ -223,17 +226,12 @@ def step_fields(known: Known) -> dict[str, str]:
     het = f"IF(s.step_het_comp = {NO_VAL}, '', CONCAT('+', s.step_het_comp))"
     step = f"CONCAT('.', CASE s.id_step{number} ELSE s.id_step END, {het})"
     state = "IF(s.time_end = 0 AND j.time_end, j.state, s.state)"
-    told = word("State", state, known.words)
-    user, system = ("s.user_sec", "s.user_usec"), ("s.sys_sec", "s.sys_usec")
     return {
         "JobID": f"CONCAT({_JOB_ID}, {step})",
         "JobIDRaw": f"CONCAT(j.id_job, {step})",
         "Cluster": literal(known.cluster),
         "Submit": known.time("j.time_submit"),  # its run's: sacct prints the job's row before it, which says so
-        "State": (
-            f"IF({state} & {STATE_BASE} = {CANCELLED} AND s.kill_requid IS NOT NULL AND s.kill_requid <> {INFINITE},"
-            f" CONCAT({told}, ' by ', s.kill_requid), {told})"
-        ),
+        "State": f"CONCAT({word('State', state, known.words)}{_by(state, 's.kill_requid')})",
         "ExitCode": _exit("s.exit_code", less=True),
         "Start": known.time("s.time_start"),
         "End": known.time(STEP_END),
@@ -241,7 +239,7 @@ def step_fields(known: Known) -> dict[str, str]:
         "NNodes": "s.nodes_alloc",
         "NTasks": "s.task_cnt",
         "AllocTRES": tres_list("s.tres_alloc", known.tres),
-        "TotalCPU": _cpu_time((user, system)),
+        "TotalCPU": _cpu_time("s.user_sec + s.sys_sec", "s.user_usec + s.sys_usec"),
         "MaxRSS": f"IFNULL({_tres('s.tres_usage_in_max', MEM)}, '')",
         "TRESUsageInTot": tres_list("s.tres_usage_in_tot", known.tres),
         "TRESUsageOutTot": tres_list("s.tres_usage_out_tot", known.tres),
@@ -255,16 +253,13 @@ def _unless_listed(column: str, number: int) -> str:
     return f"IF(LOCATE(',{number}=', CONCAT(',', {column})), '', 0)"
 
 
-def _clock(seconds: str) -> str:
-    """Seconds as [days-]hours:minutes:seconds."""
-    rest = f"SEC_TO_TIME(({seconds}) MOD 86400)"
-    return f"CONCAT(IF(({seconds}) >= 86400, CONCAT(({seconds}) DIV 86400, '-'), ''), {rest})"
+def _by(state: str, who: str) -> str:
+    """What follows the word of a state, as a further part of a CONCAT: who cancelled it."""
+    return f", IF({state} & {STATE_BASE} = {CANCELLED} AND {who} <> {INFINITE}, CONCAT(' by ', {who}), '')"
 
 
-def _cpu_time(parts: Sequence[tuple[str, str]]) -> str:
-    """Seconds and microseconds as sacct prints CPU time: thousandths, and hours only where there are any."""
-    micros = " + ".join(f"({seconds} * 1000000 + {more})" for seconds, more in parts)
-    total = f"(({micros}) DIV 1000000)"
-    thousandths = f"LPAD((({micros}) MOD 1000000) DIV 1000, 3, '0')"
-    short = f"CONCAT(LPAD({total} DIV 60, 2, '0'), ':', LPAD({total} MOD 60, 2, '0'), '.', {thousandths})"
-    return f"IF(({micros}) = 0 OR {total} >= 3600, {_clock(total)}, {short})"
+def _cpu_time(seconds: str, micros: str) -> str:
+    """Seconds as sacct has them: thousandths, but only where there are no hours."""
+    total = f"({seconds} + ({micros}) DIV 1000000)"
+    thousandths = f"LPAD(({micros}) MOD 1000000 DIV 1000, 3, '0')"
+    return f"IF({total} < 3600, CONCAT({total}, '.', {thousandths}), {total})"

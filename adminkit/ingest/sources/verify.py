@@ -27,6 +27,12 @@ _NAMED: Final = 5
 _AT_ONCE: Final = 200
 #: NO_VAL64 and INFINITE64: sacct leaves out a TRES with one of them.
 _UNSET: Final = ("18446744073709551614", "18446744073709551615")
+#: Field -> what sacct prints, depending on the release, for memory that was not asked for and for no nodes.
+#: adminkit-ingest takes all of them for unknown.
+_NOTHING: Final = {
+    "ReqMem": ("", "0", "18446744073709551616.00M"),
+    "NodeList": ("", "(null)", "(unknown)", "None assigned"),
+}
 
 #: (JobIDRaw, Submit)
 Key = tuple[int, int]
@@ -96,8 +102,12 @@ def _differences(key: Key, sacct: Mapping[str, str] | None, database: Mapping[st
     return [
         Difference(key, name, sacct[name], database.get(name, ""))
         for name in sacct
-        if name not in ignored and sacct[name] != database.get(name, "")
+        if name not in ignored and _plain(name, sacct[name]) != _plain(name, database.get(name, ""))
     ]
+
+
+def _plain(name: str, cell: str) -> str:
+    return "" if cell in _NOTHING.get(name, ()) else cell
 
 
 def spelled(record: Mapping[str, str], names: Mapping[int, str]) -> dict[str, str]:
@@ -110,7 +120,14 @@ def spelled(record: Mapping[str, str], names: Mapping[int, str]) -> dict[str, st
     told["ReqMem"] = "0" if memory == "0" else f"{memory}M"
     told["AllocCPUS"] = record["AllocCPUS"] or given.get(CPU, "0")
     told["AllocNodes"] = record["AllocNodes"] if record["AllocNodes"] != "0" else given.get(NODE, "0")
+    told["Suspended"] = _clock(int(record["Suspended"]))
     return {**record, **told}
+
+
+def _clock(seconds: int) -> str:
+    """As sacct prints it: [days-]hours:minutes:seconds."""
+    days, rest = divmod(seconds, 86_400)
+    return f"{f'{days}-' if days else ''}{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
 def _counts(cell: str) -> dict[int | str, str]:

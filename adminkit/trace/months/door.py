@@ -185,7 +185,8 @@ class _Door:
         return found, [*map(_number, values.values())]
 
     def _coded(self, ask: _Ask, texts: Sequence[str]) -> list[Coded | None]:
-        """The texts as numbers; None for what is no column of the view, or has too many words."""
+        """The texts as numbers; None for an expression that is not a column of the view, or that has too many
+        words."""
         assert self._session and self._session.words
         words = self._session.words
         return [

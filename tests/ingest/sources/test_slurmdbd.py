@@ -62,8 +62,9 @@ def test_an_answer_loses_the_lines_of_records_without_a_word_and_gets_its_tasks(
 
 
 def sql_of(expression: str, value: int) -> object:
-    """SQLite has IF under another name, and writes the bytes of a literal as they are."""
+    """SQLite has IF under another name, no ELT, and writes the bytes of a literal as they are."""
     with closing(sqlite3.connect(":memory:")) as db:
+        db.create_function("ELT", -1, lambda place, *words: words[place - 1] if 0 < place <= len(words) else None)
         return db.execute(
             f"SELECT CAST({expression.replace('IF(', 'iif(')} AS TEXT) FROM (SELECT ? AS code)", (value,)
         ).fetchone()[0]
@@ -107,10 +108,13 @@ def test_only_a_clusters_own_tres_get_their_names_from_sql() -> None:
             {"AllocTRES": "cpu=8,node=2", "AllocNodes": "2", "AllocCPUS": "8"},
             "nodes are in the list only",
         ),
+        ({"Suspended": "0"}, {"Suspended": "00:00:00"}, "never suspended"),
+        ({"Suspended": "100000"}, {"Suspended": "1-03:46:40"}, "for more than a day"),
     ],
 )
 def test_a_record_is_compared_in_sacct_s_spelling(record: dict[str, str], told: dict[str, str], why: str) -> None:
     plain = dict.fromkeys(("ReqTRES", "AllocTRES", "ReqNodes", "ReqMem", "AllocNodes", "AllocCPUS"), "")
+    plain["Suspended"] = "0"
     found = spelled({**plain, **record}, {1: "cpu", 2: "mem", 4: "node", 1001: "gres/gpu"})
     assert {name: found[name] for name in told} == told, why
 

@@ -1,0 +1,158 @@
+"""The words that plugins leave in a job's comment: those of the registry that comment_words.py does not have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from adminkit.job import CKPT_ENDS
+from adminkit.trace.word_parts import ADMIN_COMMENT, Key, Reader, Word
+
+_PLUGIN: Final = "the checkpoint plugin"
+_ELASTIC: Final = "`adminkit elastic`"
+NO_ACT: Final = (
+    "the word is only a record of the past, which is shown and counted; adminkit changes no job because of it"
+)
+FIRST_WHOLE: Final = "the first complete word"
+NUMBER: Final = "[0-9]+"
+NOTE: Final = Word(
+    prefix="ck1",
+    meaning="whether the signal before the limit arrived, and how the run ended",
+    keys=(
+        Key(name="at", values=NUMBER, longest=19, meaning="when the signal was sent, epoch seconds", needed=True),
+        Key(name="heard", values=NUMBER, longest=10, meaning="how many processes got the signal", needed=True),
+        Key(name="rq", values=NUMBER, longest=10, meaning="how many times adminkit has requeued the job", needed=True),
+        Key(
+            name="end",
+            values="|".join(CKPT_ENDS),
+            longest=max(map(len, CKPT_ENDS)),
+            meaning="how the run ended; absent while it runs",
+        ),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place=FIRST_WHOLE,
+    writer=_PLUGIN,
+    readers=(
+        Reader(
+            name=_PLUGIN,
+            does="counts how many times it has requeued the job",
+            since="somebody else may have requeued the job, or Slurm may not have accepted the note",
+            so="`rq` only grows; if the note is lost, slurmctld's own count of restarts ends the series",
+            files=("spank/ckpt/batch_end.c",),
+            test="cluster/test_ckpt.py::test_a_job_is_put_back_as_often_as_it_may_be",
+        ),
+        Reader(
+            name=_ELASTIC,
+            does="to carry out an order, releases a job that the plugin requeued in the held state",
+            since="the run and the order; or somebody else may have requeued and held the job",
+            so="the note must say that the plugin requeued the job, and must be younger than the order",
+            files=("adminkit/elastic/words.py",),
+            test="elastic/test_resize.py::test_a_job_that_its_order_did_not_put_back_stays_held",
+        ),
+        Reader(
+            name="sync and import",
+            does="keep how the run ended",
+            since="the run, because a note stays in the job for the next run",
+            so="a note belongs to the run that contains `at`; " + NO_ACT,
+            files=("adminkit/native/common/comment_words.c",),
+            test="native/test_comment_words.py::test_a_comment_says",
+        ),
+    ),
+    longest=69,
+)
+PROGRESS: Final = Word(
+    prefix="pf1",
+    meaning="how far the program got",
+    keys=(Key(name="it", values=NUMBER, longest=20, meaning="iterations done", needed=True),),
+    fields=(ADMIN_COMMENT,),
+    place=FIRST_WHOLE,
+    writer=_PLUGIN,
+    readers=(
+        Reader(
+            name=_PLUGIN,
+            does="replaces an earlier run's number with that of its own run",
+            since="the run; the earlier run's number may be larger",
+            so="the plugin does not trust an earlier number, and always writes the number of its own run",
+            files=("spank/ckpt/batch_end.c",),
+            test="cluster/test_progress.py::test_a_run_that_is_put_back_has_its_own_count",
+        ),
+        Reader(
+            name="the view run",
+            does="shows the number as a claim",
+            since="the program may have gone back to an earlier checkpoint",
+            so=NO_ACT,
+            files=("adminkit/trace/run_view.py",),
+            test="test_progress.py::test_nothing_that_acts_on_people_reads_the_claim",
+        ),
+    ),
+    longest=27,
+    claim="the number comes from a file that the user can write, so it is only a claim; no points, price or rule"
+    " depends on it",
+)
+STAGING: Final = Word(
+    prefix="st1",
+    meaning="what was copied to the nodes before the tasks started",
+    keys=(
+        Key(name="bytes", values=NUMBER, longest=19, meaning="bytes copied", needed=True),
+        Key(name="s", values=NUMBER, longest=10, meaning="seconds that the copy took", needed=True),
+        Key(name="hit", values=NUMBER, longest=10, meaning="nodes that already had the data", needed=True),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place=FIRST_WHOLE,
+    writer="the staging plugin",
+    readers=(),
+    longest=57,
+    reserved=True,
+)
+GPU_USE: Final = Word(
+    prefix="gu1",
+    meaning="how busy the job's GPUs on one node were; each node has a word of its own",
+    keys=(
+        Key(name="at", values=NUMBER, longest=10, meaning="the first reading, epoch seconds", needed=True),
+        Key(name="to", values=NUMBER, longest=10, meaning="the last reading, epoch seconds", needed=True),
+        Key(
+            name="node",
+            values=NUMBER,
+            longest=5,
+            meaning="the place of the node in the job's list, from 0",
+            needed=True,
+        ),
+        Key(name="gpus", values=NUMBER, longest=2, meaning="how many GPUs were measured", needed=True),
+        Key(name="s", values=NUMBER, longest=10, meaning="GPU-seconds that readings stand for", needed=True),
+        Key(name="busy", values=NUMBER, longest=10, meaning="GPU-seconds of these in use", needed=True),
+        Key(
+            name="used",
+            values=NUMBER,
+            longest=2,
+            meaning="how many GPUs were in use in the ten minutes before `to`",
+            needed=True,
+        ),
+        Key(
+            name="last",
+            values=NUMBER,
+            longest=10,
+            meaning="the last reading that saw a GPU in use, epoch seconds; missing if none did",
+        ),
+        Key(
+            name="mem",
+            values=NUMBER,
+            longest=8,
+            meaning="MiB: the most memory that was in use on each GPU, added up; missing, with `of`, where the driver"
+            " does not say",
+        ),
+        Key(name="of", values=NUMBER, longest=8, meaning="MiB: the memory of these GPUs"),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place="the first complete word of each node",
+    writer="the plugin for the use of GPUs",
+    readers=(
+        Reader(
+            name="reports, letters",
+            does="give the share of the time that the run's GPUs were in use",
+            since="the run, because a word stays in the job for the next run",
+            so="a word belongs to the run that began before `at`; " + NO_ACT,
+            files=("adminkit/trace/gpu_use_word.py",),
+            test="trace/test_gpu_use_word.py::test_a_word_counts_for_its_run",
+        ),
+    ),
+    longest=128,
+)

@@ -1,0 +1,159 @@
+"""Budgets that a real slurmctld holds: set, in force, explained, kept in step, taken away."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import private_slurm
+from tests.cluster.harness.cluster import Cluster
+from tests.cluster.harness.listing import Listing
+from tests.cluster.harness.login import as_login
+from tests.cluster.harness.operator import ADMINKIT, accounted, adminkit
+from tests.cluster.harness.processes import until
+
+
+@pytest.fixture(scope="module")
+def site(outside: Listing) -> Iterator[Cluster]:
+    """A cluster that holds accounts to their minutes, and forgets none."""
+    settings = {
+        "AccountingStorageEnforce": "associations,limits,qos,safe",
+        "PriorityType": "priority/multifactor",
+        "PriorityDecayHalfLife": "0",
+        "PriorityUsageResetPeriod": "NONE",  # Slurm reads no file with that half-life that leaves it out
+        "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=2",
+    }
+    with private_slurm(nodes=1, **settings) as booted:
+        yield booted
+
+
+def budget(cluster: Cluster, db: Path, file: Path, *words: str, code: int = 0) -> dict[str, Any]:
+    done = adminkit(cluster, db, "charge", "budget", "--schemes", str(file), *words, "-f", "json", code=code)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def charges(folder: Path, tres: str, amount: float) -> Path:
+    month = datetime.now(UTC).strftime("%Y-%m")
+    file = folder / "charge.toml"
+    file.write_text(
+        f'version = 1\nscheme = "s"\n[schemes.s]\nformula = "{tres} * 2"\nunit = "points"\ndigits = 6\n'
+        f'[[budgets]]\naccount = "physics"\namount = {amount}\nfrom = "{month}"\n'
+    )
+    return file
+
+
+def limit(cluster: Cluster) -> str:
+    """GrpTRESMins of the account itself, as slurmdbd has it."""
+    said = cluster.ask("sacctmgr", "-nP", "show", "assoc", "account=physics", "format=user,grptresmins")
+    return next(line.removeprefix("|") for line in said.splitlines() if line.startswith("|"))
+
+
+def reason(cluster: Cluster, job: int) -> str:
+    return cluster.ask("squeue", "-h", "-j", str(job), "-o", "%r").strip()
+
+
+def mine(cluster: Cluster, *words: str) -> dict[str, Any]:
+    """What the user games is shown on a login node."""
+    home = cluster.work / "home-games"
+    home.mkdir(mode=0o700, exist_ok=True)
+    shutil.chown(home, "games")
+    env = {"HOME": str(home), "XDG_CACHE_HOME": "", "ADMINKIT_DB": "", "ADMINKIT_CONFIG": ""}
+    done = cluster.run(*as_login("games"), str(ADMINKIT), *words, "-f", "json", env=env)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("tres", "name", "words", "waits"),
+    [
+        ("cpu_hours", "cpu", ("-c", "4"), "AssocGrpCPUMinutesLimit"),
+        ("gpu_hours", "gres/gpu", ("--gres=gpu:4",), "AssocGrpGRESMinutes"),
+    ],
+)
+def test_a_job_beyond_the_budget_waits_and_is_told_why(
+    site: Cluster, tmp_path: Path, tres: str, name: str, words: tuple[str, ...], waits: str
+) -> None:
+    db, acts = tmp_path / "trace.db", {"ADMINKIT_ACTS": str(tmp_path / "acts.jsonl")}
+    first = site.submit("sleep 2", *words, "-t", "1", "-p", "gq", user="games")
+    site.wait(first)
+    accounted(site, first, "COMPLETED")
+    adminkit(site, db, "sync", "--since", "1d")
+    file = charges(tmp_path, tres, 2.0)  # an hour of the TRES: 60 minutes
+    shown = budget(site, db, file, "--enforce")
+    (row,) = shown["rows"]
+    assert (row["tres"], row["limit"], row["does"]) == (name, None, "sets the limit")
+    assert 0 <= row["new_limit"] - row["used"] <= 60 and limit(site) == "", "nothing was changed"
+
+    done = adminkit(site, db, "charge", "budget", "--schemes", str(file), "--apply", "-f", "json", env=acts)
+    assert json.loads(done.stdout)["rows"][0]["does"] == "set the limit"
+    assert limit(site) == f"{name}={row['new_limit']}"
+    assert json.loads((tmp_path / "acts.jsonl").read_text().splitlines()[-1])["what"] == "charge budget set"
+    until("slurmctld to have it", lambda: budget(site, db, file, "--enforce")["rows"][0]["limit"], 30.0)
+
+    fits = site.submit("sleep 1", *words, "-t", "10", "-p", "gq", user="games")  # 40 minutes
+    site.wait(fits)
+    beyond = site.submit("sleep 1", *words, "-t", "30", "-p", "gq", user="games")  # 120 minutes
+    until("it to wait for its budget", lambda: waits in reason(site, beyond) or None, 60.0)
+
+    now = mine(site, "my", str(beyond))["now"]["rows"][0]
+    assert now["reason"].startswith(waits) and "has used all its" in now["meaning"]
+    why = adminkit(site, db, "fit", "--job", str(beyond)).stdout
+    assert "minutes" in why and waits in why, why
+    page = json.loads(adminkit(site, db, "job", str(beyond), "-f", "json").stdout)
+    assert page["now"]["rows"][0]["reason"].startswith(waits)
+
+    adminkit(site, db, "sync")
+    adminkit(site, db, "charge", "budget", "--schemes", str(file), "--revoke", "--apply", env=acts)
+    assert limit(site) == ""
+    site.wait(beyond)
+    assert json.loads((tmp_path / "acts.jsonl").read_text().splitlines()[-1])["what"] == "charge budget revoked"
+
+
+def test_a_limit_that_an_administrator_set_stays(site: Cluster, tmp_path: Path) -> None:
+    db = tmp_path / "trace.db"
+    site.ask("sacctmgr", "-i", "modify", "account", "physics", "set", "GrpTRESMins=cpu=77")
+    try:
+        adminkit(site, db, "sync", "--since", "1d")
+        file = charges(tmp_path, "cpu_hours", 2.0)
+        time.sleep(1)
+        row = until(
+            "slurmctld to have it", lambda: next(
+                (one for one in budget(site, db, file, "--apply")["rows"] if one["limit"] == 77), None
+            ), 30.0,
+        )  # fmt: skip
+        assert row["does"] == "nothing: it has a limit that adminkit did not set: 77 cpu minutes"
+        assert limit(site) == "cpu=77"
+    finally:
+        site.ask("sacctmgr", "-i", "modify", "account", "physics", "set", "GrpTRESMins=cpu=-1")
+
+
+def test_budgets_at_a_qos_keep_their_usage(site: Cluster, tmp_path: Path) -> None:
+    db = tmp_path / "trace.db"
+    acts = {"ADMINKIT_ACTS": str(tmp_path / "acts.jsonl")}
+    site.ask("sacctmgr", "-i", "add", "qos", "gold", "set", "Flags=NoDecay")
+    try:
+        adminkit(site, db, "sync", "--since", "1d")
+        file = charges(tmp_path, "cpu_hours", 2.0)
+        file.write_text(file.read_text() + 'qos = "gold"\n')
+        row = until(
+            "slurmctld to know the QOS", lambda: next(
+                (one for one in budget(site, db, file, "--enforce")["rows"] if one["used"] is not None), None
+            ), 30.0,
+        )  # fmt: skip
+        assert (row["held_at"], row["returns"]) == ("QOS gold", 0)
+        adminkit(site, db, "charge", "budget", "--schemes", str(file), "--apply", env=acts)
+        said = site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip()
+        assert said == f"cpu={row['new_limit']}"
+        adminkit(site, db, "charge", "budget", "--schemes", str(file), "--revoke", "--apply", env=acts)
+        assert site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip() == ""
+    finally:
+        site.ask("sacctmgr", "-i", "delete", "qos", "gold")
