@@ -71,33 +71,32 @@ class Held:
 
 def held(jobs: Sequence[GpuJob], answers: Sequence[Answer], now: int, fresh: int) -> list[Held]:
     """Each job with the first answer that measured it, in the order of the jobs. `fresh`: seconds."""
-    shared = [_shared(answer.uses) for answer in answers]
+    starts = {job.job_id: job.start or 0 for job in jobs}
+    shared = [_shared(answer, starts) for answer in answers]
     found = []
     for job in jobs:
-        looks = [_look(job, one, of_two, now, fresh) for one, of_two in zip(answers, shared, strict=True)]
+        looks = [_look(job, one, job.job_id in of_two, now, fresh) for one, of_two in zip(answers, shared, strict=True)]
         good = next((look for look in looks if look.measured), None)
         found.append(good or min(looks, key=lambda look: _FURTHEST.index(look.why), default=Held(job)))
     return found
 
 
-def _look(job: GpuJob, answer: Answer, shared: set[tuple[str, str]], now: int, fresh: int) -> Held:
+def _look(job: GpuJob, answer: Answer, is_shared: bool, now: int, fresh: int) -> Held:
     uses = answer.uses.get(job.job_id, ())
     if job.kind != "whole":
         return Held(job, why="parts")
     if not uses:
         return Held(job)
-    why = _why(job, answer, uses, shared, now, fresh)
+    why = _why(job, answer, uses, is_shared, now, fresh)
     if why:
         return Held(job, answer.source, why=why)
     return Held(job, answer.source, tuple(_of_run(use, job.start or 0) for use in uses), "")
 
 
-def _why(
-    job: GpuJob, answer: Answer, uses: Sequence[GpuUse], shared: set[tuple[str, str]], now: int, fresh: int
-) -> Why:
+def _why(job: GpuJob, answer: Answer, uses: Sequence[GpuUse], is_shared: bool, now: int, fresh: int) -> Why:
     """The first reason that holds."""
     start = job.start
-    if any((use.node, use.gpu) in shared for use in uses):
+    if is_shared:
         return "shared"
     if answer.at is not None and abs(answer.at - now) > SKEW:
         return "clock"
@@ -126,16 +125,24 @@ def _of_run(use: GpuUse, start: int) -> GpuUse:
     return replace(use, since=start, last_used=last, measured=measured, busy=busy)
 
 
-def _shared(uses: Mapping[int, Sequence[GpuUse]]) -> set[tuple[str, str]]:
-    """The GPUs, as (node, name), that two jobs have at the same time according to one answer, or one job twice. One
-    that a job had before another is not shared.
+def _shared(answer: Answer, starts: Mapping[int, int]) -> set[int]:
+    """The jobs, by id, one of whose GPUs another job had at the same time, or that have one GPU twice.
+
+    Only times count that both jobs had the GPU: readings reach `window` seconds back, so they also have the jobs that
+    had it before. `starts`: when each running job's run began, epoch seconds; what is older is of an earlier run.
     """
-    rows = sorted((use.node, use.gpu, use.since, use.until) for each in uses.values() for use in each)
-    found: set[tuple[str, str]] = set()
-    ends: dict[tuple[str, str], int] = {}
-    for node, gpu, since, until in rows:
-        before = ends.get((node, gpu))
-        if before is not None and before - since >= SKEW:
-            found.add((node, gpu))
-        ends[node, gpu] = until if before is None else max(before, until)
+    least = SKEW + answer.step
+    times: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+    for job_id, uses in answer.uses.items():
+        for use in uses:
+            times.setdefault((use.node, use.gpu), []).append((max(use.since, starts.get(job_id, 0)), use.until, job_id))
+    found: set[int] = set()
+    for (_, gpu), rows in times.items():
+        if not gpu:
+            continue  # sums of whole GPUs that Slurm gave to each of the jobs
+        latest: tuple[int, int] | None = None  # the end, and the job, of the row before that ends last
+        for since, until, job_id in sorted(rows):
+            if latest is not None and (latest[1] == job_id or min(latest[0], until) - since >= least):
+                found |= {latest[1], job_id}
+            latest = (until, job_id) if latest is None or until > latest[0] else latest
     return found

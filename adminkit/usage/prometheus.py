@@ -81,7 +81,7 @@ def ask(settings: Usage, exporter: Exporter, jobs: Sequence[GpuJob], now: int, w
         at, uses = parse(text, exporter, settings.step)
     except AdminkitError as error:
         return Answer(source=exporter.name, at=None, uses={}, notes=[error.message])
-    return Answer(source=exporter.name, at=at, uses=uses)
+    return Answer(source=exporter.name, at=at, step=settings.step, uses=uses)
 
 
 def query_of(exporter: Exporter, window: int, step: int, above: float) -> str:

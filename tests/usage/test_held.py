@@ -51,10 +51,41 @@ def test_a_gpu_that_two_jobs_have_measures_neither() -> None:
     assert [one.why for one in held([job(11), job(12)], [given], NOW, 300)] == ["shared", "shared"]
 
 
-def test_a_gpu_that_another_job_had_before_is_not_shared() -> None:
-    before = [replace(use(gpu, quiet=5 * HOUR), until=NOW - 6 * HOUR, since=NOW - 9 * HOUR) for gpu in (0, 1)]
-    given = Answer(source="dcgm", at=NOW, uses={10: before, 11: [use(0), use(1)]})
-    assert [one.why for one in held([job(11)], [given], NOW, 300)] == [""]
+def had(gpu: int, since: int, until: int = 0) -> GpuUse:
+    """GPU `gpu`, never in use, measured from `since` to `until` seconds before NOW."""
+    return use(gpu, since=NOW - since, until=NOW - until, measured=float(since - until))
+
+
+@pytest.mark.parametrize(
+    ("others", "step", "shared", "reason"),
+    [
+        ({10: [had(0, 9 * HOUR, 6 * HOUR)]}, 60, [], "it ended before job 11 began"),
+        ({10: [had(0, 9 * HOUR, 5 * HOUR), had(1, 9 * HOUR, 5 * HOUR)]}, 60, [11], "they had both for an hour"),
+        ({9: [had(0, 9 * HOUR, 7 * HOUR)], 10: [had(0, 8 * HOUR, 6 * HOUR)]}, 60, [],
+         "two jobs that are over shared it, before job 11 began"),
+        ({10: [had(0, 9 * HOUR, 6 * HOUR - 119)]}, 60, [], "its last reading stands for the step after it"),
+        ({10: [had(0, 9 * HOUR, 6 * HOUR - 120)]}, 60, [11], "no step is that long"),
+        ({10: [had(0, 9 * HOUR, 6 * HOUR - 600)]}, 600, [], "a site that scrapes every ten minutes"),
+        ({9: [had(0, 9 * HOUR)], 10: [had(0, 7 * HOUR, 6 * HOUR)]}, 60, [11], "the first of them has it still"),
+        ({12: [had(0, 8 * HOUR)]}, 60, [], "job 12 had it in an earlier run; this one began a moment ago"),
+        ({12: [had(0, 50)]}, 60, [], "exporters that read a file may be late with the next job"),
+    ],
+)  # fmt: skip
+def test_a_gpu_is_shared_only_while_two_jobs_have_it(
+    others: dict[int, list[GpuUse]], step: int, shared: list[int], reason: str
+) -> None:
+    jobs = [job(11), job(12, age=50)]
+    given = Answer(source="dcgm", at=NOW, step=step, uses={11: [use(0), use(1)], **others})
+    why = {one.job.job_id: one.why for one in held(jobs, [given], NOW, 300)}
+    assert [job_id for job_id, word in why.items() if word == "shared"] == shared, reason
+    assert why[11] == ("shared" if shared else ""), reason
+
+
+def test_another_jobs_hour_on_a_gpu_between_two_runs_of_a_job_is_not_shared() -> None:
+    """Job 11 was put back, and got the same GPU again: its readings reach over those of job 10."""
+    given = Answer(source="dcgm", at=NOW, uses={10: [had(0, 3 * HOUR, 2 * HOUR)], 11: [use(0), use(1)]})
+    (one,) = held([job(11, age=HOUR)], [given], NOW, 300)
+    assert (one.why, one.quiet) == ("", HOUR)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +113,13 @@ def test_what_an_earlier_run_of_the_same_id_did_is_not_this_runs() -> None:
     assert (never.last_used, never.quiet, never.busy, never.measured) == (None, HOUR, 0.0, HOUR)
     assert (used.last_used, used.quiet, used.measured) == (NOW - 600, 600, HOUR)
     assert used.busy <= used.measured
+
+
+def test_jobs_of_one_node_do_not_share_gpus_of_which_a_source_has_only_the_sums() -> None:
+    """The plugin's words and sstat say nothing of which GPU it is: each job has whole ones of its own."""
+    sums = replace(use(), gpu="", gpus=2, measured=12.0 * HOUR)
+    given = Answer(source="sampler", at=None, uses={11: [sums], 12: [sums]})
+    assert [one.why for one in held([job(11), job(12)], [given], NOW, 300)] == ["", ""]
 
 
 def test_the_first_source_that_measured_all_of_a_job_counts() -> None:
