@@ -124,9 +124,11 @@ class _Work:
             if act.did == "nothing":
                 done.append(Done(act))
                 continue
-            state = self._counted(act, state)
+            before, state = state, self._counted(act, state)
             self._keep(state)
             done.append(self._do(act))
+            if act.did == "warned" and not done[-1].held:
+                state = before  # nobody was warned, so nothing is done about the job until somebody is
         self._keep(state)
         return Round(self.now, True, done, settled, notes)
 
