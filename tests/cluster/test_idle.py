@@ -126,6 +126,7 @@ def test_jobs_are_warned_then_put_back_or_shrunk_and_who_works_is_left_alone(sit
     assert len(works.times("start")) == 1 and not works.times("heard"), "it computed, and nothing happened to it"
 
 
+@pytest.mark.soak
 def test_nothing_is_done_while_prometheus_is_away_or_the_exporter_dead(site: Elastic, exporter: Exporter) -> None:
     in_force(site, ["cancel"])
     exporter.use, exporter.dead = {}, False
@@ -152,6 +153,7 @@ def why(site: Elastic, exporter: Exporter, job: Job) -> str:
     return next(row["why"] or "" for row in rows(site, exporter, "--all") if row["job"] == str(job.id))
 
 
+@pytest.mark.soak
 def test_a_job_is_cancelled_where_the_site_says_so_and_none_that_uses_one_of_its_gpus_or_shares_one(
     site: Elastic, exporter: Exporter
 ) -> None:

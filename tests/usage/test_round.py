@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,16 +24,22 @@ from adminkit.errors import AdminkitError
 from adminkit.slurm import cluster, extending, gpu_jobs, idle_acts
 from adminkit.slurm.gpu_jobs import GpuJob
 from adminkit.slurm.squeue import QueuedJob
+from adminkit.trace import sight
 from adminkit.usage import sources
 from adminkit.usage.held import Held, held
 from adminkit.usage.settings import Settings
 from adminkit.usage.usage import Answer, GpuUse
+from tests.support.builders import make_trace
 from tests.usage.jobs import NOW, SETTINGS, job, use
 
 AWAY = "couldn't ask http://prom:9090: connection refused"
 IDLE = (use(0), use(1))
 USED = (use(0, quiet=0), use(1, quiet=0))
 CANCEL = replace(SETTINGS, acts=("cancel",))
+
+
+#: What `adminkit idle --all` shows.
+Shown = Callable[[], dict[str, tuple[str | None, str | None]]]
 
 
 @dataclass
@@ -64,7 +70,8 @@ class World:
         return read_state(self.folder, NOW)
 
     def gpu_jobs(self, only: Collection[int] = (), user: str | None = None) -> list[GpuJob]:
-        return [one for number, one in self.jobs.items() if not only or number in only]
+        there = [one for number, one in self.jobs.items() if not only or number in only]
+        return [one for one in there if user in (None, one.listed.user)]
 
     def measure(self, jobs: Sequence[GpuJob], now: int) -> tuple[list[Held], list[str]]:
         self.looks.append([one.job_id for one in jobs])
@@ -227,17 +234,34 @@ def test_what_was_ordered_is_carried_on_when_the_section_is_turned_off(
     assert world.recorded()[-1] == ("over", 11, True)
 
 
-def test_a_preview_changes_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    world.once()
-    before, kept = list(world.calls), world.state()
+@pytest.fixture
+def shown(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shown:
+    """`adminkit idle --all`, half an hour later: (next, kept) by job."""
     monkeypatch.setattr(cli, "site", lambda folder: (world.folder, None))
     monkeypatch.setattr(gpu_jobs, "gpu_jobs", world.gpu_jobs)
     monkeypatch.setattr(cluster, "local_cluster", lambda: "alpha")
     monkeypatch.setattr(sources, "measure", lambda usage, jobs, now: world.measure(jobs, now))
-    monkeypatch.setattr(time, "time", lambda: NOW + 1800.0)
-    assert main(["idle", "--all", "--format", "json", "--db", str(tmp_path / "none.db")]) == 0
-    shown = {row["job"]: (row["next"], row["kept"]) for row in json.loads(capsys.readouterr().out)["rows"]}
-    assert shown == {"11": ("requeue", None), "12": (None, "busy")}
+
+    def rows() -> dict[str, tuple[str | None, str | None]]:
+        monkeypatch.setattr(time, "time", lambda: NOW + 1800.0)
+        assert main(["idle", "--all", "--format", "json", "--db", str(make_trace(tmp_path / "t.db"))]) == 0
+        return {row["job"]: (row["next"], row["kept"]) for row in json.loads(capsys.readouterr().out)["rows"]}
+
+    return rows
+
+
+def test_a_preview_changes_nothing(world: World, shown: Shown) -> None:
+    world.once()
+    before, kept = list(world.calls), world.state()
+    assert shown() == {"11": ("requeue", None), "12": (None, "busy")}
     assert (world.calls, world.state(), len(world.recorded())) == (before, kept, 2)
+
+
+@pytest.mark.parametrize(("sees", "expected"), [(True, {"11", "12"}), (False, {"12"})])
+def test_only_operators_are_shown_the_jobs_of_others(
+    world: World, shown: Shown, monkeypatch: pytest.MonkeyPatch, sees: bool, expected: set[str]
+) -> None:
+    world.jobs[12] = job(12, user="bob", uid=1002)
+    monkeypatch.setattr(sight, "sees_others", lambda path: sees)
+    monkeypatch.setattr(sight, "own_name", lambda: "bob")
+    assert set(shown()) == expected
