@@ -103,8 +103,8 @@ def query_of(exporter: Exporter, window: int, step: int, above: float) -> str:
 def parse(text: str, exporter: Exporter, step: int) -> tuple[int, dict[int, list[GpuUse]]]:
     """(Prometheus' time, uses by job). AdminkitError for what is not an answer to a query.
 
-    A series without a job, a node or a GPU is passed over, and one with a value that is not a number. Of two series of
-    one GPU of one job neither counts.
+    A series without a job, a node or a GPU is passed over, and one with a value that is not a number. If one GPU of a
+    job has two series, neither counts.
     """
     at, series = _series(text)
     found: dict[tuple[int, str, str], dict[str, float]] = {}
