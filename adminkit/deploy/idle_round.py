@@ -23,7 +23,7 @@ from adminkit.deploy.in_force import rules_of, section
 from adminkit.elastic import resize
 from adminkit.elastic.plan import Look
 from adminkit.errors import AdminkitError
-from adminkit.messages import message, translated
+from adminkit.messages import counted, translated
 from adminkit.slurm import extending, idle_acts
 from adminkit.slurm.elastic_jobs import open_job, open_jobs
 from adminkit.slurm.gpu_jobs import GpuJob, gpu_jobs
@@ -234,21 +234,25 @@ def line_of(act: Act, settings: Settings) -> str:
     least = int(settings.warn * (settings.used_before if act.held.was_used else 1))
     since = act.held.idle_since(least)
     idle = show_duration(0 if since is None else max(0, max(use.until for use in act.held.uses) - since))
+    gpus = act.held.job.gpus
     if act.did == "cancel":
-        return message(
-            "adminkit: this job is cancelled: its {gpus} GPUs were not used for {idle}", gpus=act.held.job.gpus,
-            idle=idle,
+        return counted(
+            "adminkit: this job is cancelled: its GPU was not used for {idle}",
+            "adminkit: this job is cancelled: its {number} GPUs were not used for {idle}",
+            gpus, idle=idle,
         )  # fmt: skip
     if settings.acts:
-        return message(
-            "adminkit: {idle_gpus} of this job's {gpus} GPUs have not been used for {idle}; if they stay unused, the"
+        return counted(
+            "adminkit: this job's GPU has not been used for {idle}; if it stays unused, the job may lose it",
+            "adminkit: {idle_gpus} of this job's {number} GPUs have not been used for {idle}; if they stay unused, the"
             " job may lose them",
-            idle_gpus=act.idle, gpus=act.held.job.gpus, idle=idle,
+            gpus, idle_gpus=act.idle, idle=idle,
         )  # fmt: skip
-    return message(
-        "adminkit: {idle_gpus} of this job's {gpus} GPUs have not been used for {idle}; please end the job if it does"
+    return counted(
+        "adminkit: this job's GPU has not been used for {idle}; please end the job if it does not need it",
+        "adminkit: {idle_gpus} of this job's {number} GPUs have not been used for {idle}; please end the job if it does"
         " not need them",
-        idle_gpus=act.idle, gpus=act.held.job.gpus, idle=idle,
+        gpus, idle_gpus=act.idle, idle=idle,
     )  # fmt: skip
 
 

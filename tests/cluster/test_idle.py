@@ -106,7 +106,7 @@ def test_jobs_are_warned_then_put_back_or_shrunk_and_who_works_is_left_alone(sit
 
     warned = {(row["job"], row["did"], row["idle"], row["held"]) for row in rows(site, exporter, "--apply")}
     assert warned == {(str(stuck.id), "warned", 1, "yes"), (str(partly.id), "warned", 1, "yes")}
-    assert any("have not been used" in line for line in stuck.said), stuck.output.read_text()
+    assert any("this job's GPU has not been used" in line for line in stuck.said), stuck.output.read_text()
     time.sleep(SHORT["notice"])
     until_due(site, exporter, stuck, partly)
 

@@ -34,6 +34,7 @@ from tests.usage import jobs
 ON = Idle(enabled=True, acts=("shrink", "requeue", "cancel"))
 #: No pauses, so that only the letters' own rule keeps them apart.
 OFTEN = settings(operators=(), digest=False, user_pause=0, name_pause=0)
+TO = ("en", "ada@example.org")
 AWAY = "couldn't ask http://prom:9090: connection refused"
 
 
@@ -161,6 +162,15 @@ def test_a_letter_says_what_this_site_does(
     assert [word for word in said if word not in text] == []
     assert [word for word in not_said if word in text] == []
     assert "scancel 11" in text and "idle for 12 h" in text
+
+
+def test_a_letter_about_one_gpu_speaks_of_one(tmp_path: Path) -> None:
+    uses = measured([job()])[0].uses[:1]
+    (found,) = held([replace(job(), gpus=1)], [Answer(source="dcgm", at=NOW, uses={11: uses})], NOW, 300)
+    due = idle_letter.letter(Holding("aaic", (), ON), Act("warned", found, "idle", 1), 1001, "ada", TO, NOW)
+    letter = written(due, tmp_path)
+    assert letter.subject == "The GPU of job 11 is not used: train"
+    assert "has 1 GPU. As measured until 7 Jan 12:00, it has not been used" in " ".join(letter.text.split())
 
 
 def test_a_letter_is_in_the_outbox_as_it_was_due() -> None:
