@@ -23,7 +23,7 @@ from adminkit.errors import AdminkitError, cause, unknown_word
 from adminkit.files import is_there
 from adminkit.gres import GpuSettings
 from adminkit.messages import Language
-from adminkit.sections import Elastic, Months
+from adminkit.sections import Elastic, Months, Usage
 from adminkit.toml import read_toml
 
 if TYPE_CHECKING:
@@ -201,6 +201,7 @@ class Config:
     gpus: GpuSettings = field(default_factory=GpuSettings)
     elastic: Elastic = field(default_factory=Elastic)
     months: Months = field(default_factory=Months)
+    usage: Usage = field(default_factory=Usage)
     file: Path | None = field(default=None, compare=False)
 
 

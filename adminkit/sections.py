@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, Lt, Predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,22 @@ class Months:
     least: Annotated[int, Ge(0)] = 100_000  # a trace of fewer runs has no files
     memory: Annotated[int, Ge(1 << 27)] = 1 << 30  # bytes that DuckDB may hold; the rest goes to disk
     threads: Annotated[int, Ge(1)] = 2
+
+
+def is_service(url: str) -> bool:
+    """Whether `url` names a service: http://host:9090, https://host/prefix."""
+    parts = urlsplit(url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and parts.username is None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How busy the GPUs of running jobs are: whom to ask. Seconds."""
+
+    sources: tuple[Literal["sampler", "dcgm", "jobstats", "ceems", "sstat"], ...] = ("sampler", "dcgm", "jobstats")
+    prometheus: Annotated[str, Predicate(is_service)] | None = None  # http://host:9090; None: dcgm, … are not asked
+    above: Annotated[float, Ge(0), Lt(1)] = 0.01  # a GPU is in use where its share of use is above
+    step: Annotated[int, Ge(10), Le(3600)] = 60  # no reading is further from the next: the scrape interval or more
+    fresh: Annotated[int, Ge(60), Le(86_400)] = 300  # a reading that is older says nothing of now
+    window: Annotated[int, Ge(3600), Le(7 * 86_400)] = 86_400  # how far back Prometheus is asked
+    timeout: Annotated[int, Ge(1), Le(600)] = 20

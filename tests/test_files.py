@@ -225,6 +225,7 @@ OTHERWISE = {
     "trace/location.py": "the kernel's, below /proc",
     "doctor/step_cgroups.py": "the kernel's, below /proc",
     "messages.py": "catalogues, which are part of adminkit",
+    "usage/http.py": "a service of the site, through the network",
     "actions.py": "replaces the log, whose file is open and was looked at",
 }
 

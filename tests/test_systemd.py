@@ -95,6 +95,7 @@ ROOTS = (
     "adminkit-policy-refresh.service",
     "adminkit-soft-limits.service",
     "adminkit-extend.service",
+    "adminkit-idle.service",
     *(TRIALS := ("adminkit-trial.service", "adminkit-trial-lease.service")),
 )
 #: Root's too: it reads the trace as whoever owns it, and tells slurmctld.
@@ -172,7 +173,7 @@ def test_the_server_writes_nothing_but_a_socket_for_its_group() -> None:
 @pytest.mark.parametrize("unit", ROOTS)
 def test_roots_unit_may_write_what_it_installs_and_its_log_and_nothing_else(unit: str) -> None:
     found = dict(settings(unit))
-    tables = unit not in ("adminkit-soft-limits.service", "adminkit-extend.service")
+    tables = unit not in ("adminkit-soft-limits.service", "adminkit-extend.service", "adminkit-idle.service")
     touches = "" if not tables else "-/etc/slurm/job_submit.lua "  # it installs no table
     touches += "-/etc/slurm/adminkit_trial.conf " if unit in TRIALS else ""  # written in its place
     assert found["ReadWritePaths"] == f"-/etc/slurm/adminkit {touches}-/var/log/adminkit"

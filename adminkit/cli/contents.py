@@ -40,6 +40,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "tune": ("tune.tune",),
         "soft-limits": ("soft_limits.app",),
         "extend": ("extend.app",),
+        "idle": ("idle.idle",),
         "trial": ("trial.app",),
         "power": ("power.app",),
         "elastic": ("elastic.app",),

@@ -27,6 +27,7 @@ from adminkit.units import moment
 
 if TYPE_CHECKING:
     from adminkit.config import Config
+    from adminkit.feedback.idle_letter import Holding
     from adminkit.feedback.letter import Compose
     from adminkit.feedback.plan import Plan
     from adminkit.feedback.send import Done, Tools
@@ -97,7 +98,8 @@ def preview(
         if sample:
             planned = of_each_kind(trace, settings, when.now, user or ())
         else:
-            planned = _plan(trace, settings, path, when.now)
+            holding = None if when.as_of is not None else _holding(settings, policy)
+            planned = _plan(trace, settings, path, when.now, holding)
         show_due(trace, planned, settings, when, str(path), user or (), text, out, way, compose)
 
 
@@ -240,7 +242,9 @@ def _at_work(
         tick = stack.enter_context(progress("sending", "letter"))
         with transport as way:
             choices = folder_of(settings, path)
-            tools = Tools(_compose(policy), way, people, choices, tick=tick, chat=chat, mark=mark_of(path))
+            idle = _holding(settings, policy)
+            mark = mark_of(path)
+            tools = Tools(_compose(policy), way, people, choices, tick=tick, chat=chat, mark=mark, holding=idle)
             done = act(trace, settings, tools)
         yield trace, done
 
@@ -265,14 +269,28 @@ def _complain_of(done: Done) -> None:
         raise typer.Exit(1)
 
 
-def _plan(trace: sqlite3.Connection, settings: Config, path: Path, now: int) -> Plan:
+def _plan(
+    trace: sqlite3.Connection, settings: Config, path: Path, now: int, holding: Callable[[int], Holding] | None
+) -> Plan:
+    from adminkit.feedback.idle_letter import Holding
     from adminkit.feedback.plan import plan
     from adminkit.feedback.prefs import folder_of
     from adminkit.feedback.recipients import People, read_addresses
     from adminkit.users import name_of
 
     people = People(settings.feedback, name_of, read_addresses(settings.feedback.addresses))
-    return plan(trace, settings, people, folder_of(settings, path), now, preview=True)
+    idle = Holding() if holding is None else holding(now)
+    return plan(trace, settings, people, folder_of(settings, path), now, preview=True, holding=idle)
+
+
+def _holding(settings: Config, policy: Path | None) -> Callable[[int], Holding]:
+    """Who holds idle GPUs, by [idle] of that policy.toml, which is read now; nobody where this host has none."""
+    from functools import partial
+
+    from adminkit.feedback.idle_letter import holding
+    from adminkit.policy.load import load_idle
+
+    return partial(holding, settings, load_idle(policy))
 
 
 def _settings(most: int | None = None) -> Config:

@@ -79,7 +79,7 @@ def settle(jobs: Sequence[OpenJob], now: int, settings: Elastic, log: Path, rule
     acts: list[Act] = []
     for job in jobs:
         found = order_of(job.comment)
-        if found is None or range_of(job.comment) is None:
+        if found is None or not found.gpus or range_of(job.comment) is None:  # of no GPUs: `adminkit idle` ordered it
             continue
         actions.check(log)
         try:

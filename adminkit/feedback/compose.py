@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.economy.schemes import load_schemes
 from adminkit.errors import AdminkitError
-from adminkit.feedback import charge_letters, digest, group_letters, job_letter
+from adminkit.feedback import charge_letters, digest, group_letters, idle_letter, job_letter
 from adminkit.feedback.format import NO_BREAK, subject_line
 from adminkit.feedback.letter import (
     BudgetLetter,
     DigestLetter,
     Due,
     GroupLetter,
+    IdleLetter,
     JobLetter,
     Letter,
     StatementLetter,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: How a text template begins.
 _SUBJECT: Final = "Subject:"
+#: Templates that are not named for the letter's kind.
+_NAMES: Final[Mapping[type[Due], str]] = {GroupLetter: "group", IdleLetter: "idle"}
 
 
 class Composer:
@@ -67,7 +70,7 @@ class Composer:
         values = self._values(due)
         values |= {"cluster": due.cluster, "user": user_of(due), "language": due.language, "kind": due.kind}
         values |= {"help_url": self._help_url}
-        name = "lost" if "lost" in values else "group" if isinstance(due, GroupLetter) else due.kind
+        name = "lost" if "lost" in values else _NAMES.get(type(due), due.kind)
         first, _, text = templates.render(f"{name}.txt.j2", values).partition("\n")
         if not first.startswith(_SUBJECT):
             raise AdminkitError(
@@ -84,6 +87,8 @@ class Composer:
     def _values(self, due: Due) -> dict[str, Any]:
         if isinstance(due, JobLetter):
             return job_letter.values(self._db, due, self._known, self._tz)
+        if isinstance(due, IdleLetter):
+            return idle_letter.values(due)
         if isinstance(due, DigestLetter):
             return digest.digest(self._db, due, self._known, self._tz)
         if isinstance(due, StatementLetter):

@@ -64,6 +64,29 @@ class JobLetter(_Addressed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdleLetter(_Addressed):
+    """A letter to the user of a running job whose GPUs are not used. The outbox has it as one about a job, with notes.
+
+    `notes`: the numbers of idle_letter.py, as they were when it was due. There is one a day about a job.
+    """
+
+    kind: ClassVar[Kind] = "end"
+
+    user: str
+    uid: int
+    job_id_raw: int
+    submit_time: int  # epoch seconds
+    is_array: bool
+    job_name: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def run(self) -> str:
+        """4711@1796083200/idle/20786, with the day since 1970."""
+        return f"{self.job_id_raw}@{self.submit_time}/idle/{self.until // 86_400}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLetter(_Addressed):
     """A letter to a user about a week, [since, until)."""
 
@@ -161,7 +184,7 @@ class BudgetLetter(_Addressed):
 
 
 #: A letter that somebody is due.
-Due = JobLetter | DigestLetter | OperatorLetter | StatementLetter | GroupLetter | BudgetLetter
+Due = JobLetter | IdleLetter | DigestLetter | OperatorLetter | StatementLetter | GroupLetter | BudgetLetter
 
 
 def user_of(due: Due) -> str | None:

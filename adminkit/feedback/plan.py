@@ -16,7 +16,9 @@ from adminkit.feedback.calendar import Week, has_come, is_quiet, last_week
 from adminkit.feedback.charge_letters import Undone, due_charges
 from adminkit.feedback.group_letters import due_groups
 from adminkit.feedback.holdout import held_out
-from adminkit.feedback.letter import DigestLetter, Due, JobLetter, Kind, OperatorLetter
+from adminkit.feedback.idle_letter import NOBODY, Holding
+from adminkit.feedback.idle_letter import letter as idle_letter
+from adminkit.feedback.letter import DigestLetter, Due, IdleLetter, JobLetter, Kind, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough, worth_a_letter
 from adminkit.feedback.loss_letter import why_not as why_not_lost
 from adminkit.feedback.planned import PlannedLetter
@@ -127,6 +129,7 @@ def plan(
     tz: tzinfo | None = None,
     *,
     preview: bool = False,
+    holding: Holding = NOBODY,
 ) -> Plan:
     """Every letter that is due at `now` and has no row in the outbox. `folder` holds users' choices.
 
@@ -139,11 +142,13 @@ def plan(
         planner.notes.append("today is a quiet day: no letter is sent")
         if not preview:
             return Plan((), {}, planner.shown_notes)
-    worth: list[tuple[JobLetter, float]] = []
+    planner.notes += holding.notes
+    worth: list[tuple[JobLetter | IdleLetter, float]] = []
     weekly: list[PlannedLetter] = []
     for cluster in feedback.clusters:
         on = _since(planner, cluster, preview)
         worth += _ends(planner, cluster, on)
+        worth += _idle(planner, cluster, holding)
         if feedback.digest:
             weekly += _weeks(planner, cluster, on)
         weekly += _charges(planner, cluster, on)
@@ -203,6 +208,18 @@ def _ends(planner: _Planner, cluster: str, on: int) -> list[tuple[JobLetter, flo
     return worth
 
 
+def _idle(planner: _Planner, cluster: str, holding: Holding) -> Iterator[tuple[IdleLetter, float]]:
+    """Letters about running jobs whose GPUs are not used, each with how much it is about."""
+    for act in holding.acts if cluster == holding.cluster else ():
+        listed = act.held.job.listed
+        to = planner.recipient(listed.user or None, listed.uid, listed.account, "end")
+        if isinstance(to, str) or listed.uid is None:
+            planner.left_out[to if isinstance(to, str) else "unknown"] += 1
+        else:
+            at_stake = (act.held.idle_hours(holding.idle.warn) or 0) * 3600
+            yield idle_letter(holding, act, listed.uid, listed.user, to, planner.now), at_stake
+
+
 def stake(
     cluster: str, run: measured.Ended, habits: Mapping[int, measured.Habit], settings: Config
 ) -> tuple[str | None, float]:
@@ -228,7 +245,7 @@ def job_letter(cluster: str, run: measured.Ended, user: str, uid: int, to: tuple
     )  # fmt: skip
 
 
-def _spaced(planner: _Planner, worth: list[tuple[JobLetter, float]]) -> Iterator[PlannedLetter]:
+def _spaced(planner: _Planner, worth: list[tuple[JobLetter | IdleLetter, float]]) -> Iterator[PlannedLetter]:
     """Letters that keep user_pause and name_pause, the most hours first; those with a row in the outbox pass.
 
     A uid counts as one user on all clusters.

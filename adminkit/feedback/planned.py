@@ -12,6 +12,7 @@ from adminkit.feedback.letter import (
     DigestLetter,
     Due,
     GroupLetter,
+    IdleLetter,
     JobLetter,
     OperatorLetter,
     StatementLetter,
@@ -42,6 +43,8 @@ class PlannedLetter:
         row = replace(row, user=due.user, uid=due.uid)
         if isinstance(due, DigestLetter | StatementLetter | GroupLetter | BudgetLetter):
             return replace(row, week=due.week, since=due.since)
+        if isinstance(due, IdleLetter):
+            row = replace(row, notes=json.dumps(due.notes))
         return replace(
             row, job_id_raw=due.job_id_raw, submit_time=due.submit_time, is_array=int(due.is_array),
             job_name=due.job_name,
@@ -52,6 +55,8 @@ def due_of(entry: Entry) -> Due:
     """The letter of a row. The table's CHECK guarantees the columns that its kind needs."""
     columns = {"about": "run"}
     letter = GroupLetter if GroupLetter.is_in(entry.kind, entry.run) else _LETTERS[entry.kind]
+    if letter is JobLetter and entry.notes:
+        letter = IdleLetter
     values = {field.name: getattr(entry, columns.get(field.name, field.name)) for field in fields(letter)}
     if "is_array" in values:
         values["is_array"] = bool(entry.is_array)

@@ -21,6 +21,7 @@ from adminkit.errors import AdminkitError
 from adminkit.feedback import last_sent as mark
 from adminkit.feedback.calendar import WEEK, is_quiet
 from adminkit.feedback.chat import Chat
+from adminkit.feedback.idle_letter import Holding
 from adminkit.feedback.letter import Compose, Due, Letter
 from adminkit.feedback.mime import Envelope, build
 from adminkit.feedback.plan import MOST_NOTES, Plan, plan, switched_on
@@ -67,6 +68,7 @@ class Tools:
     mark: Path | None = None  # the file of last_sent.py; None: not kept
     tick: Tick = lambda done, total, letters: None
     at: Callable[[str], None] = lambda step: None
+    holding: Callable[[int], Holding] = lambda now: Holding()  # who holds idle GPUs
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def run(db: sqlite3.Connection, settings: Config, tools: Tools) -> Done:
         notes.append(f"{letters} {were} being sent when the last run was killed: {are} sent again now")
     feedback = settings.feedback
     expired = outbox.expire(db, now, now - feedback.max_age, now - WEEK, "too old: the weekly digest lists it")
-    planned = plan(db, settings, tools.people, tools.folder, now)
+    planned = plan(db, settings, tools.people, tools.folder, now, holding=tools.holding(now))
     tools.at("planned")
     outbox.put(db, (one.entry(now) for one in planned.letters))
     tools.at("queued")

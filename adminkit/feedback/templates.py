@@ -28,7 +28,7 @@ TEMPLATES: Final = (
     "end.txt.j2", "end.html.j2", "lost.txt.j2", "lost.html.j2",
     "digest.txt.j2", "digest.html.j2", "operator.txt.j2", "operator.html.j2",
     "statement.txt.j2", "statement.html.j2", "budget.txt.j2", "budget.html.j2",
-    "group.txt.j2", "group.html.j2", "found.txt.j2", "layout.html.j2", "words.j2",
+    "group.txt.j2", "group.html.j2", "idle.txt.j2", "idle.html.j2", "found.txt.j2", "layout.html.j2", "words.j2",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from adminkit.lua import literal
 from adminkit.policy import extend_settings
 from adminkit.policy.extend_settings import Extend
 from adminkit.policy.gpu_parts import node_facts, shares_of_site, shares_table
+from adminkit.policy.idle_settings import DAYS, Idle
 from adminkit.policy.kinds import CONDITIONS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.power_settings import Power
@@ -73,6 +74,7 @@ def policy_table(
         "ckpt": CKPT,
         **({"soft_limits": _soft_limits(policy.soft_limits, site)} if policy.soft_limits.enabled else {}),
         **({"extend": _extend(policy.extend, site)} if policy.extend.enabled else {}),
+        **({"idle": _idle(policy.idle, site)} if policy.idle.enabled else {}),
         **({"power": _power(policy.power, each_node)} if with_power and policy.power.budget_w is not None else {}),
     }
     return {**table, "generation": generation(table), "made_at": made_at}
@@ -123,6 +125,28 @@ def _extend(settings: Extend, site: Site) -> Table:
         "server": SERVER_NAME,
     }
     return table if settings.budget is None else {**table, "budget": settings.budget}
+
+
+def _idle(settings: Idle, site: Site) -> Table:
+    return {
+        "queues": _queues_of(settings.queues, site),
+        "grace": settings.grace,
+        "warn": settings.warn,
+        "act": settings.act,
+        "notice": settings.notice,
+        "used_before": settings.used_before,
+        "acts": list(settings.acts),
+        "hold": settings.requeued == "hold",
+        "times": settings.times,
+        "most": settings.most,
+        "from": settings.hours[0],
+        "to": settings.hours[1],
+        "days": [DAYS.index(day) for day in settings.days],
+        "interactive": settings.interactive,
+        "users_off": _users_of(settings.users_off, site),
+        "accounts_off": _lowered(settings.accounts_off),
+        "qos_off": _lowered(settings.qos_off),
+    }
 
 
 def _queues_of(named: Sequence[str], site: Site) -> dict[str, bool]:

@@ -9,6 +9,7 @@ from typing import Final
 from adminkit.fit.request import show_mem
 from adminkit.policy import extend_settings
 from adminkit.policy.extend_settings import Extend
+from adminkit.policy.idle_settings import DAYS, Idle
 from adminkit.policy.incentive_settings import Incentives
 from adminkit.policy.kinds import LIMITS
 from adminkit.policy.model import Policy, Range, Rule
@@ -49,6 +50,8 @@ def explain(policy: Policy, tz: tzinfo | None = None) -> list[tuple[str, str]]:
         rows.append(("soft_limits", soft_sentence(policy)))
     if policy.extend.enabled:
         rows.append(("extend", extend_sentence(policy.extend)))
+    if policy.idle.enabled:
+        rows.append(("idle", idle_sentence(policy.idle)))
     rows.append(("fail", _FAIL[policy.fail]))
     kept = f"What a job asked for is kept in its {policy.record}."
     rows.append(("record", kept if policy.record != "none" else "What a job asked for is not kept."))
@@ -106,6 +109,35 @@ def extend_sentence(extend: Extend) -> str:
         f" {extend.times} times, at most {extend.most:g} times their limit, and {user} for all jobs of a user in a"
         f" month. {word} {does}{_kinds_too(extend)}."
     )
+
+
+#: What each act of [idle] does.
+_ACTS: Final = {
+    "shrink": "it continues with the GPUs that it uses, if it is elastic",
+    "requeue": "it is put back, if it can resume from a checkpoint",
+    "cancel": "it is cancelled",
+}
+
+
+def idle_sentence(idle: Idle) -> str:
+    """Who is warned, and what is done."""
+    where = f" in {_names(idle.queues, 'and')}" if idle.queues else ""
+    kinds = "Jobs" if idle.interactive else "Batch jobs"
+    warned = (
+        f"{kinds}{where} whose GPUs are not used for {show_duration(idle.warn)} are warned, {show_duration(idle.grace)}"
+        f" after their start at the earliest"
+    )
+    if not idle.acts:
+        return f"{warned}; nothing else is done."
+    acts = ", or ".join(_ACTS[one] for one in idle.acts)
+    first, last = (f"{at // 60:02}:{at % 60:02}" for at in idle.hours)
+    when = (
+        ""
+        if idle.hours == (0, 1440) and len(idle.days) == len(DAYS)
+        else f", {first} to {last} on {_names(idle.days, 'and')}"
+    )
+    before = f" A job that used them before has {idle.used_before:g} times as long." if idle.used_before > 1 else ""
+    return f"{warned}; after {show_duration(idle.act)}{when}: {acts}.{before}"
 
 
 def _kinds_too(extend: Extend) -> str:

@@ -13,6 +13,7 @@ from adminkit.errors import AdminkitError, unknown_word
 from adminkit.files import is_there
 from adminkit.installed import data_file
 from adminkit.messages import LANGUAGES
+from adminkit.policy.idle_settings import Idle
 from adminkit.policy.model import Policy
 from adminkit.policy.place import SYSTEM_POLICY
 from adminkit.policy.problem import Problem
@@ -52,6 +53,12 @@ def load_offer(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Offer
     """The menu, the risk and the page for users of this host's policy; the defaults where it has no policy."""
     path, example = find_policy(named, system)
     return Offer() if example else load_policy(path).offer
+
+
+def load_idle(named: Path | None = None, system: Path = SYSTEM_POLICY) -> Idle:
+    """[idle] of this host's policy; off where it has no policy."""
+    path, example = find_policy(named, system)
+    return Idle() if example else load_policy(path).idle
 
 
 def examine(

@@ -18,6 +18,7 @@ from adminkit.job import CLASSES
 from adminkit.messages import Language
 from adminkit.policy.durations import seconds
 from adminkit.policy.extend_settings import Extend
+from adminkit.policy.idle_settings import Idle
 from adminkit.policy.incentive_settings import Hints, Incentives
 from adminkit.policy.kinds import ACTIONS, CHECKS, Action
 from adminkit.policy.power_settings import Power
@@ -283,6 +284,7 @@ class Policy(_Table):
     hints: Hints = Hints()
     soft_limits: SoftLimits = SoftLimits()
     extend: Extend = Extend()
+    idle: Idle = Idle()
     power: Power = Power()
 
     @property
@@ -306,13 +308,14 @@ class Policy(_Table):
         """Every queue it names, those of the rules first."""
         named = [queue for rule in self.rules for queue in rule.queues or ()]
         routed = [*self.routing.order, *self.routing.avoid]
-        others = [*self.soft_limits.queues, *self.extend.queues, *self.gpus_per_user]
+        others = [*self.soft_limits.queues, *self.extend.queues, *self.idle.queues, *self.gpus_per_user]
         return tuple(dict.fromkeys([*named, *routed, *others]))
 
     def users(self) -> tuple[str, ...]:
         """Every user it names: those whose uids the compiled table holds."""
         named = [user for rule in self.rules for user in (*(rule.users or ()), *(rule.except_users or ()))]
-        return tuple(dict.fromkeys([*self.exempt.users, *named, *self.soft_limits.users_off, *self.extend.users_off]))
+        left_out = [*self.soft_limits.users_off, *self.extend.users_off, *self.idle.users_off]
+        return tuple(dict.fromkeys([*self.exempt.users, *named, *left_out]))
 
 
 assert tuple(PLACEHOLDERS)[: len(CHECKS)] == CHECKS

@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit.errors import unknown_word
 from adminkit.policy.extend_checks import extend_clashes, extend_queue_clashes
+from adminkit.policy.idle_checks import idle_clashes
 from adminkit.policy.kinds import ACTIONS, NUMBERS
 from adminkit.policy.model import Policy, Range, Rule
 from adminkit.policy.problem import Problem
@@ -21,7 +22,7 @@ _MEET: Final = {"queues": "", "classes": "", "accounts": "except_accounts", "qos
 def clashes(policy: Policy) -> list[Problem]:
     """All that is wrong with a policy whose every value is right by itself, whatever the cluster is."""
     rules = [*_names(policy), *_actions(policy), *_texts(policy), *_pairs(policy)]
-    return [*rules, *_routing(policy), *_soft(policy), *extend_clashes(policy)]
+    return [*rules, *_routing(policy), *_soft(policy), *extend_clashes(policy), *idle_clashes(policy)]
 
 
 def queue_clashes(policy: Policy, queues: Mapping[str, int | None]) -> list[Problem]:
@@ -165,6 +166,7 @@ def _unknown_queues(policy: Policy, queues: Mapping[str, int | None]) -> Iterato
         ("routing.avoid", policy.routing.avoid),
         ("soft_limits.queues", policy.soft_limits.queues),
         ("extend.queues", policy.extend.queues),
+        ("idle.queues", policy.idle.queues),
         ("gpus_per_user", tuple(policy.gpus_per_user)),
         *((place(policy, rule, "queues"), rule.queues or ()) for rule in policy.rules),
     ]

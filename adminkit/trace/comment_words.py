@@ -152,9 +152,15 @@ RECORD: Final = Word(
 )
 ORDER: Final = Word(
     prefix="el1",
-    meaning="an order to continue the job with a different number of GPUs",
+    meaning="an order to continue the job with a different number of GPUs, or to put it back because it uses none",
     keys=(
-        Key(name="gpus", values=NUMBER, longest=4, meaning="how many of its node's GPUs the job gets", needed=True),
+        Key(
+            name="gpus",
+            values=NUMBER,
+            longest=4,
+            meaning="how many of its node's GPUs the job gets; 0: as many as it has, when it is released",
+            needed=True,
+        ),
         Key(
             name="until",
             values=NUMBER,
@@ -165,14 +171,14 @@ ORDER: Final = Word(
     ),
     fields=(ADMIN_COMMENT,),
     place=FIRST_WHOLE,
-    writer=_ELASTIC,
+    writer=f"{_ELASTIC}, `adminkit idle`",
     readers=(
         Reader(
             name=_PLUGIN,
             does="signals the program, and requeues the job in the held state",
             since="the GPUs, restarts and age of the job",
-            so="the job must have opted in to this number of GPUs, must have a different number now, and must be one "
-            "that will be requeued",
+            so="the job must have opted in to this number of GPUs and must have a different number now, unless it is"
+            " only put back; and it must be one that will be requeued",
             files=("spank/ckpt/watch.c", "spank/ckpt/batch_end.c"),
             test="cluster/test_elastic.py::test_what_keeps_a_job_as_it_is",
         ),
@@ -183,6 +189,14 @@ ORDER: Final = Word(
             so="the rules in force must accept the job again, and the note must say that the plugin requeued the job",
             files=("adminkit/elastic/words.py",),
             test="elastic/test_resize.py::test_the_rules_are_asked_again_of_the_job_as_it_is",
+        ),
+        Reader(
+            name="`adminkit idle`",
+            does="takes the order off a job that the plugin put back, and releases it if the policy says so",
+            since="the run and the order; or somebody else may have requeued and held the job",
+            so="the order must be the one that was left, and the note of a requeue must be younger than it",
+            files=("adminkit/elastic/words.py",),
+            test="usage/test_orders.py::test_what_becomes_of_an_order",
         ),
     ),
     longest=32,

@@ -40,7 +40,7 @@ def _fresh(job: GpuJob, now: int, window: int) -> list[NodeUse]:
 def _use(job: GpuJob, word: NodeUse) -> GpuUse:
     return GpuUse(
         node=job.nodes[word.node],
-        gpu="all",
+        gpu="",
         gpus=word.gpus,
         since=word.at,
         until=word.to,

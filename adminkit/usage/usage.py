@@ -20,7 +20,7 @@ class GpuUse:
     """
 
     node: str  # by Slurm's name, without a domain
-    gpu: str  # the source's name of it, unique on its node: an index, a UUID, a MIG instance
+    gpu: str  # the source's name of it, unique on its node: an index, a UUID; "": the sums of the job there
     gpus: int = 1
     since: int  # first reading that counts
     until: int  # last reading
@@ -48,9 +48,10 @@ class Answer:
     source: str  # sampler, dcgm, jobstats, ceems, sstat
     at: int | None  # what the source's clock said; None: it has none of its own
     uses: Mapping[int, Sequence[GpuUse]]
+    step: int = 0  # seconds by which the first and the last reading of a use may be later than they say
     notes: Sequence[str] = ()  # what could not be asked, one line each
 
 
-#: Asks a source about these jobs at `now`, about at most the last `window` seconds. It raises nothing: a source that
-#: is away answers with no uses and one note.
+#: ask(jobs, now, window): about these jobs at `now`, and at most the last `window` seconds. It raises nothing: a source
+#: that is away answers with no uses and one note.
 Source = Callable[[Sequence[GpuJob], int, int], Answer]

@@ -129,7 +129,9 @@ static void log_firing(const struct ck_firing *firing) {
     localtime_r(&at, &local);
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", &local);
     ck_delivery_line(firing->delivery, line, sizeof line);
-    if (firing->gpus)
+    if (firing->gpus == CK_SAME_GPUS)
+        ak_job_log("%s, at %s, because the job does not use its GPUs", line, clock);
+    else if (firing->gpus)
         ak_job_log("%s, at %s, to continue with %" PRIu32 " GPUs", line, clock, firing->gpus);
     else
         ak_job_log("%s, at %s, %" PRId64 " s before the end", line, clock,
@@ -216,16 +218,16 @@ static bool output_is_empty(void) {
     return fstat(STDERR_FILENO, &output) == 0 && S_ISREG(output.st_mode) && output.st_size == 0;
 }
 
-/* What orders the job will take; none where the variable is missing or wrong. */
+/* What orders the job will take: one to be put back, if it asked for a requeue; of another number of GPUs
+ * none where the variable is missing or wrong. */
 static void read_elastic(spank_t spank) {
     char text[16]; /* a longer one is cut, and not understood */
     struct ck_elastic *elastic = &ck.batch.elastic;
-    if (spank_getenv(spank, ELASTIC, text, sizeof text) != ESPANK_SUCCESS)
-        return;
-    ck_range_read(&elastic->range, text);
     elastic->requeue = ck.request.requeue;
     elastic->most = (uint32_t)ck.request.requeues;
     elastic->lead = ck.request.lead;
+    if (spank_getenv(spank, ELASTIC, text, sizeof text) == ESPANK_SUCCESS)
+        ck_range_read(&elastic->range, text);
 }
 
 static void begin(spank_t spank) {

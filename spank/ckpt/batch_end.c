@@ -183,7 +183,9 @@ static bool requeue(struct work *work) {
             leave_note(work, CK_NOTE_REFUSED, run->ours);
         return false;
     }
-    if (held)
+    if (held && order.gpus == CK_SAME_GPUS)
+        ak_job_log("the job is held, because it did not use its GPUs: scontrol release continues it");
+    else if (held)
         ak_job_log("the job is held until it has %" PRIu32 " GPUs", order.gpus);
     bool said = *work->batch.iterations;
     *work->batch.iterations = '\0'; /* the comment is now the next run's */

@@ -42,7 +42,7 @@ bool ck_order_find(const char *comment, struct ck_order *order) {
         int64_t gpus, until;
         if (skip(&rest, "el1:gpus=") && read_digits(&rest, 4, &gpus) && skip(&rest, ",until=") &&
             read_digits(&rest, 12, &until) && (*rest == ' ' || *rest == '\0')) {
-            *order = (struct ck_order){(uint32_t)gpus, until};
+            *order = (struct ck_order){gpus ? (uint32_t)gpus : CK_SAME_GPUS, until};
             return true;
         }
         word += strcspn(word, " ");
@@ -71,6 +71,8 @@ uint32_t ck_gpus_of(const char *tres_per_node) {
 bool ck_order_holds(const struct ck_order *order, const struct ck_elastic *job,
                     const struct ak_job_info *info, int64_t now) {
     uint32_t present = ck_gpus_of(info->tres_per_node);
+    if (order->gpus == CK_SAME_GPUS)
+        return job->requeue && now < order->until;
     return job->range.most > 0 && order->gpus >= job->range.least && order->gpus <= job->range.most &&
            present != 0 && order->gpus != present && now < order->until;
 }

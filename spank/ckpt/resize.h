@@ -5,8 +5,9 @@
  *
  *     el1:gpus=4,until=1790000600
  *
- *     gpus   of the job's one node
- *     until  epoch seconds: later the order is void
+ *     gpus   of the job's one node; 0: as many as it has, for a job that opted in to nothing but a requeue,
+ * which `adminkit idle` orders where GPUs are not used (docs/idle.md) until  epoch seconds: later the order
+ * is void
  *
  * The plugin then signals the job as it does before the limit, and where the run leaves with the code for
  * "more to do", puts it back held, so that it does not start before its GPUs are changed. An order that would
@@ -21,6 +22,7 @@
 #include "common/slurmctld.h"
 
 #define CK_MOST_GPUS 1024
+#define CK_SAME_GPUS UINT32_MAX /* of an order that says 0 */
 
 /* What a job opted in to; most 0: to nothing. */
 struct ck_range {
@@ -51,7 +53,7 @@ bool ck_order_find(const char *comment, struct ck_order *order);
 uint32_t ck_gpus_of(const char *tres_per_node);
 
 /* Whether the order holds at `now`, epoch seconds: it is one that the job opted in to, and of another number
- * than it has. */
+ * than it has; or it is only to put a job back that asked for a requeue. */
 bool ck_order_holds(const struct ck_order *order, const struct ck_elastic *job,
                     const struct ak_job_info *info, int64_t now);
 
