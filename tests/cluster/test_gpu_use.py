@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -144,6 +145,7 @@ def test_a_run_that_is_put_back_has_its_own_sums(site: Measured) -> None:
     (cluster.work / "again").touch()
     cluster.ask("scontrol", "requeue", str(job))
     cluster.wait(job, "PENDING")
+    time.sleep(2)  # slurmd takes no credential of the second in which the first run's was revoked
     cluster.ask("scontrol", "update", f"JobId={job}", "StartTime=now")
     cluster.wait(job, "COMPLETED")
     accounted(cluster, job, "COMPLETED")

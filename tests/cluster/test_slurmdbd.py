@@ -155,7 +155,7 @@ def test_what_is_changed_behind_sacct_is_named_and_nothing_is_stored(
         ({}, f"REVOKE SELECT ON {DATABASE}.* FROM {READER}@localhost", "Access denied|no table"),
         ({}, f"ALTER USER {READER}@localhost ACCOUNT LOCK", "locked|Access denied"),
         ({"more": "ssl-ca=/nowhere.pem\nssl-verify-server-cert\n"}, "", "SSL|TLS"),
-        ({"more": "ssl\n"}, f"ALTER USER {READER}@localhost REQUIRE SSL", "SSL|TLS|Access denied"),
+        ({"more": "skip-ssl\n"}, f"ALTER USER {READER}@localhost REQUIRE SSL", "SSL|TLS|Access denied"),
     ],
     ids=["a wrong password", "another database", "no rights", "a locked user", "a CA that is not there", "no TLS"],
 )
