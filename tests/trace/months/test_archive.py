@@ -38,7 +38,7 @@ def ids(monkeypatch: pytest.MonkeyPatch) -> random.Random:
     return pick
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 30))])
 def test_whatever_happens_readers_see_what_they_see_without_an_archive(
     tmp_path: Path, ids: random.Random, seed: int
 ) -> None:

@@ -19,7 +19,7 @@ pytest.importorskip("duckdb")
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB 'month_*' ORDER BY name"
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 30))])
 def test_whatever_happens_answers_are_those_of_sqlite(tmp_path: Path, seed: int) -> None:
     pick = random.Random(seed)
     path = make_trace(tmp_path / "trace.db", [job(number, cluster=CLUSTERS[number % 7]) for number in range(14)])
