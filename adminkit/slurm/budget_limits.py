@@ -45,7 +45,7 @@ class Target:
 
 def held(target: Target, tres: str, text: str | None = None) -> Held:
     """What slurmctld holds the target to. AdminkitError where it has no such account or QOS, or does not count that."""
-    for record in records(assoc_mgr() if text is None else text):
+    for record in list(records(assoc_mgr() if text is None else text)):  # all, as a second record of anybody is refused
         if _is(record, target):
             for name, bound in bounds(record.words.get(LIMIT, "")):
                 if name == tres:

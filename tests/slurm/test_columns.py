@@ -34,6 +34,13 @@ CALLS: Final = {
     ("sinfo", "slurm/plugstack.py"): "-o without a width",
     ("sprio", "slurm/fair_share.py"): "-o without a width",
     ("sprio", "slurm/priority.py"): "-o without a width",
+    ("sacctmgr", "slurm/budget_limits.py"): "an act",
+    ("squeue", "cli/metrics.py"): "only whether there is one",
+    ("sshare", "slurm/gauges.py"): "-P",
+    ("sstat", "sections.py"): "the name of a source",
+    ("sstat", "slurm/steps.py"): "-P",
+    ("sstat", "usage/sources.py"): "the name of a source",
+    ("sstat", "usage/sstat.py"): "the name of a source",
     ("squeue", "slurm/server_job.py"): "-o without a width",
     ("squeue", "slurm/squeue.py"): "shape()",
 }

@@ -150,4 +150,4 @@ def test_files_of_months_have_the_same_uses(tmp_path: Path) -> None:
     with closing(open_database(path)) as db:
         assert of_files == efficiencies(db, ALL, ("queue", "user"))
     used = of_files[0].overall
-    assert all(one.jobs for one in used.uses.values()) and used.jobstats and used.idle
+    assert all(one.jobs for one in used.uses.values()) and used.monitored and used.idle

@@ -50,6 +50,7 @@ HOMES: Final = {
 #: A module of adminkit/slurm that reads Key=Value words, and the commands they come from.
 READERS: Final = {
     "assoc_limits": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
+    "budget_limits": (("scontrol", "show", "assoc_mgr"),),
     "cluster": (("sacctmgr", "show", "configuration"),),
     "controller": (("scontrol", "show", "config"),),
     "planning": (("scontrol", "show", "config"), ("scontrol", "show", "assoc_mgr")),
