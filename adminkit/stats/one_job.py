@@ -158,7 +158,8 @@ def _run(db: sqlite3.Connection, row: Sequence[object]) -> JobRun:
     *values, cpu_time, comment, kind = row
     run = JobRun(*values)  # type: ignore[arg-type]
     steps = steps_of(db, run.cluster, run.job_id_raw, run.submit_time)
-    used = efficiency(run.elapsed, run.cpus, run.mem, run.gpus, cpu_time, steps, comment, run.nodes, kind)  # type: ignore[arg-type]
+    had = run.elapsed, run.cpus, run.mem, run.gpus, cpu_time
+    used = efficiency(*had, steps, comment, run.nodes, kind, run.start_time)  # type: ignore[arg-type]
     return replace(run, job_id=str(run.job_id), used=used)
 
 

@@ -185,3 +185,12 @@ def test_my_with_a_job_is_the_same_page_from_sacct(slurm: OwnSlurm, capsys: pyte
     assert main(["my", "9"]) == 2, "somebody else's"
     assert "no job 9 that you may see" in capsys.readouterr().err
     assert main(["my", "7", "--watch"]) == 2
+
+
+def test_the_use_of_gpus_that_the_plugin_left_is_on_the_page(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    word = f"gu1:at={MONDAY + 60},to={MONDAY + 3600},node=0,gpus=1,s=3600,busy=900,used=1"
+    path = make_trace(tmp_path / "measured.db", [job(7, start_time=MONDAY, gpus=1, admin_comment=word)])
+    assert main(["job", "7", "--db", str(path), "--format", "json"]) == 0
+    assert '"gpu": 0.25' in capsys.readouterr().out
