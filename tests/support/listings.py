@@ -65,6 +65,7 @@ from tests.support import (
     idle_listings,
     power_listings,
     simulations,
+    size_listings,
     tune_listings,
 )
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
@@ -371,8 +372,10 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-queues": advised_queues,
     "recommend-queues-by-move": moves,
     "recommend-gpus": power_listings.advised,
-    "recommend-memory": None,
-    "recommend-memory-backtest": None,
+    "recommend-memory": size_listings.advised_memory,
+    "recommend-memory-backtest": size_listings.tested_memory,
+    "recommend-cpus": size_listings.advised_cpus,
+    "recommend-cpus-backtest": size_listings.tested_cpus,
     "power-import": power_listings.imported,
     "power-show": power_listings.shown,
     "charge-preview": charge_listings.preview,
