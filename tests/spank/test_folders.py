@@ -61,6 +61,7 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
         "adminkit_ckpt.so",
         "adminkit_gpu_use.so",
         "adminkit_hello.so",
+        "adminkit_io.so",
     }
 
 
@@ -69,6 +70,7 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
     [
         ("adminkit_hello.so", {"slurm_spank_init"}),
         ("adminkit_gpu_use.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
+        ("adminkit_io.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
         (
             "adminkit_ckpt.so",
             {
