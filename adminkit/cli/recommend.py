@@ -25,6 +25,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
 from adminkit.stats.select import Filter, check_words, clusters
 from adminkit.stats.sources import by_source
+from adminkit.stats.staged import longest_copy
 from adminkit.units import moment, parse_duration
 
 app = group("Recommend what to ask Slurm for.")
@@ -109,7 +110,8 @@ def walltime(
             most = queue_maximum(trace, queue, cluster, when.now) if queue else None
             sites = _listed(cluster) or clusters(trace)
             steered = trace_control(trace, sites, offer.risk, checkpoint_code=code)
-            report = advice_report(advise(found, kind, offer, most, steered.risk(cluster, user)), history)
+            copy = longest_copy(trace, kind) or 0
+            report = advice_report(advise(found, kind, offer, most, steered.risk(cluster, user), copy), history)
     emit(report.dated(when.as_of), way)
 
 

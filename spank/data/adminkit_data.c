@@ -110,11 +110,26 @@ static void begin_here(void) {
             folder, folder);
 }
 
+/* The place of this node, and how many there are. Trap: before it has tasks, a batch step has no number of
+ * nodes; its node is the first of the job's. */
+static void read_place(spank_t spank, struct da_step *step) {
+    char nodes[16];
+    if (!da.is_batch) {
+        spank_get_item(spank, S_JOB_NNODES, &step->nodes);
+        spank_get_item(spank, S_JOB_NODEID, &step->node);
+    } else if (spank_getenv(spank, "SLURM_JOB_NUM_NODES", nodes, sizeof nodes) == ESPANK_SUCCESS) {
+        step->nodes = (uint32_t)strtoul(nodes, NULL, 10);
+    }
+    if (step->nodes == 0 || step->node >= step->nodes) {
+        step->nodes = 1;
+        step->node = 0;
+    }
+}
+
 static void begin_on_node(spank_t spank) {
     uint32_t number;
     struct da_step *step = &da.step;
     step->site = &da.site;
-    step->nodes = 1;
     spank_setenv(spank, VARIABLE, step->request.folder, 1);
     if (step->request.mode == DA_OFF || spank_get_item(spank, S_JOB_STEPID, &number) != ESPANK_SUCCESS ||
         number == SLURM_EXTERN_CONT || spank_get_item(spank, S_JOB_ID, &step->job) != ESPANK_SUCCESS ||
@@ -122,8 +137,7 @@ static void begin_on_node(spank_t spank) {
         spank_get_item(spank, S_JOB_GID, &step->gid) != ESPANK_SUCCESS)
         return;
     da.is_batch = number == SLURM_BATCH_SCRIPT;
-    spank_get_item(spank, S_JOB_NNODES, &step->nodes);
-    spank_get_item(spank, S_JOB_NODEID, &step->node);
+    read_place(spank, step);
     if (spank_get_item(spank, S_JOB_SUPPLEMENTARY_GIDS, &step->groups, &step->group_count) != ESPANK_SUCCESS)
         step->group_count = 0;
     da.state = da_helper_start(step);

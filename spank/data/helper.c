@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -150,6 +151,9 @@ struct da_record da_helper_wait(int state, const struct da_site *site, enum da_m
         *impatient = ready && mode == DA_FIRST && waits;
         if (!runs || (ready && !*impatient) || ak_steady() >= until || has_sigterm())
             return record;
+        /* Trap: proctrack/linuxproc signals no process that has slurmstepd's name, as a task has before its
+         * exec. */
+        prctl(PR_SET_NAME, "adminkit-wait");
         ak_sleep(POLL);
     }
 }

@@ -38,9 +38,13 @@ bool da_request_read(struct da_request *request, const char *text, const char *h
     *why = "the folder's name is too long";
     if (size >= sizeof request->folder)
         return false;
+    *why = "it is relative, and nobody knows to what";
+    if (text[0] != '/' && here[0] != '/')
+        return false;
+    *why = "the folder's name is too long";
     if (text[0] == '/')
         n = snprintf(request->folder, sizeof request->folder, "%.*s", (int)size, text);
     else
         n = snprintf(request->folder, sizeof request->folder, "%s/%.*s", here, (int)size, text);
-    return n > 0 && (size_t)n < sizeof request->folder && request->folder[0] == '/';
+    return n > 0 && (size_t)n < sizeof request->folder;
 }

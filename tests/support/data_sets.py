@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +27,12 @@ class DataSet:
     def bytes(self) -> int:
         return sum((self.folder / name).stat().st_size for name in self.shards)
 
-    def age(self, seconds: int = 60) -> None:
-        """Let nobody take it for just written. Trap: only a file's mtime can be set, so wait for its ctime."""
-        for name in self.shards:
-            os.utime(self.folder / name, (1_700_000_000 - seconds, 1_700_000_000 - seconds))
+
+def settle(packed: DataSet) -> DataSet:
+    """Wait until its files count as written long ago, so that a copy of them is known again."""
+    youngest = max((packed.folder / name).stat().st_ctime for name in packed.shards)
+    time.sleep(max(0.0, youngest + 3 - time.time()))
+    return packed
 
 
 def data_set(folder: Path, *sizes: int, seed: bytes | None = None) -> DataSet:

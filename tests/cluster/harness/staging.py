@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +21,10 @@ from tests.cluster.harness.processes import until
 LOOK = r"""
 echo "data $ADMINKIT_DATA"
 for one in "$ADMINKIT_DATA"/*.tar; do
-    echo "shard $(basename "$one") $(sha256sum < "$one" | cut -c1-64) $(stat -c %F "$one" | tr ' ' -)"
+    sum=$( (sha256sum < "$one") 2> /dev/null | cut -c1-64)
+    echo "shard $(basename "$one") ${sum:-none} $(stat -c %F "$one" | tr ' ' -)"
 done
-"""
+""".strip()
 COPY, LINK = "regular-file", "symbolic-link"
 
 
@@ -45,6 +49,15 @@ class Staging(Cluster):
 
     def cache(self, node: str = "n1") -> Path:
         return self.caches / node
+
+    def made(self, node: str) -> Path:
+        """The cache, made as the plugin makes it where no job has run yet."""
+        cache = self.cache(node)
+        for folder, mode in ((cache, 0o711), (cache / "store", 0o700)):
+            folder.mkdir(mode=mode, exist_ok=True)
+            folder.chmod(mode)
+        (cache / "boot").write_text(Path("/proc/sys/kernel/random/boot_id").read_text())
+        return cache
 
     def store(self, node: str = "n1") -> dict[str, int]:
         """The copies, with their link counts, and whatever else lies beside them."""
@@ -78,14 +91,45 @@ class Staging(Cluster):
         assert done.code == 0, done.err
         return StagedJob(self, int(done.text.partition(";")[0]), output, done.err.decode())
 
+    def left_of(self, job: int, node: str = "n1") -> list[str]:
+        """What is there of a job."""
+        return [name for name in self.left(node) if name == str(job)]
+
+    def stepds(self, job: int) -> list[int]:
+        """The slurmstepd of a job's steps."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (folder / "cmdline").read_bytes().startswith(f"slurmstepd: [{job}.".encode()):
+                    found.append(int(folder.name))
+        return found
+
+    def ended(self, job: int) -> bool:
+        return not {"PENDING", "CONFIGURING", "RUNNING"} & set(self.states(job))
+
+    def sound(self, node: str = "n1") -> bool:
+        """Whether each copy is what its name says."""
+        folder = self.cache(node) / "store"
+        return all(hashlib.sha256((folder / name).read_bytes()).hexdigest() == name for name in self.store(node))
+
     def quiet(self) -> None:
         """Wait until nothing of an ended job is left on the nodes."""
         until("the helpers to end", lambda: not self.helpers(), 30)
         for node in self.caches.iterdir():
             until(f"{node.name} to be clean", lambda node=node: not self.left(node.name), 30)  # type: ignore[misc]
 
-    def states(self, job: int) -> list[str]:
-        return super().states(job)
+
+@contextmanager
+def copying(site: Staging, *sums: str, nodes: tuple[str, ...] = ("n1",)) -> Iterator[None]:
+    """As if another job copied the shards with these SHA-256."""
+    with ExitStack() as stack:
+        for node in nodes:
+            store = site.made(node) / "store"
+            for one in sums:
+                part = stack.enter_context((store / f"{one}.part").open("w"))
+                fcntl.flock(part, fcntl.LOCK_EX)
+                stack.callback((store / f"{one}.part").unlink, missing_ok=True)
+        yield
 
 
 @dataclass(frozen=True)
