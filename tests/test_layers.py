@@ -52,6 +52,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("fit", "power"),
     ("recommend", "export", "elastic", "extend"),
     ("usage",),
+    ("data",),
     ("findings",),
     ("lua",),
     ("policy",),

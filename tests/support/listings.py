@@ -59,6 +59,7 @@ from adminkit.trace.connect import reader
 from adminkit.trace.load_log import record_load
 from tests.support import (
     charge_listings,
+    data_listings,
     elastic_listings,
     extend_listings,
     fit_listings,
@@ -373,6 +374,10 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-gpus": power_listings.advised,
     "recommend-memory": None,
     "recommend-memory-backtest": None,
+    "data-ls": data_listings.shards,
+    "data-ls-by-class": data_listings.classes,
+    "data-ls-by-file": data_listings.files,
+    "data-verify": data_listings.faults,
     "power-import": power_listings.imported,
     "power-show": power_listings.shown,
     "charge-preview": charge_listings.preview,

@@ -1,0 +1,46 @@
+"""Listings of packed training data, with names that are hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from adminkit.data.index import Index, open_index
+from adminkit.data.pack import Wanted, pack
+from adminkit.data.verify import Fault
+from adminkit.render.report import Report
+from adminkit.reports.data import classes_report, faults_report, files_report, shards_report
+
+_HOSTILE: Final = "$x$<script>|\u202e*red*<"
+
+
+def _made(place: Path, view: Callable[[Index], Report]) -> Report:
+    for name in ("cat/1.jpg", "cat/2.jpg", "dog/3.jpg", f"{_HOSTILE}/4.jpg", "5.jpg"):
+        (place / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "in" / name).write_bytes(name.encode() * 100)
+    (place / "in/cat/6.jpg").symlink_to("1.jpg")
+    pack(place / "in", place / "set", Wanted(shard_bytes=4096))
+    with open_index(place / "set") as index:
+        index.path = Path("/scratch/set")
+        return view(index)
+
+
+def shards(place: Path) -> Report:
+    return _made(place, shards_report)
+
+
+def classes(place: Path) -> Report:
+    return _made(place, classes_report)
+
+
+def files(place: Path) -> Report:
+    return _made(place, files_report)
+
+
+def faults(place: Path) -> Report:
+    some = [
+        Fault("000000.tar", None, "is missing"),
+        Fault("000001.tar", f"{_HOSTILE}/4.jpg", "has other bytes than when it was packed"),
+    ]
+    return _made(place, lambda index: faults_report(index, some))
