@@ -29,6 +29,7 @@ from adminkit.recommend.control import trace_control
 from adminkit.render.sink import Way, emit
 from adminkit.reports.recommend import advice_report, backtest_report
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
+from adminkit.stats.staged import longest_copy
 from adminkit.units import moment, parse_duration
 
 app = group("Recommend what to ask Slurm for.")
@@ -74,5 +75,6 @@ def walltime(
         else:
             most = queue_maximum(of.trace, queue, cluster, when.now) if queue else None
             steered = trace_control(of.trace, of.sites, offer.risk, checkpoint_code=code).risk(*of.kind[:2])
-            report = advice_report(advise(found, of.kind, offer, most, steered), history)
+            copy = longest_copy(of.trace, of.kind) or 0
+            report = advice_report(advise(found, of.kind, offer, most, steered, copy), history)
     emit(report.dated(when.as_of), way)

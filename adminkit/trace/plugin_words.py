@@ -97,18 +97,35 @@ PROGRESS: Final = Word(
 )
 STAGING: Final = Word(
     prefix="st1",
-    meaning="what was copied to the nodes before the tasks started",
+    meaning="what was copied to one of the job's nodes for it; each of the first eight nodes has a word of its own",
     keys=(
-        _count("bytes", "bytes copied", 19),
-        _count("s", "seconds that the copy took"),
-        _count("hit", "nodes that already had the data"),
+        _count("at", "when the copy began, epoch seconds"),
+        _count("node", "the node's place in the step's list, from 0", 1),
+        _count("bytes", "bytes read from the shared folder, to copy or to compare them", 19),
+        _count("hit", "bytes that the node already had", 19),
+        _count("s", "seconds until the node's part was there (`first`), or all of the set (`behind`)"),
+        Key(
+            name="mode",
+            values="first|behind",
+            longest=6,
+            meaning="`first`: tasks waited for the copy; `behind`: they did not",
+            needed=True,
+        ),
     ),
     fields=(ADMIN_COMMENT,),
-    place=FIRST_WHOLE,
+    place="the first complete word of each node",
     writer="the staging plugin",
-    readers=(),
-    longest=57,
-    reserved=True,
+    readers=(
+        Reader(
+            name="`adminkit recommend walltime`",
+            does="adds the longest copy of similar runs to the limit",
+            since="the run, because a word stays in the job for the next run; and what the nodes already have",
+            so="a word belongs to the run that began before `at`; " + NO_ACT,
+            files=("adminkit/trace/staging_word.py", "adminkit/stats/staged.py"),
+            test="trace/test_staging_word.py::test_a_word_counts_for_its_run",
+        ),
+    ),
+    longest=99,
 )
 GPU_USE: Final = Word(
     prefix="gu1",
