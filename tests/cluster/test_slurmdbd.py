@@ -203,7 +203,7 @@ def test_a_server_that_ends_the_connection_leaves_the_window_open(
     killer = f'{real} --no-defaults --socket={cluster.socket} -e "KILL USER {READER}"'
     (folder / "mariadb").write_text(
         f'#!/bin/sh\nsql=$(cat)\ncase "$sql" in *CONCAT*j.job_name*) (sleep 0.5; {killer}) & '
-        f'sql=$(printf "%s" "$sql" | sed "s/ORDER BY/AND SLEEP(1) = 0 ORDER BY/") ;; esac\n'
+        f'sql=$(printf "%s" "$sql" | sed "s/\\(.*\\) WHERE /\\1 WHERE SLEEP(1) = 0 AND /") ;; esac\n'
         f'printf "%s" "$sql" | exec {real} "$@"\n'
     )
     (folder / "mariadb").chmod(0o755)

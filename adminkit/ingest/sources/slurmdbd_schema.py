@@ -29,6 +29,9 @@ ASSOCIATION: Final = frozenset(("id_assoc", "user", "acct"))
 TRES: Final = frozenset(("id", "type", "name"))
 #: What the user of the option file needs, for the database's administrator.
 GRANT: Final = "as the database's administrator: GRANT SELECT ON slurm_acct_db.* TO 'USER'@'THIS HOST'"
+#: The first id of a TRES of a site's own, and how many of them adminkit-ingest takes.
+_OWN: Final = 1000
+_MOST: Final = 4096
 #: Where slurmdbd keeps the version of its tables.
 _VERSION: Final = "convert_version_table"
 _HINT: Final = 'this release of adminkit does not know these tables: write source = "sacct" in [sync]'
@@ -44,6 +47,13 @@ class Schema:
     columns: frozenset[str]
     tres: Mapping[int, str]
     version: int | None = None
+
+    @property
+    def numbers(self) -> str:
+        """The names of a site's own TRES, for Statement.tres; of one that is not a GRES, only that it has a name."""
+        named = sorted(self.tres.items())
+        own = [(number, name) for number, name in named if number >= _OWN]
+        return ",".join(f"{number}:{_gres(name)}" for number, name in own[:_MOST])
 
 
 def schema_of(database: Database, cluster: str) -> Schema:
@@ -78,6 +88,10 @@ def schema_of(database: Database, cluster: str) -> Schema:
 def _version(database: Database) -> int | None:
     [(number,)] = database.ask(f"SELECT MAX(version) FROM {_VERSION}")
     return int(number) if number.isdigit() else None
+
+
+def _gres(name: str) -> str:
+    return f"{name}=" if name.startswith("gres/") and "," not in name else ""
 
 
 def version_of(database: Database) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.slurmdbd_answer import CHUNK, finish, tasks_of
-from adminkit.ingest.sources.slurmdbd_fields import literal, tres_list, word
-from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, schema_of
+from adminkit.ingest.sources.slurmdbd_fields import literal, word
+from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, Schema, schema_of
 from adminkit.ingest.sources.verify import spelled
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.seal import Marks
@@ -78,23 +78,22 @@ def test_each_code_gets_its_word_and_another_one_none(many: int) -> None:
         assert sql_of(expression, code) == words.get(code)
 
 
-def test_only_a_clusters_own_tres_get_their_names_from_sql() -> None:
-    names = {1: "cpu", 2: "mem", 1001: "gres/gpu", 1002: "gres/gpu:a100"}
-    sql = tres_list("j.tres_req", names)
-    assert [number for number in names if f",{number}=" in sql] == [1001, 1002]
-    assert tres_list("j.tres_req", {1: "cpu"}) == "j.tres_req"
+def test_only_a_clusters_own_tres_get_their_names_by_the_list() -> None:
+    names = {1: "cpu", 1003: "license/a", 1001: "gres/gpu", 1002: "gres/gpu:a100", 1004: "gres/a,b"}
+    assert Schema(frozenset(), names).numbers == "1001:gres/gpu=,1002:gres/gpu:a100=,1003:,1004:"
+    assert Schema(frozenset(), {1: "cpu"}).numbers == ""
 
 
 @pytest.mark.parametrize(
     ("record", "told", "why"),
     [
         (
-            {"ReqTRES": "1=8,2=64000,4=2,1001=1", "ReqNodes": "", "ReqMem": ""},
+            {"ReqTRES": "1=8,2=64000,4=2,1001=1"},
             {"ReqTRES": "cpu=8,gres/gpu=1,mem=64000M,node=2", "ReqNodes": "2", "ReqMem": "64000M"},
             "counts are in the list",
         ),
         (
-            {"ReqTRES": "1=8,2=18446744073709551614,gres/gpu=1", "ReqNodes": "0", "ReqMem": ""},
+            {"ReqTRES": "1=8,2=18446744073709551614,1001=1"},
             {"ReqTRES": "cpu=8,gres/gpu=1", "ReqNodes": "0", "ReqMem": "0"},
             "an unset one is left out",
         ),
@@ -108,12 +107,15 @@ def test_only_a_clusters_own_tres_get_their_names_from_sql() -> None:
             {"AllocTRES": "cpu=8,node=2", "AllocNodes": "2", "AllocCPUS": "8"},
             "nodes are in the list only",
         ),
+        ({"TimelimitRaw": "4294967295"}, {"TimelimitRaw": "UNLIMITED"}, "no limit"),
+        ({"TimelimitRaw": "4294967294"}, {"TimelimitRaw": "Partition_Limit"}, "the queue's"),
+        ({"TimelimitRaw": "60"}, {"TimelimitRaw": "60"}, "minutes"),
         ({"Suspended": "0"}, {"Suspended": "00:00:00"}, "never suspended"),
         ({"Suspended": "100000"}, {"Suspended": "1-03:46:40"}, "for more than a day"),
     ],
 )
 def test_a_record_is_compared_in_sacct_s_spelling(record: dict[str, str], told: dict[str, str], why: str) -> None:
-    plain = dict.fromkeys(("ReqTRES", "AllocTRES", "ReqNodes", "ReqMem", "AllocNodes", "AllocCPUS"), "")
+    plain = dict.fromkeys(("ReqTRES", "AllocTRES", "AllocNodes", "AllocCPUS", "TimelimitRaw"), "")
     plain["Suspended"] = "0"
     found = spelled({**plain, **record}, {1: "cpu", 2: "mem", 4: "node", 1001: "gres/gpu"})
     assert {name: found[name] for name in told} == told, why
