@@ -38,7 +38,7 @@ from adminkit.ingest.sources.slurmdbd_fields import (
     literal,
     step_fields,
 )
-from adminkit.ingest.sources.slurmdbd_schema import Schema, schema_of
+from adminkit.ingest.sources.slurmdbd_schema import Schema, associations_of, schema_of
 from adminkit.ingest.spec import Column, parameters
 from adminkit.ingest.window_plan import HOUR, Window
 from adminkit.slurm import cluster as slurm
@@ -74,6 +74,8 @@ class Slurmdbd(Accounting):
     started_at: int | None = None
     releases: str = ""  # of all that a record's spelling depends on: another one after an upgrade
     words: dict[str, dict[int, str]] = field(default_factory=_first_words)
+    #: User and Account by association; None: too many to know them all.
+    associations: dict[str, dict[int, str]] | None = None
     #: Held while words are learned: another thread never sees a code of which the word is not there yet.
     learning: Lock = field(default_factory=Lock)
 
@@ -168,7 +170,7 @@ class Slurmdbd(Accounting):
         return {name: sql for name, sql in there.items() if name in wanted}
 
     def _known(self, marks: Marks) -> Known:
-        return Known(marks.seal, int(time.time()), self.words, self.schema.columns, self.sacct)
+        return Known(marks.seal, int(time.time()), self.words, self.associations, self.schema.columns, self.sacct)
 
     def _spool(self, part: Part, kind: str, window: Window, where: str, ids: Sequence[int], ended: bool) -> Spool:
         """The runs, or steps of runs, for which `where` is true, of these JobIDRaws if any are given."""
@@ -194,7 +196,8 @@ class Slurmdbd(Accounting):
         with self.learning:
             known = self._known(marks)
             fields = self._fields(part, known)
-        sql = _select(self.cluster, part, [*fields.values(), fields["Submit"]], marks, where)
+        tables = _tables(self.cluster, part, joined=known.associations is None)
+        sql = _select(tables, [*fields.values(), fields["Submit"]], marks, where)
         self.database.spool(f"{_span(self.cluster, where)}{sql}{_WITHIN}" if many else sql, target)
         return list(fields), finish(target, marks)
 
@@ -217,7 +220,8 @@ class Slurmdbd(Accounting):
             for (name, code), job in asked.items():
                 if job in told:
                     self.words[name][code] = told[job][name]
-            return bool(told)
+            before, self.associations = self.associations, associations_of(self.database, self.cluster)
+            return bool(told) or before != self.associations
 
     def _told(self, jobs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, str]]:
         """(JobIDRaw, Submit) -> the words of the coded fields, as sacct prints them."""
@@ -292,10 +296,12 @@ def _among(ids: Sequence[int]) -> str:
     return f" AND (j.id_job IN ({listed}) OR j.id_array_job IN ({listed}) OR j.het_job_id IN ({listed}))"
 
 
-def _tables(cluster: str, part: Part) -> str:
+def _tables(cluster: str, part: Part, joined: bool = True) -> str:
+    """`joined`: with the associations, alias a."""
     if part == STEPS:
         return f"`{cluster}_job_table` AS j JOIN `{cluster}_step_table` AS s ON s.job_db_inx = j.job_db_inx"
-    return f"`{cluster}_job_table` AS j LEFT JOIN `{cluster}_assoc_table` AS a ON a.id_assoc = j.id_assoc"
+    association = f" LEFT JOIN `{cluster}_assoc_table` AS a ON a.id_assoc = j.id_assoc" if joined else ""
+    return f"`{cluster}_job_table` AS j{association}"
 
 
 def _codes(cluster: str, where: str, coded: Sequence[Coded]) -> str:
@@ -308,11 +314,10 @@ def _codes(cluster: str, where: str, coded: Sequence[Coded]) -> str:
     )
 
 
-def _select(cluster: str, part: Part, fields: Sequence[str], marks: Marks, where: str) -> str:
+def _select(tables: str, fields: Sequence[str], marks: Marks, where: str) -> str:
     """SQL: one record a row, each field with the delimiter behind it, as sacct -p prints them."""
     mark = literal(marks.delimiter)
     record = ", ".join(f"{one}, {mark}" for one in fields)
-    tables = _tables(cluster, part)
     # Traps: a HAVING over the record, or its name in another place, would have the server make it twice; and it sorts
     # records of this width by reading each row a second time.
     return f"SELECT IFNULL(CONCAT({record}), {literal(marks.seal)}) FROM {tables} WHERE {where}"

@@ -69,10 +69,14 @@ STATES: Final = dict(
 )
 #: The first release of which sacct prints every exit code as it is. Those before take 128 off one of 128 or more.
 WHOLE_CODES: Final[Release] = (25, 11, 0)
+#: The first release of which sacct does not print the CPUs that were asked for where none were allocated.
+ONLY_ALLOCATED: Final[Release] = (23, 2, 0)
 #: Codes that are compared one after the other.
 _FEW: Final = 8
 #: Codes below this one are looked up by their place.
 _DENSE: Final = 64
+#: Associations below this one too: they have names of two fields.
+ASSOCIATIONS: Final = 4096
 #: field -> code -> word
 Words = Mapping[str, Mapping[int, str]]
 
@@ -82,10 +86,10 @@ def literal(text: str) -> str:
     return f"x'{text.encode('utf-8', 'surrogateescape').hex()}'" if text else "''"
 
 
-def word(field: str, code: str, words: Words) -> str:
+def word(field: str, code: str, words: Words, dense: int = _DENSE) -> str:
     """The word of a code. NULL where it has none yet: the record is left out of the answer, which says so."""
     known = words.get(field, {})
-    if not known or min(known) < 0 or max(known) >= _DENSE:
+    if not known or min(known) < 0 or max(known) >= dense:
         return _among(code, sorted(known.items()))
     listed = ", ".join(literal(known[number]) if number in known else "NULL" for number in range(max(known) + 1))
     return f"ELT({code} + 1, {listed})"
@@ -116,8 +120,9 @@ def exit_code(column: str) -> str:
 
 
 def _exit(column: str, less: bool, unset: str = "") -> str:
-    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a code of 128 or more.
+    """A status of wait() as code:signal, empty for a step without one.
 
+    `less`: sacct takes 128 off a code of 128 or more.
     `unset`: what it prints for NO_VAL.
     """
     code = f"(({column} >> 8) & 255)"
@@ -164,6 +169,7 @@ class Known:
     seal: str
     now: int
     words: Words
+    associations: Words | None  # User and Account by association; None: they are joined
     columns: frozenset[str]  # of the job table
     sacct: Release  # whose spelling the records have
 
@@ -174,15 +180,18 @@ class Known:
 
 def job_fields(known: Known) -> dict[str, str]:
     """sacct's field -> SQL for a job's row."""
-    words = known.words
+    words, user, account = known.words, "a.user", "NULLIF(a.acct, '')"
+    unallocated = f"IF(j.tres_alloc = '', IFNULL({_tres('j.tres_req', CPU)}, 0), '')"
+    if known.associations is not None:
+        user, account = (word(field, "j.id_assoc", known.associations, ASSOCIATIONS) for field in ("User", "Account"))
     fields = {
         "JobID": _JOB_ID,
         "JobIDRaw": "j.id_job",
         "DBIndex": "j.job_db_inx",
-        "User": f"IFNULL(a.user, {word('User', 'j.id_user', words)})",
+        "User": f"IFNULL({user}, {word('User', 'j.id_user', words)})",
         "UID": "j.id_user",
         "Group": word("Group", "j.id_group", words),
-        "Account": "IFNULL(NULLIF(a.acct, ''), IFNULL(j.account, ''))",
+        "Account": f"IFNULL({account}, IFNULL(j.account, ''))",
         "Partition": "j.`partition`",
         "QOS": word("QOS", "j.id_qos", words),
         "State": f"CONCAT({word('State', 'j.state', words)}{_by('j.state', 'j.kill_requid')})",
@@ -200,7 +209,7 @@ def job_fields(known: Known) -> dict[str, str]:
         "ReqCPUS": "j.cpus_req",
         "ReqTRES": "j.tres_req",
         "AllocNodes": "j.nodes_alloc",
-        "AllocCPUS": f"IF(j.tres_alloc = '', IFNULL({_tres('j.tres_req', CPU)}, 0), '')",  # else it is in the list
+        "AllocCPUS": "''" if known.sacct >= ONLY_ALLOCATED else unallocated,  # else it is in the list
         "AllocTRES": "j.tres_alloc",
         "NodeList": "IFNULL(j.nodelist, '')",
         "Restarts": "j.restart_cnt",

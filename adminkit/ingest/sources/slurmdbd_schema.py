@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.ingest.sources.slurmdbd_fields import ASSOCIATIONS
 from adminkit.quote import quote
 from adminkit.slurm.database import Database
 
@@ -92,6 +93,27 @@ def _version(database: Database) -> int | None:
 
 def _gres(name: str) -> str:
     return f"{name}=" if name.startswith("gres/") and "," not in name else ""
+
+
+def associations_of(database: Database, cluster: str) -> dict[str, dict[int, str]] | None:
+    """User and Account by the number of an association, which spares the server a look at another table for each row.
+
+    None where there are too many to write into a question.
+    """
+    found: dict[str, dict[int, str]] = {"User": {}, "Account": {}}
+    rows = database.ask(f"SELECT id_assoc, user, acct FROM `{cluster}_assoc_table` LIMIT {ASSOCIATIONS}")
+    for row in rows:
+        if (
+            len(rows) == ASSOCIATIONS
+            or len(row) != len(found) + 1
+            or not row[0].isdigit()
+            or int(row[0]) >= ASSOCIATIONS
+        ):
+            return None
+        found["User"][int(row[0])] = row[1]
+        if row[2]:
+            found["Account"][int(row[0])] = row[2]
+    return found
 
 
 def version_of(database: Database) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.ingest.sources.slurmdbd_answer import CHUNK, finish, tasks_of
-from adminkit.ingest.sources.slurmdbd_fields import literal, word
-from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, Schema, schema_of
+from adminkit.ingest.sources.slurmdbd_answer import finish, tasks_of
+from adminkit.ingest.sources.slurmdbd_fields import ASSOCIATIONS, literal, word
+from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, Schema, associations_of, schema_of
 from adminkit.ingest.sources.verify import spelled
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.seal import Marks
@@ -48,7 +48,7 @@ MARKS = Marks("\x1fdelim", "xseal")
         ("7_[0x6%2]|9\n", "7_[1-2%2]|9\n", False, "the tasks of an array"),
         ("7_[0x6]\n|a_[0x6]|\n", "7_[0x6]\n|a_[0x6]|\n", False, "a user's text"),
         ("1|xseal|xseal\n", "1|xseal|xseal\n", False, "seals behind times"),
-        ("x" * CHUNK + "\nxseal\n7_[0x3]|\n", "x" * CHUNK + "\n7_[0-1]|\n", True, "where two chunks meet"),
+        ("x" * (1 << 20) + "\nxseal\n7_[0x3]|\n", "x" * (1 << 20) + "\n7_[0-1]|\n", True, "behind much else"),
     ],
 )
 def test_an_answer_loses_the_lines_of_records_without_a_word_and_gets_its_tasks(
@@ -223,6 +223,30 @@ def test_tables_of_another_shape_are_refused(
 ) -> None:
     with pytest.raises(AdminkitError, match=said):
         schema_of(tables(tmp_path, monkeypatch, without), "alpha")
+
+
+@pytest.mark.parametrize(
+    ("rows", "found", "why"),
+    [
+        (
+            "1\troot\troot\n2\tgames\tstaff\n",
+            {"User": {1: "root", 2: "games"}, "Account": {1: "root", 2: "staff"}},
+            "two",
+        ),
+        ("3\t\tstaff\n4\tnews\t\n", {"User": {3: "", 4: "news"}, "Account": {3: "staff"}}, "as sacct takes them"),
+        ("", {"User": {}, "Account": {}}, "none yet"),
+        ("4096\tgames\tstaff\n", None, "a number too large to write a list of"),
+        ("".join(f"{number}\ta\tb\n" for number in range(ASSOCIATIONS)), None, "too many"),
+        ("2\tga\tmes\tstaff\n", None, "a name that cannot be told apart"),
+    ],
+)
+def test_few_associations_are_written_into_a_question(
+    rows: str, found: object, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = tmp_path / "rows"
+    answer.write_text(rows)
+    Programs(tmp_path / "bin", monkeypatch).add("mariadb", f"cat >/dev/null; cat {answer}")
+    assert associations_of(Database(option_file(tmp_path), 5), "alpha") == found, why
 
 
 @pytest.mark.parametrize("cluster", ["a`b", "x; DROP TABLE", "", "A", "a" * 41])
