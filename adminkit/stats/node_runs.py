@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import told_apart
 from adminkit.stats.select import Filter, select
-from adminkit.stats.taken import grouped
 from adminkit.trace.columns import Texts
 from adminkit.trace.months.door import columns
 
@@ -82,7 +82,7 @@ def pairs_of(texts: Sequence[Texts], numbers: Sequence[NDArray[Any]]) -> tuple[S
     bad = np.array([name in FAILED for name in state.names])[state.codes]
     when = np.stack([start // _WEEK, start // _QUARTER % 4])
     stem = _stems(job_name)
-    kind, _ = grouped(user, np.where(_once(user, stem), -1, stem), queue, many, gpus, *when)
+    kind, _ = told_apart(user, np.where(_once(user, stem), -1, stem), queue, many, gpus, *when)
     order = np.argsort(end, kind="stable")
     run = np.repeat(order, many[order])
     node = np.concatenate([nodes_of[code] for code in lists.codes[order].tolist()] or [np.zeros(0)]).astype(np.int64)

@@ -15,6 +15,7 @@ from adminkit.errors import UsageError
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
 from adminkit.trace.continued_runs import IN_PIECES, RESIZED
+from adminkit.trace.months.edges import archive_has
 
 #: What a chain can be grouped by -> SQL over the table of chains.
 PARTS: Final[Mapping[str, str]] = {
@@ -151,6 +152,10 @@ def restarts(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> Res
     pieces: Counter[int] = Counter()
     ended: Counter[str] = Counter()
     with snapshot(db):
+        if not archive_has(
+            db, "ckpt_at IS NOT NULL"
+        ):  # nor is one of them in pieces: SQLite has all that is looked for
+            statement = statement.replace("FROM run", "FROM main.run")
         for reason, cluster, value, end, runs, *sums in db.execute(statement, selection.params):
             left[reason] += 1
             if reason:

@@ -6,7 +6,7 @@ A statement is not understood, it is recognised: one table, one condition. What 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ _BOUND: Final = re.compile(
     r"\s*\+?(?:\w+\.)?(?P<column>end_time|start_time|submit_time)\s*(?P<how>>=|>|<=|<)\s*(?P<value>[:@$]\w+|\d+)\s*",
     re.IGNORECASE,
 )
+_BEFORE_THE_END: Final = ("submit_time", "start_time", "end_time")
 EVER: Final = (-(1 << 62), 1 << 62)
 
 
@@ -58,18 +59,26 @@ class Asked:
 
 def asked(sql: str, given: Mapping[str, Any] | Sequence[Any]) -> Asked | None:
     """What `sql` with these parameters may read of the archive; None for nothing."""
-    plain = _TOKEN.sub(lambda token: f" {token['a'] or token['b'] or token['c'] or ''} ", sql)
-    plain = _OF_MAIN.sub(" sqlites ", plain)
-    names = [word[0].lower() for word in _WORD.finditer(plain) if _is_read(word, plain)]
-    if not names or _DESCRIBES.match(plain):
+    plain = _OF_MAIN.sub(" sqlites ", _plain(sql))
+    words = _read_by(plain)
+    if not words or _DESCRIBES.match(plain):
         return None
-    since, until = _window(plain, given) if len(names) == 1 else EVER
+    names = [word[0].lower() for word in words]
+    windows = [_window(_select_of(plain, word.start()), given, _BEFORE_THE_END) for word in words]
+    since, until = min(one[0] for one in windows), max(one[1] for one in windows)
     return Asked(not _RUNS.isdisjoint(names), not _STEPS.isdisjoint(names), since, until)
 
 
-def _select_of(plain: str) -> str:
-    """The innermost SELECT that reads the only table: its rows depend on no other rows of that table."""
-    at = next(word.start() for word in _WORD.finditer(plain) if _is_read(word, plain))
+def ends(rest: str, given: Mapping[str, Any] | Sequence[Any], *, archived: bool) -> tuple[int, int]:
+    """[since, until) of the ends of the runs that "SELECT …" with `rest` (FROM and what follows) may read. `archived`:
+    of archived ones, whose submission and start are before their end.
+    """
+    plain = _OF_MAIN.sub(" sqlites ", _plain(f"SELECT 1 {rest}"))
+    return _window(plain, given, _BEFORE_THE_END if archived else ("end_time",))
+
+
+def _select_of(plain: str, at: int) -> str:
+    """The innermost SELECT around a place: its rows depend on no other rows of the table that it reads."""
     depth, begin = 0, at
     while begin > 0:
         begin -= 1
@@ -91,12 +100,21 @@ def _end(plain: str, begin: int) -> int:
     return len(plain)
 
 
-def _window(plain: str, given: Mapping[str, Any] | Sequence[Any]) -> tuple[int, int]:
-    plain = _select_of(plain)
+def _plain(sql: str) -> str:
+    """Without texts, comments and quotes."""
+    return _TOKEN.sub(lambda token: f" {token['a'] or token['b'] or token['c'] or ''} ", sql)
+
+
+def _read_by(plain: str) -> list[re.Match[str]]:
+    return [word for word in _WORD.finditer(plain) if _is_read(word, plain)]
+
+
+def _window(plain: str, given: Mapping[str, Any] | Sequence[Any], columns: Container[str]) -> tuple[int, int]:
+    """[since, until) of the ends of runs that one SELECT may read, by its conditions on these columns."""
     while (outer := _INNER.sub(" ", plain)) != plain:
         plain = outer
     found = _ONE_TABLE.fullmatch(plain)
-    if found is None or found["table"].lower() not in _RUNS:
+    if found is None or found["table"].lower() not in _RUNS or len(_read_by(plain)) != 1:
         return EVER
     where = _AFTER.split(found["where"], maxsplit=1)[0]
     if _OTHERWISE.search(found["head"]) or _OTHERWISE.search(found["where"]) or _NOT_ALL.search(where):
@@ -107,12 +125,12 @@ def _window(plain: str, given: Mapping[str, Any] | Sequence[Any]) -> tuple[int, 
             return EVER[1], EVER[1]
         bound = _BOUND.fullmatch(term)
         value = _value(bound["value"], given) if bound else None
-        if bound is None or value is None:
+        if bound is None or value is None or bound["column"].lower() not in columns:
             continue
         if bound["how"][0] == ">":
             since = max(since, value)
         elif bound["column"].lower() == "end_time":
-            until = min(until, value + 1)
+            until = min(until, value + (bound["how"] == "<="))
     return since, until
 
 

@@ -99,8 +99,13 @@ class Archive:
     """What a connection has read of the archive."""
 
     def __init__(self, db: Connection, trace: Path, whole: bool) -> None:
-        self._db, self._trace, self._whole, self._is_open = db, trace, whole, False
+        self._db, self.trace, self._whole, self._is_open = db, trace, whole, False
         self._first = self._change()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the connection shows everybody's runs as they are now."""
+        return not self._whole
 
     @property
     def is_all(self) -> bool:
@@ -153,7 +158,7 @@ class Archive:
             # The statement is at its first row, so what is read now is of the same moment, or of a later one.
             if self._change() == before:
                 return
-        raise AdminkitError(f"the archive of {self._trace} changed meanwhile", "run the same command again")
+        raise AdminkitError(f"the archive of {self.trace} changed meanwhile", "run the same command again")
 
     def _change(self) -> int:
         with self._unguarded():
@@ -185,7 +190,7 @@ class Archive:
     def _fill(self, change: int, missing: Sequence[MonthFile]) -> None:
         """Insert month by month: where a time limit ends it, the next statement continues."""
         tables = {file: table for table, file in FILES.items()}
-        with read_files(self._trace, missing) as read:
+        with read_files(self.trace, missing) as read:
             for one in missing:
                 main_only(self._db, "SAVEPOINT archive_fill")
                 try:

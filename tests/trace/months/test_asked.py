@@ -20,7 +20,22 @@ _GIVEN = {"since": 100, "until": 200, "no": None, "text": "100"}
         ("SELECT count(*) FROM main.job", None, "what SQLite has"),
         ("SELECT count(*) FROM job", (_SINCE, _UNTIL), "all of them"),
         ("SELECT * FROM run WHERE end_time >= :since", (100, _UNTIL), "a bound"),
-        ("select * from run where end_time >= :since and end_time < :until", (100, 201), "two, in small letters"),
+        ("select * from run where end_time >= :since and end_time < :until", (100, 200), "two, in small letters"),
+        ("SELECT * FROM run WHERE end_time >= :since AND end_time <= :until", (100, 201), "with the last moment"),
+        (
+            "SELECT a FROM (SELECT a FROM run WHERE end_time >= 150 UNION ALL SELECT b FROM run WHERE end_time < 170)",
+            EVER,
+            "two SELECTs side by side",
+        ),
+        (
+            "SELECT (SELECT 1 FROM run WHERE end_time >= 150 AND end_time < 170), (SELECT 1 FROM job"
+            " WHERE end_time > 160 AND end_time < :until)",
+            (150, 200),
+            "two windows",
+        ),
+        ("SELECT 1 FROM run WHERE a IN step AND end_time >= 5", EVER, "a table without FROM"),
+        ("SELECT 1 FROM job AS run WHERE end_time >= 5", EVER, "another name"),
+        ("WITH run AS (SELECT * FROM job WHERE end_time >= 5) SELECT 1 FROM run WHERE end_time >= 9", EVER, "WITH"),
         ("SELECT * FROM job AS j WHERE j.end_time > 7 AND (a OR b)", (7, _UNTIL), "another condition is an OR"),
         ("SELECT * FROM run WHERE submit_time >= :since AND submit_time < :until", (100, _UNTIL), "it ends later"),
         ("SELECT * FROM run WHERE +end_time >= :since GROUP BY a ORDER BY end_time", (100, _UNTIL), "not an index"),
