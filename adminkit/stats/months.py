@@ -127,7 +127,7 @@ def months(db: sqlite3.Connection, chosen: Filter, until: int) -> Months:
 
 def _empty(db: sqlite3.Connection, cluster: str, edges: Sequence[int]) -> list[Month]:
     """A cluster's months; those before its first end have no days."""
-    first = first_end(db, "cluster = :cluster", {"cluster": cluster})
+    first = first_end(db, "+cluster = :cluster", {"cluster": cluster})
     begin = edges[-1] if first is None else first
     return [Month(max(after - max(before, begin), 0) / DAY) for before, after in pairwise(edges)]
 

@@ -98,3 +98,25 @@ def test_a_window_is_recognised_or_everything_is_read(sql: str, expected: Any, w
 )
 def test_runs_and_steps_are_read_where_they_are_named(sql: str, expected: Asked) -> None:
     assert asked(sql, ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("SELECT * FROM job WHERE cluster = 'a' AND job_id_raw = 7", 7),
+        ("SELECT * FROM step AS s WHERE s.job_id_raw = :since", 100),
+        ('SELECT * FROM [job] WHERE "job_id_raw" = :text AND queue = :no', 100),
+        ("SELECT * FROM job WHERE job_id_raw = 7 OR a", None),
+        ("SELECT * FROM job WHERE NOT job_id_raw = 7", None),
+        ("SELECT * FROM job WHERE job_id_raw = 7 + 1", None),
+        ("SELECT * FROM job WHERE job_id_raw = :no", None),
+        ("SELECT * FROM job WHERE job_id_raw = 99999999999999999999", None),
+        ("SELECT * FROM job, step WHERE job_id_raw = 7", None),
+        ("SELECT (SELECT 1 FROM job) FROM job WHERE job_id_raw = 7", None),
+        ("SELECT (SELECT 1 FROM job WHERE job_id_raw = 7) FROM step WHERE job_id_raw = 7", 7),
+        ("SELECT (SELECT 1 FROM job WHERE job_id_raw = 8) FROM step WHERE job_id_raw = 7", None),
+    ],
+)
+def test_a_number_of_a_job_is_recognised_or_all_are_read(sql: str, number: int | None) -> None:
+    found = asked(sql, _GIVEN)
+    assert found and found.number == number
