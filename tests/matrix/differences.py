@@ -84,7 +84,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "26.05",
-        "slurmd cancels a job with --export=NAMES if its user has no login shell; before, the job ran",
+        "slurmd cancels or requeues a job with names or values in --export if its user has no login shell; before, the"
+        " job ran",
         "tests/cluster/test_hub.py",
     ),
     Difference(
