@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -12,12 +13,15 @@ from typing import Any
 
 import pytest
 
+from adminkit.economy.months import preceding
+from adminkit.trace.connect import writer
 from tests.cluster.conftest import private_slurm
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.login import as_login
-from tests.cluster.harness.operator import ADMINKIT, accounted, adminkit
+from tests.cluster.harness.operator import ADMINKIT, accounted, adminkit, wrapper
 from tests.cluster.harness.processes import until
+from tests.support.charges import add_jobs, ran
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +44,29 @@ def budget(cluster: Cluster, db: Path, file: Path, *words: str, code: int = 0) -
     return found
 
 
-def charges(folder: Path, tres: str, amount: float) -> Path:
-    month = datetime.now(UTC).strftime("%Y-%m")
+def charges(folder: Path, tres: str, amount: float, since: str = "") -> Path:
+    month = since or datetime.now(UTC).strftime("%Y-%m")
     file = folder / "charge.toml"
     file.write_text(
-        f'version = 1\nscheme = "s"\n[schemes.s]\nformula = "{tres} * 2"\nunit = "points"\ndigits = 6\n'
-        f'[[budgets]]\naccount = "physics"\namount = {amount}\nfrom = "{month}"\n'
+        f'version = 1\nscheme = "s"\nclusters = ["alpha"]\n[schemes.s]\nformula = "{tres} * 2"\nunit = "points"\n'
+        f'digits = 6\n[[budgets]]\naccount = "physics"\namount = {amount}\nfrom = "{month}"\n'
     )
     return file
+
+
+def ran_in(db: Path, month: str, number: int, hours: float) -> None:
+    """A job of one CPU in the trace, as it comes from a slurmdbd that was told late."""
+    with writer(db) as trace:
+        done = ran(number, f"{month}-10T10:00", int(hours * 3600), cluster="alpha", account="physics", cpus=1, nodes=1)
+        add_jobs(trace, [done])
+
+
+def killed(folder: Path, *, late: bool) -> dict[str, str]:
+    """An environment in which adminkit is killed by its first `sacctmgr modify`, before or after what that does."""
+    does = 'PATH=${PATH#*:} sacctmgr "$@"; ' if late else ""
+    folder.mkdir()
+    first = wrapper(folder, "sacctmgr", f'case "$*" in *modify*) {does}kill -9 $PPID; exit 1;; esac')
+    return {"PATH": f"{first}:{ADMINKIT.parent}:{os.environ['PATH']}", "PYTHONHASHSEED": "0"}
 
 
 def limit(cluster: Cluster) -> str:
@@ -157,3 +176,81 @@ def test_budgets_at_a_qos_keep_their_usage(site: Cluster, tmp_path: Path) -> Non
         assert site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip() == ""
     finally:
         site.ask("sacctmgr", "-i", "delete", "qos", "gold")
+
+
+def test_each_close_keeps_the_limit_in_step_whatever_ends_it(site: Cluster, tmp_path: Path) -> None:
+    """Months that are over, whose rows come late. A close that was cut short stands, and the next command sets it."""
+    db = tmp_path / "trace.db"
+    acts = {"ADMINKIT_ACTS": str(tmp_path / "acts.jsonl")}
+    fourth, third, second, first = months_before(4)
+    file = charges(tmp_path, "cpu_hours", 40.0, fourth)  # 20 CPU-hours
+
+    def close(month: str, env: dict[str, str], code: int = 0) -> str:
+        words = ("charge", "close", month, "--schemes", str(file), "--incomplete", "--apply")
+        done = adminkit(site, db, *words, env={**acts, **env}, code=code)
+        return done.stdout + done.stderr
+
+    def held() -> int:
+        return int(limit(site).removeprefix("cpu="))
+
+    def set_again() -> None:
+        row = until(
+            "slurmctld to have it", lambda: next(
+                (one for one in budget(site, db, file, "--enforce")["rows"] if one["limit"] is not None), None
+            ), 30.0,
+        )  # fmt: skip
+        assert row["does"] == "sets the limit", row
+        adminkit(site, db, "charge", "budget", "--schemes", str(file), "--apply", env=acts)
+
+    adminkit(site, db, "sync", "--since", "1d")
+    ran_in(db, fourth, 900_001, 3)
+    adminkit(site, db, "charge", "budget", "--schemes", str(file), "--apply", env=acts)
+    whole = held()  # charging begins with the first month that is closed
+    assert "budgets in Slurm are in step: 1" in close(fourth, {})
+    start = held()
+    assert start == whole - 180
+    ran_in(db, fourth, 900_002, 2)  # late: its month is closed
+    assert "budgets in Slurm are in step: 1" in close(third, {})
+    assert held() == start - 120
+
+    ran_in(db, second, 900_004, 1)
+    close(second, killed(tmp_path / "before", late=False), code=-9)
+    assert held() == start - 120
+    assert f"{second} is closed already" in close(second, {})
+    set_again()
+    assert held() == start - 180
+    ran_in(db, first, 900_005, 1)
+    adminkit(
+        site, db, "charge", "budget", "--schemes", str(file), "--apply", code=-9,
+        env={**acts, **killed(tmp_path / "after", late=True)},
+    )  # fmt: skip
+    assert held() == start - 240
+    until("slurmctld to have it", lambda: budget(site, db, file, "--enforce")["rows"][0]["limit"] == held(), 30.0)
+    set_again()
+
+    ran_in(db, first, 900_006, 1)
+    site.stop_dbd()
+    try:
+        said = close(first, {})
+    finally:
+        site.start_dbd()
+    assert f"{first} is closed" in said and "the limit of account physics was not changed" in said
+    assert held() == start - 240
+    set_again()
+    assert held() == start - 300
+
+    file.write_text(file.read_text().partition("[[budgets]]")[0])  # nobody has a budget any more
+    row = budget(site, db, file, "--revoke", "--apply")["rows"][0]
+    assert (row["account"], row["budget"], row["does"]) == ("physics", None, "took the limit away")
+    assert limit(site) == ""
+    done = [json.loads(line) for line in (tmp_path / "acts.jsonl").read_text().splitlines()]
+    changes = [one["minutes"] - start for one in done if one["what"] == "charge budget set"]
+    assert changes == [180, 0, -120, -180, -240, -300], "each is recorded once, also after a kill"
+
+
+def months_before(count: int) -> list[str]:
+    """The last months that are over, the first first."""
+    found = [preceding(datetime.now(UTC).strftime("%Y-%m"))]
+    while len(found) < count:
+        found.insert(0, preceding(found[0]))
+    return found
