@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.quote import clean
 from adminkit.render.format import cells, header
 from adminkit.render.records import records
-from adminkit.render.report import Field, Meta, Report
+from adminkit.render.report import Cell, Field, Meta, Report
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -183,8 +183,14 @@ def as_csv(report: Report) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(f.name for f in report.fields)
     for row in (*report.rows, *report.totals):
-        writer.writerow(_no_formula(clean(cell)) if isinstance(cell, str) else cell for cell in row)
+        writer.writerow(_csv_cell(*pair) for pair in zip(report.fields, row, strict=True))
     return out.getvalue()
+
+
+def _csv_cell(field: Field, cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    return clean(cell) if field.exact else _no_formula(clean(cell))
 
 
 def _no_formula(text: str) -> str:

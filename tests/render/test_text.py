@@ -150,6 +150,8 @@ def test_no_text_in_a_csv_is_a_formula(cell: str | int, written: str, why: str) 
     report = Report(Meta.plain("t", []), [Field("x")], [[cell]])
     assert list(csv.reader(io.StringIO(text.as_csv(report)))) == [["x"], [written]], why
     assert json.loads(text.as_json(report))["rows"] == [{"x": cell}], "for programs it is as it is"
+    exact = Report(Meta.plain("t", []), [Field("x", exact=True)], [["=1"]])
+    assert text.as_csv(exact) == "x\n=1\n"
 
 
 def test_queues_of_one_name_on_two_clusters_are_told_apart(tmp_path: Path) -> None:
