@@ -253,6 +253,11 @@ def any_in_force(db: sqlite3.Connection, file: ChargeFile) -> bool:
     return any(value for name in {*file.clusters, *clusters(db)} for value in facts(db, name, _FACT).values())
 
 
+def is_held(db: sqlite3.Connection, names: Sequence[str], account: str) -> bool:
+    """Whether Slurm has a limit of adminkit's for that account, on any of these clusters, or of the trace's."""
+    return any(in_force(db, name, account) is not None for name in {*names, *clusters(db)})
+
+
 def abandoned(db: sqlite3.Connection, file: ChargeFile) -> list[Budget]:
     """What adminkit set for accounts of which the file has no budget any more, as budgets of nothing."""
     named = {one.account for one in file.budgets}

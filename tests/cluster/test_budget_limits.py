@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +20,7 @@ from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.login import as_login
 from tests.cluster.harness.operator import ADMINKIT, accounted, adminkit, wrapper
 from tests.cluster.harness.processes import until
+from tests.support.builders import make_trace
 from tests.support.charges import add_jobs, ran
 
 
@@ -35,6 +35,11 @@ def site(outside: Listing) -> Iterator[Cluster]:
         "SchedulerParameters": "sched_interval=1,batch_sched_delay=0,bf_interval=2",
     }
     with private_slurm(nodes=1, **settings) as booted:
+        first = booted.submit("sleep 2", "-c", "4", "--gres=gpu:4", "-t", "1", "-p", "gq", user="games")
+        booted.ask("sacctmgr", "-i", "add", "qos", "gold", "set", "Flags=NoDecay")
+        booted.ask("sacctmgr", "-i", "modify", "user", "games", "set", "qos+=gold")
+        booted.wait(first)
+        accounted(booted, first, "COMPLETED")
         yield booted
 
 
@@ -102,9 +107,6 @@ def test_a_job_beyond_the_budget_waits_and_is_told_why(
     site: Cluster, tmp_path: Path, tres: str, name: str, words: tuple[str, ...], waits: str
 ) -> None:
     db, acts = tmp_path / "trace.db", {"ADMINKIT_ACTS": str(tmp_path / "acts.jsonl")}
-    first = site.submit("sleep 2", *words, "-t", "1", "-p", "gq", user="games")
-    site.wait(first)
-    accounted(site, first, "COMPLETED")
     adminkit(site, db, "sync", "--since", "1d")
     file = charges(tmp_path, tres, 2.0)  # an hour of the TRES: 60 minutes
     shown = budget(site, db, file, "--enforce")
@@ -118,9 +120,8 @@ def test_a_job_beyond_the_budget_waits_and_is_told_why(
     assert json.loads((tmp_path / "acts.jsonl").read_text().splitlines()[-1])["what"] == "charge budget set"
     until("slurmctld to have it", lambda: budget(site, db, file, "--enforce")["rows"][0]["limit"], 30.0)
 
-    fits = site.submit("sleep 1", *words, "-t", "10", "-p", "gq", user="games")  # 40 minutes
-    site.wait(fits)
-    beyond = site.submit("sleep 1", *words, "-t", "30", "-p", "gq", user="games")  # 120 minutes
+    fits, beyond = (site.submit("true", *words, "-t", limit, "-p", "gq", user="games") for limit in ("10", "30"))
+    site.wait(fits)  # 40 minutes; the other asks for 120
     until("it to wait for its budget", lambda: waits in reason(site, beyond) or None, 60.0)
 
     now = mine(site, "my", str(beyond))["now"]["rows"][0]
@@ -130,7 +131,6 @@ def test_a_job_beyond_the_budget_waits_and_is_told_why(
     page = json.loads(adminkit(site, db, "job", str(beyond), "-f", "json").stdout)
     assert page["now"]["rows"][0]["reason"].startswith(waits)
 
-    adminkit(site, db, "sync")
     adminkit(site, db, "charge", "budget", "--schemes", str(file), "--revoke", "--apply", env=acts)
     assert limit(site) == ""
     site.wait(beyond)
@@ -141,9 +141,8 @@ def test_a_limit_that_an_administrator_set_stays(site: Cluster, tmp_path: Path) 
     db = tmp_path / "trace.db"
     site.ask("sacctmgr", "-i", "modify", "account", "physics", "set", "GrpTRESMins=cpu=77")
     try:
-        adminkit(site, db, "sync", "--since", "1d")
+        make_trace(db)
         file = charges(tmp_path, "cpu_hours", 2.0)
-        time.sleep(1)
         row = until(
             "slurmctld to have it", lambda: next(
                 (one for one in budget(site, db, file, "--apply")["rows"] if one["limit"] == 77), None
@@ -158,24 +157,37 @@ def test_a_limit_that_an_administrator_set_stays(site: Cluster, tmp_path: Path) 
 def test_budgets_at_a_qos_keep_their_usage(site: Cluster, tmp_path: Path) -> None:
     db = tmp_path / "trace.db"
     acts = {"ADMINKIT_ACTS": str(tmp_path / "acts.jsonl")}
-    site.ask("sacctmgr", "-i", "add", "qos", "gold", "set", "Flags=NoDecay")
-    try:
-        adminkit(site, db, "sync", "--since", "1d")
-        file = charges(tmp_path, "cpu_hours", 2.0)
-        file.write_text(file.read_text() + 'qos = "gold"\n')
-        row = until(
-            "slurmctld to know the QOS", lambda: next(
-                (one for one in budget(site, db, file, "--enforce")["rows"] if one["used"] is not None), None
-            ), 30.0,
-        )  # fmt: skip
-        assert (row["held_at"], row["returns"]) == ("QOS gold", 0)
-        adminkit(site, db, "charge", "budget", "--schemes", str(file), "--apply", env=acts)
-        said = site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip()
-        assert said == f"cpu={row['new_limit']}"
-        adminkit(site, db, "charge", "budget", "--schemes", str(file), "--revoke", "--apply", env=acts)
-        assert site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip() == ""
-    finally:
-        site.ask("sacctmgr", "-i", "delete", "qos", "gold")
+    make_trace(db)
+    file = charges(tmp_path, "cpu_hours", 2.0)
+    file.write_text(file.read_text() + 'qos = "gold"\n')
+    (row,) = budget(site, db, file, "--apply")["rows"]
+    assert (row["held_at"], row["returns"]) == ("QOS gold", 0)
+    said = site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip()
+    assert said == f"cpu={row['new_limit']}"
+    beyond = site.submit("true", "-c", "4", "-t", "60", "-q", "gold", "-p", "gq", user="games")
+    until("it to wait for its budget", lambda: "QOSGrpCPUMinutesLimit" in reason(site, beyond) or None, 60.0)
+    assert "QOSGrpCPUMinutesLimit" in adminkit(site, db, "fit", "--job", str(beyond)).stdout
+    assert mine(site, "my", str(beyond))["now"]["rows"][0]["reason"].startswith("QOSGrpCPUMinutesLimit")
+    adminkit(site, db, "charge", "budget", "--schemes", str(file), "--revoke", "--apply", env=acts)
+    assert site.ask("sacctmgr", "-nP", "show", "qos", "gold", "format=grptresmins").strip() == ""
+    site.wait(beyond)
+
+
+def test_a_half_life_of_0_needs_a_reset_period_or_no_program_of_slurm_reads_its_settings(
+    site: Cluster, tmp_path: Path
+) -> None:
+    """So a slurmctld that runs never forgets usage by mistake, and a limit is refused where none can."""
+    make_trace(db := tmp_path / "trace.db")
+    lines = (site.home / "slurm.conf").read_text().splitlines()
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("\n".join(line for line in lines if not line.startswith("PriorityUsageResetPeriod")) + "\n")
+    env = {"SLURM_CONF": str(conf)}
+    said = site.run("sinfo", env=env)
+    assert said.code and b"You have to either have PriorityDecayHalfLife != 0" in said.err
+    words = ("charge", "budget", "--schemes", str(charges(tmp_path, "cpu_hours", 2.0)), "--apply")
+    done = adminkit(site, db, *words, env=env, code=None)
+    assert "PriorityUsageResetPeriod" in done.stdout + done.stderr, done
+    assert limit(site) == ""
 
 
 def test_each_close_keeps_the_limit_in_step_whatever_ends_it(site: Cluster, tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ VERSION: Final = "1.2.0.1"
 CRITERIA: Final = "ACCOUNT_NAMING_SUPPORTED,SUB_ACCOUNT_SUPPORTED,USAGE_MEASUREMENT_SUPPORTED"
 RESOURCES: Final = ",RESOURCE_TYPE_ASSIGNMENT_SUPPORTED,BILLING_BASED_ON_PROVISIONED_RESOURCES_SUPPORTED"
 #: Rules that this release of the validator cannot try. An InvoiceId "MUST be null when the charge is not associated
-#: with an invoice", and must not be when it is: it tries both without the condition, and asks that one holds. The others
-#: read CommitmentDiscountStatus, a column of sites with such discounts.
+#: with an invoice", and must not be when it is: it tries both without the condition, and asks that one holds. The
+#: others read CommitmentDiscountStatus, a column of sites with such discounts.
 EXCLUDED: Final = {"InvoiceId-C-004-C"} | {f"ConsumedQuantity-C-00{n}-C" for n in (0, 3, 4, 5, 6)}
 
 

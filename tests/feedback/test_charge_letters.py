@@ -27,6 +27,7 @@ from adminkit.slurm.coordinators import parse_coordinators
 from adminkit.slurm.process import ask
 from adminkit.trace import outbox
 from adminkit.trace.connect import writer
+from adminkit.trace.windows import set_fact
 from adminkit.users import name_of
 from tests.feedback import site
 from tests.feedback.site import CLOSED, DAY, NOW, close, people, synced
@@ -207,6 +208,15 @@ def test_a_letter_reads_as_it_did(
         golden(f"letters/{name}-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
         golden(f"letters/{name}-{language}.html", letter.html)
         assert max(cell_len(line) for line in letter.text.splitlines()) <= 80
+
+
+def test_a_budget_that_slurm_holds_is_said_to_be_held(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, budget())
+    set_fact(db, "aaic", "budget/vision", '{"tres": "node", "minutes": 900, "qos": null}', NOW)
+    text = " ".join(compose(db, letters(db, chosen, tmp_path)[-1], chosen, OFFER, NOW).text.split())
+    assert "Slurm holds the account to what is left: jobs that would exceed it wait." in text
+    assert "adminkit stops no job" not in text
 
 
 def test_a_line_of_the_ledger_that_is_no_number_stops_its_own_letters_only(
