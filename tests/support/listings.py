@@ -374,6 +374,8 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-gpus": power_listings.advised,
     "recommend-memory": None,
     "recommend-memory-backtest": None,
+    "data-probe": data_listings.probed,
+    "data-probe-kept": data_listings.kept,
     "data-ls": data_listings.shards,
     "data-ls-by-class": data_listings.classes,
     "data-ls-by-file": data_listings.files,
