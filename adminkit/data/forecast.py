@@ -62,7 +62,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What one node gets. `pays_from`: the epoch with which a copy to the local disk has paid off, made before the first."""
+    """What one node gets. `pays_from`: the epoch with which a copy to the local disk, made before, has paid off."""
 
     files: float
     packed: float | None

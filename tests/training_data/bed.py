@@ -28,9 +28,9 @@ class Speed:
         return [f"calls={self.calls}", f"latency={self.latency}", f"reading={self.reading}", f"rate={self.rate}"]
 
 
-#: 62 opens of files a second; opens that take long, with no limit to their number; FUSE as it is.
+#: 62 files a second, of which each takes 2.2 calls; opens that take long, with no limit to their number; FUSE as it is.
 BEDS: Final = {
-    "cap": Speed(calls=186, latency=0.5, reading=0.5, rate=278),
+    "cap": Speed(calls=136, latency=0.5, reading=0.5, rate=278),
     "latency": Speed(latency=5, reading=1, rate=278),
     "none": Speed(),
 }
