@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from adminkit.data.cache import Cache, Copy
 from adminkit.data.index import Index, open_index
 from adminkit.data.pack import Wanted, pack
 from adminkit.data.verify import Fault
 from adminkit.render.report import Report
 from adminkit.reports.data import classes_report, faults_report, files_report, shards_report
+from adminkit.reports.data_cache import cache_report
 
 _HOSTILE: Final = "$x$<script>|\u202e*red*<"
 
@@ -44,3 +46,11 @@ def faults(place: Path) -> Report:
         Fault("000001.tar", f"{_HOSTILE}/4.jpg", "has other bytes than when it was packed"),
     ]
     return _made(place, lambda index: faults_report(index, some))
+
+
+def cache(place: Path) -> Report:
+    """Nothing in it is a user's word."""
+    copies = [
+        Copy(f"{number:x}" * 64, number << 28, number % 2, 1_790_000_000 + number, number) for number in (1, 2, 3)
+    ]
+    return cache_report(Cache(Path("/var/cache/adminkit-data"), copies, 1 << 20, 1 << 40), copies[1:2])

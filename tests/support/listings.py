@@ -378,6 +378,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "data-ls-by-class": data_listings.classes,
     "data-ls-by-file": data_listings.files,
     "data-verify": data_listings.faults,
+    "data-cache": data_listings.cache,
     "power-import": power_listings.imported,
     "power-show": power_listings.shown,
     "charge-preview": charge_listings.preview,
