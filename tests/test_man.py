@@ -47,6 +47,7 @@ def test_every_command_has_a_page_and_every_file_of_settings() -> None:
         "adminkit-users.7",
         "adminkit-users.ja.7",
         "adminkit_ckpt.8",
+        "adminkit_gpu_use.8",
     }
 
 
@@ -117,6 +118,9 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
         ("adminkit-users.ja.7", "sbatch の表示は何を意味するか"),
         ("adminkit_ckpt.8", "--ckpt-requeue[=10]"),
         ("adminkit_ckpt.8", "code=85 the exit code that means"),
+        ("adminkit_gpu_use.8", "period=30 read each GPU every 30 seconds"),
+        ("adminkit_gpu_use.8", "optional adminkit_gpu_use.so"),
+        ("adminkit_gpu_use.8", "no driver, or one that does not answer"),
     ],
 )  # fmt: skip
 def test_a_reader_finds(folder: Path, name: str, said: str) -> None:

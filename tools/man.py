@@ -1,8 +1,8 @@
 """The man pages: `python -m tools.man [DIR]` writes them into DIR, build/man unless it is named.
 
 They are made like docs/cli.md and docs/config.md, from the commands themselves and the settings; what else they say is
-in docs/man.md, docs/policy.md, docs/users.md, docs/users.ja.md, docs/checkpoint.md and etc/plugstack.conf.d.
-SOURCE_DATE_EPOCH sets their date.
+in docs/man.md, docs/policy.md, docs/users.md, docs/users.ja.md, docs/checkpoint.md, docs/gpu-use.md and
+etc/plugstack.conf.d. SOURCE_DATE_EPOCH sets their date.
 """
 
 from __future__ import annotations
@@ -29,7 +29,13 @@ _CKPT: Final = (
     "What it costs, and what it cannot do",
     "For operators",
 )
-
+_GPU_USE: Final = (
+    "Switch it on",
+    "How it is computed",
+    "What is not measured",
+    "What it costs",
+    "Prometheus",
+)
 
 #: The headings of a page in Japanese, as other Japanese pages have them; man-db finds the name by the first.
 _JAPANESE: Final = {"NAME": "名前", "DESCRIPTION": "説明", "SEE ALSO": "関連項目"}
@@ -46,9 +52,11 @@ def pages() -> dict[str, str]:
     made["adminkit-policy.toml(5)"] = _document("policy.md", "adminkit-policy.toml", "the rules at submission")
     made["adminkit-users(7)"] = _document("users.md", "adminkit-users", "time limits, for users of the cluster")
     made["adminkit_ckpt(8)"] = _document("checkpoint.md", "adminkit_ckpt", "the signal before the kill", _CKPT)
+    made["adminkit_gpu_use(8)"] = _document("gpu-use.md", "adminkit_gpu_use", "how busy the GPUs of jobs are", _GPU_USE)
     if strange := said.keys() - made.keys() - {""}:
         raise ValueError(f"docs/man.md has what is not a page: {', '.join(sorted(strange))}")
-    made["adminkit_ckpt(8)"] += _plugstack()
+    made["adminkit_ckpt(8)"] += _plugstack("adminkit.conf")
+    made["adminkit_gpu_use(8)"] += _plugstack("adminkit-gpu-use.conf")
     whole = {name: _whole(name, lines, made, said[name]) for name, lines in made.items()}
     users = _document("users.ja.md", "adminkit-users", "ジョブの制限時間(クラスタの利用者向け)")
     whole["adminkit-users.ja(7)"] = [
@@ -187,10 +195,10 @@ def _document(page: str, name: str, about: str, only: tuple[str, ...] | None = N
     return [*out, *(made for one in names for made in roff.blocks(f"## {one}\n{parts[one]}"))]
 
 
-def _plugstack() -> list[str]:
+def _plugstack(name: str) -> list[str]:
     """The words of plugstack.conf, from the comments of the line that comes with adminkit."""
     out = [".SH PLUGSTACK.CONF", "After the name of the plugin, on the same line:"]
-    for one in (ROOT / "etc/plugstack.conf.d/adminkit.conf").read_text().splitlines():
+    for one in (ROOT / "etc/plugstack.conf.d" / name).read_text().splitlines():
         if found := re.match(r"#   (\S+(?: \S+)*)\s{2,}(\S.*)", one):
             out += roff.entry(roff.bold(found[1]), roff.prose(found[2]))
         elif found := re.match(r"# {10,}(\S.*)", one):

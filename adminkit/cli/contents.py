@@ -26,7 +26,13 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "report": ("report.app",),
         "findings": ("findings.findings",),
         "user": ("user.user",),
-        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus", "recommend_memory.memory"),
+        "recommend": (
+            "recommend.app",
+            "recommend_queues.queues",
+            "recommend_gpus.gpus",
+            "recommend_memory.memory",
+            "recommend_cpus.cpus",
+        ),
         "feedback": ("feedback.app", "feedback_prefs.prefs", "feedback_chat.chat"),
         "incentives": ("incentives.app",),
         "policy": (

@@ -105,7 +105,7 @@ def _ran(
         memory=None if used is None else show_bytes(used),
         memory_asked=show_bytes(run.mem) if run.mem else None,
         gpus=run.gpus,
-        gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind, run.start_time),
+        gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind, start=run.start_time),
         energy=run.energy,
         more=run.more_used if not array and run.more_used else None,
         last_limit=run.last_limit,

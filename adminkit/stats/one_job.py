@@ -159,7 +159,7 @@ def _run(db: sqlite3.Connection, row: Sequence[object]) -> JobRun:
     run = JobRun(*values)  # type: ignore[arg-type]
     steps = steps_of(db, run.cluster, run.job_id_raw, run.submit_time)
     had = run.elapsed, run.cpus, run.mem, run.gpus, cpu_time
-    used = efficiency(*had, steps, comment, run.nodes, kind, run.start_time)  # type: ignore[arg-type]
+    used = efficiency(*had, steps, comment, run.nodes, kind, start=run.start_time)  # type: ignore[arg-type]
     return replace(run, job_id=str(run.job_id), used=used)
 
 

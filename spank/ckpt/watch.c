@@ -7,6 +7,7 @@
 
 #include "common/async_call.h"
 #include "common/clock.h"
+#include "common/step_thread.h"
 #include "common/suspended.h"
 #include "common/task_env.h"
 #include "extension.h"
@@ -21,11 +22,8 @@
 
 struct ck_watch {
     struct ck_plan plan;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop, ended, left; /* left: the thread frees the watch */
-    /* only the thread uses it */
+    struct ak_step_thread thread;
+    /* only the thread uses what follows */
     struct ck_known known;
     struct ak_async_call *question;
     bool stopped, over; /* stopped: its node shows the step suspended; over: the job is ending */
@@ -106,13 +104,6 @@ static void look_for_stop(struct ck_watch *watch, int64_t now) {
     watch->stopped = stopped;
 }
 
-static bool is_left(struct ck_watch *watch) {
-    pthread_mutex_lock(&watch->lock);
-    bool left = watch->left;
-    pthread_mutex_unlock(&watch->lock);
-    return left;
-}
-
 /* Signals the step, for an order or, with gpus 0, before the end. True: a process took it, or `fired` says
  * that it is not to be tried again. Trap: reading the processes may take longer than the step lives. */
 static bool deliver(struct ck_watch *watch, int64_t now, uint32_t gpus) {
@@ -132,7 +123,7 @@ static bool deliver(struct ck_watch *watch, int64_t now, uint32_t gpus) {
                                .delivery = &delivery,
                                .info = watch->answered ? &watch->info : NULL,
                                .gpus = gpus};
-    if ((firing.first || taken) && !is_left(watch))
+    if ((firing.first || taken) && !ak_step_thread_is_left(&watch->thread))
         again = plan->fired(&firing, plan->arg);
     ck_delivery_free(&delivery);
     return taken || !again;
@@ -229,70 +220,27 @@ static int64_t turn(struct ck_watch *watch) {
     return span < longest ? span : longest;
 }
 
-static void free_watch(struct ck_watch *watch) {
-    pthread_cond_destroy(&watch->wake);
-    pthread_mutex_destroy(&watch->lock);
-    free(watch);
-}
-
-static void *body(void *arg) {
-    struct ck_watch *watch = arg;
-    pthread_mutex_lock(&watch->lock);
-    while (!watch->stop) {
-        pthread_mutex_unlock(&watch->lock);
-        int64_t span = turn(watch);
-        pthread_mutex_lock(&watch->lock);
-        if (span < 0)
-            break;
-        if (!watch->stop)
-            ak_cond_wait(&watch->wake, &watch->lock, span);
-    }
-    pthread_mutex_unlock(&watch->lock);
+static void work(void *it) {
+    struct ck_watch *watch = it;
+    int64_t span = 0;
+    while (span >= 0 && ak_step_thread_wait(&watch->thread, span))
+        span = turn(watch);
     ak_async_release(watch->question);
-    pthread_mutex_lock(&watch->lock);
-    watch->ended = true;
-    bool left = watch->left;
-    pthread_mutex_unlock(&watch->lock);
-    if (left)
-        free_watch(watch);
-    return NULL;
 }
 
 struct ck_watch *ck_watch_start(const struct ck_plan *plan) {
+    static const struct ak_step_life life = {.work = work, .release = free};
     struct ck_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
     watch->plan = *plan;
-    pthread_mutex_init(&watch->lock, NULL);
-    if (ak_cond_init(&watch->wake) != 0)
-        goto fail;
-    if (ak_thread_start(&watch->thread, body, watch) == 0)
+    if (ak_step_thread_start(&watch->thread, &life, watch) == 0)
         return watch;
-    pthread_cond_destroy(&watch->wake);
-fail:
-    pthread_mutex_destroy(&watch->lock);
     free(watch);
     return NULL;
 }
 
 void ck_watch_stop(struct ck_watch *watch) {
-    if (!watch)
-        return;
-    pthread_mutex_lock(&watch->lock);
-    watch->stop = true;
-    pthread_cond_signal(&watch->wake);
-    pthread_mutex_unlock(&watch->lock);
-    if (!ak_thread_join(watch->thread, STOP_SPAN)) {
-        pthread_mutex_lock(&watch->lock);
-        watch->left = !watch->ended;
-        if (watch->left) {
-            pthread_detach(watch->thread);
-            ak_pin_plugin();
-            pthread_mutex_unlock(&watch->lock);
-            return; /* the thread frees the watch */
-        }
-        pthread_mutex_unlock(&watch->lock);
-        pthread_join(watch->thread, NULL);
-    }
-    free_watch(watch);
+    if (watch)
+        ak_step_thread_stop(&watch->thread, STOP_SPAN);
 }

@@ -16,6 +16,7 @@
 #include "common/job_gres.h"
 #include "common/job_log.h"
 #include "common/slurmctld.h"
+#include "common/step_thread.h"
 #include "files.h"
 #include "sampler.h"
 #include "sums.h"
@@ -34,10 +35,7 @@ struct gu_watch {
     uint32_t job;
     enum gu_step step;
     char file[PATH_MAX];
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop, ended, left;
+    struct ak_step_thread thread;
     int lock_file;
     struct gu_sampler sampler;
     struct ak_job_gres gres;
@@ -48,13 +46,7 @@ struct gu_watch {
 
 /* Waits; false: the step ends. */
 static bool wait_for(struct gu_watch *watch, int64_t span) {
-    int64_t until = ak_steady() + span;
-    pthread_mutex_lock(&watch->lock);
-    while (!watch->stop && ak_steady() < until)
-        ak_cond_wait(&watch->wake, &watch->lock, until - ak_steady());
-    bool goes_on = !watch->stop;
-    pthread_mutex_unlock(&watch->lock);
-    return goes_on;
+    return ak_step_thread_wait(&watch->thread, span);
 }
 
 struct question {
@@ -185,11 +177,10 @@ static void measure(struct gu_watch *watch) {
     gu_sampler_stop(&watch->sampler);
 }
 
-static void free_watch(struct gu_watch *watch) {
+static void free_watch(void *it) {
+    struct gu_watch *watch = it;
     if (watch->lock_file >= 0)
         close(watch->lock_file);
-    pthread_cond_destroy(&watch->wake);
-    pthread_mutex_destroy(&watch->lock);
     free(watch);
 }
 
@@ -202,8 +193,8 @@ static void leave_last_word(struct gu_watch *watch) {
         ak_async_done(watch->word, LAST_WORD);
 }
 
-static void *body(void *arg) {
-    struct gu_watch *watch = arg;
+static void work(void *it) {
+    struct gu_watch *watch = it;
     bool goes_on = wait_for(watch, watch->site.period * SECOND);
     while (goes_on && (watch->lock_file = gu_files_lock(watch->site.state, watch->job)) == -EWOULDBLOCK)
         goes_on = wait_for(watch, watch->site.period * SECOND);
@@ -217,16 +208,10 @@ static void *body(void *arg) {
     if (has_last_word(watch))
         leave_last_word(watch);
     ak_async_release(watch->word);
-    pthread_mutex_lock(&watch->lock);
-    watch->ended = true;
-    bool left = watch->left;
-    pthread_mutex_unlock(&watch->lock);
-    if (left)
-        free_watch(watch);
-    return NULL;
 }
 
 struct gu_watch *gu_watch_start(const struct gu_site *site, uint32_t job, enum gu_step step) {
+    static const struct ak_step_life life = {.work = work, .release = free_watch};
     struct gu_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         return NULL;
@@ -235,36 +220,13 @@ struct gu_watch *gu_watch_start(const struct gu_site *site, uint32_t job, enum g
     watch->step = step;
     watch->lock_file = watch->sampler.socket = -1;
     gu_files_sums(site->state, job, watch->file, sizeof watch->file);
-    pthread_mutex_init(&watch->lock, NULL);
-    if (ak_cond_init(&watch->wake) != 0)
-        goto fail;
-    if (ak_thread_start(&watch->thread, body, watch) == 0)
+    if (ak_step_thread_start(&watch->thread, &life, watch) == 0)
         return watch;
-    pthread_cond_destroy(&watch->wake);
-fail:
-    pthread_mutex_destroy(&watch->lock);
     free(watch);
     return NULL;
 }
 
 void gu_watch_stop(struct gu_watch *watch) {
-    if (!watch)
-        return;
-    pthread_mutex_lock(&watch->lock);
-    watch->stop = true;
-    pthread_cond_signal(&watch->wake);
-    pthread_mutex_unlock(&watch->lock);
-    if (!ak_thread_join(watch->thread, STOP_SPAN)) {
-        pthread_mutex_lock(&watch->lock);
-        watch->left = !watch->ended;
-        if (watch->left) {
-            pthread_detach(watch->thread);
-            ak_pin_plugin();
-            pthread_mutex_unlock(&watch->lock);
-            return; /* the thread frees the watch */
-        }
-        pthread_mutex_unlock(&watch->lock);
-        pthread_join(watch->thread, NULL);
-    }
-    free_watch(watch);
+    if (watch)
+        ak_step_thread_stop(&watch->thread, STOP_SPAN);
 }

@@ -68,6 +68,11 @@ DIFFERENCES: Final = (
         "adminkit/slurm/requeue.py",
     ),
     Difference(
+        "25.11",
+        "sacct prints every exit code as it is; before, sacct subtracted 128 from an exit code of 128 or more",
+        "adminkit/ingest/sources/slurmdbd_fields.py",
+    ),
+    Difference(
         "26.05",
         "slurm_load_job(), slurm_requeue() and job updates expect a slurm_step_id_t instead of a job number",
         "spank/common/slurm_compat.h",

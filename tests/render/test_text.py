@@ -43,7 +43,7 @@ FORMATS: list[tuple[str, Callable[[Report], str]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", [spec.name for spec in SPECS])
+@pytest.mark.parametrize("name", [*(spec.name for spec in SPECS), "states-node"])
 @pytest.mark.parametrize(("which", "ending"), [(0, ""), (1, "-empty")], ids=["all it can say", "an empty trace"])
 def test_each_format_of_every_report_is_as_reviewed(
     tmp_path: Path, goldens: Callable[[Mapping[str, str]], None], name: str, which: int, ending: str

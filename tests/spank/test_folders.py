@@ -63,6 +63,7 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
         "adminkit_data.so",
         "adminkit_gpu_use.so",
         "adminkit_hello.so",
+        "adminkit_io.so",
     }
 
 
@@ -71,6 +72,7 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
     [
         ("adminkit_hello.so", {"slurm_spank_init"}),
         ("adminkit_gpu_use.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
+        ("adminkit_io.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
         (
             "adminkit_data.so",
             {f"slurm_spank_{name}" for name in ("init", "init_post_opt", "task_init", "exit", "job_epilog")},

@@ -66,6 +66,7 @@ from tests.support import (
     idle_listings,
     power_listings,
     simulations,
+    size_listings,
     tune_listings,
 )
 from tests.support.builders import HOUR, MONDAY, job, letter, make_trace
@@ -372,8 +373,10 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-queues": advised_queues,
     "recommend-queues-by-move": moves,
     "recommend-gpus": power_listings.advised,
-    "recommend-memory": None,
-    "recommend-memory-backtest": None,
+    "recommend-memory": size_listings.advised_memory,
+    "recommend-memory-backtest": size_listings.tested_memory,
+    "recommend-cpus": size_listings.advised_cpus,
+    "recommend-cpus-backtest": size_listings.tested_cpus,
     "data-ls": data_listings.shards,
     "data-ls-by-class": data_listings.classes,
     "data-ls-by-file": data_listings.files,

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar, Final
 
+from adminkit import __version__
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener, Part, SourceFailed, Spool
 from adminkit.ingest.sources.sacct import FOREVER, Accounting, own_runs, spool_of
 from adminkit.ingest.sources.slurmdbd_answer import finish
@@ -34,6 +35,7 @@ from adminkit.ingest.sources.slurmdbd_fields import (
 from adminkit.ingest.sources.slurmdbd_schema import Schema, schema_of
 from adminkit.ingest.window_plan import HOUR, Window
 from adminkit.slurm import cluster as slurm
+from adminkit.slurm import release
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
 from adminkit.slurm.seal import Marks, draw_typed
@@ -61,8 +63,9 @@ class Slurmdbd(Accounting):
     database: Database
     record: str
     schema: Schema
+    sacct: release.Release
     started_at: int | None = None
-    release: str = "unknown"  # slurmdbd's
+    releases: str = ""  # of all that a record's spelling depends on: another one after an upgrade
     words: dict[str, dict[int, str]] = field(default_factory=_first_words)
     #: Held while words are learned: another thread never sees a code of which the word is not there yet.
     learning: Lock = field(default_factory=Lock)
@@ -155,6 +158,10 @@ class Slurmdbd(Accounting):
         there = step_fields(known) if part == STEPS else job_fields(known)
         return {name: there[name] for name in self.wanted(part) if name in there}
 
+    def _known(self, marks: Marks) -> Known:
+        schema = self.schema
+        return Known(self.cluster, marks.seal, int(time.time()), schema.tres, self.words, schema.columns, self.sacct)
+
     def _spool(self, part: Part, kind: str, window: Window, where: str, ids: Sequence[int], ended: bool) -> Spool:
         """The runs, or steps of runs, for which `where` is true, of these JobIDRaws if any are given."""
         begun, marks = time.monotonic(), draw_typed()
@@ -162,7 +169,7 @@ class Slurmdbd(Accounting):
         chosen = f"{where}{_among(ids)}"
         try:
             self._learn(chosen, part)
-            known = Known(self.cluster, marks.seal, int(time.time()), self.schema.tres, self.words, self.schema.columns)
+            known = self._known(marks)
             fields = self._fields(part, known)
             sql = _select(self.cluster, part, [*fields.values(), known.time("j.time_submit")], marks, chosen)
             self.database.spool(sql, target)
@@ -224,8 +231,12 @@ def opener(option_file: Path) -> Opener:
     def open_slurmdbd(cluster: str, folder: Path, *, timeout: float, record: str) -> Slurmdbd:
         database = Database(option_file, timeout)
         schema = schema_of(database, cluster)
-        running = slurm.accounting()
-        return Slurmdbd(cluster, folder, database, record, schema, running.booted_at, running.release or "unknown")
+        running, sacct = slurm.accounting(), release.release()
+        releases = (
+            f"slurmdbd {running.release or 'unknown'}, sacct {release.show_release(sacct)},"
+            f" tables {schema.version or 'unknown'}, adminkit {__version__}"
+        )
+        return Slurmdbd(cluster, folder, database, record, schema, sacct, running.booted_at, releases)
 
     return open_slurmdbd
 

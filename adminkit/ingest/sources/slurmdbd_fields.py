@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.slurm.release import Release
+
 #: Slurm's marks in numbers: NO_VAL and INFINITE, and the state of a suspended job (slurm.h).
 NO_VAL: Final = 0xFFFFFFFE
 INFINITE: Final = 0xFFFFFFFF
@@ -52,6 +54,8 @@ STATES: Final = dict(
 )
 #: The largest id in tres_table that is the same on every cluster, but for a few that nobody counts.
 _COMMON: Final = 8
+#: The first release of which sacct prints every exit code as it is. Those before take 128 off one from 128 on.
+WHOLE_CODES: Final[Release] = (25, 11, 0)
 #: Codes that are compared one after the other.
 _FEW: Final = 8
 #: Codes below this one are looked up by their place.
@@ -111,7 +115,7 @@ def exit_code(column: str) -> str:
 
 
 def _exit(column: str, less: bool, unset: str = "") -> str:
-    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a larger code.
+    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a code from 128 on.
 
     `unset`: what it prints for NO_VAL.
     """
@@ -162,6 +166,7 @@ class Known:
     tres: Mapping[int, str]  # id -> name as sacct prints it
     words: Words
     columns: frozenset[str]  # of the job table
+    sacct: Release  # whose spelling the records have
 
     def time(self, column: str, never: str = "Unknown") -> str:
         return f"IF({column}, CONCAT({column}, {literal(self.seal)}), '{never}')"
@@ -184,7 +189,7 @@ def job_fields(known: Known) -> dict[str, str]:
         "QOS": word("QOS", "j.id_qos", words),
         "State": f"CONCAT({word('State', 'j.state', words)}{_by('j.state', 'j.kill_requid')})",
         "Reason": word("Reason", "j.state_reason_prev", words),
-        "ExitCode": _exit("j.exit_code", less=True),
+        "ExitCode": _exit("j.exit_code", less=known.sacct < WHOLE_CODES),
         "DerivedExitCode": _exit("j.derived_ec", less=False, unset="0:0"),
         "Priority": f"IF(j.priority = {NO_VAL}, '', j.priority)",
         "Submit": known.time("j.time_submit"),
@@ -232,7 +237,7 @@ def step_fields(known: Known) -> dict[str, str]:
         "Cluster": literal(known.cluster),
         "Submit": known.time("j.time_submit"),  # its run's: sacct prints the job's row before it, which says so
         "State": f"CONCAT({word('State', state, known.words)}{_by(state, 's.kill_requid')})",
-        "ExitCode": _exit("s.exit_code", less=True),
+        "ExitCode": _exit("s.exit_code", less=known.sacct < WHOLE_CODES),
         "Start": known.time("s.time_start"),
         "End": known.time(STEP_END),
         "ElapsedRaw": _elapsed(state, "s.time_start", STEP_END, "s.time_suspended", known.now),

@@ -29,15 +29,21 @@ ASSOCIATION: Final = frozenset(("id_assoc", "user", "acct"))
 TRES: Final = frozenset(("id", "type", "name"))
 #: What the user of the option file needs, for the database's administrator.
 GRANT: Final = "as the database's administrator: GRANT SELECT ON slurm_acct_db.* TO 'USER'@'THIS HOST'"
+#: Where slurmdbd keeps the version of its tables.
+_VERSION: Final = "convert_version_table"
 _HINT: Final = 'this release of adminkit does not know these tables: write source = "sacct" in [sync]'
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A cluster's tables: the columns of jobs, and the names of TRES by id, as sacct prints them."""
+    """A cluster's tables: the columns of jobs, and the names of TRES by id, as sacct prints them.
+
+    `version`: slurmdbd's own number for the shape of its tables, which an upgrade raises; None: unknown.
+    """
 
     columns: frozenset[str]
     tres: Mapping[int, str]
+    version: int | None = None
 
 
 def schema_of(database: Database, cluster: str) -> Schema:
@@ -51,12 +57,12 @@ def schema_of(database: Database, cluster: str) -> Schema:
         "tres_table": TRES,
     }
     there: dict[str, set[str]] = {name: set() for name in wanted}
-    listed = ", ".join(f"'{name}'" for name in wanted)
+    listed = ", ".join(f"'{name}'" for name in (*wanted, _VERSION))
     for row in database.ask(
         "SELECT table_name, column_name FROM information_schema.columns"
         f" WHERE table_schema = DATABASE() AND table_name IN ({listed})"
     ):
-        there[row[0]].add(row[1])
+        there.setdefault(row[0], set()).add(row[1])
     for name, columns in wanted.items():
         if not there[name]:
             raise AdminkitError(
@@ -65,7 +71,13 @@ def schema_of(database: Database, cluster: str) -> Schema:
             )
         if missing := sorted(columns - there[name]):
             raise AdminkitError(f"the table {name} has no column {missing[0]}", _HINT)
-    return Schema(frozenset(there[f"{cluster}_job_table"]), _tres(database))
+    version = _version(database) if "version" in there.get(_VERSION, ()) else None
+    return Schema(frozenset(there[f"{cluster}_job_table"]), _tres(database), version)
+
+
+def _version(database: Database) -> int | None:
+    [(number,)] = database.ask(f"SELECT MAX(version) FROM {_VERSION}")
+    return int(number) if number.isdigit() else None
 
 
 def version_of(database: Database) -> str:

@@ -18,9 +18,9 @@ from adminkit.render.format import plural
 from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import fact, set_fact
 
-#: Runs that are compared before the first sync, and after slurmdbd's release has changed.
+#: Runs that are compared before the first sync, and after an upgrade.
 USUAL: Final = 200
-#: The fact that the two sources were found to agree; its value is slurmdbd's release.
+#: The fact that the two sources were found to agree; its value is Slurmdbd.releases.
 AGREED: Final = "slurmdbd's database verified"
 #: Differences that are named.
 _NAMED: Final = 5
@@ -56,14 +56,14 @@ class Difference:
 def must_agree(
     db: sqlite3.Connection, source: Source, timeout: float, talk: Callable[[str], None], count: int | None = None
 ) -> None:
-    """Compare `count` runs. None: the usual number, where this release of slurmdbd has not been compared yet.
+    """Compare `count` runs. None: the usual number, where these releases have not been compared yet.
 
     AdminkitError with the differences; then nothing of the database is stored.
     """
     if not isinstance(source, Slurmdbd):
         return
     known = fact(db, source.cluster, AGREED)
-    if count is None and known is not None and known[0] == source.release:
+    if count is None and known is not None and known[0] == source.releases:
         return
     there = open_sacct(source.cluster, source.folder, timeout=timeout, record=source.record)
     compared, different = compare(source, there, USUAL if count is None else count)
@@ -75,7 +75,7 @@ def must_agree(
             'nothing was stored; write source = "sacct" in [sync], and report the differences',
         )
     if compared:
-        set_fact(db, source.cluster, AGREED, source.release, int(time.time()))
+        set_fact(db, source.cluster, AGREED, source.releases, int(time.time()))
     talk(f"the database and sacct agree on {plural(compared, 'job')}, field by field")
 
 

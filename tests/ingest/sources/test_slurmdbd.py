@@ -205,6 +205,7 @@ def test_the_tables_are_looked_at_first(tmp_path: Path, monkeypatch: pytest.Monk
     found = schema_of(tables(tmp_path, monkeypatch), "alpha")
     assert found.columns == JOB
     assert found.tres == {1: "cpu", 1001: "gres/gpu"}
+    assert found.version is None, "a database without the table, or a user who may not read it"
 
 
 @pytest.mark.parametrize(

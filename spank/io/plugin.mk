@@ -1,0 +1,1 @@
+$(eval $(call plugin,io,adminkit_io))
