@@ -121,6 +121,7 @@ def test_a_job_that_is_cancelled_while_it_waits_ends_at_once(site: Staging, shar
         until("the helper to run", site.helpers, 60)
         site.wait(job.id, "RUNNING")
         time.sleep(1)
+        assert "step_" not in "".join(Path(f"/proc/{pid}/cgroup").read_text() for pid in site.helpers())
         began = time.monotonic()
         site.ask("scancel", str(job.id))
         until("the helper to end", lambda: not site.helpers() and not site.left_of(job.id), 10, pause=0.05)
