@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.doctor.check import Check
-from adminkit.errors import AdminkitError, cause
+from adminkit.files import read_named
 from adminkit.slurm import plugstack
 
 PLUGIN: Final = "adminkit_data.so"
@@ -18,6 +18,7 @@ PROGRAM: Final = "adminkit-stage"
 CACHE: Final = "/var/cache/adminkit-data"
 #: Files beside slurm.conf that say which folders each job gets for itself, with the key of the list.
 HIDING: Final = (("job_container.conf", "dirs="), ("namespace.yaml", "dirs:"))
+MOST: Final = 1 << 20  # bytes of such a file
 #: What Slurm hides where the list is left out.
 HIDDEN: Final = ("/tmp", "/dev/shm")
 
@@ -55,12 +56,9 @@ def _hidden(cache: Path, folder: Path) -> str | None:
     """The folder of job_container.conf or namespace.yaml in which the cache lies, and the file; None: none."""
     for name, key in HIDING:
         path = folder / name
-        try:
-            text = path.read_text("utf-8", "replace")
-        except FileNotFoundError:
+        if not path.exists():
             continue
-        except OSError as error:
-            raise AdminkitError(f"couldn't read {path}: {cause(error)}", "run it as root") from error
+        text = read_named(path, MOST, "run it as root").decode("utf-8", "replace")
         for hidden in _listed(text, key) or HIDDEN:
             if Path(os.path.normpath(cache)).is_relative_to(hidden):
                 return f"{hidden}, which each job has for itself ({path})"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/async_call.h"
+#include "common/clock.h"
 #include "common/job_log.h"
 #include "common/slurm_compat.h"
 #include "common/slurmctld.h"
@@ -23,6 +24,8 @@ SPANK_PLUGIN(adminkit_data, 1)
 
 #define VARIABLE "ADMINKIT_DATA"
 #define WORD_SPAN 2500 /* ms for slurmctld at the end of a step */
+#define TURNS 3        /* of leaving the word, where other nodes leave theirs */
+#define BETWEEN 150    /* ms between them, and between nodes */
 #define FEW_NODES 8    /* of a step up to this size each node says what is missing on it */
 
 enum { DATA = 1 };
@@ -186,19 +189,27 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv) {
 }
 
 struct report {
-    uint32_t job, node;
+    uint32_t job, node, nodes;
     struct da_record record;
 };
 
+/* Trap: nodes whose steps end at the same time read the same comment, and the last one that writes takes the
+ * others' words away. So each looks again, a little later than the one before it. */
 static void leave_word(void *arg) {
     struct report *report = arg;
     struct ak_job_info info;
     char comment[AK_COMMENT_MAX + 1];
-    ak_job_load(report->job, &info);
-    if (!info.error && info.comment_whole &&
-        da_word_put(comment, sizeof comment, info.comment, &report->record, report->node, info.start) &&
-        strcmp(comment, info.comment) != 0)
+    for (int turn = 0; turn < TURNS; turn++) {
+        ak_job_load(report->job, &info);
+        if (info.error || !info.comment_whole ||
+            !da_word_put(comment, sizeof comment, info.comment, &report->record, report->node, info.start) ||
+            strcmp(comment, info.comment) == 0)
+            return;
         ak_job_set_comment(report->job, comment);
+        if (report->nodes == 1)
+            return;
+        ak_sleep(BETWEEN + BETWEEN * (int64_t)report->node);
+    }
 }
 
 /* Leaves the word, unless it has been left; waits for that up to WORD_SPAN. */
@@ -209,7 +220,8 @@ static void report(const struct da_record *record) {
     struct report *its = calloc(1, sizeof *its);
     if (!its)
         return;
-    *its = (struct report){.job = da.step.job, .node = da.step.node, .record = *record};
+    *its =
+        (struct report){.job = da.step.job, .node = da.step.node, .nodes = da.step.nodes, .record = *record};
     struct ak_async_call *call = ak_async_start(leave_word, its);
     if (!call) {
         free(its);

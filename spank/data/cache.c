@@ -134,7 +134,7 @@ static void remove_entry(int folder, const char *name, void *arg) {
         remove_folder(folder, name, arg);
 }
 
-/* A folder of ours: of files and, one level below, of folders of files. */
+/* A folder of the cache: of files or, where `arg` says so, of folders of files too. */
 static void remove_folder(int above, const char *name, void *arg) {
     int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0) {

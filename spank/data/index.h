@@ -21,7 +21,7 @@ struct da_shard {
     uint64_t size;           /* bytes; 1 to 2^62 */
 };
 
-/* Reads the head of an index, text[size], which may go on behind it. Returns the shards, of which there is
+/* Reads the head of an index, text[size], which may be longer. Returns the shards, of which there is
  * at least one, and their count; free() them. NULL: `why` says what is wrong, also where there is no memory.
  */
 struct da_shard *da_index_read(const char *text, size_t size, uint32_t *count, const char **why);

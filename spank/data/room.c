@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MOST_COPIES 32768 /* each copy that is made looks at all of them */
+
 struct unused {
     char name[72];
     uint64_t size;
@@ -20,6 +22,7 @@ struct unused {
 
 struct look {
     uint64_t taken; /* bytes of copies and parts */
+    size_t copies;
     struct unused *list;
     size_t count, capacity;
 };
@@ -54,8 +57,10 @@ static void look_around(struct look *look, int store) {
     for (struct dirent *one; entries && (one = readdir(entries));) {
         if (fstatat(store, one->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
             continue;
+        bool is_copy = !strchr(one->d_name, '.');
         look->taken += (uint64_t)status.st_size;
-        if (!strchr(one->d_name, '.') && status.st_nlink == 1)
+        look->copies += is_copy;
+        if (is_copy && status.st_nlink == 1)
             add(look, store, one->d_name, &status);
     }
     if (entries)
@@ -86,8 +91,10 @@ static bool fits(int store, const struct look *look, uint64_t need, uint64_t siz
 static void evict_one(int store, struct look *look, const struct unused *one) {
     char from[80];
     snprintf(from, sizeof from, "%s.from", one->name);
-    if (unlinkat(store, one->name, 0) == 0)
+    if (unlinkat(store, one->name, 0) == 0) {
         look->taken -= one->size;
+        look->copies--;
+    }
     unlinkat(store, from, 0);
 }
 
@@ -96,13 +103,14 @@ static bool make_room(int store, struct look *look, uint64_t need, uint64_t size
     uint64_t unused = 0;
     for (size_t i = 0; evict && i < look->count; i++)
         unused += look->list[i].size;
-    if (!fits(store, look, need, size, unused))
+    if (!fits(store, look, need, size, unused) || look->copies - (evict ? look->count : 0) >= MOST_COPIES)
         return false;
     if (evict && look->count > 1)
         qsort(look->list, look->count, sizeof *look->list, by_use);
-    for (size_t i = 0; evict && i < look->count && !fits(store, look, need, size, 0); i++)
-        evict_one(store, look, &look->list[i]);
-    return fits(store, look, need, size, 0);
+    for (size_t i = 0; evict && i < look->count; i++)
+        if (look->copies >= MOST_COPIES || !fits(store, look, need, size, 0))
+            evict_one(store, look, &look->list[i]);
+    return look->copies < MOST_COPIES && fits(store, look, need, size, 0);
 }
 
 /* Trap: not every file system has fallocate(); there a copy may find the disk full, and is given up then. */

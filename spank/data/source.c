@@ -23,7 +23,7 @@ struct how {
     uint64_t flags, mode, resolve;
 };
 
-/* Back to root. Where that fails, nothing may go on. */
+/* Back to root. Where that fails, nothing else may be done. */
 static void be_root(void) {
     if (seteuid(0) != 0 || setegid(0) != 0 || setgroups(0, NULL) != 0)
         _exit(3);

@@ -4,7 +4,7 @@
  *
  * ADMINKIT_FOLDER is the shared folder; it is not an argument, as everybody may read those. SIZE: bytes, 0 as
  * in site.h. PLACE: of this node among NODES. MODE: first or behind. Its standard input is state/JOB with the
- * locks DA_GATE and DA_HELPER. It goes on without whoever started it, and ends when that file has no name any
+ * locks DA_GATE and DA_HELPER. It runs without whoever started it, and ends when that file has no name any
  * more, as the job has ended then. */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include "store.h"
 
 #define STATE STDIN_FILENO
-#define LOOK_EACH 100000 /* µs between two looks whether the job has ended */
+#define LOOK_EACH 100000 /* µs between two looks at the job's file */
 #define AGAIN 500000     /* µs before a shard that another job copies is looked at again */
 #define MOST_GROUPS 65536
 #define FIRST_READ ((size_t)1 << 17) /* bytes of an index: a thousand shards */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import signal
 import subprocess
@@ -115,101 +114,6 @@ def test_each_node_has_its_part_first(site: Staging, shared: Path) -> None:
     assert {word["node"] for word in job.words} == {"0", "1"}
 
 
-def test_who_may_not_read_the_source_gets_nothing_from_the_cache(site: Staging, shared: Path) -> None:
-    """The copies are there, of another user's jobs, and the index names them."""
-    packed = settle(data_set(shared / "private", MIB, MIB))
-    owner = pwd.getpwnam("games")
-    for name in packed.shards:
-        os.chown(packed.folder / name, owner.pw_uid, owner.pw_gid)
-        (packed.folder / name).chmod(0o400)
-    settle(packed)
-    assert site.job(LOOK, f"--data={packed.folder}", *ON).ended().shards == [(sha, COPY) for sha in packed.sums]
-    job = site.job(LOOK, f"--data={packed.folder}", *ON, user="news").ended()
-    assert job.shards == [("none", LINK)] * 2
-    assert "2 of 2 shards are read from" in job.said[0]
-    assert not job.words
-    packed.folder.chmod(0o700)
-    job = site.job(LOOK, f"--data={packed.folder}", *ON, user="news").ended()
-    assert (job.folder, "no index" in job.said[-1]) == (str(packed.folder), True)
-
-
-@pytest.mark.parametrize("how", ["a file of that size", "a link to it", "a FIFO", "another size", "a hole"])
-def test_a_hash_in_an_index_opens_nobodys_copy(site: Staging, shared: Path, how: str) -> None:
-    """A user names the SHA-256 of another's copy, and lays something else beside the index."""
-    secret = settle(data_set(shared / f"secret {how}", MIB))
-    secret.folder.chmod(0o700)
-    os.chown(secret.folder, pwd.getpwnam("news").pw_uid, -1)
-    assert site.job(LOOK, f"--data={secret.folder}", *ON, user="news").ended().shards == [(secret.sums[0], COPY)]
-    fake = shared / f"fake {how}"
-    fake.mkdir()
-    shard = fake / "000000.tar"
-    size = MIB
-    if how == "a link to it":
-        shard.symlink_to(secret.folder / "000000.tar")
-    elif how == "a FIFO":
-        os.mkfifo(shard, 0o666)
-    elif how == "another size":
-        shard.write_bytes(b"x")
-    elif how == "a hole":
-        with shard.open("wb") as file:
-            file.truncate(size)
-    else:
-        shard.write_bytes(os.urandom(size))
-    write_index(fake, [f"shard\t000000.tar\t{size}\t1\t{secret.sums[0]}\n"])
-    look = 'echo "data $ADMINKIT_DATA"; stat -c "%F %N" $ADMINKIT_DATA/*.tar' if how == "a FIFO" else LOOK
-    job = site.job(look.replace("$ADMINKIT_DATA/*", '"$ADMINKIT_DATA"/*'), f"--data={fake}", *ON).ended()
-    assert secret.sums[0] not in job.text, how
-    assert "1 of 1 shards are read from" in job.said[0], job.text
-
-
-def test_what_a_user_mounted_is_not_believed(site: Staging) -> None:
-    """The rule is by the mount's line, which tests/spank has in every form: here, that the sandbox's own are root's."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    assert not [line for line in lines if " - fuse" in line and "user_id=0" not in line]
-
-
-def test_a_source_that_changed_is_not_what_was_copied(site: Staging, shared: Path) -> None:
-    packed = settle(data_set(shared / "changed", MIB, MIB))
-    before = packed.sums
-    assert site.job(LOOK, f"--data={packed.folder}", *ON).ended().shards == [(sha, COPY) for sha in before]
-    stamp = (packed.folder / "000001.tar").stat()
-    (packed.folder / "000001.tar").write_bytes(os.urandom(MIB))
-    os.utime(packed.folder / "000001.tar", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    job = site.job(LOOK, f"--data={packed.folder}", *ON).ended()
-    assert job.shards == [(before[0], COPY), (packed.sums[1], LINK)]
-    assert "not what the index says" in job.said[0]
-
-
-def test_a_user_can_read_their_folder_and_nothing_else(site: Staging, shared: Path) -> None:
-    """While the job runs: what its own user and another one can do to what is in the job's folder."""
-    packed = settle(data_set(shared / "rights", MIB))
-    job = site.job("until [ -e go ]; do sleep 0.1; done", f"--data={packed.folder}", *ON, "-D", str(site.work))
-    site.wait(job.id, "RUNNING")
-    folder = site.cache() / "jobs" / str(job.id)
-    shard = folder / "000000.tar"
-    until("the copy", lambda: shard.is_file() and not shard.is_symlink(), 30)
-    tries = {
-        f"cat '{shard}'": (True, False),
-        f"ls '{folder}'": (True, False),
-        f"echo x >> '{shard}'": (False, False),
-        f"chmod 600 '{shard}'": (False, False),
-        f"rm -f '{shard}'": (False, False),
-        f"mv '{shard}' '{folder}/other'": (False, False),
-        f"touch '{folder}/mine'": (False, False),
-        f"ln '{shard}' '{site.work}/kept.{job.id}'": (False, False),
-        f"ls '{site.cache()}/store'": (False, False),
-        f"ls '{site.cache()}/state'": (False, False),
-        f"ls '{site.cache()}/jobs'": (False, False),
-        f"cat '{site.cache()}/lock'": (False, False),
-    }
-    for command, expected in tries.items():
-        done = [site.run("sh", "-c", command, user=user).code == 0 for user in ("games", "news")]
-        assert tuple(done) == expected, command
-    assert site.store()[packed.sums[0]] == 2
-    (site.work / "go").touch()
-    job.ended()
-
-
 def test_a_job_that_is_cancelled_while_it_waits_ends_at_once(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "cancelled", MIB)
     with copying(site, packed.sums[0]):
@@ -217,6 +121,7 @@ def test_a_job_that_is_cancelled_while_it_waits_ends_at_once(site: Staging, shar
         until("the helper to run", site.helpers, 60)
         site.wait(job.id, "RUNNING")
         time.sleep(1)
+        assert "step_" not in "".join(Path(f"/proc/{pid}/cgroup").read_text() for pid in site.helpers())
         began = time.monotonic()
         site.ask("scancel", str(job.id))
         until("the helper to end", lambda: not site.helpers() and not site.left_of(job.id), 10, pause=0.05)
@@ -309,7 +214,9 @@ def test_a_full_cache_lets_the_oldest_go_and_takes_what_fits(site: Staging, shar
             f"data: 1 of 3 shards are read from {third.folder}, such as 000002.tar: the cache of the node is full"
         ]
         until("the job's folder to go", lambda: not list((small / "cache/jobs").iterdir()), 30)
-        assert sorted(path.name for path in store.iterdir() if path.suffix == "") == sorted(third.sums[:2])
+        assert sorted(path.name for path in store.iterdir() if path.suffix == "") == sorted(
+            [*third.sums[:2], second.sums[2]]  # to remove it would not have made room
+        )
     finally:
         subprocess.run(["umount", "-l", small], check=True)
 
@@ -322,8 +229,11 @@ def test_whatever_is_killed_no_byte_is_wrong_and_nothing_is_left(site: Staging, 
         job = site.job(LOOK, f"--data={packed.folder}" + (":behind" if turn % 3 == 2 else ""), *ON)
         until("the helper to run", lambda job=job: site.helpers() or site.ended(job.id), 60, pause=0.005)  # type: ignore[misc]
         time.sleep(turn % 10 / 50)
-        for pid in site.helpers() if turn % 2 == 0 else site.stepds(job.id):
+        helper = turn % 2 == 0
+        for pid in site.helpers() if helper else site.stepds(job.id):
             os.kill(pid, signal.SIGKILL)
+        if not helper:  # slurmctld learns of it minutes later
+            site.run("scancel", str(job.id))
         site.wait(job.id)
         assert {sha for sha, _ in job.shards} <= set(packed.sums)
         site.quiet()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from adminkit.data.cache import Cache, Copy
 from adminkit.data.forecast import Level, Measured
 from adminkit.data.index import Index, open_index
 from adminkit.data.kept import Kept
@@ -13,6 +14,7 @@ from adminkit.data.pack import Wanted, pack
 from adminkit.data.verify import Fault
 from adminkit.render.report import Report
 from adminkit.reports.data import classes_report, faults_report, files_report, shards_report
+from adminkit.reports.data_cache import cache_report
 from adminkit.reports.data_probe import kept_report, probe_report
 
 _HOSTILE: Final = "$x$<script>|\u202e*red*<"
@@ -67,3 +69,11 @@ def kept(_: Path) -> Report:
         Kept("2026-01-06", "nfs4 filer:/data", "gpu002", "/data/train", slow),
     ]
     return kept_report(probes, "/data/train")
+
+
+def cache(place: Path) -> Report:
+    """Nothing in it is a user's word."""
+    copies = [
+        Copy(f"{number:x}" * 64, number << 28, number % 2, 1_790_000_000 + number, number) for number in (1, 2, 3)
+    ]
+    return cache_report(Cache(Path("/var/cache/adminkit-data"), copies, 1 << 20, 1 << 40), copies[1:2])
