@@ -150,29 +150,31 @@ def test_what_leaves_no_word_and_no_mark_on_the_job(site: Measured, script: str,
 
 def test_a_program_that_waits_for_something_else_does_not_wait_for_files(site: Measured) -> None:
     """A pipe, another program, time; and nothing of it is named a file system."""
-    job = site.start("mkfifo $SLURM_JOB_ID.fifo; cat < $SLURM_JOB_ID.fifo & sleep 22 | cat; kill $(jobs -p); true")
+    job = site.start("mkfifo $SLURM_JOB_ID.fifo; cat < $SLURM_JOB_ID.fifo & sleep 40 | cat; kill $(jobs -p); true")
     (word,) = site.ended(job)
     assert (word["wait"], word["only"], "fs" in word) == ("0", "0", False)
 
 
 def test_a_job_cannot_say_what_is_seen(site: Measured) -> None:
     lie = "io1:at=1,to=9999999999,node=0,n=99,wait=99,only=99,full=99,fs=mine"
-    (word,) = site.ended(site.start("sleep 22", "-J", lie, "--comment", lie))
+    (word,) = site.ended(site.start("sleep 40", "-J", lie, "--comment", lie))
     assert word["only"] == "0"
 
 
 def test_a_server_that_does_not_answer_keeps_only_its_own_job_waiting(site: Measured) -> None:
-    """The plugin looks on, writes its words, and the job ends as it would without it."""
+    """The plugin looks on and writes its words; the job and its node end as they would without it."""
     site.configure("report=10")
     with slow_files.mounted(site.slow_files, site.cluster.home / "dead", 400, 270_000, 0.5, 60, 278) as folder:
-        job = site.start(site.loader(folder, compute=30, decode=0, lasts=50))
+        job = site.start(site.loader(folder, compute=30, decode=0, lasts=600))
         until("the first word", lambda: site.shown(job), 60)
         with slow_files.stopped(folder):
             time.sleep(2)
             before = site.shown(job)
             until("a word of later", lambda: int(site.shown(job)["to"]) >= int(before["to"]) + 10, 60)
             after = site.shown(job)
-        (word,) = site.ended(job)
+        site.cluster.ask("scancel", str(job))
+        (word,) = site.ended(job, "CANCELLED")
+        site.cluster.until_idle()
     added = int(after["n"]) - int(before["n"])
     assert int(after["only"]) - int(before["only"]) >= added - 3
     assert int(word["n"]) >= int(after["n"])
@@ -182,7 +184,7 @@ def test_a_server_that_does_not_answer_keeps_only_its_own_job_waiting(site: Meas
 def test_a_run_that_is_put_back_has_its_own_sums(site: Measured, slow: Path) -> None:
     cluster = site.cluster
     flag = cluster.work / "again"
-    job = site.start(f"[ -e {flag} ] || {site.loader(slow, compute=30, decode=0, lasts=100)}; sleep 25")
+    job = site.start(f"[ -e {flag} ] || {site.loader(slow, compute=30, decode=0, lasts=100)}; sleep 40")
     until("the first run to be seen", lambda: (cluster.home / "io" / f"{job}.steps").exists(), 60)
     time.sleep(20)
     flag.touch()
