@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from adminkit.findings.io_bound import BOUND, CLASSES, MAY_BE_BOUND, NOT_BOUND, NOT_GATHERED, SHORT_OF_CPUS, classify
 from adminkit.job import Job
-from adminkit.sqlite import sqlite3
+from adminkit.sqlite import open_database, sqlite3
 from adminkit.stats.file_waits import Waits, file_waits
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from adminkit.trace.months import door
 from tests.support.builders import HOUR, job
 from tests.support.file_waits import some_file_waits, waited
+from tests.support.months import keep
 from tests.support.uses import make_used
 
 ALL = Filter(states=(), min_elapsed=-1, checkpoint_code=85)
@@ -61,3 +64,15 @@ def test_each_run_is_in_one_row_and_one_class(tmp_path: Path, part: str) -> None
     assert sum(group.gpu_seconds for group in found.groups) == pytest.approx(found.overall.gpu_seconds)
     hours = [group.gpu_seconds for group in found.groups]
     assert hours == sorted(hours, reverse=True)
+
+
+def test_files_of_months_have_the_same_waits(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    path = make_used(tmp_path / "t.db", some_file_waits())
+    assert [one.why for one in keep(path)] == [None]
+    with reader(path) as db:
+        assert door.reads_files(db, ["measured_file_samples"], "FROM run WHERE TRUE", {})
+        of_files = measured(db)
+    with closing(open_database(path)) as db:
+        assert of_files == measured(db)
+    assert all(one.jobs for one in of_files.overall.classes)
