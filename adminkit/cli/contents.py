@@ -20,7 +20,7 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "my": ("my.my",),
         "job": ("job.job",),
         "fit": ("fit.fit",),
-        "data": ("data.app", "data_cache.cache"),
+        "data": ("data.app", "data_probe.probe", "data_cache.cache"),
     },
     "For operators": {
         "report": ("report.app",),

@@ -19,7 +19,7 @@ from adminkit.render.say import put, say
 from adminkit.render.sink import Way, emit
 from adminkit.units import show_bytes
 
-app = group("Measure how fast training data can be read, and pack many small files into few large ones.")
+app = group("Measure how fast training data is read, and pack it.")
 
 #: What was measured of class-sorted data that is read in order (docs/data.md).
 _KEPT: Final = (
@@ -27,6 +27,13 @@ _KEPT: Final = (
     " learned next to nothing (87 points of accuracy less), and with a shuffle buffer of 10 % of a shuffled set's size"
     " 18 points less; packed at random, it lost nothing that could be measured"
 )
+
+
+class Image(StrEnum):
+    """The kind of an image."""
+
+    SQUASHFS = "squashfs"
+    EROFS = "erofs"
 
 
 class By(StrEnum):
@@ -64,20 +71,24 @@ def pack(
         Path | None,
         typer.Option(
             "--labels",
-            metavar="CSV",
-            help="A file of names and classes. Default: the class of a file is the name of its folder.",
+            metavar="FILE",
+            help="A CSV file of names and classes. Default: the class of a file is the name of its folder.",
             autocompletion=_complete_csv,
         ),
     ] = None,
     shard_size: Annotated[
-        int, typer.Option("--shard-size", metavar="MB", min=1, max=8192, help="Close a shard after so many MiB.")
+        int, typer.Option("--shard-size", metavar="MB", min=1, max=8192, help="Close a shard after this many MiB.")
     ] = SHARD_BYTES >> 20,
     readers: Annotated[
         int, typer.Option("--readers", metavar="N", min=1, max=256, help="How many files to read at a time.")
     ] = READERS,
+    image: Annotated[
+        Image | None,
+        typer.Option("--image", help="Make a file system image, the file OUT, for programs that need files."),
+    ] = None,
 ) -> None:
-    """Pack the files below a folder into shards, which webdataset reads, with an index. If it is stopped, the same
-    command continues.
+    """Pack many files into a few large ones, with an index. webdataset reads them. If it is stopped, the same command
+    continues.
 
     Example: adminkit data pack imagenet/train /scratch/imagenet
     """
@@ -85,6 +96,10 @@ def pack(
     from adminkit.data.pack import Wanted
     from adminkit.data.pack import pack as pack_files
 
+    if image is not None:
+        given = {"--seed": seed is not None, "--keep-order": keep_order, "--labels": labels is not None}
+        _pack_image(source, target, image.value, [option for option, is_given in given.items() if is_given])
+        return
     if keep_order and seed is not None:
         raise UsageError("--seed shuffles, and --keep-order does not", "leave one of them out")
     if keep_order:
@@ -119,13 +134,24 @@ def pack(
     )
 
 
+def _pack_image(source: Path, target: Path, kind: str, others: list[str]) -> None:
+    from adminkit.data.image import KINDS, pack_image
+
+    if others:
+        raise UsageError(f"{others[0]} is for shards, and --image makes none", f"leave {others[0]} or --image out")
+    size = pack_image(source, target, kind)
+    shown = quote(str(target), 200)
+    put(f"packed into the {kind} image {shown} ({show_bytes(size)})")
+    put(f"to mount it as yourself: {KINDS[kind].mount.format(image=shown)}")
+
+
 @app.command()
 def verify(
     folder: Set,
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Compare a packed data set with its index: every shard, and every file in it. Exit code 1 if anything differs.
+    """Compare a packed data set with its index. Reads every shard; exit code 1 if anything differs.
 
     Example: adminkit data verify /scratch/imagenet
     """
@@ -165,7 +191,7 @@ def unpack(
     folder: Set,
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.", autocompletion=_complete)],
 ) -> None:
-    """Write the files of a packed data set into a new folder, as they were. Compares the SHA-256 of each.
+    """Write the files of a packed data set into a new folder. Compares the SHA-256 of each.
 
     Example: adminkit data unpack /scratch/imagenet imagenet-again
     """

@@ -26,8 +26,8 @@ def cache(
     format: options.FormatOption = options.Format.TABLE,
     output: options.Output = None,
 ) -> None:
-    """Show the copies of training data on this node. With --trim, show which copies would go: of those that no job
-    uses, the ones that were used longest ago. With --apply, remove them. Only root may.
+    """Show the copies of training data on this node. With --trim, show which would go: of those that no job uses,
+    the ones that were used longest ago. With --apply, remove them. Only root may.
 
     Example: adminkit data cache --trim 100G
     """

@@ -22,9 +22,9 @@ from adminkit.data.order import Sources, shown
 from adminkit.errors import AdminkitError, cause
 from adminkit.files import kind
 
-#: Files that are at most so long are read as a whole.
+#: Files of at most this number of bytes are read as a whole.
 SMALL: Final = 1 << 20
-#: Files that a reader takes at a time, and times that so many are in memory.
+#: Files that a reader takes at a time, and how many readers' files are in memory beside those that are being read.
 _TAKEN: Final = 4
 _AHEAD: Final = 4
 _FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

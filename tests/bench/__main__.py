@@ -38,6 +38,7 @@ PARTS = (
     "simulate",
     "extend",
     "tune",
+    "data",
 )
 
 #: Program or module -> how to get it.

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Final
 
 from adminkit.data.cache import Cache, Copy
+from adminkit.data.forecast import Level, Measured
 from adminkit.data.index import Index, open_index
+from adminkit.data.kept import Kept
 from adminkit.data.pack import Wanted, pack
 from adminkit.data.verify import Fault
 from adminkit.render.report import Report
 from adminkit.reports.data import classes_report, faults_report, files_report, shards_report
 from adminkit.reports.data_cache import cache_report
+from adminkit.reports.data_probe import kept_report, probe_report
 
 _HOSTILE: Final = "$x$<script>|\u202e*red*<"
 
@@ -46,6 +49,26 @@ def faults(place: Path) -> Report:
         Fault("000001.tar", f"{_HOSTILE}/4.jpg", "has other bytes than when it was packed"),
     ]
     return _made(place, lambda index: faults_report(index, some))
+
+
+#: The seed of the study: 62 files of 270 KB a second, however many readers there are.
+CAPPED: Final = Measured(
+    [Level(1, 330.0, 330 * 270_000, 7.0), *(Level(count, 434.0, 434 * 270_000, 7.0) for count in (4, 16, 64))],
+    in_order=255e6, local=1444e6,
+)  # fmt: skip
+
+
+def probed(_: Path) -> Report:
+    return probe_report(Kept("2026-01-05", "nfs4 filer:/data", "gpu001", f"/data/{_HOSTILE}", CAPPED), 40e6)
+
+
+def kept(_: Path) -> Report:
+    slow = Measured([Level(1, 10.0, 2_700_000, 7.0)], None)
+    probes = [
+        Kept("2026-01-05", "nfs4 filer:/data", "gpu001", f"/data/{_HOSTILE}", CAPPED),
+        Kept("2026-01-06", "nfs4 filer:/data", "gpu002", "/data/train", slow),
+    ]
+    return kept_report(probes, "/data/train")
 
 
 def cache(place: Path) -> Report:

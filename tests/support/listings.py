@@ -377,6 +377,8 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "recommend-memory-backtest": size_listings.tested_memory,
     "recommend-cpus": size_listings.advised_cpus,
     "recommend-cpus-backtest": size_listings.tested_cpus,
+    "data-probe": data_listings.probed,
+    "data-probe-kept": data_listings.kept,
     "data-ls": data_listings.shards,
     "data-ls-by-class": data_listings.classes,
     "data-ls-by-file": data_listings.files,

@@ -11,7 +11,7 @@ from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.base import JOBS, Source, Spool
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sources.slurmdbd import Slurmdbd
-from adminkit.ingest.sources.slurmdbd_fields import CPU, MEM, NODE
+from adminkit.ingest.sources.slurmdbd_fields import CPU, INFINITE, MEM, NO_VAL, NODE
 from adminkit.ingest.window_plan import Window
 from adminkit.quote import quote
 from adminkit.render.format import plural
@@ -27,12 +27,16 @@ _NAMED: Final = 5
 _AT_ONCE: Final = 200
 #: NO_VAL64 and INFINITE64: sacct leaves out a TRES with one of them.
 _UNSET: Final = ("18446744073709551614", "18446744073709551615")
-#: Field -> what sacct prints, depending on the release, for memory that was not asked for and for no nodes.
-#: adminkit-ingest takes all of them for unknown.
+#: Field -> what the database has, or sacct prints depending on the release, where there is nothing: no nodes, memory
+#: that was not asked for, a time that has not come. adminkit-ingest takes all of them for unknown.
 _NOTHING: Final = {
     "ReqMem": ("", "0", "18446744073709551616.00M"),
     "NodeList": ("", "(null)", "(unknown)", "None assigned"),
+    "Priority": ("", str(NO_VAL)),
+    **dict.fromkeys(("Eligible", "Start", "End"), ("0", "Unknown", "None")),
 }
+#: What sacct prints for numbers that are not limits.
+_LIMITS: Final = {str(INFINITE): "UNLIMITED", str(NO_VAL): "Partition_Limit", "0": ""}
 
 #: (JobIDRaw, Submit)
 Key = tuple[int, int]
@@ -90,7 +94,8 @@ def compare(database: Slurmdbd, sacct: Source, count: int) -> tuple[int, list[Di
         ours, theirs = (_records(one.lookup(JOBS, window, ids)) for one in (database, sacct))
         for key in keys:
             own = ours.get(key)
-            different += _differences(key, theirs.get(key), own and spelled(own, database.schema.tres))
+            spelt = own and {"Cluster": database.cluster, **spelled(own, database.schema.tres)}
+            different += _differences(key, theirs.get(key), spelt)
     return len(drawn), different
 
 
@@ -115,11 +120,12 @@ def spelled(record: Mapping[str, str], names: Mapping[int, str]) -> dict[str, st
     listed = {name: _counts(record[name]) for name in ("ReqTRES", "AllocTRES")}
     told = {name: _sorted(name, _spell(counts, names)) for name, counts in listed.items()}
     asked, given = listed["ReqTRES"], listed["AllocTRES"]
-    told["ReqNodes"] = record["ReqNodes"] or asked.get(NODE, "0")
+    told["ReqNodes"] = asked.get(NODE, "0")
     memory = asked.get(MEM, "0")
     told["ReqMem"] = "0" if memory == "0" else f"{memory}M"
     told["AllocCPUS"] = record["AllocCPUS"] or given.get(CPU, "0")
     told["AllocNodes"] = record["AllocNodes"] if record["AllocNodes"] != "0" else given.get(NODE, "0")
+    told["TimelimitRaw"] = _LIMITS.get(record["TimelimitRaw"], record["TimelimitRaw"])
     told["Suspended"] = _clock(int(record["Suspended"]))
     return {**record, **told}
 
