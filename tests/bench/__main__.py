@@ -39,6 +39,7 @@ PARTS = (
     "extend",
     "tune",
     "data",
+    "staging",
 )
 
 #: Program or module -> how to get it.

@@ -7,25 +7,22 @@ import hashlib
 import os
 import pwd
 import stat
-import struct
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.spank.stage import FLAGS, SANITIZE, SPANK
+from tests.spank.stage import SANITIZE
+from tests.spank.stage_program import Node, build, made
 from tests.support.data_sets import MIB, data_set, settle, write_index
 from tests.support.others import gives_files_away
 from tests.support.user_mount import mounted_by
 
 pytestmark = gives_files_away
-PARTS = "stage_main store room source job_folder leave mounts digest index cache state record request".split()
 #: A sanitizer's word goes to a file, as the program has no stderr; leaks cannot be looked for in who may not be traced.
 OPTIONS = 'const char *__asan_default_options(void);const char *__asan_default_options(void) {return "%s";}'
-F_OFD_GETLK, F_OFD_SETLK = 36, 37
 READY, DONE, FAILED = 1, 3, 4
 WHOLE, FULL, CHANGED, UNREADABLE, WRONG, MOUNT, NO_INDEX, BAD_INDEX, NODE = range(9)
 
@@ -35,59 +32,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The program; at the end, that no sanitizer said anything."""
     folder = tmp_path_factory.mktemp("stage")
     (folder / "options.c").write_text(OPTIONS % f"detect_leaks=0:log_path={folder}/said")
-    sources = [*(SPANK / f"data/{part}.c" for part in PARTS), SPANK / "common/proc_parse.c", folder / "options.c"]
-    subprocess.run(["cc", *FLAGS, *SANITIZE, "-o", folder / "adminkit-stage", *sources, "-ldl"], check=True)
-    yield folder / "adminkit-stage"
+    yield build(folder, *SANITIZE, more=(folder / "options.c",))
     assert [path.read_text() for path in folder.glob("said.*")] == []
-
-
-@dataclass
-class Node:
-    """A node's cache, in which jobs are staged one after the other."""
-
-    program: Path
-    cache: Path
-    user: pwd.struct_passwd
-    job: int = 0
-
-    def stage(
-        self, shared: Path, groups: tuple[int, ...] = (), place: int = 0, nodes: int = 1, size: int = 1 << 30
-    ) -> dict[str, int]:
-        """What the record says when the program has ended."""
-        self.job += 1
-        state = os.open(self.cache / "state" / str(self.job), os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.fcntl(state, F_OFD_SETLK, struct.pack("hh4xqqi4x", fcntl.F_WRLCK, 0, 0, 2, 0))
-        ids = (self.job, self.user.pw_uid, self.user.pw_gid)
-        listed = ",".join(map(str, groups or (self.user.pw_gid,)))
-        words = [self.program, self.cache, size, *ids, listed, place, nodes, "first"]
-        env = {"ADMINKIT_FOLDER": str(shared)}
-        subprocess.run([str(word) for word in words], check=True, env=env, stdin=state, close_fds=True)
-        os.close(state)
-        return self._ended()
-
-    def _ended(self) -> dict[str, int]:
-        until = time.monotonic() + 60
-        with (self.cache / "state" / str(self.job)).open("rb+") as state:
-            free = struct.pack("hh4xqqi4x", fcntl.F_WRLCK, 0, 1, 1, 0)
-            while struct.unpack_from("h", fcntl.fcntl(state, F_OFD_GETLK, free))[0] != fcntl.F_UNLCK:
-                assert time.monotonic() < until, "the program does not end"
-                time.sleep(0.02)
-            words = state.read(256).decode().split()
-        names = "phase mode why".split(), "began ms copied hit shards here left".split()
-        return dict(zip(names[0], map(int, words[1:4]), strict=True)) | dict(
-            zip(names[1], map(int, words[6:13]), strict=True)
-        )
-
-    @property
-    def folder(self) -> Path:
-        return self.cache / "jobs" / str(self.job)
-
-    def kinds(self) -> str:
-        """Of each shard, in order: c for a copy, l for a link to the shared folder."""
-        return "".join("l" if path.is_symlink() else "c" for path in sorted(self.folder.glob("*.tar")))
-
-    def store(self) -> list[str]:
-        return sorted(path.name for path in (self.cache / "store").iterdir() if path.suffix != ".from")
 
 
 @pytest.fixture
@@ -98,12 +44,7 @@ def tmp_path(open_folder: Path) -> Path:
 
 @pytest.fixture
 def node(program: Path, tmp_path: Path) -> Node:
-    """Its folders are as cache.c makes them."""
-    cache = tmp_path / "cache"
-    for folder, mode in ((cache, 0o711), (cache / "store", 0o700), (cache / "state", 0o700), (cache / "jobs", 0o711)):
-        folder.mkdir()
-        folder.chmod(mode)
-    return Node(program, cache, pwd.getpwnam("games"))
+    return made(program, tmp_path)
 
 
 def test_a_set_is_copied_once(node: Node, tmp_path: Path) -> None:
@@ -270,19 +211,14 @@ def test_the_program_ends_when_its_job_has(node: Node, tmp_path: Path) -> None:
     packed = data_set(tmp_path / "set", MIB)
     with (node.cache / "store" / f"{packed.sums[0]}.part").open("w") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
-        state = node.cache / "state/1"
-        with state.open("wb+") as file:
-            fcntl.fcntl(file, F_OFD_SETLK, struct.pack("hh4xqqi4x", fcntl.F_WRLCK, 0, 0, 2, 0))
-            words = [node.program, node.cache, 1 << 30, 1, *node.user[2:4], node.user.pw_gid, 0, 1, "behind"]
-            env = {"ADMINKIT_FOLDER": str(packed.folder)}
-            subprocess.run([str(word) for word in words], check=True, env=env, stdin=file, close_fds=True)
+        node.start(packed.folder, mode="behind")
         until = time.monotonic() + 30
-        while int(state.read_bytes()[:256].split()[1]) != READY:
+        while node.phase() != READY:
             assert time.monotonic() < until
             time.sleep(0.02)
-        pid = int(state.read_bytes()[:256].split()[5])
+        pid = int(node.words()[5])
         assert Path(f"/proc/{pid}").exists()
-        state.unlink()
+        (node.cache / "state/1").unlink()
         while Path(f"/proc/{pid}").exists():
             assert time.monotonic() < until, "it does not end"
             time.sleep(0.02)
