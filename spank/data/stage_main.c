@@ -169,8 +169,8 @@ static bool get(uint32_t i) {
     return true;
 }
 
-/* This node's part, or the rest. Of mode behind the last shard comes first: who reads them in order meanwhile
- * meets the helper halfway, and each byte is read from the shared folder once. */
+/* This node's part, or the rest. In mode behind, the last shard comes first: who reads them in order
+ * meanwhile meets the helper halfway, and each byte is read from the shared folder once. */
 static void get_all(bool mine) {
     for (;;) {
         uint32_t busy = 0, got = 0;
