@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import as_they_come, blocks, grouped
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, taken
+from adminkit.stats.taken import Taken, add, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
