@@ -16,6 +16,7 @@ from adminkit.job import Job, Step
 from adminkit.policy.incentive_settings import Incentives
 from adminkit.policy.model import Policy
 from adminkit.trace import gpu_words, schema
+from adminkit.trace.months import archived
 from adminkit.trace.run_view import RUN_VIEW
 from tests.support.builders import HOUR, MONDAY, job
 
@@ -83,7 +84,7 @@ def trace(jobs: Iterable[Job], steps: Iterable[Step] = ()) -> Iterator[sqlite3.C
 def _empty() -> bytes:
     """The tables that incentives read, without a row; hundreds of examples begin with a copy."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        for statement in (schema._JOB, schema._STEP, *gpu_words.CREATE, RUN_VIEW):
+        for statement in (schema._JOB, schema._STEP, *gpu_words.CREATE, *archived.CREATE, RUN_VIEW):
             db.execute(statement)
         return db.serialize()
 
