@@ -52,6 +52,7 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("fit", "power"),
     ("recommend", "export", "elastic", "extend"),
     ("usage",),
+    ("data",),
     ("findings",),
     ("lua",),
     ("policy",),
@@ -67,7 +68,8 @@ STAGES: tuple[tuple[str, ...], ...] = (
     ("__init__.py", "__main__.py"),
 )  # fmt: skip
 
-#: Modules that may start programs: Slurm's, the helper's, sendmail's, the one that rehearses Lua, and the hub's.
+#: Modules that may start programs: Slurm's, the helper's, sendmail's, the one that rehearses Lua, the hub's, and those
+#: that make images.
 STARTERS = (
     "slurm/",
     "feedback/transport/sendmail.py",
@@ -77,6 +79,7 @@ STARTERS = (
     "doctor/examine.py",
     "deploy/rehearse.py",
     "jupyter/programs.py",
+    "data/image.py",
 )
 
 #: Never at module level: each costs a good part of a second, or tens of megabytes.

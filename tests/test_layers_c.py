@@ -24,7 +24,8 @@ LIBRARIES = {
 #: Text and values in, values out: neither files nor processes, threads or clocks, nor Slurm.
 PURE = re.compile(
     r"adminkit/native/(common/.*|columns/(column|texts)\..*|ingest/(hours|image|sha256|waits)\..*)|spank/common/(proc_parse|slurmctld\.h).*"
-    r"|spank/ckpt/(deadline|known_programs|note|options|progress_word|requeue|resize|targets)\..*|spank/io/(proc_texts|sums)\..*"
+    r"|spank/data/(index|mounts|record|request|site|word)\..*|spank/io/(proc_texts|sums)\..*"
+    r"|spank/ckpt/(deadline|known_programs|note|options|progress_word|requeue|resize|targets)\..*"
 )
 VALUES = {
     *("inttypes.h", "limits.h", "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h", "strings.h"),

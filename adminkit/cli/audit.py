@@ -29,6 +29,13 @@ Purge = Annotated[
         help="PurgeJobAfter from slurmdbd.conf, if slurmdbd does not report it: 12months, 90days, 48hours, none.",
     ),
 ]
+Archived = Annotated[
+    bool,
+    typer.Option(
+        "--archived",
+        help="Also ask about archived months. With --apply they come back into SQLite, and are archived again.",
+    ),
+]
 Runs = Annotated[
     list[str] | None,
     typer.Argument(metavar="[RUN]…", help="The runs to put back, as listed: 4711@1796083200. Default: list all."),
@@ -42,6 +49,7 @@ def audit(
     again: Again = False,
     steps: Steps = None,
     purge_after: Purge = None,
+    archived: Archived = False,
     format: FormatOption = Format.TABLE,
     output: Output = None,
 ) -> None:
@@ -80,6 +88,7 @@ def audit(
             apply=apply,
             again=again,
             purge=purge,
+            archive=settings.months if archived else None,
         )
     emit(audit_report(done, apply, str(options.db)), Way(format, output))
 

@@ -12,7 +12,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.charge import SchemesFile, load_file
-from adminkit.cli.charge_limits import carry_out, how_notes
+from adminkit.cli.charge_limits import abandoned_notes, carry_out, how_notes
 from adminkit.cli.operators import CHARGES, operators_only
 from adminkit.errors import AdminkitError, UsageError
 from adminkit.render.sink import Way, emit
@@ -54,7 +54,7 @@ def budget(
     if enforce or revoke or apply:
         if enforce and revoke:
             raise UsageError("--enforce and --revoke are opposites", "leave out one of them")
-        _in_slurm(path, file, budgets, way, revoke=revoke, act=apply)
+        _in_slurm(path, file, budgets, wanted, way, revoke=revoke, act=apply)
         return
     _show(path, file, budgets, wanted, way, slurm=slurm)
 
@@ -79,18 +79,22 @@ def _show(path: Path, file: ChargeFile, budgets: Sequence[Budget], wanted: set[s
     emit(budget_report(found, held, unit, str(path), notes), way)
 
 
-def _in_slurm(path: Path, file: ChargeFile, budgets: Sequence[Budget], way: Way, *, revoke: bool, act: bool) -> None:
+def _in_slurm(
+    path: Path, file: ChargeFile, budgets: Sequence[Budget], wanted: set[str], way: Way, *, revoke: bool, act: bool
+) -> None:
     """Put the budgets into Slurm, or show what that would do. Exit code 1 where something failed."""
-    from adminkit.economy.enforce import revocations, steps
+    from adminkit.economy.enforce import abandoned, revocations, steps
     from adminkit.reports.charge_enforce import enforce_report
     from adminkit.stats.select import snapshot
 
-    if not budgets:
-        raise AdminkitError(f"{file.path} has no such budget", "write [[budgets]] for each account; docs/charge.md")
     now = int(time.time())
     with reader(path) as trace, snapshot(trace):
-        todo = revocations(trace, file, budgets) if revoke else steps(trace, file, budgets, now)
-    notes = [] if revoke else how_notes(todo)
+        left = [one for one in abandoned(trace, file) if not wanted or one.account in wanted]
+        found = [*budgets, *(left if revoke else ())]
+        if not found:
+            raise AdminkitError(f"{file.path} has no such budget", "write [[budgets]] for each account; docs/charge.md")
+        todo = revocations(trace, file, found) if revoke else steps(trace, file, found, now)
+    notes = [] if revoke else [*how_notes(todo), *abandoned_notes(left)]
     failed: list[str] = []
     if act:
         with writer(path) as trace:

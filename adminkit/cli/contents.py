@@ -20,12 +20,19 @@ PANELS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "my": ("my.my",),
         "job": ("job.job",),
         "fit": ("fit.fit",),
+        "data": ("data.app", "data_probe.probe", "data_cache.cache"),
     },
     "For operators": {
         "report": ("report.app",),
         "findings": ("findings.findings",),
         "user": ("user.user",),
-        "recommend": ("recommend.app", "recommend_queues.queues", "recommend_gpus.gpus", "recommend_memory.memory"),
+        "recommend": (
+            "recommend.app",
+            "recommend_queues.queues",
+            "recommend_gpus.gpus",
+            "recommend_memory.memory",
+            "recommend_cpus.cpus",
+        ),
         "feedback": ("feedback.app", "feedback_prefs.prefs", "feedback_chat.chat"),
         "incentives": ("incentives.app",),
         "policy": (

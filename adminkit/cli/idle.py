@@ -26,6 +26,21 @@ Least = Annotated[
     int, typer.Option("--least", metavar="MINUTES", min=1, max=100_000, help="How long a GPU that counts was not used.")
 ]
 Status = Annotated[bool, typer.Option("--status", help="Show what the last rounds did, the newest act first.")]
+Replay = Annotated[
+    Path | None,
+    typer.Option(
+        "--replay",
+        metavar="FILE",
+        help="Show what thresholds of [idle] would have done to recorded jobs: CSV with job, gpu, time, and use or"
+        " percent.",
+    ),
+]
+MostFalse = Annotated[
+    float,
+    typer.Option(
+        "--most-false", metavar="SHARE", min=0, max=1, help="With --replay, the share of false alarms that is allowed."
+    ),
+]
 Last = Annotated[int, typer.Option("--last", metavar="N", min=0, help="With --status, show the last N acts.")]
 
 
@@ -35,6 +50,8 @@ def idle(
     every: Every = False,
     least: Least = 10,
     last: Last = 20,
+    replay: Replay = None,
+    most_false: MostFalse = 0.05,
     folder: Folder = None,
     db: Database = None,
     format: FormatOption = Format.TABLE,
@@ -48,7 +65,11 @@ def idle(
     settings, way = config.load(), Way(format.value, output)
     if apply and status:
         raise UsageError("--apply runs a round, --status shows earlier ones", "leave one of them out")
-    if apply:
+    if replay is not None:
+        if apply or status:
+            raise UsageError("--replay looks at a file, and does nothing", "leave out --apply and --status")
+        _replay(replay, folder, settings, most_false, way)
+    elif apply:
         _apply(folder, settings, way)
     elif status:
         _status(folder, settings, last, way)
@@ -80,12 +101,35 @@ def _apply(folder: Path | None, settings: Config, way: Way) -> None:
 
 def _status(folder: Path | None, settings: Config, last: int, way: Way) -> None:
     from adminkit.actions import read
-    from adminkit.deploy.idle_round import WHAT
     from adminkit.reports.idle import status_report
+    from adminkit.usage.steps import WHAT
 
     _, controller = site(folder)
     acts = [one for one in read(settings.acts) if one.get("what") == WHAT and one.get("held") is not None]
     emit(status_report(acts[::-1][:last], controller.cluster), way)
+
+
+def _replay(path: Path, folder: Path | None, settings: Config, most_false: float, way: Way) -> None:
+    from adminkit.deploy.idle_round import settings_in_force
+    from adminkit.errors import cause
+    from adminkit.policy.idle_settings import Idle, settings_of_policy
+    from adminkit.reports.idle_replay import replay_report
+    from adminkit.usage.recorded import Reading
+    from adminkit.usage.replay import frontier
+
+    reading = Reading(settings.usage.step, settings.usage.above)
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as lines:
+            reading.read(lines)
+    except OSError as error:
+        raise AdminkitError(f"couldn't read {path}: {cause(error)}", "name a file of readings") from error
+    try:
+        rules = settings_in_force(site(folder)[0])
+    except (AdminkitError, OSError):
+        rules = None
+    rules = rules or settings_of_policy(Idle())
+    found = frontier(list(reading.jobs), rules)
+    emit(replay_report(found, rules, most_false, str(path), reading.rejected, reading.first_rejected), way)
 
 
 def _whose(db: Path | None, settings: Config) -> str | None:

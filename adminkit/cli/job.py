@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from adminkit.reports.job import JobPage
     from adminkit.slurm.own_queue import Queued
     from adminkit.stats.one_job import JobRun, LetterOf, StepUse
+    from adminkit.usage.curve import Curve
 
 #: Seconds for which the copy of a user's runs is not asked to be newer.
 NEWEST: Final = 60
-#: Runs whose steps are shown.
+#: Runs whose steps are shown, and whose GPUs Prometheus is asked about; the GPUs that are shown, at most.
 _STEPS_OF: Final = 5
+_CURVES_OF: Final = 3
+_CURVES: Final = 64
 
 
 def job(
@@ -126,7 +129,34 @@ def _page(
     name = runs[-1].cluster if runs else cluster
     queue, away = _queue(job, name, uid, runs)
     steps, costs, letters = _details(trace, runs, parse_id(job)[0], scheme)
-    return JobPage(job, name, where, runs, many, steps, costs, letters, queue, away, notes)
+    curves, none = _curves(runs)
+    return JobPage(job, name, where, runs, many, steps, costs, letters, queue, away, notes, curves, none)
+
+
+def _curves(runs: Sequence[JobRun]) -> tuple[list[tuple[JobRun, Curve]], list[str]]:
+    """The curves of the last runs that had GPUs, and why there is none.
+
+    Trap: of a part of a GPU, Prometheus has the use of the whole, which others have, too.
+    """
+    from adminkit.slurm.hostlist import hosts
+    from adminkit.usage.curve import curves
+
+    had = [run for run in runs if run.start_time is not None and run.gpus != 0 and run.node_list]
+    whole = [run for run in had if not run.has_parts][-_CURVES_OF:]
+    if had and not whole:
+        return [], ["not known: it had parts of GPUs, and others had the rest"]
+    found: list[tuple[JobRun, Curve]] = []
+    for run in whole:
+        until = run.end_time or int(time.time())
+        nodes = {one.partition(".")[0] for one in hosts(run.node_list or "")}
+        try:
+            its = curves(config.load().usage, run.job_id_raw, nodes, run.start_time or until, until)
+        except AdminkitError as error:
+            return found, [f"not known: {error.message}"]
+        found += [(run, one) for one in its]
+    if len(found) > _CURVES:
+        return found[:_CURVES], [f"the first {_CURVES} of {len(found)} GPUs"]
+    return found, ["not known: Prometheus has no readings of its GPUs"] if whole and not found else []
 
 
 def _details(

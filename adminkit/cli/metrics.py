@@ -22,6 +22,9 @@ from adminkit.units import moment, parse_duration
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
+    from adminkit.config import Config
+    from adminkit.usage.held import Held
+
 Window = Annotated[str, typer.Option("--window", metavar="TIME", help="How far back the gauges about jobs look.")]
 Now = Annotated[
     bool,
@@ -57,7 +60,7 @@ def metrics(
     path = find_trace(db, settings.db)
     operators_only(path, METRICS)
     with reader(path, when.as_of) as trace:
-        more = _cluster() if cluster_now and as_of is None else []
+        more = [*_cluster(), *_idle(settings, when.now)] if cluster_now and as_of is None else []
         written = exposition(trace, settings, when.now, seconds, more)
     if output is None:
         sys.stdout.write(written.decode())
@@ -78,3 +81,36 @@ def _cluster() -> list[Metric]:
     except AdminkitError as error:
         say(f"the gauges of the cluster are left out: {error.message}")
         return []
+
+
+def _idle(settings: Config, now: int) -> list[Metric]:
+    """Running jobs with GPUs and what is known of their use; one line on stderr where it cannot be asked."""
+    from adminkit.integrations.prometheus_idle import idle_metrics
+    from adminkit.slurm.cluster import local_cluster
+    from adminkit.slurm.gpu_jobs import gpu_jobs
+    from adminkit.slurm.process import find
+    from adminkit.usage.held import IDLE
+    from adminkit.usage.now import measure_to_show
+
+    if not find("squeue"):
+        return []
+    try:
+        cluster = local_cluster()
+        found, notes = measure_to_show(settings.usage, gpu_jobs(), now)
+    except AdminkitError as error:
+        say(f"the gauges of idle GPUs are left out: {error.message}")
+        return []
+    for note in notes:
+        say(note)
+    return list(idle_metrics(cluster, found, _reached(settings, found, IDLE), IDLE))
+
+
+def _reached(settings: Config, found: list[Held], least: int) -> dict[str, int] | None:
+    """Jobs by step of the ladder; None where this process cannot read what the rounds did."""
+    from adminkit.actions import read
+    from adminkit.usage.steps import steps
+
+    try:
+        return steps(found, read(settings.acts), least) if settings.acts.exists() else None
+    except (AdminkitError, OSError):
+        return None

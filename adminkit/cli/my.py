@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,16 @@ from adminkit.sqlite import sqlite3
 if TYPE_CHECKING:
     from adminkit.recommend.menu import Offer
     from adminkit.render.report import Report
+    from adminkit.slurm.gpu_jobs import GpuJob
     from adminkit.stats.own import Owner
+    from adminkit.usage.held import Held
 
 #: Seconds between two questions to squeue: the least, and what is usual.
 LEAST_PAUSE: Final = 30
 #: … and the most: longer ones than a day are typing errors, and sleep() takes no number whatever.
 MOST_PAUSE: Final = 86_400
+#: Seconds for which `my` waits for a source of the use of GPUs.
+PATIENCE: Final = 5
 #: Seconds for which the copy of a user's runs is not asked to be newer.
 NEWEST: Final = 60
 
@@ -106,7 +110,7 @@ def my(
         return
     look = _look(days, last, cluster, fresh, db, offer_of(policy))
     if watch:
-        _watch(look, every)
+        _watch(replace(look, asks=False), every)
     else:
         emit(look(), format.value, output, tint)
 
@@ -126,24 +130,37 @@ class _Look:
     offer: Offer
     first: int = 0  # epoch seconds: what ended before is not known
     problem: AdminkitError | None = None
+    asks: bool = True  # whether sources of the use of GPUs are asked that squeue's answer does not have
 
     def __call__(self) -> Mapping[str, Report]:
         from adminkit.reports.my import Asked, measure, sections
-        from adminkit.slurm.own_queue import own_queue
+        from adminkit.slurm.own_queue import own_jobs
 
         now = int(time.time())
         asked = Asked(self.owner, self.days, self.last, now, config.load().checkpoint.code, self.where(now), self.first)
         try:
-            queue, away = own_queue(self.owner.cluster, self.owner.uid), None
+            (queue, with_gpus), away = own_jobs(self.owner.cluster, self.owner.uid), None
         except AdminkitError as error:
             if self.trace is None:
                 raise self.problem or error from error  # neither source answers
-            queue, away = [], error.message
+            queue, with_gpus, away = [], [], error.message
+        held = _held(with_gpus, now, self.asks)
         if self.trace is None:
-            return sections(asked, None, queue, self.offer, away)
+            return sections(asked, None, queue, self.offer, away, held)
         with self.trace() as trace:
             mine = measure(trace, asked, self.offer, queue)
-        return sections(asked, mine, queue, self.offer, away)
+        return sections(asked, mine, queue, self.offer, away, held)
+
+
+def _held(jobs: list[GpuJob], now: int, asks: bool) -> list[Held]:
+    """What is known of the GPUs of these jobs. A source that does not answer knows nothing, and is not waited for."""
+    if not jobs:
+        return []
+    from adminkit.usage.now import measure_to_show
+
+    usage = config.load().usage
+    named = usage.sources if asks else tuple(one for one in usage.sources if one == "sampler")
+    return measure_to_show(replace(usage, sources=named, timeout=min(usage.timeout, PATIENCE)), jobs, now)[0]
 
 
 def _look(days: int, last: int, cluster: str | None, fresh: bool, db: Path | None, offer: Offer) -> _Look:

@@ -4,59 +4,35 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Annotated
-
-import typer
 
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.group import group
-from adminkit.cli.own import Fresh, opened, readable_trace
+from adminkit.cli.own import Fresh, readable_trace
 from adminkit.cli.policy_input import PolicyFile
-from adminkit.errors import UsageError
+from adminkit.cli.recommend_options import (
+    Backtest,
+    Cluster,
+    Cpus,
+    Gpus,
+    Limit,
+    Name,
+    Nodes,
+    Queue,
+    RiskOfLimit,
+    User,
+    asked,
+)
 from adminkit.recommend.advice import walltime as advise
 from adminkit.recommend.backtest import backtest as try_all
 from adminkit.recommend.control import trace_control
-from adminkit.recommend.menu import LEAST_RISK, MOST_RISK
-from adminkit.recommend.predict import Rule
 from adminkit.render.sink import Way, emit
-from adminkit.reports.recommend import History, advice_report, backtest_report
-from adminkit.sqlite import sqlite3
+from adminkit.reports.recommend import advice_report, backtest_report
 from adminkit.stats.runs import Kind, queue_maximum, runs, untimed
-from adminkit.stats.select import Filter, check_words, clusters
-from adminkit.stats.sources import by_source
+from adminkit.stats.staged import longest_copy
 from adminkit.units import moment, parse_duration
 
 app = group("Recommend what to ask Slurm for.")
-
-User = Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose job it is.")]
-Name = Annotated[str | None, typer.Option("--name", "-J", metavar="NAME", help="The job's name.")]
-Queue = Annotated[str | None, typer.Option("--queue", "--partition", "-p", metavar="NAME", help="The job's queue.")]
-Cluster = Annotated[str | None, typer.Option("--cluster", "-M", metavar="NAME", help="Only this cluster.")]
-Nodes = Annotated[int | None, typer.Option("--nodes", "-N", min=1, help="Nodes that the job asks for.")]
-Cpus = Annotated[int | None, typer.Option("--cpus", min=1, help="CPUs that the job asks for, on all nodes.")]
-Gpus = Annotated[int | None, typer.Option("--gpus", "-G", min=0, help="GPUs that the job asks for, on all nodes.")]
-Limit = Annotated[
-    str | None,
-    typer.Option(
-        "--time", "-t", metavar="TIME", help="The limit that the user would type: seconds, 15m, 1h30m, 02:00:00."
-    ),
-]
-Risk = Annotated[
-    float | None,
-    typer.Option(
-        help="The share of runs that may need more than the safe limit. Default: the risk in policy.toml.",
-        min=LEAST_RISK,
-        max=MOST_RISK,
-        show_default=False,
-    ),
-]
-Backtest = Annotated[
-    bool,
-    typer.Option(
-        "--backtest", help="Test recommendations on all runs (of --user, if given), and show how good they are."
-    ),
-]
 
 
 @app.command()
@@ -70,7 +46,7 @@ def walltime(
     limit: Limit = None,
     cluster: Cluster = None,
     backtest: Backtest = False,
-    risk: Risk = None,
+    risk: RiskOfLimit = None,
     as_of: options.AsOf = None,
     policy: PolicyFile = None,
     fresh: Fresh = False,
@@ -87,37 +63,18 @@ def walltime(
     from adminkit.policy.load import load_offer
 
     when, settings, way = moment(as_of, time.time()), config.load(), Way(format.value, output)
-    path = readable_trace(db, settings)
+    path, code = readable_trace(db, settings), settings.checkpoint.code
     site = load_offer(policy)
     offer = replace(site, risk=config.chosen(risk, site.risk))
     kind = Kind(cluster, user, name, queue, nodes, cpus, gpus, None if limit is None else parse_duration(limit))
-    if backtest and any(value is not None for value in kind[2:]):
-        raise UsageError("--backtest tries every run", "leave out all but --user, --cluster and --risk")
-    with opened(path, cluster, user, fresh, when.as_of) as (trace, user, database):
-        if not backtest and user is None:
-            raise UsageError("whose job is it?", "name the user with --user, or try every run with --backtest")
-        kind = kind._replace(user=user)
-        code = settings.checkpoint.code
-        known = _listed(user) if path is not None else []  # a user without jobs is still a user
-        words = Filter(_listed(cluster), users=known, queues=_listed(queue), checkpoint_code=code)
-        check_words(trace, words)
-        found = runs(trace, _listed(kind.user), _listed(cluster), checkpoint_code=code)
-        history = _history(trace, kind, Rule(risk=offer.risk), database, code)
+    with asked(path, kind, backtest=backtest, fresh=fresh, as_of=when.as_of, code=code) as of:
+        found = runs(of.trace, of.users, of.clusters, checkpoint_code=code)
+        history = of.history(offer.risk, untimed(of.trace, of.users, of.clusters, checkpoint_code=code))
         if backtest:
             report = backtest_report(try_all(found, offer), history)
         else:
-            most = queue_maximum(trace, queue, cluster, when.now) if queue else None
-            sites = _listed(cluster) or clusters(trace)
-            steered = trace_control(trace, sites, offer.risk, checkpoint_code=code)
-            report = advice_report(advise(found, kind, offer, most, steered.risk(cluster, user)), history)
+            most = queue_maximum(of.trace, queue, cluster, when.now) if queue else None
+            steered = trace_control(of.trace, of.sites, offer.risk, checkpoint_code=code).risk(*of.kind[:2])
+            copy = longest_copy(of.trace, of.kind) or 0
+            report = advice_report(advise(found, of.kind, offer, most, steered, copy), history)
     emit(report.dated(when.as_of), way)
-
-
-def _history(trace: sqlite3.Connection, kind: Kind, rule: Rule, database: str, code: int) -> History:
-    whose_runs = _listed(kind.user), _listed(kind.cluster)
-    left_out = untimed(trace, *whose_runs, checkpoint_code=code)
-    return History(kind, rule, database, clusters(trace), by_source(trace, *whose_runs), left_out)
-
-
-def _listed(word: str | None) -> list[str]:
-    return [] if word is None else [word]

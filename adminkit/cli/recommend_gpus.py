@@ -13,7 +13,7 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.own import Fresh, opened, readable_trace
 from adminkit.cli.power import Batch, Cap
-from adminkit.cli.recommend import Cluster, Name, User
+from adminkit.cli.recommend_options import Cluster, Name, User
 from adminkit.errors import AdminkitError, UsageError, unknown_word
 from adminkit.recommend.gpu_waits import gpu_waits
 from adminkit.recommend.gpus import Known, advise, known_of

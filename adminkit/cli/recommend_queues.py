@@ -13,7 +13,7 @@ import typer
 from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.policy_input import PolicyFile
-from adminkit.cli.recommend import Risk
+from adminkit.cli.recommend_options import RiskOfLimit
 from adminkit.errors import UsageError
 from adminkit.render.say import say
 from adminkit.render.sink import Way, emit, write_aside
@@ -45,7 +45,7 @@ def queues(
     db: options.Database = None,
     by: By = Part.QUEUE,
     rules: Rules = None,
-    risk: Risk = None,
+    risk: RiskOfLimit = None,
     policy: PolicyFile = None,
     job_class: options.Classes = None,
     queue: options.Queues = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,12 +13,16 @@ from adminkit import config
 from adminkit.cli import options
 from adminkit.cli.operators import PAGE, operators_only
 from adminkit.cli.progress import progress
-from adminkit.errors import UsageError
+from adminkit.errors import AdminkitError, UsageError
 from adminkit.quote import clean
 from adminkit.render.say import complain, say
 from adminkit.render.sink import write_aside
 from adminkit.trace.location import find_trace
 from adminkit.units import moment
+
+if TYPE_CHECKING:
+    from adminkit.render.document import Document
+    from adminkit.reports.page import Asked
 
 #: The mode of a new file: it names users.
 MODE: Final = 0o640
@@ -65,9 +69,10 @@ def report_all(
     )  # fmt: skip
     with progress("reading the trace", "report") as tick:
         made = page(path, settings, asked, tick=lambda done, of: tick(done, of, done))
+    document = made.document if as_of or until or queue else _with_running(made.document, settings, asked)
     with progress("drawing", "section") as tick:
-        many = len(made.document.sections)
-        written = document_page(made.document, None, lambda done: tick(done, many, done))
+        many = len(document.sections)
+        written = document_page(document, None, lambda done: tick(done, many, done))
     write_aside(target, written.encode(), MODE)
     say(f"wrote {target}")
     for one in made.failures:
@@ -77,6 +82,28 @@ def report_all(
                 complain("\n".join(clean(line) for line in text.splitlines()))
     if made.failures:
         raise typer.Exit(1)
+
+
+def _with_running(document: Document, settings: config.Config, asked: Asked) -> Document:
+    """The page with the part about running jobs, where this host has Slurm and a source measures them."""
+    from adminkit.reports.page_running import with_running
+    from adminkit.slurm.cluster import local_cluster
+    from adminkit.slurm.gpu_jobs import gpu_jobs
+    from adminkit.slurm.process import find
+    from adminkit.usage.held import IDLE
+    from adminkit.usage.now import measure_to_show
+
+    if not find("squeue"):
+        return document
+    try:
+        cluster = local_cluster()
+        if asked.cluster and cluster not in asked.cluster:
+            return document
+        found, notes = measure_to_show(settings.usage, gpu_jobs(), asked.now)
+    except AdminkitError as error:
+        say(f"running jobs are left out: {error.message}")
+        return document
+    return with_running(document, found, IDLE, cluster, notes)
 
 
 def _file(html: Path | None) -> Path:

@@ -79,7 +79,7 @@ def archive(
 
 
 def _begin(older_than: str, now: int) -> int:
-    """The moment that is meant, epoch seconds; of whole years the begin of the month. UsageError for another text."""
+    """WHEN in epoch seconds; "3y" is the start of this month three years ago. UsageError where WHEN cannot be read."""
     years = re.fullmatch(r"([0-9]{1,2})y", older_than.strip())
     if years is None:
         return parse_when(older_than, now)

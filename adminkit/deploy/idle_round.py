@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from adminkit import actions
 from adminkit.config import Config
+from adminkit.deploy import idle_points
 from adminkit.deploy.extend_state import alone_here
 from adminkit.deploy.files import changing
 from adminkit.deploy.idle_orders import REQUEUE, settle, with_requeue
@@ -32,9 +33,8 @@ from adminkit.usage.held import Held
 from adminkit.usage.ladder import Act, Past, look, plan
 from adminkit.usage.settings import Settings, settings_of
 from adminkit.usage.sources import measure
+from adminkit.usage.steps import WHAT
 
-#: In the action log.
-WHAT: Final = "idle"
 #: Seconds between two rounds.
 PERIOD: Final = 300
 Measure = Callable[[Sequence[GpuJob], int], tuple[list[Held], list[str]]]
@@ -82,7 +82,8 @@ def once(folder: Path, config: Config, now: int, group: int | None = None, other
     `others`: slurmctld's other hosts, on which rounds may be at work while this one's slurmctld is not.
     """
     settings = settings_in_force(folder)
-    if settings is None and not read_state(folder, now).orders:
+    kept = read_state(folder, now)
+    if settings is None and not kept.orders and not kept.taken:
         return Round(now, False)
     with alone_here(folder, LOCK):
         if others and not extending.is_acting(others):
@@ -107,8 +108,9 @@ class _Work:
         settled = self._settled(state)
         left = {job: until for job, until in state.orders.items() if job not in {one["job"] for one in settled}}
         if self.settings is None:
-            self._keep(replace(state, at=self.now, orders=left))
-            return Round(self.now, False, settled=settled)
+            state = replace(state, at=self.now, orders=left)
+            self._keep(state)
+            return Round(self.now, False, settled=[*settled, *self._points(state, ())])
         jobs = gpu_jobs()
         found, notes = self.ask(jobs, self.now)
         acts = plan(found, state.past, self.settings, self.now, bool(notes))
@@ -117,8 +119,8 @@ class _Work:
             for one in found
             if (mine := state.past.get(one.job.job_id)) is not None and mine.start == one.job.start
         }
-        past = self._forgotten(acts, past)
-        state = State(self.now, past, left)
+        past = idle_points.released(acts, self._forgotten(acts, past))
+        state = State(self.now, past, left, state.taken)
         done = []
         for act in self._again(acts, state):
             if act.did == "nothing":
@@ -130,7 +132,15 @@ class _Work:
             if act.did == "warned" and not done[-1].held:
                 state = before  # nobody was warned, so nothing is done about the job until somebody is
         self._keep(state)
-        return Round(self.now, True, done, settled, notes)
+        return Round(self.now, True, done, [*settled, *self._points(state, found)], notes)
+
+    def _points(self, state: State, found: Sequence[Held]) -> list[dict[str, Any]]:
+        """Hold the points of users with a job on that step, and give back those of the others."""
+        asked = self.settings is not None and idle_points.RUNG in self.settings.acts
+        who = idle_points.holders(found, state.past) if asked else set()
+        if not who and not state.taken:
+            return []
+        return idle_points.settle(who, state.taken, lambda taken: self._keep(replace(state, taken=taken)), self._record)
 
     def _settled(self, state: State) -> list[dict[str, Any]]:
         hold = self.settings is None or self.settings.hold
@@ -192,7 +202,7 @@ class _Work:
         now = idle_acts.now_of([listed.job_id]).get(listed.job_id)
         if now is None or now.state != "RUNNING" or now.start_time != listed.start_time:
             return "it is no longer that run"
-        if act.did == "warned":
+        if act.did == "warned" or act.did == "points":
             idle_acts.notify(listed, self._text(act))
         elif act.did == "cancel":
             idle_acts.notify(listed, self._text(act))
@@ -240,6 +250,13 @@ def line_of(act: Act, settings: Settings) -> str:
             "adminkit: this job is cancelled: its GPU was not used for {idle}",
             "adminkit: this job is cancelled: its {number} GPUs were not used for {idle}",
             gpus, idle=idle,
+        )  # fmt: skip
+    if act.did == "points":
+        return counted(
+            "adminkit: your waiting jobs have no priority points while this job does not use its GPU, for {idle} now",
+            "adminkit: your waiting jobs have no priority points while this job does not use {idle_gpus} of its"
+            " {number} GPUs, for {idle} now",
+            gpus, idle_gpus=act.idle, idle=idle,
         )  # fmt: skip
     if settings.acts:
         return counted(

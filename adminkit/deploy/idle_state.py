@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from adminkit.deploy.files import SUBFOLDER, put_file, read_text
+from adminkit.deploy.idle_points import Taken
 from adminkit.errors import AdminkitError
 from adminkit.usage.ladder import Past
 
@@ -24,11 +25,14 @@ _MODE: Final = 0o600
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`at`: the last round, epoch seconds. `past`: by job id. `orders`: until when each order to requeue holds."""
+    """`at`: the last round, epoch seconds. `past`: by job id. `orders`: until when each order to requeue holds.
+    `taken`: the points of waiting jobs that are held.
+    """
 
     at: int
     past: Mapping[int, Past] = field(default_factory=dict)
     orders: Mapping[int, int] = field(default_factory=dict)
+    taken: Mapping[int, Taken] = field(default_factory=dict)
 
 
 def read_state(folder: Path, now: int) -> State:
@@ -49,6 +53,7 @@ def write_state(folder: Path, state: State) -> None:
             for job, one in sorted(state.past.items())
         },
         "orders": {str(job): until for job, until in sorted(state.orders.items())},
+        "taken": {str(job): [one.uid, one.points] for job, one in sorted(state.taken.items())},
     }
     put_file(folder / STATE, json.dumps(value), mode=_MODE)
 
@@ -61,7 +66,9 @@ def _parse(value: Any) -> State:
         )
         for job, one in value["past"].items()
     }  # fmt: skip
-    return State(_whole(value["at"]), past, {int(job): _whole(until) for job, until in value["orders"].items()})
+    orders = {int(job): _whole(until) for job, until in value["orders"].items()}
+    taken = {int(job): Taken(*map(_whole, one)) for job, one in value.get("taken", {}).items()}
+    return State(_whole(value["at"]), past, orders, taken)
 
 
 def _some(value: Any) -> int | None:

@@ -28,6 +28,7 @@ from adminkit.doctor import (
     rules,
     sees,
     soft_limits,
+    staging,
     trial,
 )
 from adminkit.doctor.check import Check, guarded, guarded_all
@@ -67,6 +68,7 @@ def examine(flag: Path | None) -> tuple[Path, list[Check]]:
         checks += guarded_all("trial", trial.trial(settings))
         checks += guarded_all("power", power.power(settings.policy))
         checks += guarded_all("ckpt", ckpt.checkpoints(settings.checkpoint.code))
+        checks += guarded_all("staging", staging.staging())
     checks += clocks.synced(db)
     checks += audit.audits(db)
     checks += months.months(settings, db, int(time.time()))

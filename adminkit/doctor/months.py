@@ -46,7 +46,7 @@ def months(settings: Config, db: Path, now: int) -> Iterator[Check]:
 
 
 def _folder(db: Path) -> Check | None:
-    """What is wrong with the folder; None where nothing is, and where there is none yet."""
+    """What is wrong with the folder; None where it is in order or does not exist yet."""
     folder = place.folder_of(db)
     if not os.path.lexists(folder):
         return None

@@ -14,16 +14,20 @@ from adminkit.deploy.files import put_file
 from adminkit.deploy.rehearse import check_table
 from adminkit.economy import points_file
 from adminkit.economy.score import Standing, Weighed, as_well_off, criteria_of, standing, standings, weighed
-from adminkit.economy.tables import Hint, Points, hints_table, incentives_table, lua, points, soft_table
+from adminkit.economy.tables import Hint, MemoryRow, Points, hints_table, incentives_table, lua, points, soft_table
 from adminkit.errors import AdminkitError, cause
 from adminkit.lua.runtime import Lua
 from adminkit.owner import as_owner
 from adminkit.recommend.control import trace_control
+from adminkit.recommend.hints import Hint as Found
 from adminkit.recommend.hints import learn
+from adminkit.recommend.memory import RISK, site_control
+from adminkit.recommend.memory_hints import MemoryHint, memory_hints
 from adminkit.recommend.needs import Need
 from adminkit.slurm import priority
 from adminkit.sqlite import sqlite3
 from adminkit.stats import incentives
+from adminkit.stats.peaks import Peaks
 from adminkit.stats.runs import runs as ended_runs
 from adminkit.stats.select import snapshot, span
 
@@ -83,6 +87,7 @@ class Advised:
 
     hints: Sequence[Hint] = ()
     needs: Sequence[Need] = ()
+    memory: Sequence[MemoryRow] = ()  # the largest excess first
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,21 +210,36 @@ def learnt(
     steered = trace_control(db, [computed.cluster], policy.risk, acting=True, checkpoint_code=checkpoint_code)
     ended = ended_runs(db, clusters=[computed.cluster], acting=True, checkpoint_code=checkpoint_code)
     found = learn(ended, now, policy.offer, control=steered)
+    wanted = policy.hints.enabled
+
+    def told(one: Found) -> bool:
+        return wanted and one.user not in policy.hints.users_off and not held_out(one.uid)
+
     hints = [
         Hint(
-            one.uid,
-            one.job_name,
-            one.queue,
-            one.expected,
-            one.limit,
-            math.ceil(100 * one.risk),
-            one.runs,
+            one.uid, one.job_name, one.queue, one.expected, one.limit, math.ceil(100 * one.risk), one.runs,
             one.excess_gpu_seconds,
         )
         for one in found.hints
-        if policy.hints.enabled and one.user not in policy.hints.users_off and not held_out(one.uid)
-    ]
-    return Advised(hints, found.needs if policy.soft_limits.enabled else ())
+        if told(one)
+    ]  # fmt: skip
+    sized = _sized(db, computed.cluster, now, checkpoint_code) if wanted and policy.hints.memory else []
+    memory = [
+        MemoryRow(
+            one.hint.uid, one.hint.job_name, one.hint.queue, one.used, one.hint.limit, math.ceil(100 * one.hint.risk),
+            one.runs, one.enough, one.hint.excess_gpu_seconds,
+        )
+        for one in sized
+        if told(one.hint)
+    ]  # fmt: skip
+    return Advised(hints, found.needs if policy.soft_limits.enabled else (), memory)
+
+
+def _sized(db: sqlite3.Connection, cluster: str, now: int, code: int) -> list[MemoryHint]:
+    """Hints about memory, of runs that may have consequences for a person, as those about time."""
+    steered = site_control(db, [cluster], RISK, acting=True, checkpoint_code=code)
+    peaks = Peaks(db, (), [cluster], code, acting=True)
+    return memory_hints(peaks.runs(), now, control=steered)
 
 
 def tables(
@@ -233,7 +253,7 @@ def tables(
     """The tables, each loaded in Lua to check it. `opted_out` get no hints, `unplanned` no needs."""
     made = {
         "incentives": incentives_table(computed.standings, computed.worth.points, now),
-        "hints": hints_table(advised.hints, policy.hints, opted_out, now),
+        "hints": hints_table(advised.hints, policy.hints, opted_out, now, advised.memory),
     }
     if policy.soft_limits.enabled:
         made["soft_limits"] = soft_table(advised.needs, policy.soft_limits, unplanned, now)

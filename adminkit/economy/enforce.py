@@ -4,6 +4,8 @@
 
 So the limit does not depend on when Slurm began to count, nor on what it forgot before. What it forgets afterwards
 (decay) is given back to the account until the limit is set again, which each close does.
+
+What is about to be set is written down first, so that a limit is known as adminkit's own wherever it is killed.
 """
 
 from __future__ import annotations
@@ -22,13 +24,15 @@ from adminkit.economy.schemes import ChargeFile
 from adminkit.errors import AdminkitError
 from adminkit.quote import quote
 from adminkit.slurm.budget_limits import Held, Target, change, held
+from adminkit.slurm.process import SlurmTimeout
 from adminkit.slurm.tres_minutes import Counting, counting
 from adminkit.sqlite import sqlite3
 from adminkit.stats.ledger import EXACT
 from adminkit.stats.occupied_now import occupied_now
 from adminkit.stats.select import clusters
 from adminkit.trace.actions import record_actions
-from adminkit.trace.windows import fact, set_fact
+from adminkit.trace.transaction import transaction
+from adminkit.trace.windows import fact, facts, set_fact
 
 #: What is kept about a cluster under this and the account: a JSON object with the fields of InForce; "" once revoked.
 _FACT: Final = "budget/"
@@ -40,11 +44,21 @@ Ask = Callable[[Target, str], Held]
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """A limit that adminkit set. Before it, there was none."""
+    """A limit that adminkit set; before the first one, there was none.
+
+    Where it is not `sure` that Slurm has it, as adminkit was stopped while it set it, Slurm may also have `before`.
+    `minutes` None: it was being taken away.
+    """
 
     tres: str
-    minutes: int
+    minutes: int | None
     qos: str | None
+    sure: bool = True
+    before: int | None = None
+
+    @property
+    def may_be(self) -> tuple[int | None, ...]:
+        return (self.minutes,) if self.sure else (self.minutes, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +83,17 @@ class Step:
 
     @property
     def acts(self) -> bool:
-        return not self.problem and self.now is not None and self.now.most != self.wanted
+        unsure = self.ours is not None and not self.ours.sure  # slurmctld may not have been told what slurmdbd has
+        return not self.problem and self.now is not None and (self.now.most != self.wanted or unsure)
 
 
 def cluster_of(db: sqlite3.Connection, file: ChargeFile) -> str:
     """The one cluster that is charged. AdminkitError where there are several: each would have the whole budget."""
     names = list(file.clusters) or clusters(db)
+    if not names:
+        raise AdminkitError(
+            "the trace has no cluster yet", "run adminkit sync, or name it in `clusters` of charge.toml"
+        )
     if len(names) != 1:
         raise AdminkitError(
             f"budgets count {len(names)} clusters together, and Slurm holds each cluster by itself",
@@ -149,8 +168,8 @@ def _kept(step: Step) -> Step:
         problem = f"it has a limit that adminkit did not set: {most} {step.tres} minutes"
     elif ours is not None and (ours.tres, ours.qos) != (step.tres, step.target.qos):
         problem = "its TRES or QOS has changed: revoke it first"
-    elif ours is not None and most not in (ours.minutes, step.wanted):
-        problem = f"somebody changed its limit: adminkit set {ours.minutes}, Slurm has {_said(most)}"
+    elif ours is not None and most not in (*ours.may_be, step.wanted):
+        problem = f"somebody changed its limit: adminkit set {_said(ours.minutes)}, Slurm has {_said(most)}"
     return replace(step, problem=problem)
 
 
@@ -181,36 +200,72 @@ def apply(
     todo: Sequence[Step],
     now: int,
     set_limit: Callable[[Target, str, int | None], None] = change,
+    log: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """Do it: (the acts, for the log of the host; what failed, in sentences). Each is recorded before the next one."""
+    """Do it: (the acts; what failed, in sentences). Each is recorded, in `log` too, before the next one."""
     acts: list[Mapping[str, Any]] = []
     failed: list[str] = []
     for step in todo:
         if step.problem or step.now is None:
             continue
+        limit = InForce(step.tres, step.wanted, step.target.qos, before=step.now.most)
+        if not step.acts:
+            _keep(db, step, None if step.ends else limit, now)
+            continue
+        _keep(db, step, replace(limit, sure=False), now)
         try:
-            if step.acts:
-                set_limit(step.target, step.tres, step.wanted)
+            set_limit(step.target, step.tres, step.wanted)
         except AdminkitError as error:
             failed.append(f"the limit of {quote(step.target.name)} was not changed: {error.message}")
+            if not isinstance(error, SlurmTimeout):  # then nobody knows
+                _keep(db, step, step.ours, now)
             continue
-        value = "" if step.wanted is None else json.dumps(asdict(InForce(step.tres, step.wanted, step.target.qos)))
-        set_fact(db, step.target.cluster, _FACT + step.budget.account, value, now)
-        if step.acts:
-            act = actions.act(
-                REVOKED if step.ends else SET, None, None, {}, cluster=step.target.cluster,
-                account=step.budget.account, qos=step.target.qos, tres=step.tres, minutes=step.wanted,
-                minutes_before=step.now.most,
-            )  # fmt: skip
+        act = actions.act(
+            REVOKED if step.ends else SET, None, None, {}, cluster=step.target.cluster,
+            account=step.budget.account, qos=step.target.qos, tres=step.tres, minutes=step.wanted,
+            minutes_before=step.now.most,
+        )  # fmt: skip
+        with transaction(db):
+            _keep(db, step, None if step.ends else limit, now)
             record_actions(db, [act])
-            acts.append(act)
+        acts.append(act)
+        try:
+            if log is not None:
+                log(act)
+        except AdminkitError as error:
+            failed.append(f"this host's action log does not record it: {error.message}")
     return acts, failed
+
+
+def _keep(db: sqlite3.Connection, step: Step, limit: InForce | None, now: int) -> None:
+    value = "" if limit is None else json.dumps(asdict(limit))
+    set_fact(db, step.target.cluster, _FACT + step.budget.account, value, now)
 
 
 def in_force(db: sqlite3.Connection, cluster: str, account: str) -> InForce | None:
     """The limit that adminkit set for that account; None for none."""
     row = fact(db, cluster, _FACT + account)
     return InForce(**json.loads(row[0])) if row and row[0] else None
+
+
+def any_in_force(db: sqlite3.Connection, file: ChargeFile) -> bool:
+    """Whether adminkit has set a limit on any cluster."""
+    return any(value for name in {*file.clusters, *clusters(db)} for value in facts(db, name, _FACT).values())
+
+
+def is_held(db: sqlite3.Connection, names: Sequence[str], account: str) -> bool:
+    """Whether Slurm has a limit of adminkit's for that account, on any of these clusters, or of the trace's."""
+    return any(in_force(db, name, account) is not None for name in {*names, *clusters(db)})
+
+
+def abandoned(db: sqlite3.Connection, file: ChargeFile) -> list[Budget]:
+    """What adminkit set for accounts of which the file has no budget any more, as budgets of nothing."""
+    named = {one.account for one in file.budgets}
+    return [
+        Budget(account, Decimal(0), "", None, InForce(**json.loads(value)).qos)
+        for account, value in facts(db, cluster_of(db, file), _FACT).items()
+        if value and account not in named
+    ]
 
 
 def _unbilled(db: sqlite3.Connection, file: ChargeFile, month: str) -> dict[tuple[str, str], Decimal]:

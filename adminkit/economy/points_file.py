@@ -3,7 +3,9 @@
     incentives.json   {"format": 1, "made_at": …, "cap": …, "class_points": {…},
                        "size_points": {"9": …}, "users": {"1001": {"points": …, "class": …}}}
     hints.json        {"format": 1, "made_at": …, "ratio": …, "floor": …, "accounts_off": […],
-                       "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}}}
+                       "users": {"1001": {"train": {"gq": [expected, safe, risk, runs]}}},
+                       "memory": {"ratio": …, "floor": …,
+                                  "users": {"1001": {"train": {"gq": [used, safe, risk, runs, enough]}}}}}
     soft_limits.json  {"format": 1, "made_at": …, "quantiles": [50, 75, 90],
                        "users": {"1001": {"train": {"gq": "600-1800-3600"}}}}
 
@@ -37,6 +39,7 @@ _MOST_UID: Final = 2**32 - 2
 _SIZE: Final = re.compile("[1-9][0-9]{0,5}", re.ASCII)
 _MOST_SECONDS: Final = 2**40
 _MOST: Final = 2**53
+_NUMBERS: Final = {4: "four", 5: "five"}
 _QUANTILES: Final = re.compile("-".join(["[0-9]{1,12}"] * len(QUANTILES)), re.ASCII)
 
 
@@ -140,7 +143,23 @@ def _sizes(value: Any, cap: int, source: str) -> dict[int, int]:
 
 
 def _hints(value: Any, source: str) -> Table:
-    _keys(value, ("format", "made_at", "ratio", "floor", "accounts_off", "users"), source)
+    sized = ("memory",) if isinstance(value, dict) and "memory" in value else ()
+    _keys(value, ("format", "made_at", "ratio", "floor", "accounts_off", *sized, "users"), source)
+    accounts = value["accounts_off"]
+    if not isinstance(accounts, list):
+        raise _Wrong(source, "accounts_off is not a list")
+    memory = {"memory": _memory(value["memory"], source)} if sized else {}
+    return {
+        **_head(value, source),
+        **_bounds(value, source),
+        "accounts_off": {_text(one, source, "accounts_off") for one in accounts},
+        **memory,
+        "users": _rows(value, source, _row),
+    }
+
+
+def _bounds(value: Table, source: str, where: str = "") -> Table:
+    """From which ratio, and by how much more, a hint is given."""
     ratio = value["ratio"]
     if (
         isinstance(ratio, bool)
@@ -148,18 +167,13 @@ def _hints(value: Any, source: str) -> Table:
         or not 1 <= ratio <= _MOST
         or not math.isfinite(ratio)
     ):
-        raise _Wrong(source, "ratio is not a number of at least 1")
-    accounts = value["accounts_off"]
-    if not isinstance(accounts, list):
-        raise _Wrong(source, "accounts_off is not a list")
-    users = _rows(value, source, _row)
-    return {
-        **_head(value, source),
-        "ratio": ratio,
-        "floor": _whole(value["floor"], 0, _MOST_SECONDS, source, "floor"),
-        "accounts_off": {_text(one, source, "accounts_off") for one in accounts},
-        "users": users,
-    }
+        raise _Wrong(source, f"{where}ratio is not a number of at least 1")
+    return {"ratio": ratio, "floor": _whole(value["floor"], 0, _MOST_SECONDS, source, f"{where}floor")}
+
+
+def _memory(value: Any, source: str) -> Table:
+    _keys(value, ("ratio", "floor", "users"), source, "memory")
+    return {**_bounds(value, source, "memory."), "users": _rows(value, source, _memory_row, "memory.")}
 
 
 def _soft_limits(value: Any, source: str) -> Table:
@@ -170,11 +184,11 @@ def _soft_limits(value: Any, source: str) -> Table:
     return {**_head(value, source), "quantiles": list(QUANTILES), "users": users}
 
 
-def _rows(value: Table, source: str, checked: Callable[[Any, str, str], Any]) -> dict[int, Any]:
-    """users -> names -> queues -> rows, each as `checked` returns it."""
+def _rows(value: Table, source: str, checked: Callable[[Any, str, str], Any], of: str = "") -> dict[int, Any]:
+    """users -> names -> queues -> rows, each as `checked` returns it. `of`: the table's place, "memory."."""
     users: dict[int, Any] = {}
     for uid, names in _users(value, source):
-        where = f"users.{uid}"
+        where = f"{of}users.{uid}"
         users[uid] = {}
         for name, queues in _mapping(names, source, where).items():
             rows = {
@@ -206,10 +220,14 @@ def _users(value: Table, source: str) -> Iterable[tuple[int, Any]]:
         yield int(word), row
 
 
-def _row(row: Any, source: str, where: str) -> list[int]:
-    if not isinstance(row, list) or len(row) != 4:
-        raise _Wrong(source, f"{where} has a row that is not four numbers")
+def _row(row: Any, source: str, where: str, many: int = 4) -> list[int]:
+    if not isinstance(row, list) or len(row) != many:
+        raise _Wrong(source, f"{where} has a row that is not {_NUMBERS[many]} numbers")
     return [_whole(number, 0, _MOST_SECONDS, source, where) for number in row]
+
+
+def _memory_row(row: Any, source: str, where: str) -> list[int]:
+    return _row(row, source, where, 5)
 
 
 def _quantiles(row: Any, source: str, where: str) -> str:

@@ -69,6 +69,25 @@ class Hint(NamedTuple):
         return [self.expected, self.safe, self.risk_percent, self.runs]
 
 
+class MemoryRow(NamedTuple):
+    """What similar jobs of one user used of memory, MiB on a node. `excess`: see recommend/hints.py, in MiB."""
+
+    uid: int
+    job_name: str
+    queue: str
+    used: int  # none of the last `runs` used more
+    safe: int  # the size to paste
+    risk_percent: int
+    runs: int
+    enough: int  # of these runs, needed no more than `safe`
+    excess: float
+
+    @property
+    def row(self) -> list[int]:
+        """Its row in the table."""
+        return [self.used, self.safe, self.risk_percent, self.runs, self.enough]
+
+
 class Row(NamedTuple):
     """What similar jobs of one user needed: seconds for each of QUANTILES."""
 
@@ -83,7 +102,7 @@ class Row(NamedTuple):
         return ["-".join(map(str, self.seconds))]
 
 
-_Entry = TypeVar("_Entry", bound=Hint | Row)
+_Entry = TypeVar("_Entry", bound=Hint | MemoryRow | Row)
 
 
 def points(settings: Incentives, per_hour: float) -> Points:
@@ -121,22 +140,39 @@ def incentives_table(found: Iterable[Standing], worth: Points, now: int) -> dict
     return {**head, "users": users}
 
 
-def hints_table(found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int) -> dict[str, Any]:
+def hints_table(
+    found: Iterable[Hint], settings: Hints, opted_out: Collection[int], now: int, memory: Iterable[MemoryRow] = ()
+) -> dict[str, Any]:
     """The data of hints.lua: the largest excess first, as many as `max_entries` and Lua 5.1 allow, without users who
-    opted out."""
+    opted out. Hints about memory take at most half of `max_entries`."""
+    sized = [one for one in memory if one.uid not in opted_out] if settings.enabled and settings.memory else []
+    sized = nsmallest(settings.max_entries // 2, sized, key=lambda one: (-one.excess, one[:3]))
     wanted = (one for one in found if one.uid not in opted_out) if settings.enabled else ()
-    kept = nsmallest(settings.max_entries, wanted, key=lambda one: (-one.excess_gpu_seconds, one[:3]))
-    users: dict[int, dict[str, dict[str, list[int]]]] = {}
-    for hint in sorted(_that_fit(kept)):
-        users.setdefault(hint.uid, {}).setdefault(hint.job_name, {})[hint.queue] = hint.row
-    return {
-        "format": FORMAT,
-        "made_at": now,
-        "ratio": settings.ratio,
-        "floor": settings.floor,
+    most = settings.max_entries - len(sized)
+    timed = nsmallest(most, wanted, key=lambda one: (-one.excess_gpu_seconds, one[:3]))
+    kept = [*_that_fit(_in_turn(sized, timed))]
+    head = {
+        "format": FORMAT, "made_at": now, "ratio": settings.ratio, "floor": settings.floor,
         "accounts_off": {account.lower() for account in settings.accounts_off},
-        "users": users,
-    }
+    }  # fmt: skip
+    if settings.memory:
+        users = _by_user(one for one in kept if isinstance(one, MemoryRow))
+        head["memory"] = {"ratio": settings.memory_ratio, "floor": settings.memory_floor, "users": users}
+    return {**head, "users": _by_user(one for one in kept if isinstance(one, Hint))}
+
+
+def _in_turn(*lists: Sequence[_Entry]) -> Iterator[_Entry]:
+    """The first of each, then the second of each …"""
+    for place in range(max(map(len, lists))):
+        yield from (one[place] for one in lists if place < len(one))
+
+
+def _by_user(rows: Iterable[Hint | MemoryRow]) -> dict[int, dict[str, dict[str, list[int]]]]:
+    """uid -> job name -> queue -> row."""
+    users: dict[int, dict[str, dict[str, list[int]]]] = {}
+    for one in sorted(rows):
+        users.setdefault(one.uid, {}).setdefault(one.job_name, {})[one.queue] = one.row
+    return users
 
 
 def soft_table(needs: Iterable[Need], settings: SoftLimits, opted_out: Collection[int], now: int) -> dict[str, Any]:

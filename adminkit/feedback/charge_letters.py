@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from adminkit.config import Config
 from adminkit.economy.budgets import spent_of
+from adminkit.economy.enforce import is_held
 from adminkit.economy.schemes import ChargeFile, load_schemes
 from adminkit.errors import AdminkitError
 from adminkit.feedback import format
@@ -188,6 +189,7 @@ def budget(db: sqlite3.Connection, due: BudgetLetter, file: ChargeFile) -> dict[
         "unit": file.named(None).unit, "budget": _money(one.budget.amount), "spent": _money(one.amount),
         "left": _money(max(one.left, Decimal(0))), "over": _money(-one.left) if one.left < 0 else None,
         "first": one.budget.since, "until": one.budget.until, "last": one.last,
+        "held": is_held(db, [due.cluster, *file.clusters], account),
     }  # fmt: skip
 
 

@@ -11,21 +11,34 @@ from adminkit.feedback.chart import Bar, bars
 from adminkit.feedback.found import found
 from adminkit.feedback.letter import DigestLetter, OperatorLetter
 from adminkit.feedback.letter_data import Known
-from adminkit.feedback.template_values import OUTCOMES, Chart, LostWeekly, Missed, Named, OtherGpus, Weekly, recommended
+from adminkit.feedback.template_values import (
+    OUTCOMES,
+    Chart,
+    LessMemory,
+    LostWeekly,
+    Missed,
+    Named,
+    OtherGpus,
+    Weekly,
+    recommended,
+)
 from adminkit.findings import week as judgement
 from adminkit.findings.finding import Finding
 from adminkit.quote import clean
+from adminkit.recommend.again import MIB, show_memory
 from adminkit.sqlite import sqlite3
 from adminkit.stats.finished import finished, tasks
 from adminkit.stats.letters import Late, failures, late, went_out
 from adminkit.stats.runs import Kind
 from adminkit.stats.weeks import WEEK, Name, Reserved, Week
+from adminkit.units import show_bytes
 
 #: Weeks of the operators' chart.
 WEEKS: Final = 8
 DAY: Final = 86_400
-#: Names of which another number of GPUs is said.
+#: Names of which another number of GPUs is said, and less memory.
 GPUS: Final = 3
+MEMORY: Final = 3
 #: About queues, in the operators' letter.
 FINDINGS: Final = 3
 
@@ -47,6 +60,7 @@ def digest(db: sqlite3.Connection, due: DigestLetter, known: Known, tz: tzinfo |
         "lost_week": _lost(known, due),
         "waited_for": _sum(one.waited_for for one in names.values()),
         "gpus": _gpus(known, due, names),
+        "memory": _memory(known, due, names),
         "late": [_missed(db, due, one) for one in missed],
         "chart": Chart("week", _week_bars(weekly, due, tz)),
     }
@@ -130,6 +144,23 @@ def _gpus(known: Known, due: DigestLetter, names: Mapping[str | None, Name]) -> 
             )
         )  # fmt: skip
     return found[:GPUS]
+
+
+def _memory(known: Known, due: DigestLetter, names: Mapping[str | None, Name]) -> list[LessMemory]:
+    """Up to MEMORY names of this week, most memory first, whose runs ask for far more than they use."""
+    found: list[tuple[int, LessMemory]] = []
+    for name in sorted(name for name in names if name):
+        sized = known.memory(due, name)
+        if sized is None or not sized.is_far_less:
+            continue
+        given = sized.advice
+        assert given.limit is not None and given.risk is not None and sized.asked is not None
+        one = LessMemory(
+            format.harmless(name), show_bytes(sized.asked * MIB), show_bytes(sized.used * MIB),
+            show_memory(given.limit * MIB), given.risk, given.tried, given.over,
+        )  # fmt: skip
+        found.append((sized.asked - given.limit, one))
+    return [one for _, one in sorted(found, key=lambda pair: -pair[0])[:MEMORY]]
 
 
 def _kind(due: DigestLetter, name: str, known: Known) -> Kind | None:

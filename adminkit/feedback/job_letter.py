@@ -91,7 +91,7 @@ def _ran(
     elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
     used = memory(steps, run.nodes)
-    gpu = gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind, run.start_time)
+    gpu = gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind, start=run.start_time)
     return Ran(
         name=name,
         short_name=short_name,

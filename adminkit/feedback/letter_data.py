@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from adminkit.feedback.letter import DigestLetter, Due, JobLetter, OperatorLetter
+from adminkit.feedback.memory_known import MemoryKnown, Sized
 from adminkit.feedback.site_findings import of_queues
 from adminkit.feedback.site_known import SiteKnown
 from adminkit.findings.finding import Finding
@@ -91,6 +92,7 @@ class Known:
         self._controls: dict[str, Control] = {}
         self._most: dict[tuple[str | None, str], int | None] = {}
         self.site = SiteKnown(db, now)
+        self.sizes = MemoryKnown(db, now - AGE, RUNS, settings.checkpoint.code)
 
     @property
     def menu(self) -> Sequence[int]:
@@ -164,6 +166,10 @@ class Known:
             self._progress[due.cluster] = progress(self._db, self._now, watts, cluster=due.cluster)
         ran = self._progress[due.cluster].get((due.user, name), [])
         return advise(known_of(ran), ran[0].gpus, GPUS_SLOWER) if ran else None
+
+    def memory(self, due: DigestLetter, name: str) -> Sized | None:
+        """The memory that the user's runs of that name needed on a node; None for nothing."""
+        return self.sizes.of_name(due.cluster, self._next(due.cluster, due.user), name)
 
     def weeks(self, due: DigestLetter) -> Sequence[Week]:
         """The week of a digest and those before it, the oldest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Final
 
 from adminkit.feedback import format
@@ -12,7 +13,7 @@ from adminkit.feedback.letter import JobLetter
 from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import OUTCOMES, Broken, Lost, MoreMemory, MoreTime, Recommended, recommended
 from adminkit.findings.estimate import LETTERS
-from adminkit.recommend.again import next_limit, next_memory, show_memory
+from adminkit.recommend.again import MIB, next_limit, next_memory, show_memory
 from adminkit.recommend.menu import round_up
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
@@ -169,7 +170,14 @@ def _more_memory(db: sqlite3.Connection, due: JobLetter, known: Known, kind: Kin
     reached = max(filter(None, (worst.max_rss, memory(steps, nodes) if nodes == 1 else None)), default=None)
     alike = [one for one in known.runs(due.cluster, due.user) if one.kind.job_name == kind.job_name]
     keys = [(one.job_id_raw, one.submit_time) for one in alike[-ALIKE:] if one.job_id_raw is not None]
-    further = None if had is None else next_memory(had, memory_had(db, due.cluster, keys), known.site.node_memory(kind))
+    most = known.site.node_memory(kind)
+    safe = known.sizes.for_kind(kind)
+    if had is not None and safe.limit is not None and safe.risk is not None and had < safe.limit * MIB <= (most or inf):
+        return MoreMemory(
+            had=show_bytes(had), reached=show_bytes(reached) if reached else None, limit=show_bytes(safe.limit * MIB),
+            paste=show_memory(safe.limit * MIB), why="safe", runs=safe.tried, nodes=nodes, risk=safe.risk,
+        )  # fmt: skip
+    further = None if had is None else next_memory(had, memory_had(db, due.cluster, keys), most)
     return MoreMemory(
         had=show_bytes(had) if had else None,
         reached=show_bytes(reached) if reached else None,

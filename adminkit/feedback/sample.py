@@ -10,9 +10,10 @@ from typing import Final
 from adminkit.config import Config
 from adminkit.economy.budgets import spent_of
 from adminkit.economy.schemes import load_schemes
-from adminkit.feedback.calendar import last_week
+from adminkit.feedback.calendar import last_month, last_week
 from adminkit.feedback.charge_letters import due_statements
-from adminkit.feedback.letter import BudgetLetter, DigestLetter, OperatorLetter
+from adminkit.feedback.group_letters import read_owners
+from adminkit.feedback.letter import BudgetLetter, DigestLetter, GroupLetter, OperatorLetter
 from adminkit.feedback.letter_data import counted, lost_enough
 from adminkit.feedback.loss_letter import is_lost, lost_runs
 from adminkit.feedback.plan import HABIT, Plan, job_letter, stake
@@ -20,6 +21,7 @@ from adminkit.feedback.planned import PlannedLetter
 from adminkit.feedback.prefs import is_address
 from adminkit.sqlite import sqlite3
 from adminkit.stats import due
+from adminkit.stats.groups import groups
 from adminkit.stats.ledger import closes
 from adminkit.stats.lost import STATES
 from adminkit.stats.select import clusters
@@ -34,8 +36,8 @@ def sample(
     db: sqlite3.Connection, settings: Config, now: int, users: Sequence[str] = (), tz: tzinfo | None = None
 ) -> Plan:
     """The letter after the job of the last 30 days that left most unused, after those that lost most by each way of
-    losing, a digest of last week and the operators' one; where a month was closed also a statement, and a letter about
-    the budget of which most is spent.
+    losing, a digest of last week and the operators' one; about the last month of the account with most users, if it
+    has several; where a month was closed also a statement, and a letter about the budget of which most is spent.
 
     Each is of the first cluster that has such a letter: of those in [feedback], else of the trace's. `users`: of these
     only.
@@ -49,6 +51,7 @@ def sample(
         *(("end", [one[state] for one in ends if state in one], "") for state in STATES),
         ("digest", _each(where, _digest, db, settings, now, users, tz), "no user has a run that counts in last week"),
         ("operator", _each(where, _operator, db, settings, now, users, tz), "the trace has no cluster"),
+        ("group", _each(where, _group, db, settings, now, users, tz), ""),
         ("statement", _each(where, _statement, db, settings, now, users, tz), ""),
         ("budget", _each(where[:1], _budget, db, settings, now, users, tz), ""),
     ):
@@ -129,6 +132,27 @@ def _operator(
             until=week.until,
         )
     )  # fmt: skip
+
+
+def _group(
+    db: sqlite3.Connection, settings: Config, cluster: str, now: int, users: Sequence[str], tz: tzinfo | None
+) -> Iterator[PlannedLetter]:
+    """As to an owner of the account; where no file names one, as to its user with the most hours."""
+    month = last_month(now, tz)
+    found = [
+        (-len(members), account, max(members, key=lambda name: (members[name].used.weight, name)))
+        for account, members in groups(db, cluster, month.since, month.until).items()
+        if len(members) > 1 and (not users or members.keys() & {*users})
+    ]
+    for _, account, first in sorted(found)[:1]:
+        name = next(iter(read_owners(settings.feedback.group_owners).get(account, ())), first)
+        yield PlannedLetter(
+            GroupLetter(
+                cluster=cluster, user=name, uid=0, language=settings.feedback.language,
+                address=_address(settings, name), week=month.name, since=month.since, until=month.until,
+                about=f"{month.name}/account/0/{account}",
+            )
+        )  # fmt: skip
 
 
 def _statement(

@@ -110,9 +110,10 @@ class MoreMemory:
     reached: str | None  # of all its tasks, as it was sampled
     limit: str | None
     paste: str  # as --mem takes it; empty for none
-    why: str  # used, had, doubled, node, as in recommend/again.py; unknown where `had` is
+    why: str  # used, had, doubled, node, as in recommend/again.py; safe where its risk is known; unknown where `had` is
     runs: int  # of that name that completed, and whose memory is known
     nodes: int
+    risk: float | None = None  # of `safe`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +196,19 @@ class OtherGpus:
     time: float
     energy: float | None
     gpu_hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class LessMemory:
+    """A name whose runs ask for far more memory than they use. Per node, as text."""
+
+    name: str
+    asked: str  # by the last run
+    used: str  # at most, by the last runs
+    paste: str  # as --mem takes it
+    risk: float
+    tried: int  # earlier runs
+    too_small: int  # of these, needed more
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sync_run import Options, SyncRun, Tick
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.window_plan import Window
+from adminkit.sections import Months
 from adminkit.slurm import cluster as slurm
 from adminkit.trace import answers, audit_verdict, connect, windows
 from adminkit.trace import audit as trace
@@ -36,7 +37,7 @@ from adminkit.trace.audit import AuditScope
 from adminkit.trace.forgotten import hand_on
 from adminkit.trace.load_log import record_load
 from adminkit.trace.lock import only_one
-from adminkit.trace.months import archived
+from adminkit.trace.months import move
 
 #: Key of the fact that a cluster was audited; its value has the counts.
 DONE: Final = "audited"
@@ -51,11 +52,13 @@ def audit(
     apply: bool = False,
     again: bool = False,
     purge: int | None = None,
+    archive: Months | None = None,
     opener: Opener = open_sacct,
 ) -> list[Audited]:
     """Ask slurmdbd about these clusters' rows, all for none; with `apply` set aside what it contradicts or denies.
 
-    `purge`: seconds after which slurmdbd purges jobs, as the operator says. `opener`: the source.
+    `purge`: seconds after which slurmdbd purges jobs, as the operator says. `archive`: also about archived months,
+    which with `apply` come back into SQLite for it, and are archived again. `opener`: the source.
 
     Confirmed rows are flagged window by window, so that an interrupted audit resumes there. Unknown rows are set
     aside only after the last answer: none is where slurmdbd fails before.
@@ -64,9 +67,14 @@ def audit(
         if apply:
             connect.prepare(options.db)
             stack.enter_context(only_one(options.db, "adminkit trace audit"))
-        db = stack.enter_context(connect.writer(options.db) if apply else connect.reader(options.db, archive=False))
-        if months := archived.months(db):
-            talk(f"{len(months)} archived months are not asked about: adminkit trace unarchive brings them back")
+        db = stack.enter_context(
+            connect.writer(options.db) if apply else connect.reader(options.db, archive=archive is not None)
+        )
+        months = move.overlapping(db, None, None, wanted)
+        if months and archive is None:
+            talk(f"{len(months)} archived months are not asked about: --archived asks about them too")
+        elif months and archive and apply:
+            stack.enter_context(move.brought_back(db, options.db, archive, months))
         # Trap: as root, later programs are started as the user who owns the trace.
         if not slurm.shows_every_job():
             raise AdminkitError(

@@ -87,6 +87,7 @@ class Statement:
     ends: bool = False
     swf: bool = False
     timezone: str = ""
+    tres: str = ""  # "1001:gres/gpu=,1003:": a site's own TRES, of which lists have the numbers
     seal: str = ""  # a text behind the digits of every time
     wants: Sequence[str] = ()  # "3=alpha": what a column of a job's row must be
     within: Sequence[str] = ()  # "19=0..99": where the time in a column must be
@@ -157,6 +158,7 @@ class Statement:
             ("--reject-sql", self.reject_sql),
             ("--without-sql", self.without_sql),
             ("--timezone", self.timezone),
+            ("--tres", self.tres),
         ):
             args += [flag, value] if value else []
         args += ["--fields", self.fields] if self.fields else []

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.base import JOBS, STEPS, SourceFailed
 from adminkit.ingest.sync_run import SyncRun
 from adminkit.ingest.sync_windows import ask_stretches
 from adminkit.ingest.window_plan import DAY, HOUR, Window
 from adminkit.trace import runs, windows
+from adminkit.units import show_time
 
 #: (key of the fact, interval, how far back, width of a comparison), seconds
 ROUNDS: Final = (("reconciled_daily", DAY, 2 * DAY, 6 * HOUR), ("reconciled_weekly", 7 * DAY, 35 * DAY, DAY))
@@ -39,22 +41,35 @@ def compare(run: SyncRun, since: int, until: int, width: int) -> int:
     changed = 0
     for at in range(since // width * width, until, width):
         window = Window(max(at, since), min(at + width, until))
-        _compare_steps(run, window, f"steps differ {at} {width}", until)
-        theirs = _theirs(run, window)
-        if theirs is None or theirs == runs.digest(run.db, run.cluster, window.since, window.until):
-            continue
-        name = f"differs {at} {width}"
-        known = windows.fact(run.db, run.cluster, name)
-        if known and known[0] == str(theirs):
-            continue
-        before = run.summary.closed.new + run.summary.closed.changed
-        ask_stretches(run, JOBS, [window], until)
-        if run.options.steps:
-            ask_stretches(run, STEPS, [window], until)
-        changed += run.summary.closed.new + run.summary.closed.changed > before
-        if theirs != runs.digest(run.db, run.cluster, window.since, window.until):
-            windows.set_fact(run.db, run.cluster, name, str(theirs), until)
+        try:
+            changed += _compare(run, window, f"{at} {width}", until)
+        except _Unread as error:
+            run.talk(f"{error.message}: what ended from {show_time(window.since)} to {show_time(window.until)} was not"
+                     " compared with slurmdbd")  # fmt: skip
     run.summary.reconciled += changed
+    return changed
+
+
+class _Unread(AdminkitError):
+    """What is archived of a window cannot be read."""
+
+
+def _compare(run: SyncRun, window: Window, name: str, until: int) -> bool:
+    """Compare one window, by `name` in the notes on those that differ. Whether it had changed."""
+    _compare_steps(run, window, f"steps differ {name}", until)
+    theirs = _theirs(run, window)
+    if theirs is None or theirs == _ours(run, window):
+        return False
+    known = windows.fact(run.db, run.cluster, f"differs {name}")
+    if known and known[0] == str(theirs):
+        return False
+    before = run.summary.closed.new + run.summary.closed.changed
+    ask_stretches(run, JOBS, [window], until)
+    if run.options.steps:
+        ask_stretches(run, STEPS, [window], until)
+    changed = run.summary.closed.new + run.summary.closed.changed > before
+    if theirs != _ours(run, window):
+        windows.set_fact(run.db, run.cluster, f"differs {name}", str(theirs), until)
     return changed
 
 
@@ -64,10 +79,25 @@ def _compare_steps(run: SyncRun, window: Window, name: str, until: int) -> None:
     known = windows.fact(run.db, run.cluster, name)
     if theirs is None or (known and known[0] == str(theirs)):
         return
-    if theirs != runs.step_digest(run.db, run.cluster, window.since, window.until):
+    if theirs != _our_steps(run, window):
         ask_stretches(run, STEPS, [window], until)
-        if theirs != runs.step_digest(run.db, run.cluster, window.since, window.until):
+        if theirs != _our_steps(run, window):
             windows.set_fact(run.db, run.cluster, name, str(theirs), until)
+
+
+def _ours(run: SyncRun, window: Window) -> runs.Digest:
+    """The trace's digest of a window, archived runs among them."""
+    try:
+        return runs.digest(run.db, run.options.db, run.cluster, window.since, window.until)
+    except AdminkitError as error:
+        raise _Unread(error.message, error.hint) from error
+
+
+def _our_steps(run: SyncRun, window: Window) -> tuple[int, int]:
+    try:
+        return runs.step_digest(run.db, run.options.db, run.cluster, window.since, window.until)
+    except AdminkitError as error:
+        raise _Unread(error.message, error.hint) from error
 
 
 def _theirs(run: SyncRun, window: Window) -> runs.Digest | None:

@@ -25,6 +25,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "real": ("value",),
     "swf": ("value",),  # a number of SWF, whole or not; -1 is unknown
     "time": ("epoch",),  # epoch seconds or YYYY-MM-DDTHH:MM:SS in --timezone
+    "epoch": ("epoch",),  # epoch seconds without a seal
     "seconds": ("seconds",),  # whole seconds: 90, 00:01:30, 1-00:00:00, 01:30.250
     "cputime": ("seconds",),  # the same, fractions kept
     "limit": ("seconds", "kind"),  # minutes or a clock; kind is finite, unlimited, partition or unknown

@@ -15,6 +15,7 @@ from typing import Any, Final
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
 from adminkit.integrations.datasette_watch import Watch
+from adminkit.job import KEY
 from adminkit.quote import quote
 from adminkit.render.figure import need_matplotlib, panels
 from adminkit.render.report import Bar, Bars, Curves, Heat, Line, Panel, Pictures
@@ -113,6 +114,11 @@ def _database(served: Any, path: Path, watch: Watch) -> Any:
             if write:
                 raise AdminkitError(f"{path} can only be read here", "writing is for sync and import")
             return exposed(path)
+
+        async def primary_keys(self, table: str) -> list[str]:
+            # The key's index, and not rowid: what is archived has none, and a link holds where rows move.
+            found: list[str] = [*KEY, *(["step"] if table == "step" else [])]
+            return found if table in ("job", "step") else await super().primary_keys(table)
 
         async def execute(self, *args: Any, **named: Any) -> Any:
             # A reader's mistake is shown to the reader; the log would get whatever they typed.

@@ -113,6 +113,7 @@ def extend_sentence(extend: Extend) -> str:
 
 #: What each act of [idle] does.
 _ACTS: Final = {
+    "points": "its user's waiting jobs lose their points for as long as it holds the GPUs",
     "shrink": "it continues with the GPUs that it uses, if it is elastic",
     "requeue": "it is put back, if it can resume from a checkpoint",
     "cancel": "it is cancelled",

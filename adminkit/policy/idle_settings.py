@@ -11,7 +11,7 @@ from adminkit.policy.durations import seconds
 from adminkit.usage.settings import Settings
 
 #: What may be done, mildest first.
-Rung = Literal["shrink", "requeue", "cancel"]
+Rung = Literal["points", "shrink", "requeue", "cancel"]
 Day = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 #: As time.localtime numbers them.
 DAYS: Final[tuple[Day, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

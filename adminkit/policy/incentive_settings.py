@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from adminkit.policy.durations import Seconds
+from adminkit.policy.memory_size import Memory
+from adminkit.recommend.menu import MEMORY_FLOOR, MEMORY_RATIO
 
 Hours = Annotated[float, Field(ge=0, le=10_000)]
 
@@ -84,7 +86,7 @@ class Incentives(BaseModel):
 
 
 class Hints(BaseModel):
-    """Who reads a line at submission: those whose similar jobs needed far less than is asked."""
+    """Who reads a line at submission: those whose similar jobs needed far less time, or memory, than is asked."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -94,3 +96,6 @@ class Hints(BaseModel):
     accounts_off: tuple[str, ...] = ()  # jobs of these accounts get none
     users_off: tuple[str, ...] = ()  # nor do these users, who asked for it
     max_entries: Annotated[int, Field(ge=0, le=50_000)] = 50_000  # the largest excess stays
+    memory: bool = True  # also about --mem
+    memory_ratio: Annotated[float, Field(gt=1)] = MEMORY_RATIO  # asked ≥ memory_ratio × what was enough,
+    memory_floor: Memory = MEMORY_FLOOR  # and that many MiB more, on a node

@@ -12,8 +12,6 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
-from adminkit.errors import UsageError
-from adminkit.fit.request import parse_mem
 from adminkit.job import CLASSES
 from adminkit.messages import Language
 from adminkit.policy.durations import seconds
@@ -21,6 +19,7 @@ from adminkit.policy.extend_settings import Extend
 from adminkit.policy.idle_settings import Idle
 from adminkit.policy.incentive_settings import Hints, Incentives
 from adminkit.policy.kinds import ACTIONS, CHECKS, Action
+from adminkit.policy.memory_size import Memory
 from adminkit.policy.power_settings import Power
 from adminkit.policy.soft_settings import SoftLimits
 from adminkit.policy.texts import OUTCOMES, PLACEHOLDERS, defaults
@@ -84,17 +83,6 @@ def _range(value: Any) -> Range:
     if low is not None and high is not None and low > high:
         raise ValueError(f"{low} is above {high}")
     return Range(low, high)
-
-
-def _memory(value: Any) -> int:
-    """64G, 500M or 500 (MiB) -> MiB."""
-    try:
-        size = parse_mem(str(value)) if type(value) in (int, str) else 0
-    except UsageError as error:
-        raise ValueError(error.hint) from error
-    if not 0 < size < 1 << 50:
-        raise ValueError('write memory as sbatch accepts it: "64G"')
-    return size >> 20
 
 
 def _moment(value: Any, info: ValidationInfo) -> int:
@@ -167,7 +155,6 @@ def _words(value: Any) -> str | dict[str, str]:
 
 Duration = Annotated[int, BeforeValidator(_limit)]
 Numbers = Annotated[Range, BeforeValidator(_range)]
-Memory = Annotated[int, BeforeValidator(_memory)]
 Moment = Annotated[int, BeforeValidator(_moment)]
 Name = Annotated[str, AfterValidator(_name)]
 Word = Annotated[str, AfterValidator(_word)]

@@ -57,6 +57,7 @@ PLACEHOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "misfit": _ROUTE,
     "fit": ("fit",),
     "hint": ("queue", "asked", "expected", "safe", "risk", "runs"),
+    "memory_hint": ("queue", "asked", "option", "used", "safe", "risk", "runs", "enough"),
     "points": (),
     "part": (),
     "gpu_type": (),
@@ -196,6 +197,10 @@ EN: Final[Mapping[str, str]] = {
     "hint": template(
         "Your last {runs} jobs like this one needed about {expected}; this one asks for {asked}."
         " Shorter jobs start sooner: --time={safe} (risk of running out: {risk} %)"
+    ),
+    "memory_hint": template(
+        "Your last {runs} jobs like this one used at most {used} of memory on a node; this one asks for {asked}"
+        " ({option}). --mem={safe} instead would have been enough for {enough} of them (risk of running out: {risk} %)"
     ),
     "points": template(
         "This change would take away part of the job's priority, and an update cannot do that. Cancel it and submit"

@@ -31,6 +31,7 @@ class Advice:
     tried: int  # runs before which a limit would have been recommended
     over: int  # of these, runs for which it would have been too short
     batches: int  # in which the tried runs were submitted
+    copy: int = 0  # seconds of `limit` that are for the copy of the data to the nodes
 
 
 @dataclass(slots=True)
@@ -106,8 +107,11 @@ def walltime(
     offer: Offer,
     most: int | None = None,
     risk: float | None = None,
+    copy: int = 0,
 ) -> Advice:
     """A limit for the next job of `kind`; fields of it that are None are ignored. `runs` come by submission.
+
+    `copy`: seconds that the next job may wait for its data. Past runs may have found theirs on the nodes.
 
     No limit above `most`, the queue's maximum, is recommended. `risk` is the site's control's for
     this user; without it only `runs` steer the risk.
@@ -128,7 +132,8 @@ def walltime(
                     tried[number].add(run, before, rule)
     given = steered.next(kind, risk)
     past = tried[levels.index(given.level)]
-    return Advice(given, on_menu(given.safe, menu, most), past.risk(rule), *past.counts())
+    safe = None if given.safe is None else given.safe + copy
+    return Advice(given, on_menu(safe, menu, most), past.risk(rule), *past.counts(), copy)
 
 
 class History:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -79,7 +79,11 @@ class Backtest:
     users: Sequence[int]  # for each run counted, a number of its user
 
 
-def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
+#: Is called with each run and the rounded limit that it would have been given; None where it keeps its own.
+Given = Callable[[Run, int | None], None]
+
+
+def backtest(runs: Iterable[Run], offer: Offer, told: Given | None = None) -> Backtest:
     """Every method over `runs`, which come by submission."""
     steered, last_two = Steered(Rule(risk=offer.risk)), _LastTwo()
     numbers: dict[tuple[str | None, str | None], int] = {}
@@ -107,7 +111,10 @@ def backtest(runs: Iterable[Run], offer: Offer) -> Backtest:
         last.add(need, limit, last_two.predict(run))
         expected.add(need, limit, given.expected)
         safe.add(need, limit, given.safe)
-        rounded.add(need, limit, None if given.safe is None else round_up(given.safe, offer.menu))
+        paste = None if given.safe is None else round_up(given.safe, offer.menu)
+        rounded.add(need, limit, paste)
+        if told is not None:
+            told(run, paste if paste is not None and paste < limit else None)
     return Backtest(scores, total, cut, no_limit, need_total, (first, latest), users)
 
 

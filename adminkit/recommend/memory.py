@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from adminkit.recommend.advice import Advice, walltime
-from adminkit.recommend.backtest import Backtest
+from adminkit.recommend.backtest import Backtest, Given
 from adminkit.recommend.backtest import backtest as try_all
+from adminkit.recommend.control import Control, control
 from adminkit.recommend.menu import Offer
+from adminkit.recommend.predict import Rule
+from adminkit.sqlite import sqlite3
+from adminkit.stats.peaks import latest
 from adminkit.stats.runs import Kind, Run
 
 GIB: Final = 1024
@@ -21,11 +25,22 @@ MENU: Final = tuple(
 RISK: Final = 0.05
 
 
-def memory(runs: Iterable[Run], kind: Kind, risk: float) -> Advice:
-    """A size for the next job of `kind`, MiB per node. `runs` come by submission; their outcomes steer the risk."""
-    return walltime(runs, kind, Offer(MENU, risk))
+def memory(runs: Iterable[Run], kind: Kind, risk: float, steered: float | None = None) -> Advice:
+    """A size for the next job of `kind`, MiB per node. `runs` come by submission.
+
+    `steered` is the site's control's risk for this user; without it only `runs` steer the risk.
+    """
+    return walltime(runs, kind, Offer(MENU, risk), risk=steered)
 
 
-def backtest(runs: Iterable[Run], risk: float) -> Backtest:
+def backtest(runs: Iterable[Run], risk: float, given: Given | None = None) -> Backtest:
     """Every method over `runs`, as for time limits: sizes in MiB."""
-    return try_all(runs, Offer(MENU, risk))
+    return try_all(runs, Offer(MENU, risk), given)
+
+
+def site_control(
+    db: sqlite3.Connection, clusters: Iterable[str], risk: float, *, acting: bool = False, checkpoint_code: int
+) -> Control:
+    """trace_control, of sizes: the state after the last runs of these clusters whose need is known."""
+    lately = (latest(db, cluster, acting=acting, checkpoint_code=checkpoint_code) for cluster in clusters)
+    return control(lately, Rule(risk=risk))

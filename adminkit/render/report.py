@@ -27,7 +27,8 @@ class Field:
 
     A `quiet` column is in tables only where its texts differ or a number is not zero; JSON and CSV always have it. The
     text of a `below` column stands on lines of its own below its row in the terminal. A `data` column is for programs:
-    only JSON and CSV have it.
+    only JSON and CSV have it. CSV has the texts of an `exact` column even where a spreadsheet would compute them: no
+    user chooses them.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Field:
     quiet: bool = False
     below: bool = False
     data: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from adminkit.render.format import cells
 from adminkit.render.report import Cell, Report
 from adminkit.render.say import say
 from adminkit.render.sink import write_aside
+from adminkit.render.sparkline import PLAIN
 
 #: The colour of a cell, from its field's name and its value; None: the terminal's own.
 Tint = Callable[[str, Cell], str | None]
@@ -42,6 +43,8 @@ def emit(sections: Mapping[str, Report], format: str, output: Path | None, tint:
         say(f"wrote {output}")
     else:
         encoding = sys.stdout.encoding or "utf-8"
+        if format != "json" and not encoding.lower().startswith("utf"):
+            written = written.translate(PLAIN)
         sys.stdout.write(written.encode(encoding, "backslashreplace").decode(encoding))
 
 

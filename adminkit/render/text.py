@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from datetime import tzinfo
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.quote import clean
 from adminkit.render.format import cells, header
 from adminkit.render.records import records
-from adminkit.render.report import Field, Meta, Report
+from adminkit.render.report import Cell, Field, Meta, Report
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -169,16 +170,32 @@ def _moment(meta: Meta) -> dict[str, str]:
     return {} if meta.moment == "ended" else {"moment": meta.moment}
 
 
+#: What a formula begins with, in spreadsheets' ways of reading CSV.
+_FORMULA: Final = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?", re.ASCII)
+
+
 def as_csv(report: Report) -> str:
     """A header line and the rows, the totals last; empty for unknown. The report's header is not in it. Texts are
-    clean: people look at it in terminals, too.
+    clean, as people look at it in terminals, too, and no text is a formula where a spreadsheet opens it.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(f.name for f in report.fields)
     for row in (*report.rows, *report.totals):
-        writer.writerow(clean(cell) if isinstance(cell, str) else cell for cell in row)
+        writer.writerow(_csv_cell(*pair) for pair in zip(report.fields, row, strict=True))
     return out.getvalue()
+
+
+def _csv_cell(field: Field, cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    return clean(cell) if field.exact else _no_formula(clean(cell))
+
+
+def _no_formula(text: str) -> str:
+    """With an apostrophe before what a spreadsheet would compute. A number, such as an amount below 0, stays."""
+    return f"'{text}" if text.startswith(_FORMULA) and len(text) > 1 and not _NUMBER.fullmatch(text) else text
 
 
 def header_lines(meta: Meta, tz: tzinfo | None) -> str:

@@ -12,7 +12,7 @@ from adminkit.reports.charge import money
 FIELDS: Final = (
     Field("account", help="the account of the budget"),
     Field("held_at", help="the account or the QOS that has the limit in Slurm"),
-    Field("budget", "amount", "the budget, in the unit of the scheme"),
+    Field("budget", "amount", "the budget, in the unit of the scheme; a dash: the file has none any more"),
     Field("tres", help="the TRES whose minutes the budget is"),
     Field("left", "count", "minutes of it that the closed months leave"),
     Field("unbilled", "count", "minutes that ran and are in no bill yet"),
@@ -40,7 +40,8 @@ def _row(one: Step, done: bool) -> list[Cell]:
     else:
         does = "set the limit" if done else "sets the limit"
     return [
-        one.budget.account, one.target.name, money(one.budget.amount), one.tres or None, one.left, one.unbilled,
+        one.budget.account, one.target.name, money(one.budget.amount) if one.budget.amount else None, one.tres or None,
+        one.left, one.unbilled,
         None if one.now is None else one.now.used, None if one.now is None else one.now.most,
         one.wanted if not one.problem else None, one.returns if one.left is not None else None, does,
     ]  # fmt: skip

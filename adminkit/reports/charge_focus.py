@@ -43,7 +43,8 @@ COLUMNS: Final = {
     "PricingUnit": "Hours",
     "ProviderName": "--provider; deprecated by 1.3",
     "PublisherName": "--provider; deprecated by 1.3",
-    "ResourceId": "the job's number, with --entries",
+    "ResourceId": "the cluster and the job's number, with --entries",
+    "ResourceName": "the job's number, with --entries",
     "ResourceType": "Slurm job",
     "ServiceCategory": "Compute",
     "ServiceName": "Slurm",
@@ -55,7 +56,10 @@ COLUMNS: Final = {
     "x_Kind": "charge, late or correction",
     "x_User": "the user; empty for who was forgotten",
 }
-FIELDS: Final = tuple(Field(name, "count" if name == "x_Jobs" else "text", help) for name, help in COLUMNS.items())
+#: Exact, as programs join by names. Accounts and users are made by administrators, not by users.
+FIELDS: Final = tuple(
+    Field(name, "count" if name == "x_Jobs" else "text", help, exact=True) for name, help in COLUMNS.items()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,9 @@ def _row(group: Sequence[Line], money: Currency, calendar: Calendar, entries: bo
         **dict.fromkeys(("ConsumedUnit", "PricingUnit"), None if correction else "Hours"),
         **dict.fromkeys(("HostProviderName", "InvoiceIssuerName", "ProviderName", "PublisherName"), money.provider),
         "ServiceProviderName": money.provider, "InvoiceId": first.billed, "PricingCategory": "Standard",
-        "ResourceId": str(first.job_id_raw) if entries else None, "ResourceType": "Slurm job" if entries else None,
+        "ResourceId": f"{first.cluster}/{first.job_id_raw}" if entries else None,
+        "ResourceName": f"job {first.job_id_raw}" if entries else None,
+        "ResourceType": "Slurm job" if entries else None,
         "ServiceCategory": "Compute", "ServiceName": "Slurm", "ServiceSubcategory": "Other (Compute)",
         **dict.fromkeys(("SubAccountId", "SubAccountName"), first.account),
         "x_Jobs": jobs, "x_Kind": first.kind, "x_User": first.user,

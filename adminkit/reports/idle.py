@@ -25,14 +25,21 @@ FIELDS: Final = (
     Field("unused_hours", "hours", "GPU-hours of the job in which its GPUs were not used, as far back as was asked"),
     Field("source", help="what measured it; empty: nothing did"),
     Field("why", help="why it is not measured, in one of the words of docs/idle.md; empty: it is measured"),
-    Field("next", help="what a round would do now: warned, shrink, requeue, cancel; empty: nothing, or not known here"),
+    Field(
+        "next",
+        help="what a round would do now: warned, points, shrink, requeue, cancel; empty: nothing, or not known here",
+    ),
     Field("kept", help="why a round would do nothing, in one of the words of docs/idle.md"),
 )
 ROUND_FIELDS: Final = (
     Field("job", help="a running job that has GPUs, or had an order of an earlier round"),
     Field("user", help="whose job it is"),
     Field("queue", help="where it runs"),
-    Field("did", help="warned, shrink, requeue, cancel; held, released, void, over, refused: what became of an order"),
+    Field(
+        "did",
+        help="warned, points, shrink, requeue, cancel; held, released, void, over, refused: what became of an order;"
+        " taken, back: points of a waiting job",
+    ),
     Field("gpus", "count", "the GPUs that it has"),
     Field("idle", "count", "how many of them the act is about"),
     Field("why", help="the reason, in one of the words of docs/idle.md"),

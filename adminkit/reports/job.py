@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from adminkit.economy.job_cost import Cost
@@ -11,9 +11,11 @@ from adminkit.errors import UsageError
 from adminkit.findings.io_bound import class_of
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
+from adminkit.render.sparkline import sparkline
 from adminkit.slurm.own_queue import Queued
 from adminkit.slurm.reasons import meaning
 from adminkit.stats.one_job import JobRun, LetterOf, StepUse
+from adminkit.usage.curve import Curve
 
 _ID: Final = Field("job_id", help="the job's number as Slurm prints it")
 _RUN: Final = Field("submit_time", "time", "when the run was submitted, or put back into the queue")
@@ -96,6 +98,17 @@ SECTIONS: Final[Mapping[str, Sequence[Field]]] = {
         Field("gpus_busy", "quantity", "the number of busy GPUs, as Slurm last measured it"),
         Field("energy", "energy", "the energy of its nodes"),
     ),
+    "curve": (
+        _ID,
+        _RUN,
+        Field("node", help="the node"),
+        Field("gpu", help="Prometheus' name of the GPU"),
+        Field("source", help="the exporter that measured it"),
+        Field("since", "time", "when the first part of the curve begins"),
+        Field("step", "duration", "how long each part is"),
+        Field("mean", "share", "the mean use, over the parts that were measured"),
+        Field("use", help="a block for each part, higher for more use; a dot: not measured"),
+    ),
     "cost": (
         _ID,
         _RUN,
@@ -115,7 +128,8 @@ SECTIONS: Final[Mapping[str, Sequence[Field]]] = {
 }  # fmt: skip
 _TITLES: Final = {
     "request": "What job {} asked for", "now": "What slurmctld says of it now", "runs": "How it ran",
-    "use": "What it used", "steps": "Its steps, in their order", "cost": "What it cost", "letters": "Letters about it",
+    "use": "What it used", "steps": "Its steps, in their order",
+    "curve": "Its GPUs over time", "cost": "What it cost", "letters": "Letters about it",
 }  # fmt: skip
 #: What is said of a section without a row.
 _NONE: Final = {
@@ -123,6 +137,7 @@ _NONE: Final = {
     "runs": "not in the trace yet",
     "use": "not known",
     "steps": "no step is known",
+    "curve": "no run with GPUs has started",
     "cost": "not known: the site does not charge, or its schemes cannot be read",
     "letters": "none",
 }
@@ -143,6 +158,8 @@ class JobPage:
     queue: Sequence[Queued] | None  # None: slurmctld was not asked, as every run has ended
     away: str = ""
     notes: Sequence[str] = ()
+    curves: Sequence[tuple[JobRun, Curve]] = ()
+    curve_notes: Sequence[str] = ()  # why there is none
 
 
 #: What findings/io_bound.py says of a run.
@@ -168,10 +185,13 @@ def sections(page: JobPage) -> dict[str, Report]:
         "runs": [_ran(one) for one in page.runs],
         "use": [_use(one) for one in page.runs],
         "steps": [_step(*one) for one in page.steps],
+        "curve": [_curve(*one) for one in page.curves],
         "cost": _costs(page),
         "letters": [[*one] for one in page.letters],
     }  # fmt: skip
-    return {name: _report(page, name, rows[name]) for name in SECTIONS}
+    found = {name: _report(page, name, rows[name]) for name in SECTIONS}
+    values = [{"job_id": run.job_id, "submit_time": run.submit_time, **asdict(one)} for run, one in page.curves]
+    return {**found, "curve": replace(found["curve"], extra={"values": values} if values else {})}
 
 
 def _report(page: JobPage, name: str, rows: list[list[Cell]]) -> Report:
@@ -193,6 +213,8 @@ def _notes(page: JobPage, name: str, filled: bool) -> list[str]:
         notes += [f"on {page.cluster}, from {page.where}" if page.cluster else f"from {page.where}", *page.notes]
     if name == "now":
         notes += _of_now(page)
+    elif name == "curve" and page.curve_notes:
+        notes += page.curve_notes
     elif not filled:
         notes.append(_NONE[name])
     return notes
@@ -259,6 +281,13 @@ def _step(run: JobRun, one: StepUse) -> list[Cell]:
     return [
         run.job_id, one.step, one.step_name, one.state, one.start_time, one.elapsed, one.nodes, one.tasks, busy,
         one.mem_used, one.gpus_used, one.energy,
+    ]  # fmt: skip
+
+
+def _curve(run: JobRun, one: Curve) -> list[Cell]:
+    return [
+        run.job_id, run.submit_time, one.node, one.gpu, one.source, one.since, one.step, one.mean,
+        sparkline(one.values),
     ]  # fmt: skip
 
 

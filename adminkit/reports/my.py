@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.quote import clean
 from adminkit.recommend.advice import Advice, History, levels_of
 from adminkit.recommend.control import trace_control
 from adminkit.recommend.menu import Offer
@@ -19,11 +20,14 @@ from adminkit.stats.runs import Kind, runs
 from adminkit.stats.select import clusters
 from adminkit.stats.weeks import Reserved
 from adminkit.units import show_duration, show_short, show_time
+from adminkit.usage.held import IDLE, Held
 
 _LAST: Final = "{} last jobs on {}"
 _LINES: Final = "A limit for the next job of each name"
 #: Names that a limit is shown for.
 NAMES: Final = 10
+#: Jobs with idle GPUs that are named.
+_MOST_IDLE: Final = 5
 
 JOBS: Final = (
     Field("job_id", help="the job's number as Slurm prints it"),
@@ -133,9 +137,14 @@ def measure(db: sqlite3.Connection, asked: Asked, offer: Offer, queue: Sequence[
 
 
 def sections(
-    asked: Asked, mine: Mine | None, queue: Sequence[Queued], offer: Offer, away: str | None = None
+    asked: Asked,
+    mine: Mine | None,
+    queue: Sequence[Queued],
+    offer: Offer,
+    away: str | None = None,
+    held: Sequence[Held] = (),
 ) -> dict[str, Report]:
-    """The reports in their order. `away`: why slurmctld said nothing of open jobs.
+    """The reports in their order. `away`: why slurmctld said nothing of open jobs; `held`: running jobs with GPUs.
 
     `mine` None: what ended is not known, and `asked.where` says why.
     """
@@ -146,7 +155,7 @@ def sections(
         if mine is None
         else _jobs(asked, mine),
         "limits": _unknown(asked, _LINES, LIMITS) if mine is None else _limits(asked, mine, offer),
-        "running": _running(asked, mine, running, away),
+        "running": _running(asked, mine, running, away, held),
         "waiting": _waiting(asked, waiting, away),
     }
 
@@ -228,7 +237,9 @@ def _limits(asked: Asked, mine: Mine, offer: Offer) -> Report:
     return _report(asked, _LINES, LIMITS, rows, notes)
 
 
-def _running(asked: Asked, mine: Mine | None, queue: Sequence[Queued], away: str | None) -> Report:
+def _running(
+    asked: Asked, mine: Mine | None, queue: Sequence[Queued], away: str | None, held: Sequence[Held]
+) -> Report:
     rows: list[list[Cell]] = []
     for one in queue:
         advice = None if mine is None else mine.advice.get(one.job_name or "")
@@ -251,9 +262,23 @@ def _running(asked: Asked, mine: Mine | None, queue: Sequence[Queued], away: str
     notes = (
         [f"of {plural(short, 'job')} the limit looks too short; only an administrator can raise it"] if short else []
     )
-    return _report(
-        asked, "Running jobs", RUNNING, rows, [*notes, *_none(rows, f"none of {asked.whose} jobs is running", away)]
-    )
+    notes += [*_idle(held), *_none(rows, f"none of {asked.whose} jobs is running", away)]
+    return _report(asked, "Running jobs", RUNNING, rows, notes)
+
+
+def _idle(held: Sequence[Held]) -> list[str]:
+    """One line about jobs that hold GPUs without using them; none where nothing measured them."""
+    idle = sorted((one for one in held if one.idle(IDLE)), key=lambda one: -(one.idle_hours(IDLE) or 0))
+    if not idle:
+        return []
+    ids = ", ".join(clean(one.job.listed.listed_id) for one in idle[:_MOST_IDLE])
+    more = f" and {len(idle) - _MOST_IDLE} more" if len(idle) > _MOST_IDLE else ""
+    gpus, unused = sum(one.job.gpus for one in idle), sum(one.idle(IDLE) for one in idle)
+    jobs = "job" if len(idle) == 1 else "jobs"
+    return [
+        f"{jobs} {ids}{more}: {unused} of {plural(gpus, 'GPU')} not used for {show_short(IDLE)} or more;"
+        " adminkit idle shows since when"
+    ]
 
 
 def _warning(one: Queued, safe: int | None) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from adminkit.messages import translated
 from adminkit.quote import clean
 from adminkit.render.document import Document, Section
 from adminkit.render.report import Pictures, Report, Trend
+from adminkit.reports import page_work
 from adminkit.reports.answer import answer_of, job_filter, query_of
 from adminkit.reports.catalogue import SPECS
 from adminkit.reports.changed import (
@@ -25,7 +27,7 @@ from adminkit.reports.changed import (
 )
 from adminkit.reports.findings import Scope
 from adminkit.reports.header import outside
-from adminkit.reports.page_found import judge
+from adminkit.reports.page_found import Judged, judge
 from adminkit.reports.page_words import words_in
 from adminkit.reports.spec import ReportOptions, ReportSpec
 from adminkit.sqlite import sqlite3
@@ -35,12 +37,14 @@ from adminkit.stats.moments import Change, changes
 from adminkit.stats.months import months
 from adminkit.stats.select import Filter, check_words, clusters, span
 from adminkit.stats.window import known_times
-from adminkit.trace.columns import give_back
 from adminkit.trace.connect import reader
 from adminkit.units import show_time
 
 #: A page until now ends with the last full hour.
 HOUR: Final = 3600
+#: Reports that show what the findings measured, and the one that takes longest.
+_OF_FINDINGS: Final = ("users", "efficiency")
+_LONGEST: Final = "waste"
 #: Called after each part, with how many are done and how many there are.
 Tick = Callable[[int, int], None]
 
@@ -68,6 +72,17 @@ class Failure:
 
 
 @dataclass(slots=True)
+class _Part:
+    """What a part of the page is made of; `also`: reports by name, of what the findings measured."""
+
+    judged: Judged | None = None
+    sections: list[Section] = field(default_factory=list)
+    nothing: list[tuple[str, str]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    also: dict[str, _Part] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Page:
     """The page and what of it could not be made."""
 
@@ -91,27 +106,19 @@ def page(
             since=chosen.since or 0, until=chosen.until or asked.now, now=asked.now, clusters=known, queues=asked.queue,
             everybody=True, measures=measures,
         )  # fmt: skip
-        judged = judge(db, settings, scope, asked.language)
-        shown, earlier = marks[-MOST_MARKS:], max(len(marks) - MOST_MARKS, 0)
-        made = Page(Document("", words, "", (), "", (), (), ()))
-        sections = [_changed(db, chosen, str(path), asked, known, shown, earlier)]
-        nothing = list[tuple[str, str]]()
-        tick(1, len(specs) + 1)
-        for number, spec in enumerate(specs, start=2):
-            if spec.one_cluster and not known:
-                nothing.append((words.get(f"title.{spec.name}", spec.name), ""))
-                continue
-            apart = (spec.one_cluster or spec.apart) and len(known) > 1
-            for place, cluster in enumerate(known if apart else [""], start=1):
-                one = _section(db, spec, cluster, path, settings, asked, chosen, measures, made.failures)
-                one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
-                if one.report is not None and _says_nothing(one.report):
-                    why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
-                    nothing.append((one.title, translated(why, asked.language)))
-                else:
-                    sections.append(_marked(one, shown, words, cluster or None))
-            give_back()
-            tick(number, len(specs) + 1)
+        work = _Work(path, settings, asked, chosen, known, measures, marks)
+        others = sorted((spec for spec in specs if spec.name not in _OF_FINDINGS), key=lambda one: one.name != _LONGEST)
+        todo: list[page_work.Part[_Part]] = [lambda trace: work.findings(trace, scope, specs)]
+        todo += [*(partial(work.report, spec=spec) for spec in others), work.changed]
+        parts = page_work.made(db, lambda: reader(path, asked.as_of), todo, lambda done: tick(done, len(todo)))
+    first, last = parts[0], parts[-1]
+    of = {**first.also, **{spec.name: part for spec, part in zip(others, parts[1:-1], strict=True)}}
+    ordered, judged = [last, *(of[spec.name] for spec in specs)], first.judged
+    assert judged is not None
+    sections, nothing, failures = (
+        [one for part in ordered for one in getattr(part, name)] for name in ("sections", "nothing", "failures")
+    )
+    made = Page(Document("", words, "", (), "", (), (), ()), failures)
     made.document = Document(
         asked.language, words, words["title"].format(clusters=", ".join(map(clean, known)) or words["no_cluster"]),
         _facts(path, asked, chosen, known, words), words["for_operators"], judged.bad, judged.good, sections, nothing,
@@ -119,6 +126,46 @@ def page(
         judged.notes,
     )  # fmt: skip
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What makes the parts of a page, each from any connection to the trace."""
+
+    path: Path
+    settings: Config
+    asked: Asked
+    chosen: Filter
+    known: Sequence[str]
+    measures: Measures
+    marks: Sequence[Change]
+
+    def findings(self, db: sqlite3.Connection, scope: Scope, specs: Sequence[ReportSpec[Any]]) -> _Part:
+        judged = judge(db, self.settings, scope, self.asked.language)
+        return _Part(judged, also={spec.name: self.report(db, spec) for spec in specs if spec.name in _OF_FINDINGS})
+
+    def changed(self, db: sqlite3.Connection) -> _Part:
+        shown, earlier = self.marks[-MOST_MARKS:], max(len(self.marks) - MOST_MARKS, 0)
+        return _Part(sections=[_changed(db, self.chosen, str(self.path), self.asked, self.known, shown, earlier)])
+
+    def report(self, db: sqlite3.Connection, spec: ReportSpec[Any]) -> _Part:
+        """Its sections, one for each cluster where it is about one."""
+        words, part = words_in(self.asked.language), _Part()
+        if spec.one_cluster and not self.known:
+            part.nothing.append((words.get(f"title.{spec.name}", spec.name), ""))
+            return part
+        apart = (spec.one_cluster or spec.apart) and len(self.known) > 1
+        for place, cluster in enumerate(self.known if apart else [""], start=1):
+            one = _section(
+                db, spec, cluster, self.path, self.settings, self.asked, self.chosen, self.measures, part.failures
+            )
+            one = replace(one, anchor=f"{one.anchor}-{place}") if place > 1 else one
+            if one.report is not None and _says_nothing(one.report):
+                why = next(iter((*one.report.meta.answers, *one.report.meta.notes)), "")
+                part.nothing.append((one.title, translated(why, self.asked.language)))
+            else:
+                part.sections.append(_marked(one, self.marks[-MOST_MARKS:], words, cluster or None))
+        return part
 
 
 def _filter(settings: Config, asked: Asked) -> Filter:

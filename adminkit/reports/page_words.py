@@ -138,6 +138,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "question.arrivals": template("When do jobs arrive, and how evenly?"),
     "title.utilization": template("Utilization"),
     "question.utilization": template("How much of the nodes' capacity was in use?"),
+    "title.idle": template("Idle GPUs at this moment"),
+    "question.idle": template("Which running jobs hold GPUs without using them?"),
     "title.waste": template("Waste"),
     "question.waste": template("What was reserved and not used, and what was idle while jobs waited?"),
 }

@@ -102,6 +102,11 @@ def _sentences(advice: Advice, line: str | None, rule: Rule) -> list[str]:
             f"of {plural(advice.tried, 'earlier run')} the limit recommended just before would have been too short for"
             f" {advice.over}: a risk of {percent(advice.risk)}"
         )
+    if advice.copy:
+        said.append(
+            f"{show_duration(advice.copy)} of the limit are for the copy of the data to the nodes (--data), which took"
+            " that long for one of the last runs"
+        )
     return said
 
 

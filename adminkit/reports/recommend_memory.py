@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+from adminkit.quote import clean
 from adminkit.recommend.advice import Advice
 from adminkit.recommend.backtest import MANY, SAFE, Backtest
 from adminkit.render.format import percent, plural
 from adminkit.render.report import Cell, Field, Report
 from adminkit.reports.recommend import History
 from adminkit.stats.peaks import MIB
+from adminkit.stats.waste_freed import Freed
 from adminkit.units import show_bytes
 
 FIELDS: Final = (
@@ -57,8 +60,13 @@ def advice_report(advice: Advice, history: History, risk: float, unknown: int) -
     )
 
 
-def backtest_report(tested: Backtest, history: History, unknown: int) -> Report:
-    """Memory saved against the share of runs that would have run out of it, for every kind of size."""
+def backtest_report(
+    tested: Backtest, history: History, unknown: int, freed: Mapping[str, Freed | None] | None = None
+) -> Report:
+    """Memory saved against the share of runs that would have run out of it, for every kind of size.
+
+    `freed`: what the sizes would have done on each cluster, where that was looked at.
+    """
     runs, request = max(tested.runs, 1), max(tested.scores[0].asked, 1)
     rows: list[list[Cell]] = [
         [
@@ -72,7 +80,9 @@ def backtest_report(tested: Backtest, history: History, unknown: int) -> Report:
         " asked for",
         f"{plural(tested.at_limit, 'run')} ({percent(tested.at_limit / runs)}) ran out of memory: what they needed"
         " beyond it is not known, and counts as nothing",
+        "the risk that sizes aim at is adjusted, for the site and each user, according to how many were too small",
         f"{SAFE} is before rounding; users are given the rounded size",
+        *freed_says(freed or {}, "memory"),
     ]
     meta = history.meta(
         "Backtest of recommended memory, as it would have been given at each submission",
@@ -83,6 +93,32 @@ def backtest_report(tested: Backtest, history: History, unknown: int) -> Report:
         tested.span,
     )
     return Report(meta, BACKTEST_FIELDS, rows if tested.runs else [])
+
+
+def freed_says(freed: Mapping[str, Freed | None], what: str) -> list[str]:
+    """A sentence for each cluster: the GPU-hours that these sizes would have left usable."""
+    found = []
+    for cluster, one in freed.items():
+        where = f"{clean(cluster)}: " if len(freed) > 1 else ""
+        if one is None:
+            found.append(
+                f"{where}which GPUs these sizes would have set free is not known: the trace does not record what was"
+                " free on nodes"
+            )
+        elif not one.stranded:
+            found.append(f"{where}no GPU was free but stranded by {what}")
+        else:
+            interval = (
+                f"interval not known: only {plural(one.days, 'day')} had such GPUs"
+                if one.low is None or one.high is None
+                else f"95 % interval {percent(one.low)} to {percent(one.high)}"
+            )
+            found.append(
+                f"{where}{one.stranded / 3600:,.1f} GPU-hours were free but stranded by {what}; with these sizes"
+                f" {one.freed / 3600:,.1f} would not have been ({percent(one.freed / one.stranded)}; {interval}), had"
+                " every run started when it did"
+            )
+    return found
 
 
 def typed(mib: int) -> str:

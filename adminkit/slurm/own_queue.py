@@ -10,6 +10,7 @@ from adminkit.errors import AdminkitError
 from adminkit.slurm import squeue
 from adminkit.slurm.arrays import tasks_of
 from adminkit.slurm.cluster import local_cluster, on
+from adminkit.slurm.gpu_jobs import GpuJob, of_listed
 from adminkit.slurm.keyvalue import given
 from adminkit.slurm.seal import Marks
 
@@ -27,6 +28,8 @@ _FIELDS: Final = (
     "Reason",
     "Name",
 )
+#: … and those that tell which GPUs a running job has, and what was measured of them.
+_WITH_GPUS: Final = (*_FIELDS[:-1], "JobID", "State", "NodeList", "tres-alloc", "UserID", "admin_comment", _FIELDS[-1])
 #: The states of a job that waits: pending, also after a requeue or held after a failure.
 _WAITING: Final = ("PD", "RQ", "RF", "RH", "SE", "RD")
 #: The state of a federation's sibling that another cluster took.
@@ -67,7 +70,14 @@ def own_queue(cluster: str, uid: int) -> list[Queued]:
     Traps: `-M` asks slurmdbd even for the local cluster. `-t PD` leaves out a pending job with a flag, such as one
     that is held after a requeue; without `-t` squeue shows all that are open.
     """
-    return _shown(squeue.jobs(_FIELDS, *_on(cluster), "-u", str(uid)))
+    return own_jobs(cluster, uid)[0]
+
+
+def own_jobs(cluster: str, uid: int) -> tuple[list[Queued], list[GpuJob]]:
+    """The same, and those of them that run with GPUs on this host's cluster, by the same question."""
+    which = _on(cluster)
+    found = squeue.jobs(_WITH_GPUS, *which, "-u", str(uid))
+    return _shown(found), [] if which else of_listed(found)
 
 
 def queued_job(cluster: str, job: str, uid: int | None = None) -> list[Queued]:

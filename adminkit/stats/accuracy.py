@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import Distribution, distributions, merged
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
+from adminkit.stats.taken import Alike, Ask, alikes, total
 from adminkit.stats.whole import in_seconds, seconds, unknown
 
 if TYPE_CHECKING:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import edges, label, zones
+from adminkit.stats.grouped import blocks
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import blocks, split, taken
+from adminkit.stats.taken import split, taken
 from adminkit.stats.window import Known, clamped, known_times
 from adminkit.trace.columns import Texts
+from adminkit.trace.months.edges import is_there
 from adminkit.units import local_time
 
 if TYPE_CHECKING:
@@ -35,9 +37,8 @@ MOST_DAYS: Final = 400
 
 #: 0 for a job that was submitted by itself.
 _GROUP: Final = "coalesce(array_job, het_job, 0)"
-#: The first submission of these clusters (JSON), whoever's.
-_FIRST_EVER: Final = """SELECT min(submit_time) FROM run
-WHERE submit_time > 0 AND cluster IN (SELECT value FROM json_each(:clusters))"""
+#: A submission to these clusters (JSON), whoever's.
+_SUBMITTED: Final = "submit_time > 0 AND cluster IN (SELECT value FROM json_each(:clusters))"
 #: A further run of the same job was put back into the queue; nobody submitted it.
 _FIRST: Final = "NOT continues"
 
@@ -106,7 +107,7 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
         )
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         there = known_times(db, replace(chosen, since=0), now)
-        (first,) = db.execute(_FIRST_EVER, {"clusters": json.dumps(names)}).fetchone()
+        first = _first(db, names, chosen.since)
     excluded = jobs.excluded
     columns, texts = [*jobs.numbers], jobs.texts
     del jobs  # what is not looked at any more is let go: a column of ten million rows is 40 MB or more
@@ -124,6 +125,17 @@ def arrivals(db: sqlite3.Connection, chosen: Filter, part: str, now: int, tz: tz
     over_time = [int(count) for count in np.histogram(times, days)[0]] if days else []
     several = int((sizes > 1).sum())
     return Arrivals(found, came.overall(), several, days, over_time, zones(days, tz), excluded, names, ends)
+
+
+def _first(db: sqlite3.Connection, names: Sequence[str], since: int | None) -> int | None:
+    """The first submission, or None where there is one before `since`, or no such moment."""
+    given = {"clusters": json.dumps(names), "since": since}
+    if since is None or is_there(db, f"submit_time <= :since AND {_SUBMITTED}", given):
+        return None
+    found: tuple[int | None] = db.execute(
+        f"SELECT min(submit_time) FROM run WHERE submit_time > :since AND {_SUBMITTED}", given
+    ).fetchone()
+    return found[0]
 
 
 def _submissions(

@@ -99,7 +99,9 @@ def bad_nodes(db: sqlite3.Connection, chosen: Filter, false: float) -> list[Node
 def judged(cluster: str, names: Sequence[str], pairs: Pairs, false: float) -> list[Node]:
     """bad_nodes() of one cluster."""
     pairs = comparable(pairs)
-    named, unclear = _named(pairs, len(names), false)
+    named, unclear, scored = _named(pairs, len(names), false)
+    if not named and not unclear:
+        return _nodes(cluster, names, pairs, scored=scored)
     sets = [[one] for one in named] + unclear
     known = sorted(node for those in sets for node in those)
     found = []
@@ -117,8 +119,10 @@ def comparable(pairs: Pairs) -> Pairs:
 
     pairs = _mixed(pairs)
     kept = ~pairs.bad
-    _, first = np.unique((pairs.hour * (1 + pairs.node.max(initial=0)) + pairs.node)[pairs.bad], return_index=True)
-    kept[np.flatnonzero(pairs.bad)[first]] = True
+    failed = np.flatnonzero(pairs.bad)
+    hour, node = pairs.hour[failed].astype(np.int64), pairs.node[failed]
+    _, first = np.unique(hour * (1 + int(pairs.node.max(initial=0))) + node, return_index=True)
+    kept[failed[first]] = True
     return _mixed(pairs.only(kept))
 
 
@@ -128,11 +132,13 @@ def _mixed(pairs: Pairs) -> Pairs:
 
     if not len(pairs.run):
         return pairs
-    _, group = np.unique(pairs.group, return_inverse=True)
-    many, failed = np.bincount(group), np.bincount(group, pairs.bad)
-    least, most = np.full(len(many), np.iinfo(np.int64).max), np.full(len(many), -1)
-    np.minimum.at(least, group, pairs.node)
-    np.maximum.at(most, group, pairs.node)
+    group = pairs.group
+    many = np.bincount(group)
+    failed = np.bincount(group[pairs.bad], minlength=len(many))
+    least = np.full(len(many), np.iinfo(np.int32).max, np.int32)
+    most = np.full(len(many), -1, np.int32)
+    np.minimum.at(least, group, pairs.node.astype(np.int32, copy=False))
+    np.maximum.at(most, group, pairs.node.astype(np.int32, copy=False))
     return pairs.only(((failed > 0) & (failed < many) & (least < most))[group])
 
 
@@ -147,11 +153,11 @@ def scores(pairs: Pairs, many: int) -> Scores:
     """The scores of nodes 0 to `many` - 1 on comparable pairs, and the bounds of their probabilities."""
     import numpy as np
 
-    _, group = np.unique(pairs.group, return_inverse=True)
-    cell, at = np.unique(group.astype(np.int64) * many + pairs.node, return_inverse=True)
+    cell, at = np.unique(pairs.group.astype(np.int64) * many + pairs.node, return_inverse=True)
     of, node = cell // many, cell % many
     share = np.bincount(at, pairs.bad / pairs.nodes, len(cell)) / np.bincount(at, minlength=len(cell))
-    size = np.bincount(of)
+    del cell, at
+    size = np.maximum(np.bincount(of), 1)
     total = np.bincount(of, share)
     score, mean = np.bincount(node, share, many), np.bincount(node, (total / size)[of], many)
     others = np.bincount(node, (total[of] - share) / np.maximum(size[of] - 1, 1), many)
@@ -164,14 +170,15 @@ def scores(pairs: Pairs, many: int) -> Scores:
     return Scores(np.bincount(node, minlength=many), score, mean, others, np.bincount(node, share**2, many), p)
 
 
-def _named(pairs: Pairs, many: int, false: float) -> tuple[list[int], list[list[int]]]:
-    """The nodes to blame, and sets of nodes one of which is to blame but cannot be told from the others.
+def _named(pairs: Pairs, many: int, false: float) -> tuple[list[int], list[list[int]], Scores | None]:
+    """The nodes to blame, and sets of nodes one of which is to blame but cannot be told from the others; and the scores
+    of the rest, where it has pairs.
 
     Going down, the k-th node is named if its p is at most `false` × k / nodes, on the runs that ran on no node named
     before it. A node that ran with it, and whose p is as small, is a rival: the named one has to stand out on the runs
     without the rival, at `false`.
     """
-    named, unclear, rest, tested = list[int](), list[list[int]](), pairs, 0
+    named, unclear, rest, tested, its = list[int](), list[list[int]](), pairs, 0, None
     while len(rest.run):
         its = scores(rest, many)
         tested = tested or int((its.groups > 0).sum())
@@ -186,8 +193,8 @@ def _named(pairs: Pairs, many: int, false: float) -> tuple[list[int], list[list[
         else:
             gone = [worst]
             named.append(worst)
-        rest = comparable(without(rest, gone))
-    return named, unclear
+        rest, its = comparable(without(rest, gone)), None
+    return named, unclear, its
 
 
 def _rivals(pairs: Pairs, node: int, suspects: Sequence[int], many: int, false: float) -> Iterator[int]:
@@ -205,11 +212,13 @@ def _rivals(pairs: Pairs, node: int, suspects: Sequence[int], many: int, false: 
                 yield other
 
 
-def _nodes(cluster: str, names: Sequence[str], pairs: Pairs, only: Sequence[int] | None = None) -> list[Node]:
+def _nodes(
+    cluster: str, names: Sequence[str], pairs: Pairs, only: Sequence[int] | None = None, *, scored: Scores | None = None
+) -> list[Node]:
     """The evidence of comparable pairs against each node that they have, or against some."""
     import numpy as np
 
-    its, many, bad = scores(pairs, len(names)), len(names), pairs.only(pairs.bad)
+    its, many, bad = scored or scores(pairs, len(names)), len(names), pairs.only(pairs.bad)
     runs, failed = np.bincount(pairs.node, minlength=many), np.bincount(bad.node, minlength=many)
     users = np.bincount(np.unique(bad.user.astype(np.int64) * many + bad.node) % many, minlength=many)
     gpus, cpus = (np.bincount(bad.node, one / bad.nodes, many) for one in (bad.gpu_seconds, bad.cpu_seconds))

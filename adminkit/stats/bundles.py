@@ -8,6 +8,7 @@ from typing import Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter, select
 from adminkit.stats.sources import STEP_OF_RUN
+from adminkit.trace.months.edges import has_steps
 
 #: CPU time of a step over its run time, below which it does not count, by default; :min_cpu_use in SQL.
 MIN_CPU_USE: Final = 0.02
@@ -67,6 +68,8 @@ class Bundler:
 
 def bundlers(db: sqlite3.Connection, chosen: Filter) -> list[Bundler]:
     """The users with bundles among the jobs that `chosen` takes, those with the most GPU-seconds first."""
+    if not has_steps(db):
+        return []
     selection = select(chosen, limits=False)
     found = db.execute(_BUNDLERS.format(where=selection.where), {**selection.params, "min_cpu_use": MIN_CPU_USE})
     return [Bundler(cluster, user, runs, int(bundles), seconds) for cluster, user, runs, bundles, seconds in found]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import Distribution, distribution, merged
 from adminkit.stats.exact_sums import exact_sums
+from adminkit.stats.grouped import blocks, grouped
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, blocks, grouped, numbered, split, total
+from adminkit.stats.taken import Alike, numbered, split, total
 from adminkit.stats.uses import Used, uses
 from adminkit.trace.columns import Texts
 

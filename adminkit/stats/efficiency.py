@@ -41,15 +41,18 @@ def efficiency(
     admin_comment: str | None = None,
     nodes: int | None = None,
     gpu_kind: str | None = "whole",
-    start: int | None = None,
+    *,
+    start: int | None,
 ) -> Efficiency:
-    """What one run had and used: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated, `start`
-    in epoch seconds."""
+    """What one run had and used: elapsed in seconds, memory in bytes, `gpus` and `nodes` as allocated.
+
+    `start`, epoch seconds, tells what monitoring left of this run from what it left of an earlier one; None: unknown.
+    """
     used = memory(steps, nodes)
     return Efficiency(
         cpu_share(cpu_time, elapsed, cpus),
         used / mem if used is not None and mem else None,
-        gpu_share(gpus, elapsed, steps, admin_comment, gpu_kind, start),
+        gpu_share(gpus, elapsed, steps, admin_comment, gpu_kind, start=start),
         used,
     )
 
@@ -65,7 +68,8 @@ def gpu_share(
     steps: Sequence[Step],
     admin_comment: str | None,
     gpu_kind: str | None = "whole",
-    start: int | None = None,
+    *,
+    start: int | None,
 ) -> float | None:
     """The share of its GPUs that were busy, over all of its time. Trap: Slurm's plugin measures whole GPUs."""
     if not gpus:

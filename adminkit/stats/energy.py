@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiencies import IDLE
+from adminkit.stats.grouped import as_they_come, blocks, grouped
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, taken
+from adminkit.stats.taken import Taken, add, taken
 from adminkit.trace.columns import Texts
 from adminkit.trace.run_view import WHOLE_OR_NONE
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adminkit.stats.taken import blocks, total
+from adminkit.stats.grouped import blocks
+from adminkit.stats.taken import total
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.select import CARRIED_ON, Filter, LeftOut, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import alike, grouped, total
+from adminkit.stats.grouped import grouped
+from adminkit.stats.select import CARRIED_ON, Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import alike, rows, taken, total
 from adminkit.stats.weeks import Reserved
 from adminkit.stats.whole import in_seconds, seconds
 
@@ -30,12 +31,12 @@ _CPUS: Final = f"CASE WHEN {_GPUS} = 0 THEN coalesce(size_units, 0) ELSE 0 END"
 #: SQL: at the limit that was asked for, its work would have been lost: it completed later, and has nothing by which
 #: it could have continued in another run.
 _SAVED: Final = f"(more_used > 0 AND state = 'COMPLETED' AND NOT ({CARRIED_ON} OR coalesce(ckpt_asked, 0)))"
-_EXTENDED: Final = f"""
-SELECT cluster, {{part}}, more_given, more_used, state, {_SAVED},
-    CASE WHEN {_SAVED} THEN ext_asked * {_GPUS} END, CASE WHEN {_SAVED} THEN ext_asked * {_CPUS} END,
-    more_used * {_GPUS}, more_used * {_CPUS}
-FROM run WHERE {{where}}
-"""
+#: Of an extended run, in the order of Group.add().
+_EXTENDED: Final = (
+    "more_given", "more_used", f"CASE WHEN {_SAVED} THEN 1 ELSE 0 END",
+    f"CASE WHEN {_SAVED} THEN ext_asked * {_GPUS} END", f"CASE WHEN {_SAVED} THEN ext_asked * {_CPUS} END",
+    f"more_used * {_GPUS}", f"more_used * ({_CPUS})",
+)  # fmt: skip
 _ACTS: Final = f"SELECT at, line FROM action WHERE what = '{ACT}' ORDER BY at"
 #: The runs of jobs that acts name.
 _NAMED: Final = """
@@ -102,8 +103,8 @@ class Group:
     delays: dict[tuple[str, int], int] = field(default_factory=dict)  # a waiting job -> how much later it started
 
     def add(self, row: Sequence[Any]) -> None:
-        """One extended run: the columns of _EXTENDED after the first two."""
-        given, used, state, saved, saved_gpu, saved_cpu, used_gpu, used_cpu = row
+        """One extended run: its state, and the columns of _EXTENDED."""
+        state, given, used, saved, saved_gpu, saved_cpu, used_gpu, used_cpu = row
         self.jobs += 1
         self.given += given
         self.used += used or 0
@@ -151,7 +152,6 @@ def extensions(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> E
     """Measure the jobs that were given more time, of those that `chosen` takes; `part` is one of PARTS."""
     plain = select(chosen, limits=False)
     selection = _extended(plain)
-    params = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
     found: dict[tuple[str | None, str | None], Group] = {}
     overall = Group(None, None)
 
@@ -159,11 +159,12 @@ def extensions(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> E
         return found.setdefault((cluster, value), Group(value, cluster)), overall
 
     with snapshot(db):
-        counted = LeftOut(db, selection)
-        for cluster, value, *row in db.execute(_EXTENDED.format(part=PARTS[part], where=selection.counting), params):
+        jobs = taken(
+            db, selection, ("cluster", PARTS[part], "state"), _EXTENDED, {"checkpoint_code": chosen.checkpoint_code}
+        )
+        for cluster, value, *row in rows(jobs):
             for group in of(cluster, value):
                 group.add(row)
-        excluded = counted.counts(overall.jobs)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
         acts = [*_acts(db)]
         whys = Counter[str]()
@@ -178,7 +179,7 @@ def extensions(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> E
     ordered = sorted(found.values(), key=lambda one: (-one.jobs, one.cluster or "", one.value or ""))
     since = acts[0].at if acts else None
     ordered_whys = dict(sorted(whys.items(), key=lambda item: (-item[1], item[0])))
-    return Extensions(ordered, overall, ordered_whys, since, excluded, names, ends)
+    return Extensions(ordered, overall, ordered_whys, since, jobs.excluded, names, ends)
 
 
 def ran_over(db: sqlite3.Connection, chosen: Filter) -> list[RanOver]:

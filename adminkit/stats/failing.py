@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import blocks, grouped
 from adminkit.stats.select import Filter, select
-from adminkit.stats.taken import blocks, grouped, numbered, split
+from adminkit.stats.taken import numbered, split
 from adminkit.stats.weeks import Reserved
 from adminkit.trace.columns import Texts
 from adminkit.trace.months.door import columns

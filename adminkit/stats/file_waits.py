@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import as_they_come, blocks, grouped
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Taken, add, as_they_come, blocks, grouped, taken
+from adminkit.stats.taken import Taken, add, taken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 PARTS: Final[Mapping[str, str]] = {"user": "user", "queue": "queue", "name": "job_name"}
 _NUMBERS: Final = (
     "elapsed", "size_gpus", "measured_file_samples", "measured_file_only", "measured_file_full",
-    "CASE WHEN size_gpus > 0 THEN measured_gpu_seconds END", "measured_monitored_gpu",
+    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_monitored_gpu",
 )  # fmt: skip
 #: (samples, only, full, the share of the time that the GPUs were in use) -> the number of each run's class.
 Classify = Callable[["Column", "Column", "Column", "Column"], "Column"]

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.calendar import label, month_around
 from adminkit.stats.distribution import distributions
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import alike, grouped, total
+from adminkit.stats.taken import alike, total
 from adminkit.stats.wait import WAIT, started
 from adminkit.stats.whole import RATIO, in_seconds, month, ratios, seconds
 from adminkit.stats.whole import months as months_of
+from adminkit.trace.months.edges import first_end
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
@@ -125,7 +127,7 @@ def months(db: sqlite3.Connection, chosen: Filter, until: int) -> Months:
 
 def _empty(db: sqlite3.Connection, cluster: str, edges: Sequence[int]) -> list[Month]:
     """A cluster's months; those before its first end have no days."""
-    (first,) = db.execute("SELECT min(end_time) FROM run WHERE cluster = ?", (cluster,)).fetchone()
+    first = first_end(db, "+cluster = :cluster", {"cluster": cluster})
     begin = edges[-1] if first is None else first
     return [Month(max(after - max(before, begin), 0) / DAY) for before, after in pairwise(edges)]
 

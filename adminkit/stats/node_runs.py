@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import told_apart
 from adminkit.stats.select import Filter, select
-from adminkit.stats.taken import grouped
 from adminkit.trace.columns import Texts
 from adminkit.trace.months.door import columns
 
@@ -43,12 +43,19 @@ class Pairs:
     nodes: NDArray[Any]  # of the run
     hour: NDArray[Any]  # in which it ended
     bad: NDArray[Any]  # whether it failed
-    gpu_seconds: NDArray[Any]  # of the whole run
-    cpu_seconds: NDArray[Any]  # of a run without GPUs
+    used: NDArray[Any]  # GPU-seconds of the whole run, or, below 0, CPU-seconds of one without GPUs
+
+    @property
+    def gpu_seconds(self) -> NDArray[Any]:
+        return self.used.clip(min=0)
+
+    @property
+    def cpu_seconds(self) -> NDArray[Any]:
+        return (-self.used).clip(min=0)
 
     def only(self, some: NDArray[Any]) -> Pairs:
         """Those where `some` is true."""
-        return Pairs(*(getattr(self, name)[some] for name in self.__slots__))
+        return self if some.all() else Pairs(*(getattr(self, name)[some] for name in self.__slots__))
 
 
 def node_runs(db: sqlite3.Connection, chosen: Filter) -> list[tuple[str, Sequence[str], Pairs]]:
@@ -65,8 +72,9 @@ def node_runs(db: sqlite3.Connection, chosen: Filter) -> list[tuple[str, Sequenc
     for code, cluster in enumerate(texts[0].names):
         mine = texts[0].codes == code
         if cluster is not None and mine.any():
-            its = [Texts(one.codes[mine], one.names) for one in texts[1:]]
-            found.append((cluster, *pairs_of(its, [one[mine] for one in numbers])))
+            some: Any = slice(None) if mine.all() else mine  # no copy of the only cluster's
+            its = [Texts(one.codes[some], one.names) for one in texts[1:]]
+            found.append((cluster, *pairs_of(its, [one[some] for one in numbers])))
     return found
 
 
@@ -76,21 +84,31 @@ def pairs_of(texts: Sequence[Texts], numbers: Sequence[NDArray[Any]]) -> tuple[S
 
     user, job_name, queue, state, lists = texts
     start, end, gpus, used = numbers
-    expanded, known = [hosts(text or "") for text in lists.names], dict[str, int]()
-    nodes_of = [np.array([known.setdefault(one, len(known)) for one in dict.fromkeys(names)]) for names in expanded]
-    many = np.array([len(one) for one in nodes_of])[lists.codes]
+    known: dict[str, int] = {}
+    nodes_of = [[known.setdefault(one, len(known)) for one in dict.fromkeys(hosts(text or ""))] for text in lists.names]
+    flat = np.array([node for its in nodes_of for node in its], np.int32)
+    width = np.array([len(its) for its in nodes_of], np.int32)
+    begins, many = (np.cumsum(width) - width)[lists.codes], width[lists.codes]
     bad = np.array([name in FAILED for name in state.names])[state.codes]
     when = np.stack([start // _WEEK, start // _QUARTER % 4])
     stem = _stems(job_name)
-    kind, _ = grouped(user, np.where(_once(user, stem), -1, stem), queue, many, gpus, *when)
-    order = np.argsort(end, kind="stable")
-    run = np.repeat(order, many[order])
-    node = np.concatenate([nodes_of[code] for code in lists.codes[order].tolist()] or [np.zeros(0)]).astype(np.int64)
-    group, has_gpus = groups(kind, start), gpus > 0
-    return list(known), Pairs(
-        run, node, group[run], user.codes[run], many[run], (end // HOUR)[run], bad[run],
-        np.where(has_gpus, used, 0)[run], np.where(has_gpus, 0, used)[run],
-    )  # fmt: skip
+    kind, _ = told_apart(user, np.where(_once(user, stem), -1, stem), queue, many, gpus, *when)
+    group = groups(kind, start)
+    del kind, when, stem
+    order = np.argsort(end, kind="stable").astype(np.int32)
+    widths = many[order]
+    run = np.repeat(order, widths)
+    nth = np.arange(len(run)) - np.repeat(np.cumsum(widths) - widths, widths)
+    node = flat[begins[run] + nth]
+    del nth, begins, order
+    used = np.where(gpus > 0, used, -used)
+    return list(known), Pairs(run, node, group[run], user.codes[run], many[run], _hour(end)[run], bad[run], used[run])
+
+
+def _hour(at: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    return (at // HOUR).astype(np.int32)
 
 
 def _stems(job_name: Texts) -> NDArray[Any]:
@@ -121,6 +139,6 @@ def groups(kind: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
     ordered = kind[order]
     first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, np.int64)
     place = np.arange(len(ordered)) - np.repeat(first, np.diff(np.r_[first, len(ordered)]))
-    found = np.empty(len(kind), np.int64)
+    found = np.empty(len(kind), np.int32)
     found[order] = np.cumsum(place % GROUP == 0) - 1
     return found

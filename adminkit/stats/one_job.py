@@ -35,7 +35,8 @@ _COLUMNS: Final = """cluster, job_id_raw, submit_time, coalesce(job_id, job_id_r
     qos, state, reason, eligible_time, start_time, end_time, elapsed, wait, req_limit, limit_source,
     coalesce(req_nodes, nodes), coalesce(req_cpus, cpus), coalesce(req_mem, mem), size_nodes, size_cpus, size_gpus,
     gpu_type, coalesce(mem, req_mem), nullif(energy, 0), exit_code, exit_signal, continues, ckpt_requeues, ckpt_end,
-    more_used, node_list, tasks, cpu_time, admin_comment, gpu_kind"""
+    more_used, node_list, tasks, cpu_time, admin_comment, gpu_kind,
+    gpu_parts IS NOT NULL OR req_gpu_parts IS NOT NULL"""
 _RUNS: Final = f"SELECT {_COLUMNS} FROM run WHERE cluster = :cluster AND "
 _STEPS: Final = f"""
 SELECT step.step, step.step_name, step.state, step.start_time, step.end_time, step.elapsed, step.nodes, step.tasks,
@@ -118,6 +119,7 @@ class JobRun:
     more_used: int | None
     node_list: str | None
     tasks: int | None  # of an array, that share this row
+    has_parts: bool = False  # some of its GPUs were, or may have been, MIG slices, shards or MPS
     used: Efficiency = _UNKNOWN
     file_waits: FileWaits | None = None
 
@@ -157,13 +159,13 @@ def runs_of_job(db: sqlite3.Connection, job: str, cluster: str | None, most: int
 
 
 def _run(db: sqlite3.Connection, row: Sequence[object]) -> JobRun:
-    *values, cpu_time, comment, kind = row
+    *values, cpu_time, comment, kind, parts = row
     run = JobRun(*values)  # type: ignore[arg-type]
     steps = steps_of(db, run.cluster, run.job_id_raw, run.submit_time)
     had = run.elapsed, run.cpus, run.mem, run.gpus, cpu_time
-    used = efficiency(*had, steps, comment, run.nodes, kind, run.start_time)  # type: ignore[arg-type]
+    used = efficiency(*had, steps, comment, run.nodes, kind, start=run.start_time)  # type: ignore[arg-type]
     waits = file_waits_of(comment, run.start_time)
-    return replace(run, job_id=str(run.job_id), used=used, file_waits=waits)
+    return replace(run, job_id=str(run.job_id), has_parts=bool(parts), used=used, file_waits=waits)
 
 
 def steps_used(db: sqlite3.Connection, run: JobRun) -> list[StepUse]:

@@ -94,7 +94,7 @@ def last_runs(db: sqlite3.Connection, owner: Owner, since: int, most: int) -> li
 
 def _run(row: Sequence[object], steps: Sequence[object]) -> OwnRun:
     job, name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, cpu_time, comment, kind = row[2:]
-    used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment, nodes, kind, start)  # type: ignore[arg-type]
+    used = efficiency(elapsed, cpus, mem, gpus, cpu_time, steps, comment, nodes, kind, start=start)  # type: ignore[arg-type]
     return OwnRun(str(job), name, queue, state, start, end, elapsed, limit, nodes, cpus, gpus, mem, used)  # type: ignore[arg-type]
 
 

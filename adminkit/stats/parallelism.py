@@ -14,9 +14,11 @@ from adminkit.gres import KINDS
 from adminkit.job import CLASSES
 from adminkit.sqlite import sqlite3
 from adminkit.stats.bundles import LOOK, LOOK_WITHOUT_STEPS, LOOKS, MIN_CPU_USE
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import Filter, Selection, clusters, left_out, select, snapshot, span
-from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
+from adminkit.stats.taken import Alike, Ask, alikes, total
 from adminkit.trace.gpu_words import is_cut_or_untracked
+from adminkit.trace.months.edges import has_steps
 from adminkit.trace.run_view import class_sql
 
 #: Classes of jobs on one node (or an unknown number) of a cluster that says nothing of GPUs.
@@ -29,7 +31,6 @@ PLAIN_SIZE: Final = f"""cluster, class, size_gpus, size_nodes,
     {_CORES.format(gpus="size_gpus", nodes="size_nodes", cpus="size_cpus")}"""
 #: The look of a record of a multi-GPU or multi-node job: one with more than one of either.
 _LOOKING: Final = "CASE WHEN (size_gpus > 1 OR size_nodes > 1) AND het_job IS NULL THEN {look} END"
-_STEPS: Final = "SELECT 1 FROM step LIMIT 1"
 #: Its size, and whether it is a plain job.
 _NUMBERS: Final = ("size_gpus", "size_nodes", "size_cpus", "CASE WHEN het_job IS NULL THEN 1 ELSE 0 END")
 #: The class and the cores of a job of a size.
@@ -105,7 +106,7 @@ def parallelism(db: sqlite3.Connection, chosen: Filter) -> Parallelism:
     by_cores: Counter[int] = Counter()
     het_jobs = het_components = 0
     with snapshot(db):
-        look = _LOOKING.format(look=LOOK if db.execute(_STEPS).fetchone() else LOOK_WITHOUT_STEPS)
+        look = _LOOKING.format(look=LOOK if has_steps(db) else LOOK_WITHOUT_STEPS)
         records, looking = alikes(
             db, selection, (Ask(("cluster",), _NUMBERS), Ask((look,), ())), {"min_cpu_use": MIN_CPU_USE}
         )

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.sqlite import sqlite3
-from adminkit.stats.runs import ENDED, KIND, Kind, Run, among
+from adminkit.stats.runs import ENDED, KIND, MANY, Kind, Run, among, lately
 from adminkit.trace.measured import in_sqlite
+from adminkit.trace.sight import everybodys, of_all
 
 MIB: Final = 2**20
 #: SQL: what was asked for on a node, and what the run had there, MiB, and the peak of its fullest node, bytes.
@@ -36,16 +37,36 @@ class Peaks:
     clusters: Sequence[str]
     checkpoint_code: int
     unknown: int = 0
+    acting: bool = False  # only runs that may have consequences for a person
+    since: int | None = None  # only those that ended at or after it
 
     def runs(self) -> Iterator[Run]:
         """By submission. The peak of a run that ran out of memory need not be known."""
         more, params = among(self.users, self.clusters, self.checkpoint_code)
+        if self.acting:
+            more += " AND acting"
+        if self.since is not None:
+            more, params = f"{more} AND end_time >= :since", {**params, "since": self.since}
         (sql,) = in_sqlite(self.db, [_RUNS.format(run="run", more=more)])
         for row in self.db.execute(sql, params):
             run = peak(Kind(*row[:8]), *row[8:])
             self.unknown += run is None
             if run is not None:
                 yield run
+
+
+def latest(
+    db: sqlite3.Connection, cluster: str, *, acting: bool = False, checkpoint_code: int, many: int = MANY
+) -> Iterator[Run]:
+    """Those of about the last `many` runs of all users of a cluster whose need is known, by submission.
+
+    They are everybody's whoever asks: show nothing of them, only what is counted.
+    """
+    more, params = lately(db, everybodys(db, "run"), cluster, acting=acting, checkpoint_code=checkpoint_code, many=many)
+    (sql,) = in_sqlite(db, [_RUNS.format(run="run", more=more)], of_all(db))
+    for row in db.execute(sql, params):
+        if (run := peak(Kind(*row[:8]), *row[8:])) is not None:
+            yield run
 
 
 def peak(

@@ -11,11 +11,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
-from adminkit.stats.select import Filter, LeftOut, Selection, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
+from adminkit.stats.taken import rows, taken
 from adminkit.trace.run_view import STUDY_STATES
 
 #: What a row may be about -> SQL over the view run.
@@ -26,15 +27,15 @@ SOON: Final = 600
 #: The rule that leaves out what has no soft limit, has not run, or has not ended.
 RULE: Final = "not_planned"
 
-_PLANNED: Final = """
-SELECT cluster, {part}, start_time, end_time, eligible_time, elapsed, soft_limit, req_limit, state,
-    CASE WHEN flags IS NULL THEN NULL ELSE instr(flags, 'SchedBackfill') > 0 END, node_list
-FROM run WHERE {where}
-"""
+#: Texts of a planned run, and its numbers in the order of _Run.
+_TEXTS: Final = ("cluster", "{part}", "state", "flags", "node_list")
+_NUMBERS: Final = ("start_time", "end_time", "eligible_time", "elapsed", "soft_limit", "req_limit")
+_BACKFILLED: Final = "SchedBackfill"
 #: Who waited, by their start. Trap: what waits still has no node.
 _WAITED: Final = """
 SELECT cluster, start_time, eligible_time, node_list FROM run
-WHERE start_time > eligible_time AND node_list IS NOT NULL AND start_time BETWEEN ? AND ? ORDER BY start_time
+WHERE start_time > eligible_time AND node_list IS NOT NULL AND start_time >= :first AND start_time <= :last
+ORDER BY start_time
 """
 
 
@@ -136,10 +137,9 @@ def planned(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> Plan
     """Measure the jobs with a soft limit that `chosen` takes; `part` is one of PARTS."""
     selection = _with_soft_limit(select(chosen, limits=False))
     with snapshot(db):
-        counted = LeftOut(db, selection)
-        statement = _PLANNED.format(part=PARTS[part], where=selection.counting)
-        runs = [_Run(*row) for row in db.execute(statement, selection.params)]
-        excluded = counted.counts(len(runs))
+        jobs = taken(db, selection, [one.format(part=PARTS[part]) for one in _TEXTS], _NUMBERS)
+        runs = [_run(*row) for row in rows(jobs)]
+        excluded = {**jobs.excluded}
         excluded[RULE] += excluded.pop("elapsed", 0)  # of those whose run time is unknown
         waiters = _waiters(db, runs)
         names, ends = tuple(chosen.clusters) or tuple(clusters(db)), span(db)
@@ -156,6 +156,13 @@ def planned(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> Plan
     return Planned(ordered, overall, sum(run.node_list is None for run in runs), excluded, names, ends)
 
 
+def _run(
+    cluster: str, value: str | None, state: str | None, flags: str | None, node_list: str | None, *numbers: Any
+) -> _Run:
+    backfilled = None if flags is None else int(_BACKFILLED in flags)
+    return _Run._make((cluster, value, *numbers, state, backfilled, node_list))
+
+
 def _with_soft_limit(chosen: Selection) -> Selection:
     """`chosen`, and a last rule: it had a soft limit, ran and ended."""
     holds = "soft_limit IS NOT NULL AND start_time IS NOT NULL AND end_time IS NOT NULL AND elapsed IS NOT NULL"
@@ -168,7 +175,7 @@ def _waiters(db: sqlite3.Connection, runs: Sequence[_Run]) -> _Waiters:
     if runs:
         first = min(run.start_time for run in runs)
         last = max(max(run.end_time + SOON, run.start_time + (run.req_limit or 0)) for run in runs)
-        for row in db.execute(_WAITED, (first, last)):
+        for row in db.execute(_WAITED, {"first": first, "last": last}):
             waiters.add(*row)
     return waiters
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.distribution import distribution
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, Ask, alikes, grouped, splits, total
+from adminkit.stats.taken import Alike, Ask, alikes, splits, total
 from adminkit.stats.whole import in_seconds, seconds, unknown
 
 if TYPE_CHECKING:

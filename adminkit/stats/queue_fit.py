@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import QUEUE_LIMITS
+from adminkit.stats.grouped import as_they_come, grouped
 from adminkit.stats.select import Filter, select
-from adminkit.stats.taken import as_they_come, grouped, split
+from adminkit.stats.taken import split
 from adminkit.trace.columns import Texts
 from adminkit.trace.months.door import columns
 

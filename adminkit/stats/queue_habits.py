@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.accuracy import QUEUE_LIMITS
+from adminkit.stats.grouped import blocks, grouped
 from adminkit.stats.select import Filter, select
-from adminkit.stats.taken import add, blocks, grouped
+from adminkit.stats.taken import add
 from adminkit.stats.weeks import RESOURCE, Reserved
 from adminkit.trace.months.door import columns
 

@@ -6,6 +6,7 @@ lost its node (trace/continued_runs.py). A job id that is used again begins a ne
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from typing import Final, NamedTuple
 
 from adminkit.errors import UsageError
 from adminkit.sqlite import sqlite3
-from adminkit.stats.select import Filter, clusters, select, snapshot, span
+from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
 from adminkit.trace.continued_runs import IN_PIECES, RESIZED
+from adminkit.trace.months.door import exists
+from adminkit.trace.months.edges import archive_has
 
 #: What a chain can be grouped by -> SQL over the table of chains.
 PARTS: Final[Mapping[str, str]] = {
@@ -47,10 +50,13 @@ FROM run WHERE (cluster, job_id_raw) IN ({{ids}})
 WINDOW runs AS (PARTITION BY cluster, job_id_raw ORDER BY submit_time)
 """
 
-#: The numbers of jobs that may have run in several pieces, of which there is more than one run, or were warned.
-_MANY: Final = f"""SELECT cluster, job_id_raw FROM run WHERE ckpt_at IS NOT NULL OR {IN_PIECES} AND EXISTS (
-    SELECT 1 FROM run AS other WHERE other.cluster = run.cluster AND other.job_id_raw = run.job_id_raw
-        AND other.submit_time <> run.submit_time)"""
+#: The numbers of jobs that may have run in several pieces, of which there is more than one run: by an index …
+_PIECED: Final = f"""SELECT cluster, job_id_raw FROM job WHERE {IN_PIECES} AND EXISTS (
+    SELECT 1 FROM job AS other WHERE other.cluster = job.cluster AND other.job_id_raw = job.job_id_raw
+        AND other.submit_time <> job.submit_time)"""
+_WARNED: Final = "ckpt_at IS NOT NULL"
+#: … and of those that were warned.
+_MANY: Final = f"{_PIECED} UNION SELECT cluster, job_id_raw FROM job WHERE {_WARNED}"
 #: One row per chain. Trap: the bare columns are those of the row with the max(), of which there may be one only.
 _CHAINS: Final = f"""
 SELECT cluster, queue, user, account, class, state, ended, max(submit_time),
@@ -58,7 +64,7 @@ SELECT cluster, queue, user, account, class, state, ended, max(submit_time),
     total(unsaved) AS unsaved, total(ours) AS ours, total(ckpt_at IS NOT NULL) AS signals, total(unheeded) AS unheeded,
     total(ckpt_heard = 0) AS uncaught
 FROM (SELECT *, total(NOT goes_on) OVER (PARTITION BY cluster, job_id_raw ORDER BY submit_time) AS chain
-      FROM ({_RUNS.format(ids=_MANY)}))
+      FROM ({_RUNS.format(ids="{many}")}))
 GROUP BY cluster, job_id_raw, chain HAVING count(*) > 1 OR total(ckpt_at IS NOT NULL) > 0
 """
 
@@ -144,13 +150,13 @@ class Piece(NamedTuple):
 def restarts(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> Restarts:
     """Measure the jobs that `chosen` takes by what is true of their last run; `part` is one of PARTS."""
     selection = select(chosen, limits=False)
-    statement = _MEASURE.format(within=selection.within, reason=selection.reason, part=PARTS[part], chains=_CHAINS)
     groups: dict[tuple[str, str | None], Group] = {}
     overall = Group(None, None)
     left: Counter[int] = Counter()
     pieces: Counter[int] = Counter()
     ended: Counter[str] = Counter()
     with snapshot(db):
+        statement = _statement(db, selection, part)
         for reason, cluster, value, end, runs, *sums in db.execute(statement, selection.params):
             left[reason] += 1
             if reason:
@@ -166,6 +172,17 @@ def restarts(db: sqlite3.Connection, chosen: Filter, part: str = "queue") -> Res
     ordered = sorted(groups.values(), key=lambda one: (-one.jobs, one.cluster or "", one.value or ""))
     ends_by_jobs = dict(sorted(ended.items(), key=lambda item: (-item[1], item[0])))
     return Restarts(ordered, overall, dict(sorted(pieces.items())), ends_by_jobs, excluded, names, ends)
+
+
+def _statement(db: sqlite3.Connection, selection: Selection, part: str) -> str:
+    """SQL for the chains. Runs that were warned take a scan to find, so whether there is any is asked before."""
+    warned = exists(db, f"FROM run WHERE {_WARNED}", {})
+    chains = _CHAINS.format(many=_MANY if warned else _PIECED)
+    found = _MEASURE.format(within=selection.within, reason=selection.reason, part=PARTS[part], chains=chains)
+    if archive_has(db, _WARNED):
+        return found
+    # No archived run is in pieces either: SQLite has all that is looked for.
+    return re.sub(r"\bFROM (run|job)\b", r"FROM main.\1", found)
 
 
 def pieces(db: sqlite3.Connection, job: str, chosen_clusters: Sequence[str] = ()) -> list[Piece]:

@@ -102,6 +102,15 @@ def latest(
     They are everybody's whoever asks: show nothing of them, only what is counted.
     """
     run = everybodys(db, "run")
+    more, params = lately(db, run, cluster, acting=acting, checkpoint_code=checkpoint_code, many=many)
+    for row in db.execute(RUNS.format(run=run, more=more), params):
+        yield Run(Kind(*row[:8]), *row[8:])
+
+
+def lately(
+    db: sqlite3.Connection, run: str, cluster: str, *, acting: bool, checkpoint_code: int, many: int
+) -> tuple[str, dict[str, str | int]]:
+    """SQL for about the last `many` runs of a cluster in `run` that ended, and the values of all parameters."""
     # Trap: without the plus SQLite reads the whole cluster by its key, not the last runs by their end.
     more, params = " AND +cluster = :cluster", {**among((), (), checkpoint_code)[1], "cluster": cluster}
     if acting:
@@ -109,8 +118,7 @@ def latest(
     since = db.execute(SINCE.format(run=run, more=more), {**params, "many": many}).fetchone()
     if since is not None:
         more, params = f"{more} AND end_time > :since", {**params, "since": since[0]}
-    for row in db.execute(RUNS.format(run=run, more=more), params):
-        yield Run(Kind(*row[:8]), *row[8:])
+    return more, params
 
 
 def untimed(

@@ -264,6 +264,8 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _has(db: sqlite3.Connection, table: str, column: str, word: str) -> bool:
+    if table == "run":
+        return edges.is_there(db, f"{column} = :word", {"word": word})
     return db.execute(f"SELECT 1 FROM {table} WHERE {column} = ? LIMIT 1", (word,)).fetchone() is not None
 
 

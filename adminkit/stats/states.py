@@ -14,8 +14,9 @@ from typing import Any, Final
 from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
 from adminkit.stats.bad_nodes import Node
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import Filter, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.taken import Alike, alike, total
 from adminkit.stats.whole import in_seconds, month, months, seconds, unknown
 from adminkit.trace.run_view import STARTED, STUDY_STATES, TOO_LONG
 

@@ -9,17 +9,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import blocks, values_of
 from adminkit.stats.select import LeftOut, Selection
 from adminkit.trace.columns import Texts
+from adminkit.trace.months import edges
 from adminkit.trace.months.door import columns, groups, of_one_trace, reads_files
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Rows of a block: few enough to stay in the processor's cache.
-BLOCK: Final = 1 << 16
-#: Groups beyond which an array with a place for each that there might be is not worth it.
-_MANY: Final = 1 << 22
 _RUN: Final = "run WHERE {where}"
 _WORD: Final = re.compile(r"[a-z_]+")
 
@@ -155,6 +153,15 @@ def taken(
     return _by_sqlite(db, selection, texts, numbers, params, _RUN)
 
 
+def rows(jobs: Taken) -> Iterator[tuple[Any, ...]]:
+    """The jobs one by one: what is unknown is None, and whole numbers are int. For the few that a rule leaves."""
+    import numpy as np
+
+    every = np.arange(jobs.jobs)
+    columns = [*(values_of(one, every) for one in jobs.texts), *(values_of(one, every) for one in jobs.numbers)]
+    return zip(*columns, strict=True)
+
+
 def _by_sqlite(
     db: sqlite3.Connection,
     selection: Selection,
@@ -188,7 +195,7 @@ def _left_out(db: sqlite3.Connection, selection: Selection, jobs: int) -> dict[s
         excluded = {
             name: all_ - some for name, (all_, some) in zip(names, pairwise([within, *upto, jobs]), strict=False)
         }
-    return excluded if selection.within == "TRUE" else {"window": count("TRUE") - within, **excluded}
+    return excluded if selection.within == "TRUE" else {"window": edges.count(db) - within, **excluded}
 
 
 def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:
@@ -198,54 +205,6 @@ def _each_once(db: sqlite3.Connection, sql: Sequence[str]) -> str:
     words = set(_WORD.findall(" ".join(sql)))
     names = [name for (name,) in db.execute("SELECT name FROM pragma_table_info('run')") if name in words]
     return f"(SELECT {', '.join(names) or '1'} FROM run WHERE {{where}} LIMIT -1)"
-
-
-def grouped(*of: Texts | NDArray[Any]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
-    """A number for each row, the same for rows that are alike in all of these columns; and what each number stands for.
-
-    Numbers ascend from 0 as GROUP BY orders groups: what is unknown is None, and comes first. Whole numbers are int.
-    """
-    import numpy as np
-
-    code: NDArray[Any] = np.zeros(0, np.int32)
-    many = 0
-    for column in of:
-        more, count = (column.codes, len(column.names)) if isinstance(column, Texts) else _dense(column)
-        if not many:
-            code, many = more.astype(np.int32, copy=isinstance(column, Texts)), count
-        elif many * count > _MANY:
-            values, code = np.unique(code.astype(np.int64) * count + more, return_inverse=True)
-            many = len(values)
-        else:
-            code *= count
-            code += more
-            many *= count
-    first = _first(code, many)
-    there = np.flatnonzero(first >= 0)
-    keys = list(zip(*(_values(column, first[there]) for column in of), strict=True))
-    order = sorted(range(len(keys)), key=lambda one: [(value is not None, value) for value in keys[one]])
-    number = np.zeros(many, np.int16 if len(keys) < 2**15 else np.int32)
-    number[there[order]] = np.arange(len(keys))
-    return number[code], [keys[one] for one in order]
-
-
-def as_they_come(number: NDArray[Any], keys: Sequence[tuple[Any, ...]]) -> tuple[NDArray[Any], list[tuple[Any, ...]]]:
-    """What grouped() answers, with numbers in the order in which rows of a group come first."""
-    import numpy as np
-
-    order = np.argsort(_first(number, len(keys)))
-    return np.argsort(order).astype(number.dtype)[number], [keys[one] for one in order.tolist()]
-
-
-def _first(number: NDArray[Any], many: int) -> NDArray[Any]:
-    """The first row of each number below `many`; -1 where a number has no row."""
-    import numpy as np
-
-    first = np.full(many, -1, np.int64)
-    for block in reversed([*blocks(len(number))]):
-        mine = number[block][::-1]
-        first[mine] = np.arange(block.start + len(mine) - 1, block.start - 1, -1)
-    return first
 
 
 def split(number: NDArray[Any], groups: int, values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -298,33 +257,3 @@ def add(to: NDArray[Any], number: NDArray[Any], weights: NDArray[Any]) -> None:
     np.add.at(
         to, number, (np.nan_to_num(weights) if weights.dtype.kind == "f" else weights).astype(to.dtype, copy=False)
     )
-
-
-def blocks(rows: int) -> Iterator[slice]:
-    """Slices of BLOCK rows, one behind the other."""
-    return (slice(begin, begin + BLOCK) for begin in range(0, rows, BLOCK))
-
-
-def _dense(values: NDArray[Any]) -> tuple[NDArray[Any], int]:
-    """Ascending codes from 0 of numbers, and how many codes there may be."""
-    import numpy as np
-
-    real = values.dtype.kind == "f"
-    known = values[~np.isnan(values)] if real else values
-    whole = not real or bool((known % 1 == 0).all())
-    if len(known) and float(most := known.max()) - float(least := known.min()) < BLOCK and whole:
-        if len(known) < len(values):
-            values = np.nan_to_num(values, nan=least - 1)  # what is unknown comes first
-        codes: NDArray[Any] = np.empty(len(values), np.int32)
-        for block in blocks(len(values)):
-            codes[block] = values[block].astype(np.int64) - int(least) + 1
-        return codes, int(most) - int(least) + 2
-    found, codes = np.unique(values, return_inverse=True)
-    return codes, len(found)
-
-
-def _values(column: Texts | NDArray[Any], rows: NDArray[Any]) -> list[Any]:
-    if isinstance(column, Texts):
-        return [column.names[code] for code in column.codes[rows].tolist()]
-    values = column[rows].tolist()
-    return [None if one != one else int(one) if one == one // 1 else one for one in values]

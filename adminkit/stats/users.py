@@ -14,9 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import LIMITED, Filter, clusters, select, snapshot, span
 from adminkit.stats.student import quantile
-from adminkit.stats.taken import Alike, alike, grouped, total
+from adminkit.stats.taken import Alike, alike, total
 from adminkit.stats.whole import RATIO, in_seconds, month, months, ratios, seconds, unknown
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from adminkit.sqlite import sqlite3
 from adminkit.stats.backlog import WAITS
 from adminkit.stats.distribution import Distribution, distribution, distributions
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import Alike, Ask, alikes, grouped, total
+from adminkit.stats.taken import Alike, Ask, alikes, total
 from adminkit.trace.run_view import GPUS_IN_DOUBT, STARTED
 from adminkit.trace.wait_sql import (
     CAUSE,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.bootstrap import LEVEL, block_length, days_drawn
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import CARRIED_ON, Filter
-from adminkit.stats.taken import grouped, split
+from adminkit.stats.taken import split
 from adminkit.stats.wait import above, buckets, started
 from adminkit.stats.wait_given_limit import MIN_DAYS, MIN_JOBS
 from adminkit.trace.months.door import columns
@@ -61,7 +62,7 @@ def wait_avoided(db: sqlite3.Connection, chosen: Filter) -> Iterator[Avoided]:
     """The queues of the jobs that `chosen` takes and that completed, by name; none of those with too few of them."""
     selection = started(chosen)
     params = {**selection.params, "checkpoint_code": chosen.checkpoint_code}
-    texts, numbers = columns(db, ("cluster", "queue"), _NUMBERS, _JOBS + selection.where, params)
+    texts, numbers = columns(db, ("cluster", "queue"), _NUMBERS, _JOBS + selection.plain, params)
     number, keys = grouped(*texts)
     # One column at a time: each is there twice no longer than it takes to split it.
     its = [split(number, len(keys), narrow(numbers.pop(0))) for narrow in (_day, _wait, _bucket, _bucket, _size)]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from adminkit.sqlite import sqlite3
+from adminkit.stats.grouped import grouped
 from adminkit.stats.select import Filter, Selection, clusters, select, snapshot, span
-from adminkit.stats.taken import alike, grouped, total
+from adminkit.stats.taken import alike, total
 from adminkit.stats.waste_gaps import gaps, waiting
 from adminkit.stats.waste_given import Given
 from adminkit.stats.waste_room import Node, Room, known_nodes, room

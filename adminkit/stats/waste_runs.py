@@ -11,7 +11,7 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.sqlite import sqlite3
 from adminkit.stats.window import END
 from adminkit.trace.columns import Texts
-from adminkit.trace.months.door import columns
+from adminkit.trace.months.door import columns, count, exists
 from adminkit.trace.wait_sql import CAUSES
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ FROM run WHERE +cluster = :cluster AND start_time > 0 AND start_time < :until AN
 _TOOK: Final = (
     "end_time - CASE WHEN eligible_time > 0 AND eligible_time < start_time THEN eligible_time ELSE start_time END"
 )
-_FIRST: Final = f"{_RUNS} AND (end_time IS NULL OR {_TOOK} > {LONG})"
+_STILL: Final = f"{_RUNS} AND end_time IS NULL"
+_OVER: Final = f"{_RUNS} AND end_time > :since"
+_LONG: Final = f"{_OVER} AND {_TOOK} > {LONG}"
 _ENDING: Final = f"{_RUNS} AND end_time > :after AND end_time <= :upto AND {_TOOK} <= {LONG}"
-_GPUS: Final = f"SELECT 1 {_RUNS} AND size_gpus IS NOT NULL LIMIT 1"
+_GPUS: Final = "AND size_gpus IS NOT NULL"
 #: Counts all clusters: a block needs only a rough number, and SQLite reads only the index.
 _ENDS: Final = "FROM run WHERE end_time > :since AND end_time < :until"
 
@@ -100,7 +102,8 @@ class Held:
 
 def counted(db: sqlite3.Connection, cluster: str, window: tuple[int, int], now: int) -> int:
     """How many runs of the cluster held something in the window."""
-    return int(db.execute(f"SELECT count(*) {_RUNS}", _given(cluster, window, now)).fetchone()[0])
+    given = _given(cluster, window, now)
+    return sum(count(db, rest, given) for rest in (_STILL, _OVER))
 
 
 def _given(cluster: str, window: tuple[int, int], now: int) -> Mapping[str, Any]:
@@ -120,8 +123,9 @@ class Reader:
         self._db, self._upto = db, self.since
         self._given = _given(cluster, window, now)
         self._places = {name: place for place, name in enumerate(nodes)}
-        self.gpus = self._db.execute(_GPUS, self._given).fetchone() is not None  # whether those of any run are known
-        self._runs = self._read(_FIRST)
+        # Whether those of any run are known.
+        self.gpus = any(exists(self._db, f"{rest} {_GPUS}", self._given) for rest in (_STILL, _OVER))
+        self._runs = self._read(_STILL).and_of(self._read(_LONG))
 
     def blocks(self, rows: int = BLOCK) -> Iterator[tuple[int, int]]:
         """Stretches of the window in each of which about `rows` runs end."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.select import Filter
+from adminkit.trace.months import edges
 from adminkit.trace.runs import LOST
 
 #: SQL: a run without an end is open still; one that was not seen for LOST seconds is lost.
@@ -19,13 +20,9 @@ OPEN: Final = f"CASE WHEN {SEEN} THEN :now ELSE seen_open END"
 END: Final = f"coalesce(end_time, {OPEN})"
 #: Rows of these clusters (JSON); an empty list takes all.
 _THESE: Final = "(:clusters = '[]' OR cluster IN (SELECT value FROM json_each(:clusters)))"
-_FIRST: Final = f"SELECT min(start_time) FROM run WHERE start_time > 0 AND {_THESE}"
-#: Runs with an end and those without one apart: an index has each of them.
-_LAST: Final = f"""
-SELECT max(at) FROM (
-    SELECT * FROM (SELECT end_time AS at FROM run WHERE start_time > 0 AND end_time IS NOT NULL AND {_THESE}
-        ORDER BY end_time DESC LIMIT 1)
-    UNION ALL SELECT max({OPEN}) FROM run WHERE start_time > 0 AND end_time IS NULL AND {_THESE})"""
+_STARTED: Final = f"start_time > 0 AND {_THESE}"
+_FIRST: Final = f"SELECT min(start_time) FROM run WHERE {_STARTED}"
+_OPEN_LAST: Final = f"SELECT max({OPEN}) FROM run WHERE end_time IS NULL AND {_STARTED}"
 #: Up to when sync has asked for runs; NULL where it never did.
 _ASKED: Final = f"SELECT max(until) FROM window WHERE pass = 'job' AND {_THESE}"
 
@@ -47,7 +44,8 @@ def known_times(db: sqlite3.Connection, chosen: Filter, now: int) -> Known:
     """
     of = {"now": now, "clusters": json.dumps(list(chosen.clusters))}
     first = db.execute(_FIRST, of).fetchone()[0] if chosen.since is None else chosen.since
-    (last,), (asked,) = (db.execute(statement, of).fetchone() for statement in (_LAST, _ASKED))
+    (still,), (asked,) = (db.execute(statement, of).fetchone() for statement in (_OPEN_LAST, _ASKED))
+    last = max((at for at in (edges.last_end(db, _STARTED, of), still) if at is not None), default=None)
     return Known(first, last, max((at for at in (last, asked) if at is not None), default=None))
 
 

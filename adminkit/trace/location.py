@@ -7,7 +7,7 @@ import pwd
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from adminkit.errors import AdminkitError
 
@@ -70,27 +70,47 @@ def home(environ: Mapping[str, str]) -> Path:
 
 
 def mount_type(path: Path, mountinfo: str) -> str | None:
-    """The file system type of the mount that holds `path`: the longest mount point above it, the last one put there."""
-    best, found = -1, None
+    """The file system type of the mount that holds `path`."""
+    mount = mount_of(path, mountinfo)
+    return None if mount is None else mount.kind
+
+
+class Mount(NamedTuple):
+    """Where something is mounted, its type, and what is mounted there."""
+
+    point: str
+    kind: str
+    source: str
+
+
+def mount_of(path: Path, mountinfo: str) -> Mount | None:
+    """The mount that holds `path`: the longest mount point above it, the last one put there."""
+    best: Mount | None = None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         parts = left.split(" ")
         if len(parts) < 5 or not right:
             continue
         point = _unescaped(parts[4])
-        if path.is_relative_to(point) and len(point) >= best:
-            best, found = len(point), right.split(" ", 1)[0]
-    return found
+        if path.is_relative_to(point) and (best is None or len(point) >= len(best.point)):
+            kind, source, *_ = (*right.split(" "), "")
+            best = Mount(point, kind, _unescaped(source))
+    return best
+
+
+def mount_under(path: Path) -> Mount | None:
+    """The mount that holds `path`, links followed; None where it cannot be told."""
+    try:
+        mountinfo = MOUNTINFO.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return None
+    return mount_of(path.absolute().resolve(), mountinfo)
 
 
 def trace_mount(path: Path, mountinfo: str | None = None) -> str | None:
     """The file system type under `path`, links followed; None where it cannot be told."""
-    if mountinfo is None:
-        try:
-            mountinfo = MOUNTINFO.read_text("utf-8", "surrogateescape")
-        except OSError:
-            return None
-    return mount_type(path.absolute().resolve(), mountinfo)
+    mount = mount_under(path) if mountinfo is None else mount_of(path.absolute().resolve(), mountinfo)
+    return None if mount is None else mount.kind
 
 
 def is_network(kind: str) -> bool:

@@ -45,11 +45,14 @@ MEASURED: Final[Mapping[str, str]] = {
 _NAME: Final = re.compile(rf"\b({'|'.join(MEASURED)})\b")
 
 
-def in_sqlite(db: sqlite3.Connection, sql: Sequence[str]) -> list[str]:
-    """The same SQL with what these columns are instead of their names, which this connection can compute then."""
-    found = [_NAME.sub(lambda name: f"({MEASURED[name[0]]})", one) for one in sql]
+def in_sqlite(db: sqlite3.Connection, sql: Sequence[str], of_all: str = "") -> list[str]:
+    """The same SQL with what these columns are instead of their names, which this connection can compute then.
+
+    `of_all`: what sight.of_all() has, for SQL that counts everybody's runs, whoever asks.
+    """
+    found = [of_all + _NAME.sub(lambda name: f"({MEASURED[name[0]]})", one) for one in sql]
     if found != list(sql):
-        memory_functions(db)
+        memory_functions(db, of_all)
         db.create_function("monitored_gpu", 2, monitored_gpu)
         for name, measure in _FILE_WAITS.items():
             db.create_function(name, 2, measure)

@@ -14,13 +14,20 @@ NO_ACT: Final = (
 )
 FIRST_WHOLE: Final = "the first complete word"
 NUMBER: Final = "[0-9]+"
+
+
+def _count(name: str, meaning: str, longest: int = 10, *, needed: bool = True) -> Key:
+    """A key whose value is a number of at most `longest` digits."""
+    return Key(name=name, values=NUMBER, longest=longest, meaning=meaning, needed=needed)
+
+
 NOTE: Final = Word(
     prefix="ck1",
     meaning="whether the signal before the limit arrived, and how the run ended",
     keys=(
-        Key(name="at", values=NUMBER, longest=19, meaning="when the signal was sent, epoch seconds", needed=True),
-        Key(name="heard", values=NUMBER, longest=10, meaning="how many processes got the signal", needed=True),
-        Key(name="rq", values=NUMBER, longest=10, meaning="how many times adminkit has requeued the job", needed=True),
+        _count("at", "when the signal was sent, epoch seconds", 19),
+        _count("heard", "how many processes got the signal"),
+        _count("rq", "how many times adminkit has requeued the job"),
         Key(
             name="end",
             values="|".join(CKPT_ENDS),
@@ -62,7 +69,7 @@ NOTE: Final = Word(
 PROGRESS: Final = Word(
     prefix="pf1",
     meaning="how far the program got",
-    keys=(Key(name="it", values=NUMBER, longest=20, meaning="iterations done", needed=True),),
+    keys=(_count("it", "iterations done", 20),),
     fields=(ADMIN_COMMENT,),
     place=FIRST_WHOLE,
     writer=_PLUGIN,
@@ -90,56 +97,56 @@ PROGRESS: Final = Word(
 )
 STAGING: Final = Word(
     prefix="st1",
-    meaning="what was copied to the nodes before the tasks started",
+    meaning="what was copied to one of the job's nodes for it; each of the first eight nodes has a word of its own",
     keys=(
-        Key(name="bytes", values=NUMBER, longest=19, meaning="bytes copied", needed=True),
-        Key(name="s", values=NUMBER, longest=10, meaning="seconds that the copy took", needed=True),
-        Key(name="hit", values=NUMBER, longest=10, meaning="nodes that already had the data", needed=True),
+        _count("at", "when the copy began, epoch seconds"),
+        _count("node", "the node's place in the step's list, from 0", 1),
+        _count("bytes", "bytes read from the shared folder, to copy or to compare them", 19),
+        _count("hit", "bytes that the node already had", 19),
+        _count("s", "seconds until the node's part was there (`first`), or all of the set (`behind`)"),
+        Key(
+            name="mode",
+            values="first|behind",
+            longest=6,
+            meaning="`first`: tasks waited for the copy; `behind`: they did not",
+            needed=True,
+        ),
     ),
     fields=(ADMIN_COMMENT,),
-    place=FIRST_WHOLE,
+    place="the first complete word of each node",
     writer="the staging plugin",
-    readers=(),
-    longest=57,
-    reserved=True,
+    readers=(
+        Reader(
+            name="`adminkit recommend walltime`",
+            does="adds the longest copy of similar runs to the limit",
+            since="the run, because a word stays in the job for the next run; and what the nodes already have",
+            so="a word belongs to the run that began before `at`; " + NO_ACT,
+            files=("adminkit/trace/staging_word.py", "adminkit/stats/staged.py"),
+            test="trace/test_staging_word.py::test_a_word_counts_for_its_run",
+        ),
+    ),
+    longest=99,
 )
 GPU_USE: Final = Word(
     prefix="gu1",
     meaning="how busy the job's GPUs on one node were; each node has a word of its own",
     keys=(
-        Key(name="at", values=NUMBER, longest=10, meaning="the first reading, epoch seconds", needed=True),
-        Key(name="to", values=NUMBER, longest=10, meaning="the last reading, epoch seconds", needed=True),
-        Key(
-            name="node",
-            values=NUMBER,
-            longest=5,
-            meaning="the place of the node in the job's list, from 0",
-            needed=True,
+        _count("at", "the first reading, epoch seconds"),
+        _count("to", "the last reading, epoch seconds"),
+        _count("node", "the place of the node in the job's list, from 0", 5),
+        _count("gpus", "how many GPUs were measured", 2),
+        _count("s", "GPU-seconds that readings stand for"),
+        _count("busy", "GPU-seconds of these in use"),
+        _count("used", "how many GPUs were in use in the ten minutes before `to`", 2),
+        _count("last", "the last reading that saw a GPU in use, epoch seconds; missing if none did", needed=False),
+        _count(
+            "mem",
+            "MiB: the most memory that was in use on each GPU, added up; missing, with `of`, where the driver does not"
+            " say",
+            8,
+            needed=False,
         ),
-        Key(name="gpus", values=NUMBER, longest=2, meaning="how many GPUs were measured", needed=True),
-        Key(name="s", values=NUMBER, longest=10, meaning="GPU-seconds that readings stand for", needed=True),
-        Key(name="busy", values=NUMBER, longest=10, meaning="GPU-seconds of these in use", needed=True),
-        Key(
-            name="used",
-            values=NUMBER,
-            longest=2,
-            meaning="how many GPUs were in use in the ten minutes before `to`",
-            needed=True,
-        ),
-        Key(
-            name="last",
-            values=NUMBER,
-            longest=10,
-            meaning="the last reading that saw a GPU in use, epoch seconds; missing if none did",
-        ),
-        Key(
-            name="mem",
-            values=NUMBER,
-            longest=8,
-            meaning="MiB: the most memory that was in use on each GPU, added up; missing, with `of`, where the driver"
-            " does not say",
-        ),
-        Key(name="of", values=NUMBER, longest=8, meaning="MiB: the memory of these GPUs"),
+        _count("of", "MiB: the memory of these GPUs", 8, needed=False),
     ),
     fields=(ADMIN_COMMENT,),
     place="the first complete word of each node",

@@ -93,7 +93,8 @@ def take_names(db: sqlite3.Connection, before: int, tick: Callable[[int], None] 
     """
     values = {"before": before}
     db.execute("CREATE TEMP TABLE nameless (name TEXT PRIMARY KEY, person TEXT NOT NULL)")
-    users = db.execute(f"SELECT DISTINCT user FROM job WHERE user IS NOT NULL AND {_OLD_RUNS}", values).fetchall()
+    found = f"SELECT DISTINCT user FROM job WHERE user IS NOT NULL AND {_OLD_RUNS} ORDER BY user"
+    users = db.execute(found, values).fetchall()
     db.executemany("INSERT INTO nameless VALUES (?, ?)", [(name, PREFIX + secrets.token_hex(8)) for (name,) in users])
     sets = ", ".join(f"{column} = {value}" for column, value in _NAMELESS.items())
     named = f"{_OLD_RUNS} AND coalesce(user, '') NOT GLOB '{PREFIX}*'"

@@ -64,7 +64,7 @@ GPUS_IN_DOUBT: Final = """(size_gpus IS NULL
 IN_DOUBT: Final = -(1 << 40)
 #: SQL over the view: the GPUs of a run, a part of one as a whole one, or, below 0, the CPUs of a run without.
 GPUS_OR_CPUS: Final = f"""CASE WHEN {GPUS_IN_DOUBT} THEN {IN_DOUBT} WHEN size_gpus > 0
-        THEN CAST(size_gpus AS INTEGER) + (CAST(size_gpus AS INTEGER) < size_gpus)
+        THEN CAST(round(size_gpus) AS BIGINT) + CASE WHEN round(size_gpus) < size_gpus THEN 1 ELSE 0 END
         ELSE -coalesce(size_cpus, size_nodes, 0) END"""
 #: SQL over the view: GPUs, where all of them are whole or there are none: of its node a part of a GPU tells little.
 WHOLE_OR_NONE: Final = "CASE WHEN gpu_kind = 'whole' OR size_gpus = 0 THEN size_gpus END"

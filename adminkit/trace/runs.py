@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from adminkit.job import KEY, SOURCES
 from adminkit.sqlite import sqlite3
 from adminkit.trace.decision_sql import limit_original, limit_source
 from adminkit.trace.extension_word import extension_of
+from adminkit.trace.months.compared import archived_steps, archived_sums
 from adminkit.trace.person import PREFIX
 from adminkit.trace.step_sums import FROM_STEPS, step_functions
 from adminkit.trace.transaction import transaction
@@ -17,12 +19,12 @@ from adminkit.trace.transaction import transaction
 LOST: Final = 35 * 86_400
 
 # Runs that ended in a window.
-_DIGEST: Final = """
-SELECT count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
+_SUMS: Final = """count(*), coalesce(sum(elapsed), 0), coalesce(sum(end_time), 0), coalesce(sum(time_limit), 0),
     coalesce(sum(derived_exit_code), 0),
     count(*) FILTER (WHERE state = 'COMPLETED'), count(*) FILTER (WHERE state = 'TIMEOUT'),
-    count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')
-FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time >= ? AND end_time < ?
+    count(*) FILTER (WHERE state = 'FAILED'), count(*) FILTER (WHERE state = 'CANCELLED')"""
+_DIGEST: Final = f"""
+SELECT {_SUMS} FROM job WHERE cluster = ? AND source = 'slurmdbd' AND end_time >= ? AND end_time < ?
 """
 
 # Only a new run with a DBIndex below the highest known one can share it with another run.
@@ -83,15 +85,20 @@ WHERE cluster = ? AND job.end_time >= ? AND job.end_time < ?
 """
 
 
-def digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> Digest:
-    """Sums over the runs that ended in [since, until), to compare with the source's."""
-    return tuple(db.execute(_DIGEST, (cluster, since, until)).fetchone())
+def digest(db: sqlite3.Connection, trace: Path, cluster: str, since: int, until: int) -> Digest:
+    """Sums over the runs that ended in [since, until), to compare with the source's. `db` may write the trace, and so
+    shows SQLite's runs only. AdminkitError where an archived month of that time cannot be read.
+    """
+    found = db.execute(_DIGEST, (cluster, since, until)).fetchone()
+    archive = archived_sums(db, trace, _SUMS, cluster, since, until) or [0] * len(found)
+    return tuple(map(sum, zip(found, archive, strict=True)))
 
 
-def step_digest(db: sqlite3.Connection, cluster: str, since: int, until: int) -> tuple[int, int]:
-    """The number of steps of the runs that ended in [since, until), and the sum of their ends."""
+def step_digest(db: sqlite3.Connection, trace: Path, cluster: str, since: int, until: int) -> tuple[int, int]:
+    """The number of steps of the runs that ended in [since, until), and the sum of their ends. As digest()."""
     count, ends = db.execute(_STEP_DIGEST, (cluster, since, until)).fetchone()
-    return count, ends
+    more, later = archived_steps(db, trace, cluster, since, until)
+    return count + more, ends + later
 
 
 def watermark(db: sqlite3.Connection) -> tuple[int, int]:

@@ -135,6 +135,12 @@ def everybodys(db: sqlite3.Connection, table: str) -> str:
     return f"temp.{view}" if view in there else f"temp.{table}" if table in there else f"main.{table}"
 
 
+def of_all(db: sqlite3.Connection) -> str:
+    """SQL to put before a SELECT from `run` and `step`, which makes them everybody's. For counts."""
+    tables = ", ".join(f"{name} AS NOT MATERIALIZED (SELECT * FROM {everybodys(db, name)})" for name in ("run", "step"))
+    return f"WITH {tables} "
+
+
 def whose(users: Sequence[str] | None, path: Path) -> list[str]:
     """The users whose jobs to show: `users`, [] (everybody) for none; for whoever sees no others, this user.
 

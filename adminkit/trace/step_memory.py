@@ -83,16 +83,16 @@ def node_memory(steps: Sequence[Step], nodes: int | None) -> int | None:
     return _most_at_one_time(_known(steps, nodes, _fullest_node))
 
 
-def memory_functions(db: sqlite3.Connection) -> None:
-    """Let SQL of this connection compute MEM_USED and NODE_MEM_USED."""
-    last = lru_cache(1)(lambda *run: steps_of(db, *run))  # both ask for the steps of one run
+def memory_functions(db: sqlite3.Connection, of_all: str = "") -> None:
+    """Let SQL of this connection compute MEM_USED and NODE_MEM_USED. `of_all`: as in_sqlite has it."""
+    last = lru_cache(1)(lambda cluster, number, at: steps_of(db, cluster, number, at, of_all))  # asked for twice
     for name, measure in (("memory_of_steps", memory), ("memory_of_node", node_memory)):
         db.create_function(name, 4, lambda *given, measure=measure: measure(last(*given[:3]), given[3]))
 
 
-def steps_of(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int) -> list[Step]:
+def steps_of(db: sqlite3.Connection, cluster: str, job_id_raw: int, submit_time: int, of_all: str = "") -> list[Step]:
     """The steps of one run."""
-    return [Step(*row) for row in db.execute(_STEPS, (cluster, job_id_raw, submit_time))]
+    return [Step(*row) for row in db.execute(of_all + _STEPS, (cluster, job_id_raw, submit_time))]
 
 
 def _known(steps: Sequence[Step], nodes: int | None, of_step: Callable[[Step], int | None]) -> list[tuple[Step, int]]:

@@ -101,6 +101,15 @@ def fact(db: sqlite3.Connection, cluster: str, key: str) -> tuple[str, int] | No
     return (row[0], row[1]) if row else None
 
 
+def facts(db: sqlite3.Connection, cluster: str, prefix: str) -> dict[str, str]:
+    """The facts of a cluster whose keys begin so: the rest of the key -> value."""
+    rows = db.execute(
+        "SELECT substr(key, ?), value FROM fact WHERE cluster = ? AND substr(key, 1, ?) = ? ORDER BY key",
+        (len(prefix) + 1, cluster, len(prefix), prefix),
+    )
+    return dict(rows.fetchall())
+
+
 def set_fact(db: sqlite3.Connection, cluster: str, key: str, value: str, at: int) -> None:
     """Keep a small fact about a cluster; the newest value counts."""
     db.execute("INSERT OR REPLACE INTO fact (cluster, key, value, at) VALUES (?, ?, ?, ?)", (cluster, key, value, at))

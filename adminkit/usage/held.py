@@ -22,7 +22,8 @@ _FURTHEST: Final[Sequence[Why]] = ("gaps", "stale", "run", "count", "node", "clo
 SKEW: Final = 60
 #: The least share of the time that readings stand for.
 _COVERED: Final = 0.8
-#: How many GPU-hours are a number.
+#: Seconds for which a GPU has not been used that is shown as idle, unless somebody says otherwise.
+IDLE: Final = 600
 _HOUR: Final = 3600.0
 
 

@@ -14,7 +14,7 @@ from adminkit.job import SERVER_NAME
 from adminkit.usage.held import Held
 from adminkit.usage.settings import Settings
 
-Did = Literal["warned", "shrink", "requeue", "cancel", "nothing"]
+Did = Literal["warned", "points", "shrink", "requeue", "cancel", "nothing"]
 #: This many jobs of one source, or more, that are all idle are not believed.
 _ALL_IDLE: Final = 5
 
@@ -96,19 +96,21 @@ def _act(held: Held, past: Past, settings: Settings, acting: int, now: int) -> A
         to = _fits(rung, held, acting)
         if to is None:
             continue
-        if past.tried.get(rung, 0) >= settings.times:
+        if past.tried.get(rung, 0) >= (1 if rung == "points" else settings.times):  # they are held until it is over
             why = "times"
             continue
         return Act(_DID[rung], held, "idle" if acting == held.job.gpus else "some", acting, to or None)
     return Act("nothing", held, why, acting)
 
 
-_DID: Final[Mapping[str, Did]] = {"shrink": "shrink", "requeue": "requeue", "cancel": "cancel"}
+_DID: Final[Mapping[str, Did]] = {"points": "points", "shrink": "shrink", "requeue": "requeue", "cancel": "cancel"}
 
 
 def _fits(rung: str, held: Held, acting: int) -> int | None:
     """The GPUs that the job has afterwards, 0 for none or as many; None: the act is not for this job."""
     listed, all_idle = held.job.listed, acting == held.job.gpus
+    if rung == "points":
+        return 0 if listed.uid is not None else None
     if rung == "shrink":
         least, most = range_of(held.job.comment) or (0, 0)
         to = max(held.job.gpus - acting, least)

@@ -110,12 +110,9 @@ def parse(text: str, exporter: Exporter, step: int) -> tuple[int, dict[int, list
     found: dict[tuple[int, str, str], dict[str, float]] = {}
     twice = set()
     for labels, value in series:
-        low = {name.lower(): str(label) for name, label in labels.items()}
-        job = low.get("hpc_job") if exporter.name == "ceems" else low.get(exporter.job)
-        node, gpu, what = _first(low, _NODES), _first(low, _GPUS), low.get(_WHAT, "")
-        if job is None or _JOB.fullmatch(job) is None or not node or not gpu or value is None:
+        key, what = gpu_of(labels, exporter), str(labels.get(_WHAT, ""))
+        if key is None or value is None:
             continue
-        key = int(job), _host(node), gpu
         if what in found.setdefault(key, {}):
             twice.add(key)
         found[key][what] = value
@@ -125,6 +122,16 @@ def parse(text: str, exporter: Exporter, step: int) -> tuple[int, dict[int, list
         if use is not None:
             uses.setdefault(job_id, []).append(use)
     return at, uses
+
+
+def gpu_of(labels: Mapping[str, Any], exporter: Exporter) -> tuple[int, str, str] | None:
+    """(job, node, GPU) of a series; None where one is missing, or the job is not a job's number."""
+    low = {name.lower(): str(label) for name, label in labels.items()}
+    job = low.get("hpc_job") if exporter.name == "ceems" else low.get(exporter.job)
+    node, gpu = _first(low, _NODES), _first(low, _GPUS)
+    if job is None or _JOB.fullmatch(job) is None or not node or not gpu:
+        return None
+    return int(job), _host(node), gpu
 
 
 def _use(node: str, gpu: str, numbers: Mapping[str, float], step: int) -> GpuUse | None:
@@ -156,14 +163,14 @@ def _series(text: str) -> tuple[int, list[tuple[Mapping[str, Any], float | None]
             raise ValueError("not a vector")
         rows = [(one["metric"], one["value"]) for one in data["result"]]
         at = max((float(value[0]) for _, value in rows), default=0.0)
-        return int(at), [(dict(labels), _number(value[1])) for labels, value in rows]
+        return int(at), [(dict(labels), number(value[1])) for labels, value in rows]
     except AdminkitError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as error:
         raise AdminkitError("couldn't read what Prometheus answered", "is [usage] prometheus right?") from error
 
 
-def _number(text: object) -> float | None:
+def number(text: object) -> float | None:
     """None for NaN, infinite, negative, and what is not a number."""
     try:
         value = float(str(text))

@@ -85,12 +85,8 @@ local function asked_seconds(_, _, _, _, number)
     return text.duration(number)
 end
 
-local function mem_text(mib)
-    return mib % 1024 == 0 and text.whole(mib / 1024) .. "G" or text.whole(mib) .. "M"
-end
-
 local function asked_mem(_, _, _, _, number)
-    return number == huge and "?" or mem_text(number)
+    return number == huge and "?" or text.memory(number)
 end
 
 local function asked_count(_, _, _, _, number)
@@ -139,7 +135,7 @@ function placeholders.of(rule, most)
         values.most = asked_count
     elseif rule.check == "cpus_per_gpu" or rule.check == "mem_per_gpu" then
         local is_mem = rule.check == "mem_per_gpu"
-        local bound = is_mem and mem_text(value) or text.whole(value)
+        local bound = is_mem and text.memory(value) or text.whole(value)
         values.value, values.min, values.max = bound, "0", bound
         values.asked = is_mem and asked_mem or asked_count
     else

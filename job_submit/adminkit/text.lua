@@ -104,6 +104,11 @@ function text.duration(seconds)
     return seconds and shown[seconds] or "-"
 end
 
+-- MiB as sbatch takes them: 16G, 1536M.
+function text.memory(mib)
+    return mib % 1024 == 0 and text.whole(mib / 1024) .. "G" or text.whole(mib) .. "M"
+end
+
 -- The day of a midnight somewhere between UTC-11 and UTC+12, as YYYY-MM-DD. There is no time zone here: half a day more, and
 -- UTC names that day. Further east a rule has to bring its `from_day`.
 function text.day(epoch)

@@ -166,33 +166,39 @@ function validate.incentives(value)
         end)
 end
 
-local function hint_row(row)
-    for i = 1, 4 do
-        if type(row) ~= "table" or amount(row[i], "a number of a row") then
-            return "a row is damaged"
+-- Rows of `count` numbers by uid, name and queue.
+local function hint_rows(users, count)
+    local function row_of(at, row)
+        for i = 1, count do
+            if type(row) ~= "table" or amount(row[i], "a number of a row") then
+                return "a row is damaged"
+            end
         end
+        return of_type(at, "string", "a queue")
     end
-    return nil
+    return every(users, "users", function(uid, names)
+        return of_type(uid, "number", "a uid")
+            or every(names, "names", function(name, queues)
+                return of_type(name, "string", "a name") or every(queues, "queues", row_of)
+            end)
+    end)
+end
+
+local function memory_hints(value)
+    return of_type(value, "table", "memory")
+        or amount(value.ratio, "memory.ratio")
+        or amount(value.floor, "memory.floor")
+        or hint_rows(value.users, 5)
 end
 
 -- What is wrong with a table of hints, or nil.
 function validate.hints(value)
-    local wrong = head(value)
+    return head(value)
         or amount(value.ratio, "ratio")
         or amount(value.floor, "floor")
         or set(value.accounts_off, "accounts_off")
-    if wrong then
-        return wrong
-    end
-    return every(value.users, "users", function(uid, names)
-        return of_type(uid, "number", "a uid")
-            or every(names, "names", function(name, queues)
-                return of_type(name, "string", "a name")
-                    or every(queues, "queues", function(at, row)
-                        return of_type(at, "string", "a queue") or hint_row(row)
-                    end)
-            end)
-    end)
+        or (value.memory ~= nil and memory_hints(value.memory) or nil)
+        or hint_rows(value.users, 4)
 end
 
 -- What is wrong with a table of needs, or nil. Its rows are looked at when one is asked for: a damaged one gives nobody any.

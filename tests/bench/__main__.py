@@ -39,6 +39,7 @@ PARTS = (
     "simulate",
     "extend",
     "tune",
+    "data",
 )
 
 #: Program or module -> how to get it.

@@ -76,9 +76,10 @@ static inline void feed_event(struct feed_text *text, enum ak_event event, struc
     feed_add_text(text, "\n");
 }
 
-/* What the rows are told besides: a seal, programs with a name. */
+/* What the rows are told besides: a seal, programs with a name, TRES with a number. */
 static struct ak_slice feed_seal;
 static const struct ak_known *feed_known;
+static const struct ak_tres_ids *feed_ids;
 
 /* As ak_rows_init(), but the scratch of the last time is used again: a fuzzer comes often. */
 static inline bool feed_rows(struct ak_rows *rows, const struct ak_spec *spec, const struct ak_zone *zone) {
@@ -92,6 +93,7 @@ static inline bool feed_rows(struct ak_rows *rows, const struct ak_spec *spec, c
     rows->kept = kept;
     rows->seal = feed_seal;
     rows->known = feed_known;
+    rows->tres_ids = feed_ids;
     return true;
 }
 

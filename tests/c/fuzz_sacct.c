@@ -10,7 +10,7 @@ static const char *const specs[] = {
     "int",
     "text,free,int",
     "tres,gres,usage",
-    "time,time^,text",
+    "time,time^,epoch,text",
     "jobid!,time!^,submitted,free,time!",
     "submitted",
     "int,admin_comment",
@@ -39,7 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!feed_known &&
         !ak_known_parse(&known, "torchrun=f:torchrun,deepspeed=f:ds,apptainer=c:a,--image=c:b"))
         abort();
+    static struct ak_tres_ids ids;
+    if (!feed_ids && !ak_tres_ids_parse(&ids, "1001:gres/gpu=,1002:gres/gpu:a=,1003:,1006:gres/gpuutil="))
+        abort();
     feed_known = &known;
+    feed_ids = &ids;
     struct ak_spec spec;
     char error[100];
     if (size < 3)

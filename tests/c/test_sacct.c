@@ -98,6 +98,12 @@ static const struct value values[] = {
     {"time", "2024-03-05T07:00:00+01:0", "!malformed", "cut short"},
     {"time", "2024-03-05T07:00:00CET", "!malformed", "a zone's name has more than one meaning"},
     {"time", "05 Mar 07:00", "!malformed", "no year"},
+    {"epoch", "1700000000", "1700000000", "an epoch"},
+    {"epoch", "0", "-", "never"},
+    {"epoch", "", "-", "unknown"},
+    {"epoch", "253402300800", "!too large", "after the year 9999"},
+    {"epoch", "2024-01-15T12:00:00", "!malformed", "a calendar is for other programs"},
+    {"epoch", "1700000000x0", "!malformed", "a seal is for times"},
     {"seconds", "90", "90", "plain"},
     {"seconds", "00:01:30", "90", "H:M:S"},
     {"seconds", "1-00:00:00", "86400", "with days"},
@@ -205,6 +211,10 @@ static const struct value values[] = {
     {"tres", "gres/shard=4,gres/shard:b=1,gres/shard:a=2,gres/mps=50",
      "- - - 0 - - - 'mps=50,shard=1,shard:a=2,shard:b=1'", "parts"},
     {"tres", "cpu=1,gres/gpu:a=", "1 - - - - - - '?'", "a word that cannot be read"},
+    {"tres", "1=8,7001=2,7002=2", "8 - - 2 'a100' - - -", "a site's own numbers"},
+    {"tres", "7003=4", "- - - 0 - - - -", "one that is no GRES"},
+    {"tres", "7002=x", "- - - - - - - '?'", "no count"},
+    {"tres", "7006=1", "- - - - - - - '?'", "a number without a name may be GPUs"},
     {"gres", "gpu:2", "2 - - 'node'", "old"},
     {"gres", "gpu", "1 - - 'node'", "one"},
     {"gres", "gpu:a100", "1 'a100' - 'node'", "one of a type"},
@@ -219,6 +229,7 @@ static const struct value values[] = {
     {"usage", "cpu=1,energy=18446744073709000000", "1r - - - - -", "a counter that started again"},
     {"usage", "1=12345,2=3383296,3=5,6=11087,7=1", "12r 3383296 11087 5 - -",
      "ids; CPU time is in thousandths"},
+    {"usage", "7004=90,7005=3", "- - - - 90 3", "a site's own numbers"},
     {"usage", "mem=0", "- 0 - - - -", "bytes without a unit"},
     {"usage", "cpu=node7", "!malformed", "TRESUsageInMaxNode is something else"},
     {"nodelist", "n[1-4]", "'n[1-4]'", "names"},
@@ -411,13 +422,27 @@ static void check_refused_specs(void) {
     free(reader);
 }
 
+static void check_numbers_of_tres(void) {
+    static const char *const refused[] = {"1001", "1001=gres/gpu", "1001:gres/gpu",   ":gres/gpu=",
+                                          "x:",   "2:,1:",         "1:,1:", "1:,,2:", "1234567890123456789:"};
+    static struct ak_tres_ids ids;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (ak_tres_ids_parse(&ids, refused[i]))
+            check("numbers of TRES", refused[i], "accepted", "refused", "it is not an ascending list of names");
+}
+
 int main(void) {
+    static struct ak_tres_ids ids;
+    if (!ak_tres_ids_parse(&ids, "7001:gres/gpu=,7002:gres/gpu:a100=,7003:,7004:gres/gpuutil=,7005:gres/gpumem="))
+        return 1;
+    feed_ids = &ids;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         check_value(&values[i]);
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
         check_records(&records[i]);
     check_nul();
     check_refused_specs();
+    check_numbers_of_tres();
     printf("%zu values, %zu texts, %d failures\n", sizeof values / sizeof *values,
            sizeof records / sizeof *records, failures);
     return failures != 0;

@@ -69,6 +69,8 @@ def test_the_rows_add_up_to_the_ledger(site: Path, capsys: pytest.CaptureFixture
         found = rows(capsys, *money, *words)
         assert sum(Decimal(one["BilledCost"]) for one in found) == Decimal("10.50")
         assert len(found) == (4 if words else 3)
+        named = {(one["ResourceId"], one["ResourceName"]) for one in found}
+        assert ("aaic/2", "job 2") in named if words else named == {("", "")}
     assert [one["BilledCost"] for one in rows(capsys, *money, "--month", "2026-01")] == ["3.75"]
 
 

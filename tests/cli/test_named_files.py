@@ -28,6 +28,8 @@ READ: Final = {
     "--from FILE": "trial result --from {file} --db {here}/trace.db",
     "--jobs FILE|trace": "simulate elastic --jobs {file}",
     "--key FILE": "export {here}/new --anonymise --key {file} --db {here}/trace.db",
+    "--labels FILE": "data pack {here}/set {here}/new --labels {file}",
+    "--large FILE": "data probe {here} --large {file}",
     "--map MAP": "import {here}/jobs.csv --map {file} --db {here}/new.db",
     "--map-names FILE": "simulate elastic --jobs {here}/jobs.csv --map-names {file}",
     "--policy FILE": "policy check --policy {file}",
@@ -44,7 +46,7 @@ READ: Final = {
 WRITTEN: Final = frozenset("--html --out --output --page --picture --rules --schedule --snapshot --text target".split())
 #: Those that no TOML is read from, or whose size has no bound as they are read row by row.
 TOML: Final = ("--policy FILE", "--profiles FILE", "--schemes FILE", "--site FILE", "file FILE", "--map MAP")
-UNBOUNDED: Final = ("--db FILE", "--fit TRACE", "file FILE|FOLDER|-")
+UNBOUNDED: Final = ("--db FILE", "--fit TRACE", "--large FILE", "file FILE|FOLDER|-")
 
 
 @pytest.fixture

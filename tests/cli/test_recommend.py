@@ -105,3 +105,25 @@ def test_the_policy_says_how_safe_and_which_limits(
     policy.write_text("version = 1\nrisk = 0.6\n")
     assert main([*asked, "--policy", str(policy)]) == 1
     assert "risk: 0.6: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mode", "added", "why"),
+    [("first", 3 * HOUR, "the tasks waited"), ("behind", 0, "the tasks did not wait")],
+)
+def test_the_copy_of_the_data_to_the_nodes_is_in_the_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str, added: int, why: str
+) -> None:
+    """One run in thirty found nothing on its node."""
+    jobs = []
+    for n in range(1, 31):
+        start = MONDAY + n * 4 * HOUR
+        word = f"st1:at={start + 1},node=0,bytes={int(n == 9)},hit=1,s={3 * HOUR if n == 9 else 1},mode={mode}"
+        times = {"submit_time": start, "start_time": start, "end_time": start + HOUR}
+        jobs.append(job(n, user="ada", job_name="train", elapsed=HOUR, admin_comment=word, **times))
+    path = make_trace(tmp_path / "t.db", jobs)
+    assert main(["recommend", "walltime", "--db", str(path), "-f", "json", "-u", "ada", "-J", "train"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["rows"][0]["limit"] >= HOUR + added, why
+    assert (report["rows"][0]["limit"] >= 4 * HOUR) == bool(added)
+    assert any("copy of the data" in note for note in report["meta"]["notes"]) == bool(added)

@@ -32,7 +32,7 @@ NAMELESS: Final = 54_321
 TYPED: Final = {
     "month": "2026-01", "first": "actual", "second": "estimate", "user": "bob", "address": "a@example.org", "job": "1",
     "file": "{here}/in", "files": "{here}/in", "target": "{here}/out", "older_than": "--older-than 2020-01-01",
-    "statement": "SELECT*FROM/**/run", "name": "bob",
+    "statement": "SELECT*FROM/**/run", "name": "bob", "source": "{here}/open", "folder": "{here}/open",
 }  # fmt: skip
 #: Further ways to type a command, each of which reads other files.
 MORE: Final[tuple[tuple[str, ...], ...]] = (

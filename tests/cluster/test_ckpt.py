@@ -58,7 +58,8 @@ def submit(cases: Cases) -> None:
     cases.add("silent", "{train} code=0\n", wish=None)
     cases.add("off", "{train} code=0\n", "--ckpt-off")
     cases.add("by option", "{train} signal=USR1 code=0\n", f"--ckpt-signal=USR1@{LEAD}", wish=None)
-    cases.add("two signals", "srun -n1 --mem=50 {train} also=USR2 code=0\n", "--signal=USR2@30")
+    # Trap: srun may be gone before it has shown the line about a step that ends the moment it is signalled.
+    cases.add("two signals", "srun -n1 --mem=50 {train} also=USR2 takes=2 code=0\n", "--signal=USR2@30")
     cases.add("bad words", "{train} code=0\n", wish="TERM@soon")
     cases.add("more", "{train} runs=2 code=85\n", append, wish=f"TERM@{RUN},requeue=3")
     cases.add("hidden", HIDDEN,

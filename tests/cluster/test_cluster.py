@@ -217,6 +217,7 @@ def test_every_kind_of_job_ends_as_it_should(workload: Workload, kind: str) -> N
         ("failed", "ExitCode", "3:0"),
         ("signalled", "ExitCode", "0:11"),
         ("steps", "DerivedExitCode", "4:0"),
+        ("codes above 128", "DerivedExitCode", "143:0"),
     ],
 )
 def test_sacct_says_what_happened(workload: Workload, kind: str, field: str, expected: str) -> None:

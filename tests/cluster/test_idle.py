@@ -34,7 +34,7 @@ notice = "10m"
 used_before = 1.0
 acts = ACTS
 """
-SHORT = {"warn": 10, "act": 20, "notice": 3}
+SHORT = {"warn": 10, "act": 10, "notice": 2}
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +124,48 @@ def test_jobs_are_warned_then_put_back_or_shrunk_and_who_works_is_left_alone(sit
     assert site.ruled.run("scontrol", "release", str(stuck.id)).code == 0, "who may release it"
     until("the next run", lambda: len(stuck.times("start")) == 2, 120)
     assert len(works.times("start")) == 1 and not works.times("heard"), "it computed, and nothing happened to it"
+
+
+def bonus(site: Elastic, job: Job) -> int | None:
+    """The site factor of a waiting job; None: sprio does not list it."""
+    said = site.ruled.cluster.run("sprio", "-h", "-j", str(job.id), "-o", "%S").text.split()
+    return int(said[0]) if said and said[0].lstrip("-").isdigit() else None
+
+
+def test_points_of_waiting_jobs_are_held_until_the_gpus_are_used(site: Elastic, exporter: Exporter) -> None:
+    in_force(site, ["points"])
+    exporter.use = {}
+    stuck = site.submit("sleep 600", opts=None, wish="off")
+    runs(site, exporter, stuck, 0)
+    waits = site.submit("sleep 600", "--gpus-per-node=4", opts=None, wish="off")
+    other = site.submit("sleep 600", "--gpus-per-node=4", opts=None, wish="off", user="news")
+    for job in (waits, other):
+        until("sprio to list the job", lambda job=job: bonus(site, job) is not None, 60)  # type: ignore[misc]
+        site.ruled.cluster.ask("scontrol", "update", f"JobId={job.id}", "SiteFactor=325")
+    until_due(site, exporter, stuck)
+    assert {(row["job"], row["did"]) for row in rows(site, exporter, "--apply")} == {(str(stuck.id), "warned")}
+    time.sleep(SHORT["notice"])
+    until_due(site, exporter, stuck)
+    shown = {(row["job"], row["next"]) for row in rows(site, exporter, "--all") if row["next"]}
+    assert shown == {(str(stuck.id), "points")} and bonus(site, waits) == 325, "a preview"
+
+    done = {(row["job"], row["did"], row["held"]) for row in rows(site, exporter, "--apply")}
+    assert done == {(str(stuck.id), "points", "yes"), (str(waits.id), "taken", "yes")}
+    assert (bonus(site, waits), bonus(site, other)) == (0, 325), "its user's, and nobody else's"
+    assert any("your waiting jobs have no priority points" in line for line in stuck.said), stuck.output.read_text()
+    assert rows(site, exporter, "--apply") == [], "once"
+
+    exporter.use = {(stuck.id, gpu): 80.0 for _, gpu in exporter.use}
+    until("its GPU to be used", lambda: kept(site, exporter, stuck) == "busy", 60)
+    assert [(row["job"], row["did"], row["held"]) for row in rows(site, exporter, "--apply")] == [
+        (str(waits.id), "back", "yes")
+    ]
+    assert (bonus(site, waits), bonus(site, other)) == (325, 325)
+
+
+def kept(site: Elastic, exporter: Exporter, job: Job) -> str:
+    """Why a round would do nothing about the job."""
+    return next(row["kept"] or "" for row in rows(site, exporter, "--all") if row["job"] == str(job.id))
 
 
 @pytest.mark.soak

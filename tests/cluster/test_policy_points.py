@@ -24,6 +24,7 @@ POINTS = {
 HINTS = {
     "format": 1, "made_at": 1, "ratio": 3, "floor": 7200, "accounts_off": [],
     "users": {GAMES: {"train": {"gq": [1500, 3000, 2, 40]}, "": {"": [600, 1200, 1, 9]}}},
+    "memory": {"ratio": 2.0, "floor": 100, "users": {GAMES: {"fit": {"gq": [70, 96, 2, 100, 99]}}}},
 }  # fmt: skip
 
 
@@ -229,6 +230,37 @@ def test_one_line_says_what_similar_jobs_needed(ruled: Ruled) -> None:
 )
 def test_no_hint_where_none_is_due(ruled: Ruled, words: str, user: str, why: str) -> None:
     assert len(ruled.sbatch("-p", "gq", *words.split(), user=user).lines) == 1, why
+
+
+@pytest.mark.parametrize(
+    ("words", "asked", "why"),
+    [
+        ("--mem=400", "400M (--mem)", "of the node"),
+        ("-N1 -n2 --mem-per-cpu=200", "400M (--mem-per-cpu)", "of two CPUs on one node"),
+    ],
+)
+def test_one_line_says_what_memory_similar_jobs_used(ruled: Ruled, words: str, asked: str, why: str) -> None:
+    said = ruled.sbatch("-p", "gq", "-t", "60", "-J", "fit", *words.split())
+    (line, _) = said.lines
+    assert f"used at most 70M of memory on a node; this one asks for {asked}." in line, why
+    assert "--mem=96M instead would have been enough for 99 of them (risk of running out: 2 %)" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "user", "why"),
+    [
+        ("-J fit --mem=150", "games", "less than 100 MiB more than is safe"),
+        ("-J fit", "games", "it names no memory"),
+        ("-J fit --mem=0", "games", "all that a node has"),
+        ("-J fit --mem=400 --exclusive", "games", "whole nodes"),
+        ("-J fit -n2 --mem-per-cpu=200", "games", "it may be put on two nodes"),
+        ("-J other --mem=400", "games", "another name"),
+        ("-J fit --mem=400", "news", "somebody else"),
+    ],
+)
+def test_no_hint_about_memory_where_none_is_due(ruled: Ruled, words: str, user: str, why: str) -> None:
+    said = ruled.sbatch("-p", "gq", "-t", "60", *words.split(), user=user)
+    assert said.accepted and "of memory on a node" not in said.text, why
 
 
 def test_a_hint_does_not_join_a_refusal_or_a_component(ruled: Ruled) -> None:

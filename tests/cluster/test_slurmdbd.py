@@ -203,7 +203,7 @@ def test_a_server_that_ends_the_connection_leaves_the_window_open(
     killer = f'{real} --no-defaults --socket={cluster.socket} -e "KILL USER {READER}"'
     (folder / "mariadb").write_text(
         f'#!/bin/sh\nsql=$(cat)\ncase "$sql" in *CONCAT*j.job_name*) (sleep 0.5; {killer}) & '
-        f'sql=$(printf "%s" "$sql" | sed "s/ORDER BY/AND SLEEP(1) = 0 ORDER BY/") ;; esac\n'
+        f'sql=$(printf "%s" "$sql" | sed "s/\\(.*\\) WHERE /\\1 WHERE SLEEP(1) = 0 AND /") ;; esac\n'
         f'printf "%s" "$sql" | exec {real} "$@"\n'
     )
     (folder / "mariadb").chmod(0o755)
@@ -252,7 +252,8 @@ def test_a_window_with_a_code_that_sacct_does_not_spell_is_asked_for_again(
             adminkit(cluster, db, "sync", "--since", "1h", env=how)
     folder = tmp_path / "bin"
     folder.mkdir()
-    (folder / "sacct").write_text("#!/bin/sh\n")
+    real = cluster.ask("sh", "-c", "command -v sacct").strip()
+    (folder / "sacct").write_text(f'#!/bin/sh\n[ "$1" != -V ] || exec {real} -V\n')
     (folder / "sacct").chmod(0o755)
     silent = adminkit(cluster, db, "sync", env={**how, "PATH": f"{folder}:{cluster.env()['PATH']}"})
     assert "sacct gave no word yet" in silent.stderr

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
-from adminkit.economy.enforce import apply, in_force, revocations, steps
+from adminkit.economy.enforce import InForce, abandoned, any_in_force, apply, in_force, revocations, steps
 from adminkit.economy.schemes import ChargeFile, load_schemes
 from adminkit.errors import AdminkitError
 from adminkit.slurm.budget_limits import Held, Target, held, setting
+from adminkit.slurm.process import SlurmTimeout
 from adminkit.slurm.tres_minutes import Counting, parse_counting
 from adminkit.trace.connect import writer
+from adminkit.trace.windows import set_fact
 from tests.support.builders import HOUR, job, make_trace
 from tests.support.charges import at
 
@@ -185,6 +187,85 @@ def test_a_limit_that_slurmdbd_refuses_is_not_recorded(db: sqlite3.Connection, t
     assert acts == [] and "was not changed: couldn't run sacctmgr" in failed[0]
     assert in_force(db, "aaic", "physics") is None
     assert json.loads("[]") == db.execute("SELECT * FROM action").fetchall()
+
+
+class Killed(BaseException):
+    """As SIGKILL: nothing after it runs."""
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_limit_that_was_set_while_adminkit_was_killed_is_its_own(
+    late: bool, db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    """`late`: killed after Slurm has it, else before."""
+    file, slurm = charges(tmp_path), Slurm()
+
+    def dies(target: Target, tres: str, minutes: int | None) -> None:
+        if late:
+            slurm.set(target, tres, minutes)
+        raise Killed
+
+    for used in (500, 700):  # the first limit, and one that replaces another
+        slurm.used = used
+        with pytest.raises(Killed):
+            apply(db, planned(db, file, slurm), NOW, dies)
+        assert slurm.limits.get("account physics") == (used + 2700 if late else None if used == 500 else 3250)
+        slurm.used += 50
+        (step,) = planned(db, file, slurm)
+        assert step.problem == "" and step.acts, "nobody else set it"
+        apply(db, [step], NOW, slurm.set)
+        assert slurm.limits["account physics"] == slurm.used + 2700
+    with pytest.raises(Killed):
+        apply(db, revocations(db, file, file.budgets, slurm.ask), NOW, dies)
+    apply(db, revocations(db, file, file.budgets, slurm.ask), NOW, slurm.set)
+    assert slurm.limits["account physics"] is None and in_force(db, "aaic", "physics") is None
+
+
+def test_what_became_of_a_limit_is_unknown_after_a_timeout(db: sqlite3.Connection, tmp_path: Path) -> None:
+    file, slurm = charges(tmp_path), Slurm()
+
+    def slow(target: Target, tres: str, minutes: int | None) -> None:
+        slurm.set(target, tres, minutes)
+        raise SlurmTimeout("sacctmgr took more than 30 s", "")
+
+    _, failed = apply(db, planned(db, file, slurm), NOW, slow)
+    assert "took more than 30 s" in failed[0]
+    apply(db, planned(db, file, slurm), NOW, slurm.set)
+    assert in_force(db, "aaic", "physics") == InForce("gres/gpu", 3200, None, before=3200)
+
+
+def test_an_act_that_the_hosts_log_does_not_take_is_said_and_the_rest_is_done(
+    db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    two = (
+        '[[budgets]]\naccount="physics"\namount=7\nfrom="2026-03"\n'
+        '[[budgets]]\naccount="chem"\namount=5\nfrom="2026-03"\n'
+    )
+    file, slurm = charges(tmp_path, two), Slurm()
+
+    def full(act: Any) -> None:
+        raise AdminkitError("couldn't write acts.jsonl: no space left", "")
+
+    acts, failed = apply(db, planned(db, file, slurm), NOW, slurm.set, full)
+    assert len(acts) == 2 and failed == ["this host's action log does not record it: couldn't write acts.jsonl: no"
+                                         " space left"] * 2  # fmt: skip
+
+
+def test_a_limit_whose_budget_left_the_file_can_be_taken_away(db: sqlite3.Connection, tmp_path: Path) -> None:
+    file, slurm = charges(tmp_path), Slurm()
+    apply(db, planned(db, file, slurm), NOW, slurm.set)
+    other = charges(tmp_path, '[[budgets]]\naccount = "chem"\namount = 1\nfrom = "2026-03"\n')
+    assert abandoned(db, file) == [] and any_in_force(db, other)
+    (left,) = abandoned(db, other)
+    assert (left.account, left.amount) == ("physics", 0)
+    apply(db, revocations(db, other, [left], slurm.ask), NOW, slurm.set)
+    assert slurm.limits["account physics"] is None
+    assert abandoned(db, other) == [] and not any_in_force(db, other)
+
+
+def test_limits_written_down_before_there_was_before_are_read(db: sqlite3.Connection) -> None:
+    set_fact(db, "aaic", "budget/physics", '{"tres": "cpu", "minutes": 5, "qos": null}', NOW)
+    assert in_force(db, "aaic", "physics") == InForce("cpu", 5, None)
 
 
 @pytest.mark.parametrize("name", ["a,b", "a b", "", "-x", "name=x", "a\nb", "a'b", "\u00e9"])

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from adminkit.economy.build import compute, learnt, tables
-from adminkit.economy.tables import Hint
-from adminkit.job import Job
+from adminkit.economy.tables import Hint, MemoryRow, hints_table
+from adminkit.job import Job, Step
 from adminkit.lua.runtime import Decider
 from adminkit.policy.compile import policy_table, policy_text
+from adminkit.policy.incentive_settings import Hints
 from adminkit.slurm.site import made_up
 from tests.economy.incentive_cases import DAY, NOW, policy, run, trace, worth
 from tests.support.builders import HOUR
+from tests.support.uses import step_of
 
 
 def history(count: int = 20, first: int = 1, elapsed: int = 3000, **changes: Any) -> list[Job]:
@@ -106,3 +108,70 @@ def test_a_hint_reaches_the_user_who_asks_for_too_much(version: Any) -> None:
     assert "Your last 14 jobs" in said[0]
     assert "--time=01:00:00" in said[0]
     assert decider.decide({**asked, "limit": 2 * HOUR}).messages == ()
+
+
+GIB = 1024**3
+LARGE = {"mem": 200 * GIB, "req_mem": 200 * GIB, "time_limit": HOUR}
+
+
+def peaks(used: int = 12, **changes: Any) -> tuple[list[Job], list[Step]]:
+    """Runs with 200 GiB that used `used`, and a step of each."""
+    jobs = history(40, **{**LARGE, **changes})
+    return jobs, [step_of(one, nodes=1, tasks=1, max_rss=used * GIB) for one in jobs]
+
+
+def made(given: tuple[list[Job], list[Step]], opted_out: tuple[int, ...] = (), **settings: Any) -> dict[str, bytes]:
+    """The texts of the tables."""
+    rules = policy()
+    rules = rules.model_copy(update={"hints": rules.hints.model_copy(update=settings)})
+    with trace(*given) as db:
+        found = compute(db, rules, "aaic", NOW, worth(rules.incentives), checkpoint_code=85)
+        advised = learnt(db, rules, found, NOW, checkpoint_code=85)
+    return {one.name: one.text.encode() for one in tables(found, advised, rules, NOW, opted_out)}
+
+
+@pytest.mark.parametrize("version", ["lua51", "lua54"])
+@pytest.mark.parametrize(
+    ("given", "settings", "fields", "hinted", "why"),
+    [
+        (peaks(), {}, {}, True, "12 of 200 GiB"),
+        (peaks(), {}, {"mem_per_node": 40 * 1024}, True, "twice as much, and 8 GiB more"),
+        (peaks(), {}, {"mem_per_node": 20 * 1024}, False, "little more than is safe"),
+        (peaks(), {"memory": False}, {}, False, "the site wants none"),
+        (peaks(), {"enabled": False}, {}, False, "nor any hint"),
+        (peaks(), {"users_off": ("ada",)}, {}, False, "nor this user"),
+        (peaks(), {"memory_ratio": 20.0}, {}, False, "the site's ratio"),
+        (peaks(), {"memory_floor": 200 * 1024}, {}, False, "the site's floor"),
+        (peaks(150), {}, {}, False, "they need it"),
+        ((peaks()[0], []), {}, {}, False, "no peak is known"),
+    ],
+)
+def test_a_hint_about_memory_reaches_the_user_who_asks_for_too_much(
+    version: Any, given: Any, settings: dict[str, Any], fields: dict[str, Any], hinted: bool, why: str
+) -> None:
+    texts = made(given, **settings)
+    rules = policy_text(policy_table(policy(), made_up(["gq"]), NOW)).encode()
+    decider = Decider(rules, texts["incentives"], texts["hints"], version)
+    asked = {"now": NOW, "uid": 1001, "user": "ada", "queues": ["gq"], "job_name": "train", "limit": HOUR}
+    asked |= {"limit_kind": "finite", "nodes": 1, "cpus": 8, "gpus": 1, "batch": True, "mem_per_node": 200 * 1024}
+    said = [line for line in decider.decide({**asked, **fields}).messages if "of memory on a node" in line]
+    assert bool(said) == hinted, why
+    if said and not fields:
+        (line,) = said
+        assert line.startswith(
+            "Your last 40 jobs like this one used at most 12G of memory on a node; this one asks for"
+        )
+        assert "for 200G (--mem). --mem=16G instead would have been enough for 40 of them" in line
+
+
+def test_who_opted_out_gets_no_hint_about_memory() -> None:
+    assert b"1001" in made(peaks())["hints"] and b"1001" not in made(peaks(), (1001,))["hints"]
+
+
+def test_hints_about_memory_take_at_most_half_of_the_entries() -> None:
+    timed = [Hint(n, "a", "gq", 1, 2, 3, 4, float(n)) for n in range(10)]
+    sized = [MemoryRow(n, "b", "gq", 1, 2, 3, 4, 5, float(n)) for n in range(100, 110)]
+    table = hints_table(timed, Hints(max_entries=6), (), NOW, sized)
+    assert (sorted(table["users"]), sorted(table["memory"]["users"])) == ([7, 8, 9], [107, 108, 109])
+    few = hints_table(timed[:1], Hints(max_entries=6), (), NOW, sized[:1])
+    assert (len(few["users"]), len(few["memory"]["users"])) == (1, 1)

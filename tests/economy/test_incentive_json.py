@@ -132,6 +132,36 @@ def test_hints_that_adminkit_would_not_write_are_refused(text: str, why: str) ->
     assert why in refused("hints", text)
 
 
+def memory(**changes: Any) -> str:
+    """A table of hints with one about memory, changed."""
+    whole = {"ratio": 2.0, "floor": 8192, "users": {"1": {"a": {"gq": [1, 2, 3, 4, 5]}}}}
+    return hints(memory={key: value for key, value in {**whole, **changes}.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (hints(memory=[]), "memory is not an object"),
+        (memory(users=None), "memory has no users"),
+        (memory(more=1), "memory has a key that adminkit does not write"),
+        (memory(ratio=0.5), "memory.ratio is not a number of at least 1"),
+        (memory(floor=-1), "memory.floor is not a whole number"),
+        (memory(users={"x": {}}), "not a uid"),
+        (memory(users={"1": {"a": {"gq": [1, 2, 3, 4]}}}), "memory.users.1 has a row that is not five numbers"),
+        (memory(users={"1": {"a": {"gq": [1, 2, 3, 4, 1.5]}}}), "memory.users.1 is not a whole number"),
+        (memory(users={"1": {"a" * 1025: {}}}), "a name that is not text of at most 1024"),
+    ],
+)
+def test_hints_about_memory_that_adminkit_would_not_write_are_refused(text: str, why: str) -> None:
+    assert why in refused("hints", text)
+
+
+def test_hints_about_memory_arrive_as_they_were_written() -> None:
+    table = points_file.parsed("hints", memory().encode(), "here")
+    assert table["memory"] == {"ratio": 2.0, "floor": 8192, "users": {1: {"a": {"gq": [1, 2, 3, 4, 5]}}}}
+    assert points_file.parsed("hints", points_file.dumped(table).encode(), "here") == table
+
+
 def test_hints_may_have_their_least_numbers() -> None:
     table = points_file.parsed("hints", hints(ratio=1, floor=0).encode(), "here")
     assert (table["ratio"], table["floor"]) == (1, 0)

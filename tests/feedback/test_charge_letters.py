@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pwd
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from adminkit.config import Config
 from adminkit.errors import AdminkitError
@@ -20,11 +21,13 @@ from adminkit.feedback.plan import plan
 from adminkit.feedback.planned import due_of
 from adminkit.feedback.recipients import People
 from adminkit.feedback.sample import sample
+from adminkit.messages import LANGUAGES
 from adminkit.recommend.menu import MENU, RISK, Offer
 from adminkit.slurm.coordinators import parse_coordinators
 from adminkit.slurm.process import ask
 from adminkit.trace import outbox
 from adminkit.trace.connect import writer
+from adminkit.trace.windows import set_fact
 from adminkit.users import name_of
 from tests.feedback import site
 from tests.feedback.site import CLOSED, DAY, NOW, close, people, synced
@@ -191,6 +194,29 @@ def test_what_they_say(db: sqlite3.Connection, tmp_path: Path, slurm: Path, lang
     assert "85.00" in spent.text and "15.00" in spent.text and "100" in spent.text
     over = texts[f"budget2026-01/100/operators/{HOSTILE}"]
     assert "234.50" in over.text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_letter_reads_as_it_did(
+    db: sqlite3.Connection, tmp_path: Path, slurm: Path, golden: Callable[[str, str], None], language: str
+) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00"), ("ada", "late", "1234.50")])
+    chosen = settings(tmp_path, budget() + budget("late", 1000), language=language)
+    statement, near, over = letters(db, chosen, tmp_path)
+    for name, due in (("statement", statement), ("budget", near), ("budget-over", over)):
+        letter = compose(db, due, chosen, OFFER, NOW)
+        golden(f"letters/{name}-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
+        golden(f"letters/{name}-{language}.html", letter.html)
+        assert max(cell_len(line) for line in letter.text.splitlines()) <= 80
+
+
+def test_a_budget_that_slurm_holds_is_said_to_be_held(db: sqlite3.Connection, tmp_path: Path, slurm: Path) -> None:
+    close(db, "2026-01", [("ada", "vision", "85.00")])
+    chosen = settings(tmp_path, budget())
+    set_fact(db, "aaic", "budget/vision", '{"tres": "node", "minutes": 900, "qos": null}', NOW)
+    text = " ".join(compose(db, letters(db, chosen, tmp_path)[-1], chosen, OFFER, NOW).text.split())
+    assert "Slurm holds the account to what is left: jobs that would exceed it wait." in text
+    assert "adminkit stops no job" not in text
 
 
 def test_a_line_of_the_ledger_that_is_no_number_stops_its_own_letters_only(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from adminkit.errors import AdminkitError
 from adminkit.feedback.calendar import last_month
@@ -21,6 +22,8 @@ from adminkit.feedback.plan import Plan, plan
 from adminkit.feedback.planned import PlannedLetter, due_of
 from adminkit.feedback.prefs import Prefs, write
 from adminkit.feedback.recipients import People
+from adminkit.feedback.sample import sample
+from adminkit.messages import LANGUAGES
 from adminkit.recommend.menu import MENU, RISK, Offer
 from adminkit.slurm.coordinators import parse_every
 from adminkit.trace import outbox
@@ -184,6 +187,30 @@ def test_a_hostile_name_of_a_user_is_text(db: sqlite3.Connection, tmp_path: Path
     said = compose(db, one.due, chosen, OFFER, NOW)
     assert "<script>" not in said.html and "&lt;script&gt;" in said.html
     assert "The GPUs of 1 job are unknown" in " ".join(said.text.split())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_letter_reads_as_it_did(
+    db: sqlite3.Connection, tmp_path: Path, golden: Callable[[str, str], None], language: str
+) -> None:
+    (one,) = planned(db, settings(None, tmp_path), tmp_path).letters
+    letter = compose(db, replace(one.due, language=language), settings(None, tmp_path), OFFER, NOW)
+    golden(f"letters/group-{language}.txt", f"Subject: {letter.subject}\n\n{letter.text}")
+    golden(f"letters/group-{language}.html", letter.html)
+    assert max(cell_len(line) for line in letter.text.splitlines()) <= 80
+
+
+def test_a_sample_has_the_letter_about_the_account_with_most_users(db: sqlite3.Connection, tmp_path: Path) -> None:
+    def shown(owners: str | None, *users: str) -> list[tuple[str | None, str]]:
+        chosen = settings(owners, tmp_path)
+        found = [one.due for one in sample(db, chosen, NOW, users, UTC).letters]
+        return [(one.user, one.about) for one in found if isinstance(one, GroupLetter)]
+
+    assert shown(None) == [("ada", "2026-09/account/0/vision")], "chem and cpu have one user each"
+    assert shown("vision mei\n") == [("mei", "2026-09/account/0/vision")], "the owner"
+    assert shown(None, "eve") == shown(None) and shown(None, "games") == [], "of accounts of the user"
+    (due,) = (one.due for one in sample(db, settings(None, tmp_path), NOW).letters if isinstance(one.due, GroupLetter))
+    assert "eve: 1 GPU-hour, 1 job" in compose(db, due, settings(None, tmp_path), OFFER, NOW).text
 
 
 def test_a_row_of_the_outbox_is_the_letter_again() -> None:

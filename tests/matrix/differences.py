@@ -28,6 +28,11 @@ DIFFERENCES: Final = (
         "every error has a constant in Lua; before, only eight errors had one",
         "job_submit/adminkit/slurm_api.lua",
     ),
+    Difference(
+        "23.02",
+        "sacct's AllocCPUS of a job without an allocation is 0; before, it was what the job had asked for",
+        "adminkit/ingest/sources/slurmdbd_fields.py",
+    ),
     Difference("23.02", "the environment of a job's tasks has SLURM_JOB_END_TIME", "spank/common/task_env.h"),
     Difference(
         "23.11", "Lua sees --gres=gpu:2 as gres/gpu:2; before, Lua saw gres:gpu:2", "job_submit/adminkit/gres.lua"
@@ -68,13 +73,19 @@ DIFFERENCES: Final = (
         "adminkit/slurm/requeue.py",
     ),
     Difference(
+        "25.11",
+        "sacct prints every exit code as it is; before, sacct subtracted 128 from an exit code of 128 or more",
+        "adminkit/ingest/sources/slurmdbd_fields.py",
+    ),
+    Difference(
         "26.05",
         "slurm_load_job(), slurm_requeue() and job updates expect a slurm_step_id_t instead of a job number",
         "spank/common/slurm_compat.h",
     ),
     Difference(
         "26.05",
-        "slurmd cancels a job with --export=NAMES if its user has no login shell; before, the job ran",
+        "slurmd cancels or requeues a job with names or values in --export if its user has no login shell; before, the"
+        " job ran",
         "tests/cluster/test_hub.py",
     ),
     Difference(

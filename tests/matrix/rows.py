@@ -146,7 +146,7 @@ def _of_extra(root: Path, name: str) -> tuple[str, ...]:
 
 #: What a file of tests imports that has a Slurm booted.
 _BOOTS: Final = re.compile(
-    r"^from tests\.(?:cluster\.(?:harness\.(?:cluster|ruled|checkpoint|elastic|extend)|conftest)"
+    r"^from tests\.(?:cluster\.(?:harness\.(?:cluster|ruled|checkpoint|elastic|extend|gpu_use)|conftest)"
     r"|simulate_real\.cluster) import",
     re.MULTILINE,
 )

@@ -47,6 +47,7 @@ def flags(form: Format) -> list[str]:
     args += ["--sealed"] if form.seal else []
     args += ["--no-steps"] if form.no_steps else []
     args += ["--known", form.known] if form.known else []
+    args += ["--tres", form.tres] if form.tres else []
     args += ["--order", ",".join(map(str, form.order))] if form.order else []
     for column, text in form.without.items():
         args += ["--without", f"{column}={text.decode()}"]

@@ -45,6 +45,7 @@ class Format:
     first_line: int = 1
     seal: bytes = b""
     known: str = ""  # --known
+    tres: str = ""  # --tres
     wants: dict[int, bytes] = field(default_factory=dict)  # column, from 1 -> its text
     within: dict[int, tuple[int, int]] = field(default_factory=dict)  # column, from 1 -> [from, until)
     no_steps: bool = False
@@ -291,6 +292,8 @@ class _Rows:
         self.zone = ZoneInfo(form.timezone) if form.timezone else None
         entries = [entry.encode().partition(b"=") for entry in form.known.split(",") if entry]
         self.known: Known = {word: (value[:1].decode(), value[2:]) for word, _, value in reversed(entries)}
+        numbered = [entry.encode().partition(b":") for entry in form.tres.split(",") if entry]
+        self.tres = {int(number): name.removesuffix(b"=") or b"other" for number, _, name in numbered}
         self.jobid = next((i for i, column in enumerate(columns) if column.kind == "jobid"), None)
         self.inherits = any(column.inherit for column in columns)
         self.parent: tuple[str, dict[int, list[Any]]] | None = None
@@ -382,12 +385,21 @@ class _Rows:
             elif column.kind == "submitted":
                 values = list(submitted(text, self.known))
             else:
-                values = CONVERT[column.kind](text)
+                named = self.named(text) if column.kind in ("tres", "usage") else text
+                values = CONVERT[column.kind](named)
         except Bad as bad:
             raise Bad(where + str(bad)) from None
         if column.required and values[0] is None:
             raise Bad(where + "required, but unknown")
         return [self.text(value) if isinstance(value, bytes) else value for value in values]
+
+    def named(self, text: bytes) -> bytes:
+        """A list of TRES with the names of its numbers of four digits and more."""
+
+        def name(found: re.Match[bytes]) -> bytes:
+            return found[1] + self.tres.get(int(found[2]), found[2])
+
+        return re.sub(rb"(\A|,)(\d{4,20})(?==)", name, text)
 
     def text(self, raw: bytes) -> str:
         text = raw.decode("utf-8", "surrogateescape")
@@ -488,6 +500,13 @@ def integer(text: bytes) -> list[Value]:
     if value in UNSET or value > INT_MAX:
         raise TOO_LARGE
     return [None if value in (1, 2) else -value]
+
+
+def epoch(text: bytes) -> list[Value]:
+    value = count(text)
+    if value is not None and value > 253402300799:
+        raise TOO_LARGE
+    return [value or None]
 
 
 def serial(text: bytes) -> list[Value]:
@@ -908,6 +927,7 @@ CONVERT: dict[str, Callable[[bytes], list[Value]]] = {
     "real": sentinel(real),
     "swf": sentinel(swf),
     "seconds": sentinel(seconds),
+    "epoch": sentinel(epoch),
     "cputime": sentinel(cputime),
     "limit": limit,
     "jobid": sentinel(jobid, 7),

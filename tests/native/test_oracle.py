@@ -54,6 +54,7 @@ POOL: dict[str, list[bytes]] = {
         b"1700000000", b"0", b"2024-03-05T07:00:00", b"2024-03-10 02:30:00", b"2024-11-03T01:30:00", b"None",
         b"2024-02-30T00:00:00", b"1969-12-31T23:59:59", b"1970-01-01T00:00:00", b"253402300800", b"2024-03-05T07:00:60",
     ],
+    "epoch": [b"1700000000", b"0", b"", b"4294967295", b"253402300800", b"-1", b"2024-03-05T07:00:00", b"1700000000x0"],
     "seconds": [b"90", b"01:30.250", b"00:01:30", b"1-00:00:00", b"1-24:00:00", b"99:59", b"1-00:00", b"1:2:3", b".5"],
     "cputime": [b"01:30.250", b"223-22:59:36", b"00:00.000000001", b"00:00.0000000001", b"9.5", b"4294967295"],
     "limit": [
@@ -79,7 +80,8 @@ POOL: dict[str, list[bytes]] = {
         b"mem=1,024,gres/gpu=1", b"mem=1,02K", b"cpu=1,energy=18446744073709000000",
         b"cpu=1,", b"cpu", b"=1", b"cpu=x", b"gres/gpu:=1", b"gres/gpu:a=0", b"license/matlab=1,fs/disk=2",
         b"gres/shard=4", b"gres/mps:a=50,gres/mps=70", b"gres/gpu=4,gres/shard:a=8", b"gres/gpu=1,gres/gpu:a=2",
-        b"1001=2", b"gres/gpu=1K", b"gres/gpu", b"gres/gpu:1g.5gb+me=7,gres/gpu:x_2G-10GB=1,gres/gpu=9",
+        b"1001=2", b"1=8,1001=2,1002=2", b"1001=x", b"1001=3,1002=1,1004=2", b"1003=4", b"01001=1K", b"1001=1,1001=2",
+        b"1005=2", b"gres/gpu=1K", b"gres/gpu", b"gres/gpu:1g.5gb+me=7,gres/gpu:x_2G-10GB=1,gres/gpu=9",
         b"1=8,2=64000,3=18446744073709551614,4=1,5=8,7=18446744073709551615,gres/gpu:a100=1",
         b"2=1,024K,1=3", b"2=64000,1=8",
         b"1=18446744073709551614,2=18446744073709551614", b"9=1,10=x", b"1", b"2=",
@@ -95,7 +97,7 @@ POOL: dict[str, list[bytes]] = {
     "usage": [
         b"cpu=15:33:58,energy=0,fs/disk=934556828,gres/gpumem=20500736K,gres/gpuutil=90,mem=1294440K,pages=3310",
         b"1=12345,2=3383296,3=0,6=11087,7=5644288", b"1=18446744073709551614,6=18446744073709551615",
-        b"1=00:09", b"2=1K,1=9",
+        b"1=00:09", b"2=1K,1=9", b"1006=90,1007=20500736", b"1006=x", b"1003=9",
         b"cpu=00:00.009", b"mem=8E", b"cpu=node7", b"energy=0,fs/disk=1", b"cpu=1,energy=18446744073709000000",
     ],
     "nodelist": [b"n[1-4]", b"None assigned", b"d07n07s02,d13n[03,05,07-08,16]"],
@@ -106,6 +108,7 @@ ANY = sorted({value for values in VALUES.values() for value in values} | set(WOR
 KNOWN = (
     "torchrun=f:torchrun,torch.distributed.run=f:torchrun,deepspeed=f:ds,apptainer=c:appt,--container-image=c:enroot"
 )
+TRES = "1001:gres/gpu=,1002:gres/gpu:a100=,1003:,1004:gres/shard=,1005:gres/gpu:=,1006:gres/gpuutil=,1007:gres/gpumem="
 ZONES = [None, "UTC", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe", "Africa/Casablanca"]
 
 #: Often enough the same bug shows within a few hundred; the sanitizers' build runs fewer.
@@ -141,6 +144,7 @@ def formats(draw: st.DrawFn) -> Format:
         first_line=draw(st.sampled_from([1, 2, 1000])),
         seal=draw(st.sampled_from([b"", b"", b"x0123456789abcdef", b"0"])),
         known=draw(st.sampled_from(["", KNOWN])),
+        tres=draw(st.sampled_from(["", TRES])),
         no_steps=draw(st.integers(0, 4)) == 0,
     )
 
@@ -241,7 +245,7 @@ def test_every_kind_alone(data: st.DataObject) -> None:
     values = data.draw(st.lists(st.one_of(st.sampled_from(VALUES[kind]), st.sampled_from(ANY), strange), max_size=60))
     values = [value.replace(b"\x1f", b"").replace(b"\n", b"").replace(b"\r", b"") for value in values]
     zone = data.draw(st.sampled_from(ZONES))
-    form = Format(delimiter=b"\x1f", ends=True, timezone=zone, known=KNOWN)
+    form = Format(delimiter=b"\x1f", ends=True, timezone=zone, known=KNOWN, tres=TRES)
     agree(b"".join(value + b"\x1f\n" for value in values), kind, form)
 
 
@@ -262,7 +266,7 @@ def test_command_lines(data: st.DataObject) -> None:
     if data.draw(st.integers(0, 9)) == 0:
         lines.append((b"sbatch --comment=" + b"x" * 200 + b" -n1 ") * 80)
     lines = [line.replace(b"\x1f", b"") for line in lines]
-    form = Format(delimiter=b"\x1f\x1e", ends=True, known=KNOWN)
+    form = Format(delimiter=b"\x1f\x1e", ends=True, known=KNOWN, tres=TRES)
     agree(b"".join(line + b"\x1f\x1e\n" for line in lines), "submitted", form)
 
 

@@ -11,11 +11,12 @@ import pytest
 from adminkit.cli.main import main
 from adminkit.job import Job, Step
 from adminkit.recommend.backtest import REQUEST, SAFE
-from adminkit.recommend.memory import MENU, RISK, backtest, memory
+from adminkit.recommend.memory import MENU, RISK, backtest, memory, site_control
 from adminkit.reports.recommend_memory import typed
-from adminkit.stats.peaks import MIB, Peaks, peak
+from adminkit.stats.peaks import MIB, Peaks, latest, peak
 from adminkit.stats.runs import Kind, Run
 from adminkit.trace.connect import reader
+from adminkit.trace.sight import shadow
 from tests.support.builders import HOUR, MONDAY, job
 from tests.support.uses import GIB, make_used, step_of
 
@@ -117,6 +118,35 @@ def test_runs_that_all_ran_out_of_memory_give_no_size() -> None:
 @pytest.mark.parametrize(("mib", "line"), [(512, "512M"), (1024, "1G"), (1536, "1536M"), (98304, "96G")])
 def test_a_size_is_typed_as_sbatch_takes_it(mib: int, line: str) -> None:
     assert typed(mib) == line
+
+
+def test_the_outcomes_of_all_users_steer_the_size_of_one() -> None:
+    """Where others' sizes were too small, this one's is larger."""
+    runs = [run for run in history(3, 3000) if run.kind.user == "u3"]
+    sizes = [memory(runs, Kind("aaic", "u3", "fit"), RISK, aim).given.safe or 0 for aim in (0.2, 0.05, 0.01)]
+    assert 0 < sizes[0] < sizes[1] <= sizes[2]
+
+
+def test_the_control_is_of_everybodys_last_runs_whoever_asks(tmp_path: Path) -> None:
+    """Also the needs of runs with several steps, which SQL asks Python for."""
+    runs = [ones(k, (3 + k % 3) * GIB) for k in range(1, 40)]
+    two = ones(50, 2 * GIB)[0]
+    runs.append((two, [step_of(two, "0", tasks=1, max_rss=2 * GIB), step_of(two, "1", tasks=1, max_rss=3 * GIB)]))
+    path = made(tmp_path, runs)
+    with reader(path) as db:
+        everybodys = list(latest(db, "aaic", checkpoint_code=85))
+        control = site_control(db, ["aaic"], RISK, checkpoint_code=85)
+        assert len(everybodys) == 40 and everybodys[-1].elapsed == 5 * 1024, "both steps ran at one time"
+        assert [*Peaks(db, (), (), 85).runs()] == everybodys
+    with reader(path) as db:
+        shadow(db, own=True, as_of=None)
+        assert [*Peaks(db, (), (), 85).runs()] == [], "none is this user's"
+        assert list(latest(db, "aaic", checkpoint_code=85)) == everybodys
+        own = site_control(db, ["aaic"], RISK, checkpoint_code=85)
+        assert own.risk("aaic", "me") == control.risk("aaic", "me")
+        assert RISK * 0.05 <= own.risk("aaic", "me") <= RISK * 4
+        assert 0 < len(list(latest(db, "aaic", checkpoint_code=85, many=5))) <= 6
+        assert list(latest(db, "aaic", acting=True, checkpoint_code=85)) == everybodys
 
 
 def test_the_command_gives_a_line_to_paste_and_a_backtest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ FORMATS: list[tuple[str, Callable[[Report], str]]] = [
 ]
 
 
-@pytest.mark.parametrize("name", [spec.name for spec in SPECS])
+@pytest.mark.parametrize("name", [*(spec.name for spec in SPECS), "states-node"])
 @pytest.mark.parametrize(("which", "ending"), [(0, ""), (1, "-empty")], ids=["all it can say", "an empty trace"])
 def test_each_format_of_every_report_is_as_reviewed(
     tmp_path: Path, goldens: Callable[[Mapping[str, str]], None], name: str, which: int, ending: str
@@ -128,6 +128,30 @@ def test_csv_holds_the_same_values(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(text.as_csv(report))))
     assert [row["jobs"] for row in rows] == [str(r["jobs"] or "") for r in report.records()]
     assert rows[0]["mean"] == repr(report.rows[0][4])
+
+
+@pytest.mark.parametrize(
+    ("cell", "written", "why"),
+    [
+        ('=HYPERLINK("http://x",1)', '\'=HYPERLINK("http://x",1)', "a formula"),
+        ("+1+cmd|' /C calc'!A1", "'+1+cmd|' /C calc'!A1", "a number that goes on"),
+        ("-2-3", "'-2-3", "a difference"),
+        ("@SUM(A1)", "'@SUM(A1)", "a function"),
+        ("\uff1d1", "'\uff1d1", "full width, which some take for the same"),
+        ("\t=1", "\\t=1", "behind a tab, which is an escape here"),
+        ("-2.38", "-2.38", "an amount"),
+        ("+5", "+5", "a number"),
+        ("-", "-", "a dash"),
+        ("a=1", "a=1", "not at its beginning"),
+        (-3, "-3", "a number that is one"),
+    ],
+)
+def test_no_text_in_a_csv_is_a_formula(cell: str | int, written: str, why: str) -> None:
+    report = Report(Meta.plain("t", []), [Field("x")], [[cell]])
+    assert list(csv.reader(io.StringIO(text.as_csv(report)))) == [["x"], [written]], why
+    assert json.loads(text.as_json(report))["rows"] == [{"x": cell}], "for programs it is as it is"
+    exact = Report(Meta.plain("t", []), [Field("x", exact=True)], [["=1"]])
+    assert text.as_csv(exact) == "x\n=1\n"
 
 
 def test_queues_of_one_name_on_two_clusters_are_told_apart(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugin
     libslurm-dev"
 MAIL_PACKAGES="postfix openssl"
 WEB_PACKAGES="chromium chromium-driver fonts-dejavu-core fonts-noto-cjk prometheus prometheus-node-exporter charliecloud"
+# The slow file system on which `adminkit data` is measured, and the programs that make and mount images.
+BED_PACKAGES="fuse3 libfuse3-dev pkg-config squashfs-tools squashfuse erofs-utils"
 PACKAGING_PACKAGES="build-essential debhelper"
 UNITS="postfix prometheus prometheus-node-exporter munge mariadb slurmctld slurmd slurmdbd"
 POLICY=/usr/sbin/policy-rc.d
@@ -146,7 +148,7 @@ install_all() {
             get $SLURM_PACKAGES
             disable_new_units
         fi
-        [ "$aim" = bench ] && get $TOOL_PACKAGES $SLURM_PACKAGES && disable_new_units
+        [ "$aim" = bench ] && get $TOOL_PACKAGES $SLURM_PACKAGES $BED_PACKAGES && disable_new_units
         if [ "$aim" = test ]; then
             get $TEST_PACKAGES
             has_fuzzer || get "libclang-rt-$(clang -dumpversion 2>/dev/null | cut -d. -f1)-dev"
@@ -160,6 +162,7 @@ install_all() {
                 debconf-set-selections
             get $MAIL_PACKAGES
             get $PACKAGING_PACKAGES
+            get $BED_PACKAGES
             disable_new_units
         fi
     }

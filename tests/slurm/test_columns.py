@@ -37,6 +37,8 @@ CALLS: Final = {
     ("sacctmgr", "slurm/budget_limits.py"): "an act",
     ("squeue", "cli/metrics.py"): "only whether there is one",
     ("sshare", "slurm/gauges.py"): "-P",
+    ("sprio", "slurm/bonus.py"): "numbers, without a width",
+    ("squeue", "cli/report_all.py"): "whether it is there",
     ("sstat", "sections.py"): "the name of a source",
     ("sstat", "slurm/steps.py"): "-P",
     ("sstat", "usage/sources.py"): "the name of a source",

@@ -60,6 +60,8 @@ QUESTIONS: Final = {
     "slurm.planning.planning: scontrol show federation": _OPERATORS,
     "slurm.planning.set_limit: scontrol update": _ACT,
     "slurm.plugstack.nodes: sinfo": "names of nodes and releases of slurmd",
+    "slurm.bonus.bonuses: sprio %i|%S": "numbers",
+    "slurm.bonus.set_bonus: scontrol update": _ACT,
     "slurm.priority.spread: sprio %Y": "numbers",
     "slurm.process.ask: argv": SEALED,
     "slurm.release.finished_states: sacct": _OWN,

@@ -58,7 +58,9 @@ def _symbols(plugin: Path, kind: str) -> set[str]:
 def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
     assert {path.name for path in installed.iterdir()} == {
         "adminkit-gpu-use",
+        "adminkit-stage",
         "adminkit_ckpt.so",
+        "adminkit_data.so",
         "adminkit_gpu_use.so",
         "adminkit_hello.so",
         "adminkit_io.so",
@@ -71,6 +73,10 @@ def test_every_plugin_is_installed_and_nothing_else(installed: Path) -> None:
         ("adminkit_hello.so", {"slurm_spank_init"}),
         ("adminkit_gpu_use.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
         ("adminkit_io.so", {"slurm_spank_task_post_fork", "slurm_spank_exit"}),
+        (
+            "adminkit_data.so",
+            {f"slurm_spank_{name}" for name in ("init", "init_post_opt", "task_init", "exit", "job_epilog")},
+        ),
         (
             "adminkit_ckpt.so",
             {
@@ -93,6 +99,12 @@ def test_each_has_of_common_what_it_uses(installed: Path) -> None:
     assert "slurm_update_job" in needed["adminkit_ckpt.so"]
     assert "slurm_hostlist_create" in needed["adminkit_gpu_use.so"] - needed["adminkit_ckpt.so"]
     assert "slurm_update_job" not in needed["adminkit_hello.so"]
+
+
+def test_the_program_that_copies_needs_no_library_of_slurms_nor_of_openssls(installed: Path) -> None:
+    """libcrypto is opened where it is: a node without it copies nothing, and its jobs run."""
+    done = subprocess.run(["ldd", installed / "adminkit-stage"], capture_output=True, text=True, check=True)
+    assert not [line for line in done.stdout.splitlines() if "slurm" in line or "crypto" in line]
 
 
 def test_the_program_that_reads_gpus_needs_nothing_of_slurms(installed: Path) -> None:

@@ -37,7 +37,14 @@ def test_the_plugin_is_put_in_place_by_rename(tmp_path: Path) -> None:
     assert before.st_ino != plugin.stat().st_ino
     assert (before.st_mode & 0o777, sorted(path.name for path in folder.iterdir())) == (
         0o755,
-        ["adminkit-gpu-use", "adminkit_ckpt.so", "adminkit_gpu_use.so", "adminkit_io.so"],
+        [
+            "adminkit-gpu-use",
+            "adminkit-stage",
+            "adminkit_ckpt.so",
+            "adminkit_data.so",
+            "adminkit_gpu_use.so",
+            "adminkit_io.so",
+        ],
     )
 
 

@@ -46,6 +46,7 @@ def jobstats(nodes: object) -> str:
 )  # fmt: skip
 def test_shares_are_of_what_was_allocated(given: dict[str, Any], shares: tuple[float | None, ...], why: str) -> None:
     values = {"elapsed": 100, "cpus": 4, "mem": 2 * GIB, "gpus": 0, "cpu_time": 100.0, "steps": [step(mem_used=GIB)]}
+    values["start"] = None
     found = efficiency(**{**values, **given})
     assert (found.cpu, found.mem, found.gpu) == shares, why
 

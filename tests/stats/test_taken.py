@@ -7,7 +7,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from adminkit.stats.taken import BLOCK, as_they_come, grouped, numbered, split
+from adminkit.stats.grouped import BLOCK, as_they_come, grouped
+from adminkit.stats.taken import numbered, split
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def _shown(value: Any) -> str:
 def files_read(path: Path) -> int:
     """How many files of runs a reader opens."""
     with connect.reader(path) as db, door._asked(db, [], "FROM run", {}) as found:
-        return len(found._session.months) if found and found._session else 0
+        return len(found._answer.months) if found and found._answer else 0
 
 
 def act(db: sqlite3.Connection, pick: random.Random) -> None:

@@ -53,7 +53,8 @@ def queued(number: int, state: str = "R", **cells: Any) -> dict[str, Any]:
     return {
         "uid": os.geteuid(), "UserID": os.geteuid(), "JobArrayID": number, "StateCompact": state, "Partition": "gq",
         "TimeLimit": "1:00:00", "TimeUsed": "10:00" if state == "R" else "0:00", "SubmitTime": 1_700_000_000,
-        "StartTime": "N/A", "NumNodes": 1, "NumCPUs": 8, "Reason": "None", "Name": "train", **cells,
+        "StartTime": "N/A", "NumNodes": 1, "NumCPUs": 8, "Reason": "None", "Name": "train", "JobID": number,
+        "State": {"R": "RUNNING"}.get(state, "PENDING"), **cells,
     }  # fmt: skip
 
 

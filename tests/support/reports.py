@@ -38,6 +38,7 @@ from adminkit.stats.utilization import utilization as measure_utilization
 from adminkit.trace.connect import reader
 from tests.support import effects
 from tests.support.builders import HOUR, MONDAY, job, make_trace
+from tests.support.ends import some_bad_nodes, some_ends
 from tests.support.energies import make_metered
 from tests.support.extended import make_extended
 from tests.support.file_waits import some_file_waits
@@ -139,27 +140,6 @@ def some_planned() -> list[Job]:
         job(35, state="CANCELLED", start_time=None, elapsed=0, admin_comment="ak1:lim=14400,src=e,soft=1200"),
         job(36),
     ]  # fmt: skip
-
-
-def some_ends() -> list[Job]:
-    """A run of every way to end and of every place in the study's selection; two that are open."""
-    waited: dict[str, Any] = {"start_time": None, "elapsed": 0, "uid": 7}
-    return [
-        *(job(n, elapsed=HOUR // 4 * n) for n in range(1, 9)),
-        job(9, elapsed=45),
-        job(10, state="TIMEOUT", elapsed=4 * HOUR + 30),
-        job(11, state="CANCELLED", uid=7, cancelled_by=7, user="bob"),
-        job(12, state="CANCELLED", cancelled_by=0, reason="PartitionTimeLimit", **waited),
-        job(13, state="CANCELLED"),
-        job(14, state="FAILED", exit_code=127, elapsed=2, queue="gq-short"),
-        job(15, state="FAILED", exit_code=1, queue="gq-short"),
-        job(16, state="NODE_FAIL", nodes=4, gpus=32, queue="gq-short"),
-        *(job(17 + n, state=one) for n, one in enumerate(("OUT_OF_MEMORY", "PREEMPTED", "REQUEUED", "DEADLINE"))),
-        job(21, state="REVOKED", gpus=None),
-        job(22, derived_exit_code=1, queue="gq-short"),
-        job(23, state="RUNNING", end_time=None),
-        job(24, state="PENDING", start_time=None, end_time=None, elapsed=None),
-    ]
 
 
 def some_months() -> list[Job]:
@@ -333,6 +313,10 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
         lambda path: report_of(extensions.SPEC, make_trace(path / "t.db"), query(_EVERY)),
     ),
     "states": (lambda path: states_of(path, some_ends(), _DAY), lambda path: states_of(path, [])),
+    "states-node": (
+        lambda path: states_of(path, some_bad_nodes(), by="node"),
+        lambda path: states_of(path, [], by="node"),
+    ),
     "users": (lambda path: users_of(path, some_months()), lambda path: users_of(path, [])),
     "efficiency": (
         lambda path: report_of(efficiency.SPEC, make_used(path / "t.db", *some_used()), query()),

@@ -149,14 +149,17 @@ def spool_of(
     ended: bool,
     cluster: str,
     record: str,
-    alone: bool = False,
+    kinds: Mapping[str, str] | None = None,
 ) -> Spool:
     """How an answer with these fields, the last one Submit, is read. An end must be in [since, until) of `span`.
 
-    `ended`: a record without an end does not count. `alone`: a step has its run's Submit, and no row of its run stands
-    before it. Runs that another cluster of a federation took are left out.
+    `ended`: a record without an end does not count. `kinds`: field -> how it is read, where that is not as sacct's;
+    then a step has its run's Submit, and no row of its run stands before it. Runs that another cluster of a federation
+    took are left out.
     """
-    columns = [replace(one, inherit=one.inherit and not alone) for one in _columns(names, ended)]
+    columns = _columns(names, ended)
+    if kinds is not None:
+        columns = [replace(one, inherit=False, kind=kinds.get(one.name, one.kind)) for one in columns]
     whose = cluster_parameter(columns)
     reading = Statement(
         columns, answer.marks.delimiter, ends=True, timezone="UTC", seal=answer.marks.seal,

@@ -1,8 +1,9 @@
 """slurmdbd's own database as a source: the records that sacct would print, made by SQL in a fraction of its time.
 
-A record has sacct's fields in sacct's spelling, behind each field the answer's delimiter and behind each time its seal,
-as sacct's answers have them; so all that follows is the same. The tables are private to Slurm: their shape is looked at
-before the first question, and one that is not known is refused (slurmdbd_schema.py).
+A record has sacct's fields, behind each field the answer's delimiter and behind both times of submission its seal, as
+sacct's answers have them; so all that follows is the same. Spelling costs the server more than anything else, so what
+adminkit-ingest reads as well from the tables is left as it is (slurmdbd_fields.py). The tables are private to Slurm:
+their shape is looked at before the first question, and one that is not known is refused (slurmdbd_schema.py).
 """
 
 from __future__ import annotations
@@ -15,14 +16,20 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar, Final
 
+from adminkit import __version__
 from adminkit.ingest.sources.base import JOBS, STEPS, Opener, Part, SourceFailed, Spool
+from adminkit.ingest.sources.gpu_values import filled
 from adminkit.ingest.sources.sacct import FOREVER, Accounting, own_runs, spool_of
 from adminkit.ingest.sources.slurmdbd_answer import finish
 from adminkit.ingest.sources.slurmdbd_fields import (
     CODED,
+    JOB_VALUES,
+    KINDS,
     NO_VAL,
+    OWN,
     STATES,
     STEP_END,
+    STEP_VALUES,
     Coded,
     Known,
     ended_elapsed,
@@ -31,9 +38,11 @@ from adminkit.ingest.sources.slurmdbd_fields import (
     literal,
     step_fields,
 )
-from adminkit.ingest.sources.slurmdbd_schema import Schema, schema_of
+from adminkit.ingest.sources.slurmdbd_schema import Schema, associations_of, schema_of
+from adminkit.ingest.spec import Column, parameters
 from adminkit.ingest.window_plan import HOUR, Window
 from adminkit.slurm import cluster as slurm
+from adminkit.slurm import release
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
 from adminkit.slurm.seal import Marks, draw_typed
@@ -61,9 +70,12 @@ class Slurmdbd(Accounting):
     database: Database
     record: str
     schema: Schema
+    sacct: release.Release
     started_at: int | None = None
-    release: str = "unknown"  # slurmdbd's
+    releases: str = ""  # of all that a record's spelling depends on: another one after an upgrade
     words: dict[str, dict[int, str]] = field(default_factory=_first_words)
+    #: User and Account by association; None: too many to know them all.
+    associations: dict[str, dict[int, str]] | None = None
     #: Held while words are learned: another thread never sees a code of which the word is not there yet.
     learning: Lock = field(default_factory=Lock)
 
@@ -89,13 +101,14 @@ class Slurmdbd(Accounting):
         ended = f"j.time_end BETWEEN {window.since:d} AND {window.until - 1:d}"
         begun = time.monotonic()
         try:
-            self._learn(ended, STEPS)
             code = exit_code("j.derived_ec")
             limit = f"IF(j.timelimit >= {NO_VAL}, 0, 60 * j.timelimit)"
             found = self.database.ask(
                 f"SELECT j.state, COUNT(*), SUM({ended_elapsed()}), SUM(j.time_end), SUM({limit}), SUM({code})"
                 f" FROM `{self.cluster}_job_table` AS j WHERE {ended} GROUP BY j.state"
             )
+            if any(int(state) not in self.words["State"] for state, *_ in found):
+                self._learn(ended, STEPS)
         except DatabaseFailed as error:
             raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
         states = dict.fromkeys(runs.DIGEST_STATES, 0)
@@ -151,9 +164,13 @@ class Slurmdbd(Accounting):
         return [(int(number), int(submit)) for number, submit in random.sample(found, min(count, len(found)))]
 
     def _fields(self, part: Part, known: Known) -> dict[str, str]:
-        """sacct's fields in their order, the last one Submit -> SQL."""
+        """The fields in the order of their SQL, free text behind the others -> SQL."""
         there = step_fields(known) if part == STEPS else job_fields(known)
-        return {name: there[name] for name in self.wanted(part) if name in there}
+        wanted = {*self.wanted(part), *OWN}
+        return {name: sql for name, sql in there.items() if name in wanted}
+
+    def _known(self, marks: Marks) -> Known:
+        return Known(marks.seal, int(time.time()), self.words, self.associations, self.schema.columns, self.sacct)
 
     def _spool(self, part: Part, kind: str, window: Window, where: str, ids: Sequence[int], ended: bool) -> Spool:
         """The runs, or steps of runs, for which `where` is true, of these JobIDRaws if any are given."""
@@ -161,21 +178,34 @@ class Slurmdbd(Accounting):
         target = self.folder / f"{kind}-{part}-{window.since}-{window.until}"
         chosen = f"{where}{_among(ids)}"
         try:
-            self._learn(chosen, part)
-            known = Known(self.cluster, marks.seal, int(time.time()), self.schema.tres, self.words, self.schema.columns)
-            fields = self._fields(part, known)
-            sql = _select(self.cluster, part, [*fields.values(), known.time("j.time_submit")], marks, chosen)
-            self.database.spool(sql, target)
+            if part != STEPS and not self.words["QOS"]:
+                self._learn(chosen, part)  # before the first answer, which would lack nearly all words
+            fields, partial = self._read(part, chosen, marks, target, ended and not ids)
+            if partial and self._learn(chosen, part):
+                fields, partial = self._read(part, chosen, marks, target, ended and not ids)
         except DatabaseFailed as error:
             raise SourceFailed(error, time.monotonic() - begun, error.unreachable) from error
-        partial = finish(target, marks)
         answer = Answer(target, time.monotonic() - begun, marks)
         span, names = (window.since, window.until), [*fields, "Submit"]
-        spool = spool_of(part, answer, names, span, ended, self.cluster, self.record, alone=True)
-        return replace(spool, partial=partial)
+        spool = spool_of(part, answer, names, span, ended, self.cluster, self.record, kinds=KINDS)
+        values = {**spool.values, **_values(part, spool.reading.columns)}
+        return replace(spool, reading=replace(spool.reading, tres=self.schema.numbers), values=values, partial=partial)
 
-    def _learn(self, where: str, part: Part) -> None:
-        """Ask sacct for the words of codes that are new, each by one job that has it. Steps have only states."""
+    def _read(self, part: Part, where: str, marks: Marks, target: Path, many: bool) -> tuple[list[str], bool]:
+        """An answer into `target`: its fields, and whether records were left out for lack of a word."""
+        with self.learning:
+            known = self._known(marks)
+            fields = self._fields(part, known)
+        tables = _tables(self.cluster, part, joined=known.associations is None)
+        sql = _select(tables, [*fields.values(), fields["Submit"]], marks, where)
+        self.database.spool(f"{_span(self.cluster, where)}{sql}{_WITHIN}" if many else sql, target)
+        return list(fields), finish(target, marks)
+
+    def _learn(self, where: str, part: Part) -> bool:
+        """Ask sacct for the words of codes that are new, each by one job that has it. Returns whether any came.
+
+        Steps have only states.
+        """
         coded = [one for one in CODED if part != STEPS or one.field == "State"]
         with self.learning:
             asked: dict[tuple[str, int], tuple[int, int]] = {}
@@ -190,6 +220,8 @@ class Slurmdbd(Accounting):
             for (name, code), job in asked.items():
                 if job in told:
                     self.words[name][code] = told[job][name]
+            before, self.associations = self.associations, associations_of(self.database, self.cluster)
+            return bool(told) or before != self.associations
 
     def _told(self, jobs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, str]]:
         """(JobIDRaw, Submit) -> the words of the coded fields, as sacct prints them."""
@@ -224,10 +256,36 @@ def opener(option_file: Path) -> Opener:
     def open_slurmdbd(cluster: str, folder: Path, *, timeout: float, record: str) -> Slurmdbd:
         database = Database(option_file, timeout)
         schema = schema_of(database, cluster)
-        running = slurm.accounting()
-        return Slurmdbd(cluster, folder, database, record, schema, running.booted_at, running.release or "unknown")
+        running, sacct = slurm.accounting(), release.release()
+        releases = (
+            f"slurmdbd {running.release or 'unknown'}, sacct {release.show_release(sacct)},"
+            f" tables {schema.version or 'unknown'}, adminkit {__version__}"
+        )
+        return Slurmdbd(cluster, folder, database, record, schema, sacct, running.booted_at, releases)
 
     return open_slurmdbd
+
+
+def _span(cluster: str, where: str) -> str:
+    """SQL before a question of a window, in one snapshot with it: the numbers of its first and last row.
+
+    A server that goes by the ends of jobs looks for each row by itself, which takes three times as long as to read
+    rows one after the other. With these numbers it has the choice.
+    """
+    return (
+        "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;\nSELECT MIN(j.job_db_inx), MAX(j.job_db_inx)"
+        f" INTO @low, @high FROM `{cluster}_job_table` AS j WHERE {where};\n"
+    )
+
+
+_WITHIN: Final = " AND j.job_db_inx BETWEEN @low AND @high"
+
+
+def _values(part: Part, columns: Sequence[Column]) -> dict[str, str]:
+    """The trace's column -> SQL, where a field that sacct has is made of others."""
+    place = parameters(list(columns))
+    made = {JOBS: JOB_VALUES, STEPS: STEP_VALUES}.get(part, {})
+    return {column: text for column, sql in made.items() if (text := filled(sql, place)) is not None}
 
 
 def _among(ids: Sequence[int]) -> str:
@@ -238,9 +296,12 @@ def _among(ids: Sequence[int]) -> str:
     return f" AND (j.id_job IN ({listed}) OR j.id_array_job IN ({listed}) OR j.het_job_id IN ({listed}))"
 
 
-def _tables(cluster: str, part: Part) -> str:
-    steps = f" JOIN `{cluster}_step_table` AS s ON s.job_db_inx = j.job_db_inx" if part == STEPS else ""
-    return f"`{cluster}_job_table` AS j LEFT JOIN `{cluster}_assoc_table` AS a ON a.id_assoc = j.id_assoc{steps}"
+def _tables(cluster: str, part: Part, joined: bool = True) -> str:
+    """`joined`: with the associations, alias a."""
+    if part == STEPS:
+        return f"`{cluster}_job_table` AS j JOIN `{cluster}_step_table` AS s ON s.job_db_inx = j.job_db_inx"
+    association = f" LEFT JOIN `{cluster}_assoc_table` AS a ON a.id_assoc = j.id_assoc" if joined else ""
+    return f"`{cluster}_job_table` AS j{association}"
 
 
 def _codes(cluster: str, where: str, coded: Sequence[Coded]) -> str:
@@ -253,13 +314,10 @@ def _codes(cluster: str, where: str, coded: Sequence[Coded]) -> str:
     )
 
 
-def _select(cluster: str, part: Part, fields: Sequence[str], marks: Marks, where: str) -> str:
+def _select(tables: str, fields: Sequence[str], marks: Marks, where: str) -> str:
     """SQL: one record a row, each field with the delimiter behind it, as sacct -p prints them."""
     mark = literal(marks.delimiter)
     record = ", ".join(f"{one}, {mark}" for one in fields)
-    tables = _tables(cluster, part)
-    # Trap: a HAVING over the record, or its name in another place, would have the server make it twice.
-    return (
-        f"SELECT IFNULL(CONCAT({record}), {literal(marks.seal)}) FROM {tables} WHERE {where}"
-        " ORDER BY j.id_job, j.time_submit"
-    )
+    # Traps: a HAVING over the record, or its name in another place, would have the server make it twice; and it sorts
+    # records of this width by reading each row a second time.
+    return f"SELECT IFNULL(CONCAT({record}), {literal(marks.seal)}) FROM {tables} WHERE {where}"

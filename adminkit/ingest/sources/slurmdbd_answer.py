@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -13,8 +15,6 @@ from adminkit.slurm.seal import Marks
 
 #: What stands before the mask of the tasks of an array that waits.
 _MASK: Final = b"_[0x"
-#: Bytes that are read at once.
-CHUNK: Final = 1 << 20
 
 
 def finish(target: Path, marks: Marks) -> bool:
@@ -24,7 +24,7 @@ def finish(target: Path, marks: Marks) -> bool:
     Such a line is the seal, which no user can know. Behind the times of a record it never begins a line.
     """
     left_out = f"{marks.seal}\n".encode()
-    if not _has(target, b"\n" + left_out, _MASK):
+    if not _has(target, left_out, _MASK):
         return False
     masks = re.compile(rb"(\d_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\]" + re.escape(marks.delimiter.encode()) + rb")")
     fresh, partial = target.with_name(f"{target.name}.new"), False
@@ -45,16 +45,13 @@ def finish(target: Path, marks: Marks) -> bool:
     return partial
 
 
-def _has(path: Path, *words: bytes) -> bool:
-    """Whether a file, taken as if a newline stood before it, has one of these words; in little memory."""
-    most, tail = max(map(len, words)), b"\n"
+def _has(path: Path, line: bytes, word: bytes) -> bool:
+    """Whether a file has this line, or this word anywhere; its pages are the kernel's, which takes them back."""
     with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            data = tail + chunk
-            if any(word in data for word in words):
-                return True
-            tail = data[-most:]
-    return False
+        if os.fstat(file.fileno()).st_size == 0:
+            return False
+        with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
+            return data[: len(line)] == line or data.find(b"\n" + line) >= 0 or data.find(word) >= 0
 
 
 def tasks_of(mask: int) -> str:

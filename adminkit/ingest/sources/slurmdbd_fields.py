@@ -1,4 +1,6 @@
-"""sacct's fields as SQL over slurmdbd's tables: each expression gives the text that sacct prints for the field.
+"""sacct's fields as SQL over slurmdbd's tables.
+
+What adminkit-ingest would only read back into a number is left as it is in the tables: times, limits, lists of TRES.
 
 The tables of a cluster have aliases: j for its jobs, a for its associations, s for its steps. A field whose words are
 Slurm's own (State, Reason, Flags …) is a code in the tables. Its words are not written down here: sacct is asked once
@@ -11,16 +13,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from adminkit.slurm.release import Release
+
 #: Slurm's marks in numbers: NO_VAL and INFINITE, and the state of a suspended job (slurm.h).
 NO_VAL: Final = 0xFFFFFFFE
 INFINITE: Final = 0xFFFFFFFF
 SUSPENDED: Final = 2
 CANCELLED: Final = 4
 STATE_BASE: Final = 0xFF
-#: SLURMDB_JOB_FLAG_START_R of slurmdb.h: slurmdbd was told that the job started.
-STARTED: Final = 16
 #: Ids in tres_table that every cluster has (slurmdb.h).
 CPU, MEM, NODE = 1, 2, 4
+#: How adminkit-ingest reads fields that are not spelt as sacct spells them.
+KINDS: Final = {"Eligible": "epoch", "Start": "epoch", "End": "epoch", "MaxRSS": "usage", "Microseconds": "int"}
+#: Fields that sacct does not have.
+OWN: Final = ("Microseconds",)
+#: The trace's column -> SQL over what it reads, where a field of its own would only repeat others.
+JOB_VALUES: Final = {"req_nodes": "coalesce({ReqTRES.nodes}, 0)"}
+#: sacct has thousandths of a second only below an hour.
+STEP_VALUES: Final = {
+    "max_rss": "{MaxRSS.mem}",
+    "cpu_time": (
+        "CASE WHEN {TotalCPU} + {Microseconds} / 1000000 < 3600"
+        " THEN {TotalCPU} + {Microseconds} / 1000000 + {Microseconds} % 1000000 / 1000 / 1000.0"
+        " ELSE CAST({TotalCPU} + {Microseconds} / 1000000 AS REAL) END"
+    ),
+}
 #: Steps that have a word for a number (slurm_protocol_defs.h).
 _STEPS: Final = {-5: "batch", -4: "extern", -6: "interactive", -3: "TBD"}
 
@@ -50,12 +67,16 @@ STATES: Final = dict(
         OUT_OF_MEMORY""".split()
     )
 )
-#: The largest id in tres_table that is the same on every cluster, but for a few that nobody counts.
-_COMMON: Final = 8
+#: The first release of which sacct prints every exit code as it is. Those before take 128 off one of 128 or more.
+WHOLE_CODES: Final[Release] = (25, 11, 0)
+#: The first release of which sacct does not print the CPUs that were asked for where none were allocated.
+ONLY_ALLOCATED: Final[Release] = (23, 2, 0)
 #: Codes that are compared one after the other.
 _FEW: Final = 8
 #: Codes below this one are looked up by their place.
 _DENSE: Final = 64
+#: Associations below this one too: they have names of two fields.
+ASSOCIATIONS: Final = 4096
 #: field -> code -> word
 Words = Mapping[str, Mapping[int, str]]
 
@@ -65,10 +86,10 @@ def literal(text: str) -> str:
     return f"x'{text.encode('utf-8', 'surrogateescape').hex()}'" if text else "''"
 
 
-def word(field: str, code: str, words: Words) -> str:
+def word(field: str, code: str, words: Words, dense: int = _DENSE) -> str:
     """The word of a code. NULL where it has none yet: the record is left out of the answer, which says so."""
     known = words.get(field, {})
-    if not known or min(known) < 0 or max(known) >= _DENSE:
+    if not known or min(known) < 0 or max(known) >= dense:
         return _among(code, sorted(known.items()))
     listed = ", ".join(literal(known[number]) if number in known else "NULL" for number in range(max(known) + 1))
     return f"ELT({code} + 1, {listed})"
@@ -93,26 +114,15 @@ def _tres(column: str, number: int) -> str:
     )
 
 
-def tres_list(column: str, names: Mapping[int, str]) -> str:
-    """A list of TRES as the tables have it, but for ids that are a cluster's own: these get their names.
-
-    adminkit-ingest knows the ids of what every cluster has, and leaves out what is not known.
-    """
-    own = [(number, name) for number, name in sorted(names.items()) if number > _COMMON]
-    sql = f"CONCAT(',', {column})"
-    for number, name in own:
-        sql = f"REPLACE({sql}, ',{number}=', {literal(f',{name}=')})"
-    return f"SUBSTRING({sql}, 2)" if own else column
-
-
 def exit_code(column: str) -> str:
     """The code of a status of wait(); 0 where a signal ended it, or nothing is known."""
     return f"IF({column} = {NO_VAL} OR {column} & 127, 0, ({column} >> 8) & 255)"
 
 
 def _exit(column: str, less: bool, unset: str = "") -> str:
-    """A status of wait() as code:signal, empty for a step without one. `less`: sacct takes 128 off a larger code.
+    """A status of wait() as code:signal, empty for a step without one.
 
+    `less`: sacct takes 128 off a code of 128 or more.
     `unset`: what it prints for NO_VAL.
     """
     code = f"(({column} >> 8) & 255)"
@@ -156,57 +166,52 @@ def ended_elapsed() -> str:
 class Known:
     """What the expressions need to know besides the tables. `now`: the moment of an open snapshot, epoch seconds."""
 
-    cluster: str
     seal: str
     now: int
-    tres: Mapping[int, str]  # id -> name as sacct prints it
     words: Words
+    associations: Words | None  # User and Account by association; None: they are joined
     columns: frozenset[str]  # of the job table
+    sacct: Release  # whose spelling the records have
 
-    def time(self, column: str, never: str = "Unknown") -> str:
-        return f"IF({column}, CONCAT({column}, {literal(self.seal)}), '{never}')"
+    def sealed(self, column: str) -> str:
+        """A time that is always there."""
+        return f"CONCAT({column}, {literal(self.seal)})"
 
 
 def job_fields(known: Known) -> dict[str, str]:
     """sacct's field -> SQL for a job's row."""
-    words, names = known.words, known.tres
-    never = f"j.time_start = 0 AND j.time_end AND j.flags & {STARTED}"
+    words, user, account = known.words, "a.user", "NULLIF(a.acct, '')"
+    unallocated = f"IF(j.tres_alloc = '', IFNULL({_tres('j.tres_req', CPU)}, 0), '')"
+    if known.associations is not None:
+        user, account = (word(field, "j.id_assoc", known.associations, ASSOCIATIONS) for field in ("User", "Account"))
     fields = {
         "JobID": _JOB_ID,
         "JobIDRaw": "j.id_job",
-        "Cluster": literal(known.cluster),
         "DBIndex": "j.job_db_inx",
-        "User": f"IFNULL(a.user, {word('User', 'j.id_user', words)})",
+        "User": f"IFNULL({user}, {word('User', 'j.id_user', words)})",
         "UID": "j.id_user",
         "Group": word("Group", "j.id_group", words),
-        "Account": "IFNULL(NULLIF(a.acct, ''), IFNULL(j.account, ''))",
+        "Account": f"IFNULL({account}, IFNULL(j.account, ''))",
         "Partition": "j.`partition`",
         "QOS": word("QOS", "j.id_qos", words),
         "State": f"CONCAT({word('State', 'j.state', words)}{_by('j.state', 'j.kill_requid')})",
         "Reason": word("Reason", "j.state_reason_prev", words),
-        "ExitCode": _exit("j.exit_code", less=True),
+        "ExitCode": _exit("j.exit_code", less=known.sacct < WHOLE_CODES),
         "DerivedExitCode": _exit("j.derived_ec", less=False, unset="0:0"),
-        "Priority": f"IF(j.priority = {NO_VAL}, '', j.priority)",
-        "Submit": known.time("j.time_submit"),
-        "Eligible": known.time("j.time_eligible"),
-        "Start": f"IF({never}, 'None', {known.time(_START)})",
-        "End": known.time("j.time_end"),
+        "Priority": "j.priority",
+        "Submit": known.sealed("j.time_submit"),
+        "Eligible": "j.time_eligible",
+        "Start": _START,
+        "End": "j.time_end",
         "ElapsedRaw": _elapsed("j.state", _START, "j.time_end", "j.time_suspended", known.now),
         "Suspended": _since("j.state", "j.time_suspended", known.now),
-        "TimelimitRaw": (
-            f"CASE j.timelimit WHEN {INFINITE} THEN 'UNLIMITED' WHEN {NO_VAL} THEN 'Partition_Limit' WHEN 0 THEN ''"
-            " ELSE j.timelimit END"
-        ),
-        "ReqNodes": _unless_listed("j.tres_req", NODE),
+        "TimelimitRaw": "j.timelimit",
         "ReqCPUS": "j.cpus_req",
-        "ReqMem": "''",  # in the list of TRES, or unknown
-        "ReqTRES": tres_list("j.tres_req", names),
+        "ReqTRES": "j.tres_req",
         "AllocNodes": "j.nodes_alloc",
-        "AllocCPUS": (
-            f"IF(j.tres_alloc = '', IFNULL({_tres('j.tres_req', CPU)}, 0), {_unless_listed('j.tres_alloc', CPU)})"
-        ),
-        "AllocTRES": tres_list("j.tres_alloc", names),
-        "NodeList": "IF(j.nodelist IS NULL OR j.nodelist IN ('', '(null)'), 'None assigned', j.nodelist)",
+        "AllocCPUS": "''" if known.sacct >= ONLY_ALLOCATED else unallocated,  # else it is in the list
+        "AllocTRES": "j.tres_alloc",
+        "NodeList": "IFNULL(j.nodelist, '')",
         "Restarts": "j.restart_cnt",
         "Flags": word("Flags", "j.flags", words),
         "AdminComment": "IFNULL(j.admin_comment, '')",
@@ -228,38 +233,26 @@ def step_fields(known: Known) -> dict[str, str]:
     state = "IF(s.time_end = 0 AND j.time_end, j.state, s.state)"
     return {
         "JobID": f"CONCAT({_JOB_ID}, {step})",
-        "JobIDRaw": f"CONCAT(j.id_job, {step})",
-        "Cluster": literal(known.cluster),
-        "Submit": known.time("j.time_submit"),  # its run's: sacct prints the job's row before it, which says so
+        "JobIDRaw": "j.id_job",
+        "Submit": known.sealed("j.time_submit"),  # its run's: sacct prints the job's row before it, which says so
         "State": f"CONCAT({word('State', state, known.words)}{_by(state, 's.kill_requid')})",
-        "ExitCode": _exit("s.exit_code", less=True),
-        "Start": known.time("s.time_start"),
-        "End": known.time(STEP_END),
+        "ExitCode": _exit("s.exit_code", less=known.sacct < WHOLE_CODES),
+        "Start": "s.time_start",
+        "End": STEP_END,
         "ElapsedRaw": _elapsed(state, "s.time_start", STEP_END, "s.time_suspended", known.now),
         "NNodes": "s.nodes_alloc",
         "NTasks": "s.task_cnt",
-        "AllocTRES": tres_list("s.tres_alloc", known.tres),
-        "TotalCPU": _cpu_time("s.user_sec + s.sys_sec", "s.user_usec + s.sys_usec"),
-        "MaxRSS": f"IFNULL({_tres('s.tres_usage_in_max', MEM)}, '')",
-        "TRESUsageInTot": tres_list("s.tres_usage_in_tot", known.tres),
-        "TRESUsageOutTot": tres_list("s.tres_usage_out_tot", known.tres),
+        "AllocTRES": "s.tres_alloc",
+        "TotalCPU": "s.user_sec + s.sys_sec",
+        "Microseconds": "s.user_usec + s.sys_usec",
+        "MaxRSS": "s.tres_usage_in_max",
+        "TRESUsageInTot": "s.tres_usage_in_tot",
+        "TRESUsageOutTot": "s.tres_usage_out_tot",
         "ConsumedEnergyRaw": "s.consumed_energy",
         "JobName": "s.step_name",
     }
 
 
-def _unless_listed(column: str, number: int) -> str:
-    """Nothing where a list of TRES has this one: its reader takes it from there. Otherwise 0."""
-    return f"IF(LOCATE(',{number}=', CONCAT(',', {column})), '', 0)"
-
-
 def _by(state: str, who: str) -> str:
     """What follows the word of a state, as a further part of a CONCAT: who cancelled it."""
     return f", IF({state} & {STATE_BASE} = {CANCELLED} AND {who} <> {INFINITE}, CONCAT(' by ', {who}), '')"
-
-
-def _cpu_time(seconds: str, micros: str) -> str:
-    """Seconds as sacct has them: thousandths, but only where there are no hours."""
-    total = f"({seconds} + ({micros}) DIV 1000000)"
-    thousandths = f"LPAD(({micros}) MOD 1000000 DIV 1000, 3, '0')"
-    return f"IF({total} < 3600, CONCAT({total}, '.', {thousandths}), {total})"

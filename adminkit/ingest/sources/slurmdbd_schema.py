@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from adminkit.errors import AdminkitError
+from adminkit.ingest.sources.slurmdbd_fields import ASSOCIATIONS
 from adminkit.quote import quote
 from adminkit.slurm.database import Database
 
@@ -29,15 +30,31 @@ ASSOCIATION: Final = frozenset(("id_assoc", "user", "acct"))
 TRES: Final = frozenset(("id", "type", "name"))
 #: What the user of the option file needs, for the database's administrator.
 GRANT: Final = "as the database's administrator: GRANT SELECT ON slurm_acct_db.* TO 'USER'@'THIS HOST'"
+#: The first id of a TRES of a site's own, and how many of them adminkit-ingest takes.
+_OWN: Final = 1000
+_MOST: Final = 4096
+#: Where slurmdbd keeps the version of its tables.
+_VERSION: Final = "convert_version_table"
 _HINT: Final = 'this release of adminkit does not know these tables: write source = "sacct" in [sync]'
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A cluster's tables: the columns of jobs, and the names of TRES by id, as sacct prints them."""
+    """A cluster's tables: the columns of jobs, and the names of TRES by id, as sacct prints them.
+
+    `version`: slurmdbd's own number for the shape of its tables, which an upgrade raises; None: unknown.
+    """
 
     columns: frozenset[str]
     tres: Mapping[int, str]
+    version: int | None = None
+
+    @property
+    def numbers(self) -> str:
+        """The names of a site's own TRES, for Statement.tres; of one that is not a GRES, only that it has a name."""
+        named = sorted(self.tres.items())
+        own = [(number, name) for number, name in named if number >= _OWN]
+        return ",".join(f"{number}:{_gres(name)}" for number, name in own[:_MOST])
 
 
 def schema_of(database: Database, cluster: str) -> Schema:
@@ -51,12 +68,12 @@ def schema_of(database: Database, cluster: str) -> Schema:
         "tres_table": TRES,
     }
     there: dict[str, set[str]] = {name: set() for name in wanted}
-    listed = ", ".join(f"'{name}'" for name in wanted)
+    listed = ", ".join(f"'{name}'" for name in (*wanted, _VERSION))
     for row in database.ask(
         "SELECT table_name, column_name FROM information_schema.columns"
         f" WHERE table_schema = DATABASE() AND table_name IN ({listed})"
     ):
-        there[row[0]].add(row[1])
+        there.setdefault(row[0], set()).add(row[1])
     for name, columns in wanted.items():
         if not there[name]:
             raise AdminkitError(
@@ -65,7 +82,38 @@ def schema_of(database: Database, cluster: str) -> Schema:
             )
         if missing := sorted(columns - there[name]):
             raise AdminkitError(f"the table {name} has no column {missing[0]}", _HINT)
-    return Schema(frozenset(there[f"{cluster}_job_table"]), _tres(database))
+    version = _version(database) if "version" in there.get(_VERSION, ()) else None
+    return Schema(frozenset(there[f"{cluster}_job_table"]), _tres(database), version)
+
+
+def _version(database: Database) -> int | None:
+    [(number,)] = database.ask(f"SELECT MAX(version) FROM {_VERSION}")
+    return int(number) if number.isdigit() else None
+
+
+def _gres(name: str) -> str:
+    return f"{name}=" if name.startswith("gres/") and "," not in name else ""
+
+
+def associations_of(database: Database, cluster: str) -> dict[str, dict[int, str]] | None:
+    """User and Account by the number of an association, which spares the server a look at another table for each row.
+
+    None where there are too many to write into a question.
+    """
+    found: dict[str, dict[int, str]] = {"User": {}, "Account": {}}
+    rows = database.ask(f"SELECT id_assoc, user, acct FROM `{cluster}_assoc_table` LIMIT {ASSOCIATIONS}")
+    for row in rows:
+        if (
+            len(rows) == ASSOCIATIONS
+            or len(row) != len(found) + 1
+            or not row[0].isdigit()
+            or int(row[0]) >= ASSOCIATIONS
+        ):
+            return None
+        found["User"][int(row[0])] = row[1]
+        if row[2]:
+            found["Account"][int(row[0])] = row[2]
+    return found
 
 
 def version_of(database: Database) -> str:

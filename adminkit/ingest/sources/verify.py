@@ -11,28 +11,32 @@ from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.base import JOBS, Source, Spool
 from adminkit.ingest.sources.sacct import open_sacct
 from adminkit.ingest.sources.slurmdbd import Slurmdbd
-from adminkit.ingest.sources.slurmdbd_fields import CPU, MEM, NODE
+from adminkit.ingest.sources.slurmdbd_fields import CPU, INFINITE, MEM, NO_VAL, NODE
 from adminkit.ingest.window_plan import Window
 from adminkit.quote import quote
 from adminkit.render.format import plural
 from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import fact, set_fact
 
-#: Runs that are compared before the first sync, and after slurmdbd's release has changed.
+#: Runs that are compared before the first sync, and after an upgrade.
 USUAL: Final = 200
-#: The fact that the two sources were found to agree; its value is slurmdbd's release.
+#: The fact that the two sources were found to agree; its value is Slurmdbd.releases.
 AGREED: Final = "slurmdbd's database verified"
 #: Differences that are named.
 _NAMED: Final = 5
 _AT_ONCE: Final = 200
 #: NO_VAL64 and INFINITE64: sacct leaves out a TRES with one of them.
 _UNSET: Final = ("18446744073709551614", "18446744073709551615")
-#: Field -> what sacct prints, depending on the release, for memory that was not asked for and for no nodes.
-#: adminkit-ingest takes all of them for unknown.
+#: Field -> what the database has, or sacct prints depending on the release, where there is nothing: no nodes, memory
+#: that was not asked for, a time that has not come. adminkit-ingest takes all of them for unknown.
 _NOTHING: Final = {
     "ReqMem": ("", "0", "18446744073709551616.00M"),
     "NodeList": ("", "(null)", "(unknown)", "None assigned"),
+    "Priority": ("", str(NO_VAL)),
+    **dict.fromkeys(("Eligible", "Start", "End"), ("0", "Unknown", "None")),
 }
+#: What sacct prints for numbers that are not limits.
+_LIMITS: Final = {str(INFINITE): "UNLIMITED", str(NO_VAL): "Partition_Limit", "0": ""}
 
 #: (JobIDRaw, Submit)
 Key = tuple[int, int]
@@ -56,14 +60,14 @@ class Difference:
 def must_agree(
     db: sqlite3.Connection, source: Source, timeout: float, talk: Callable[[str], None], count: int | None = None
 ) -> None:
-    """Compare `count` runs. None: the usual number, where this release of slurmdbd has not been compared yet.
+    """Compare `count` runs. None: the usual number, where these releases have not been compared yet.
 
     AdminkitError with the differences; then nothing of the database is stored.
     """
     if not isinstance(source, Slurmdbd):
         return
     known = fact(db, source.cluster, AGREED)
-    if count is None and known is not None and known[0] == source.release:
+    if count is None and known is not None and known[0] == source.releases:
         return
     there = open_sacct(source.cluster, source.folder, timeout=timeout, record=source.record)
     compared, different = compare(source, there, USUAL if count is None else count)
@@ -75,7 +79,7 @@ def must_agree(
             'nothing was stored; write source = "sacct" in [sync], and report the differences',
         )
     if compared:
-        set_fact(db, source.cluster, AGREED, source.release, int(time.time()))
+        set_fact(db, source.cluster, AGREED, source.releases, int(time.time()))
     talk(f"the database and sacct agree on {plural(compared, 'job')}, field by field")
 
 
@@ -90,7 +94,8 @@ def compare(database: Slurmdbd, sacct: Source, count: int) -> tuple[int, list[Di
         ours, theirs = (_records(one.lookup(JOBS, window, ids)) for one in (database, sacct))
         for key in keys:
             own = ours.get(key)
-            different += _differences(key, theirs.get(key), own and spelled(own, database.schema.tres))
+            spelt = own and {"Cluster": database.cluster, **spelled(own, database.schema.tres)}
+            different += _differences(key, theirs.get(key), spelt)
     return len(drawn), different
 
 
@@ -115,11 +120,12 @@ def spelled(record: Mapping[str, str], names: Mapping[int, str]) -> dict[str, st
     listed = {name: _counts(record[name]) for name in ("ReqTRES", "AllocTRES")}
     told = {name: _sorted(name, _spell(counts, names)) for name, counts in listed.items()}
     asked, given = listed["ReqTRES"], listed["AllocTRES"]
-    told["ReqNodes"] = record["ReqNodes"] or asked.get(NODE, "0")
+    told["ReqNodes"] = asked.get(NODE, "0")
     memory = asked.get(MEM, "0")
     told["ReqMem"] = "0" if memory == "0" else f"{memory}M"
     told["AllocCPUS"] = record["AllocCPUS"] or given.get(CPU, "0")
     told["AllocNodes"] = record["AllocNodes"] if record["AllocNodes"] != "0" else given.get(NODE, "0")
+    told["TimelimitRaw"] = _LIMITS.get(record["TimelimitRaw"], record["TimelimitRaw"])
     told["Suspended"] = _clock(int(record["Suspended"]))
     return {**record, **told}
 

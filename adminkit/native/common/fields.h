@@ -130,6 +130,9 @@ enum ak_fault ak_clock_read(struct ak_slice s, struct ak_clock *clock);
 /* [D-]H:M:S[.f], M:S[.f] or S[.f] in whole seconds; the fraction stays in `clock`. */
 enum ak_fault ak_duration(struct ak_slice s, struct ak_clock *clock, int64_t *seconds);
 
+/* The name of a number in a list of TRES; NULL: it has none. `ids` may be NULL. */
+const struct ak_slice *ak_tres_name(const struct ak_tres_ids *ids, struct ak_slice key);
+
 /* The kinds. Outputs are AK_NULL before. After AK_UNKNOWN they still are (and the kind of `limit` is
  * "unknown"). */
 enum ak_fault ak_int(struct ak_slice s, struct ak_cell *out);
@@ -147,13 +150,15 @@ enum ak_fault ak_reqmem(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_state(struct ak_slice s, struct ak_cell out[2]);
 enum ak_fault ak_jobid(struct ak_slice s, struct ak_cell out[7]);
 enum ak_fault ak_rawid(struct ak_slice s, struct ak_cell *out);
-enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]);
+enum ak_fault ak_usage(struct ak_slice s, const struct ak_tres_ids *ids, struct ak_cell out[6]);
 /* These may write texts into `scratch` (three times as long as the field and 1 KiB at most) and add to
  * `*used`. */
-enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, size_t *used);
+enum ak_fault ak_tres(struct ak_slice s, const struct ak_tres_ids *ids, struct ak_cell out[8], char *scratch,
+                      size_t *used);
 enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[4], char *scratch, size_t *used);
 /* Times. One that occurs twice is the first, and in rows->twice. */
 enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *out);
+enum ak_fault ak_epoch(struct ak_slice s, struct ak_cell *out);
 /* Decides between the meanings in rows->twice, as ak_spec_order() says. */
 void ak_settle(struct ak_rows *rows);
 /* Whether a job's times contradict each other, or its run time. */

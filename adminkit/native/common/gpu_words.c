@@ -196,3 +196,33 @@ enum ak_fault ak_gpu_cells(const struct ak_gpu_words *words, struct ak_cell *gpu
         set_parts(words, parts, scratch, used);
     return AK_FINE;
 }
+
+size_t ak_gpu_name(struct ak_slice left, enum ak_gpu_sort *sort) {
+    static const struct {
+        const char *name;
+        size_t n;
+        enum ak_gpu_sort sort;
+    } names[] = {{"gres/gpu", 8, AK_GPU}, {"gres/shard", 10, AK_SHARD}, {"gres/mps", 8, AK_MPS}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (left.n > names[i].n && memcmp(left.s, names[i].name, names[i].n) == 0 &&
+            (left.s[names[i].n] == '=' || left.s[names[i].n] == ':')) {
+            *sort = names[i].sort;
+            return names[i].n;
+        }
+    return 0;
+}
+
+enum ak_fault ak_gpu_number(struct ak_slice name, struct ak_slice value, struct ak_gpu_words *words) {
+    enum ak_gpu_sort sort;
+    int64_t count;
+    size_t n = ak_gpu_name(name, &sort);
+    if (n == 0 || !ak_gpu_count(words, value, &count))
+        return AK_FINE;
+    words->unreadable |= name.n == n + 2; /* gres/gpu:= */
+    if (name.n == n + 2)
+        return AK_FINE;
+    if (name.s[n] == ':')
+        return ak_gpu_add(words, sort, (struct ak_slice){name.s + n + 1, name.n - n - 2}, count);
+    words->has_bare[sort] = true, words->bare[sort] = count;
+    return AK_FINE;
+}

@@ -85,8 +85,9 @@ bool ak_spec_order(struct ak_spec *spec, const char *text) {
             column = column * 10 + (*text - '0');
         if (column > spec->columns || *text++ != (what + 1 < AK_ORDER ? ',' : '\0'))
             return false;
-        enum ak_kind kind = what < TIMES ? AK_TIME : AK_SECONDS;
-        if (column && spec->column[column - 1].kind != kind)
+        enum ak_kind kind = column ? spec->column[column - 1].kind : AK_SKIP;
+        bool fits = what < TIMES ? kind == AK_TIME || kind == AK_EPOCH : kind == AK_SECONDS;
+        if (column && !fits)
             return false;
         spec->order[what] = column;
     }

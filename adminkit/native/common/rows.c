@@ -89,7 +89,7 @@ static enum ak_fault take_tres(struct ak_rows *rows, struct ak_slice s, bool pla
     }
     rows->tres = s;
     rows->tres_out = (int)(out - rows->cell);
-    return ak_tres(s, out, rows->scratch, &rows->scratch_used);
+    return ak_tres(s, rows->tres_ids, out, rows->scratch, &rows->scratch_used);
 }
 
 static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const struct ak_record *record,
@@ -127,6 +127,8 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const stru
         return ak_swf(s, out);
     case AK_TIME:
         return ak_time(s, rows, out);
+    case AK_EPOCH:
+        return ak_epoch(s, out);
     case AK_SECONDS:
         return ak_seconds(s, out);
     case AK_CPUTIME:
@@ -150,7 +152,7 @@ static enum ak_fault convert(struct ak_rows *rows, enum ak_kind kind, const stru
     case AK_GRES:
         return ak_gres(s, out, rows->scratch, &rows->scratch_used);
     case AK_USAGE:
-        return ak_usage(s, out);
+        return ak_usage(s, rows->tres_ids, out);
     }
     return AK_FINE;
 }

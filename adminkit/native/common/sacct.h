@@ -37,6 +37,8 @@
  *   swf       value                           12 -> 12, 12.50 -> 12.5, -1 -> unknown
  *   time      epoch                           1700000000; 2024-03-05T07:00:00 or with a blank, in the zone given, or with
  *                                             Z, +01, +0100, +01:00; 0 is unknown. In an hour that occurs twice: ak_spec_order().
+ *   epoch     epoch                           1700000000; 0 is unknown. Without a seal (below), for times that no text of a
+ *                                             user stands before, between two that have it.
  *   seconds   seconds                         90, 01:30.250 -> 90, 00:01:30, 1-00:00:00
  *   cputime   seconds                         the same as a real, 01:30.250 -> 90.25
  *   limit     seconds kind                    2880 (minutes), 08:00:00, 2-00:00:00 -> finite; UNLIMITED, INFINITE,
@@ -62,7 +64,7 @@
  *                                             names GPUs cannot be read. Shards and MPS beside GPUs are theirs, and not
  *                                             counted. Several types (16 at most) are joined: "a100+v100". Other keys
  *                                             are ignored. 1 to 5 are slurmdbd's ids of cpu, mem, energy, node and
- *                                             billing.
+ *                                             billing; ak_tres_ids_parse() has those of a site's own.
  *   gres      gpus gpu_type gpu_parts per     gpu:2 | gpu:a100:2(S:0-1) | gpu (one) | 7696487:2 | shard:4 | hbm:0 -> 0;
  *                                             per: of what it is, node, job (PER_JOB:gpu:2), task or socket
  *   usage     cpu_time mem disk energy        cpu=15:33:58,energy=0,fs/disk=934,gres/gpumem=20M,gres/gpuutil=90,mem=4K
@@ -202,6 +204,7 @@ struct ak_rows {
     bool no_steps;        /* a step's row is refused */
     struct ak_slice seal; /* what stands behind the digits of each time; empty for none */
     const struct ak_known *known; /* NULL: no program has a name */
+    const struct ak_tres_ids *tres_ids; /* NULL: no number of a site's own TRES has a name */
     const int *place;             /* column of the spec -> of the text, for reasons; NULL: the same */
     struct ak_cell cell[AK_MAX_OUTPUTS];
     char reason[AK_REASON];

@@ -19,6 +19,7 @@ const struct ak_kind_info ak_kinds[AK_KINDS] = {
     [AK_KIND_REAL] = {"real", 1, {"value"}},
     [AK_SWF] = {"swf", 1, {"value"}},
     [AK_TIME] = {"time", 1, {"epoch"}},
+    [AK_EPOCH] = {"epoch", 1, {"epoch"}},
     [AK_SECONDS] = {"seconds", 1, {"seconds"}},
     [AK_CPUTIME] = {"cputime", 1, {"seconds"}},
     [AK_LIMIT] = {"limit", 2, {"seconds", "kind"}},
@@ -132,6 +133,7 @@ bool ak_spec_wants(struct ak_spec *spec, const char *text, bool window) {
         return column->kind == AK_KIND_TEXT;
     }
     column->within = true;
-    return column->kind == AK_TIME && take_int64(&text, &column->from) && *text++ == '.' && *text++ == '.' &&
+    bool time = column->kind == AK_TIME || column->kind == AK_EPOCH;
+    return time && take_int64(&text, &column->from) && *text++ == '.' && *text++ == '.' &&
            take_int64(&text, &column->until) && *text == '\0';
 }

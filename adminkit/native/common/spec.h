@@ -50,6 +50,7 @@ enum ak_kind {
     AK_KIND_REAL,
     AK_SWF,
     AK_TIME,
+    AK_EPOCH,
     AK_SECONDS,
     AK_CPUTIME,
     AK_LIMIT,
@@ -131,6 +132,21 @@ struct ak_known {
 /* Reads "WORD=f:NAME,WORD=c:NAME" (frameworks, containers). Keeps pointers into `text`. False: it is
  * not such a list. */
 bool ak_known_parse(struct ak_known *known, const char *text);
+
+/* A site's own TRES: their numbers in slurmdbd's tables, ascending, and their names with a = behind, or
+ * nothing for one that is not a GRES. */
+#define AK_MAX_TRES_IDS 4096
+struct ak_tres_ids {
+    struct {
+        uint64_t id;
+        struct ak_slice name;
+    } one[AK_MAX_TRES_IDS];
+    int n;
+};
+
+/* Reads "1001:gres/gpu=,1002:gres/gpu:a100=,1003:". Keeps pointers into `text`. False: it is not such a
+ * list. */
+bool ak_tres_ids_parse(struct ak_tres_ids *ids, const char *text);
 
 /* What local time is: seconds east of UTC at `epoch`. False: unknown. */
 struct ak_zone {

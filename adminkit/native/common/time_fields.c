@@ -85,8 +85,21 @@ static void occurs_twice(struct ak_rows *rows, const struct ak_cell *out, int64_
     rows->twice[rows->twices++][1] = later;
 }
 
+enum ak_fault ak_epoch(struct ak_slice s, struct ak_cell *out) {
+    int64_t epoch;
+    enum ak_fault fault = ak_count(s, &epoch);
+    if (fault)
+        return fault == AK_MALFORMED && ak_unknown(s) ? AK_UNKNOWN : fault;
+    if (epoch == 0)
+        return AK_UNKNOWN;
+    if (epoch > LAST_EPOCH)
+        return AK_TOO_LARGE;
+    ak_set_int(out, epoch);
+    return AK_FINE;
+}
+
 enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *out) {
-    int64_t epoch, local, offset, second, last;
+    int64_t local, offset, second, last;
     if (rows->seal.n) {
         size_t digits = s.n - rows->seal.n;
         if (ak_unknown(s))
@@ -97,17 +110,8 @@ enum ak_fault ak_time(struct ak_slice s, struct ak_rows *rows, struct ak_cell *o
         if (!ak_digit(*s.s) || (s.n > 4 && s.s[4] == '-'))
             return AK_MALFORMED;
     }
-    if (s.n && ak_digit(*s.s) && (s.n < 5 || s.s[4] != '-')) {
-        enum ak_fault fault = ak_count(s, &epoch);
-        if (fault)
-            return fault;
-        if (epoch == 0)
-            return AK_UNKNOWN;
-        if (epoch > LAST_EPOCH)
-            return AK_TOO_LARGE;
-        ak_set_int(out, epoch);
-        return AK_FINE;
-    }
+    if (s.n && ak_digit(*s.s) && (s.n < 5 || s.s[4] != '-'))
+        return ak_epoch(s, out);
     if (ak_unknown(s))
         return AK_UNKNOWN;
     struct ak_slice date = {s.s, s.n < DATE ? s.n : DATE};

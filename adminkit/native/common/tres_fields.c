@@ -90,22 +90,6 @@ static enum ak_fault gpu_tres(const char **p, const char *end, enum ak_gpu_sort 
     return AK_FINE;
 }
 
-/* The length of gres/NAME… before = or :, and which GPUs' name it is. */
-static size_t gpu_name(struct ak_slice left, enum ak_gpu_sort *sort) {
-    static const struct {
-        const char *name;
-        size_t n;
-        enum ak_gpu_sort sort;
-    } names[] = {{"gres/gpu", 8, AK_GPU}, {"gres/shard", 10, AK_SHARD}, {"gres/mps", 8, AK_MPS}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (left.n > names[i].n && memcmp(left.s, names[i].name, names[i].n) == 0 &&
-            (left.s[names[i].n] == '=' || left.s[names[i].n] == ':')) {
-            *sort = names[i].sort;
-            return names[i].n;
-        }
-    return 0;
-}
-
 /* A number that stands for a TRES without a name: one of a site's own, which may be GPUs. */
 static bool nameless(struct ak_slice key) {
     for (size_t i = 0; i < key.n; i++)
@@ -123,7 +107,8 @@ static inline size_t named(struct ak_slice left, const char *name, size_t n, cha
 }
 #define AK_NAMED(left, name, id) named(left, name "=", sizeof name, id)
 
-enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, size_t *used) {
+enum ak_fault ak_tres(struct ak_slice s, const struct ak_tres_ids *ids, struct ak_cell out[8], char *scratch,
+                      size_t *used) {
     struct ak_gpu_words words;
     const char *p = s.s, *end = s.s + s.n;
     if (ak_unknown(s))
@@ -148,14 +133,17 @@ enum ak_fault ak_tres(struct ak_slice s, struct ak_cell out[8], char *scratch, s
             to = 5, p += name;
         } else if ((name = AK_NAMED(left, "billing", '5'))) {
             to = 6, p += name;
-        } else if (AK_STARTS(left, "gres/") && (name = gpu_name(left, &sort))) {
+        } else if (AK_STARTS(left, "gres/") && (name = ak_gpu_name(left, &sort))) {
             p += name;
             fault = gpu_tres(&p, end, sort, &words);
         } else {
             whole_item(&p, end, &item);
             if (!halves(item, &key, &value))
                 return AK_MALFORMED;
-            words.unreadable |= nameless(key);
+            const struct ak_slice *its = nameless(key) ? ak_tres_name(ids, key) : NULL;
+            words.unreadable |= nameless(key) && !its;
+            if (its)
+                fault = ak_gpu_number(*its, value, &words);
         }
         if (to >= 0) {
             fault = item_count(&p, end, &count);
@@ -295,7 +283,7 @@ enum ak_fault ak_gres(struct ak_slice s, struct ak_cell out[4], char *scratch, s
     return ak_gpu_cells(&words, &out[0], &out[1], &out[2], scratch, used);
 }
 
-enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]) {
+enum ak_fault ak_usage(struct ak_slice s, const struct ak_tres_ids *ids, struct ak_cell out[6]) {
     struct ak_slice item, key, value;
     if (ak_unknown(s))
         return AK_UNKNOWN;
@@ -303,6 +291,9 @@ enum ak_fault ak_usage(struct ak_slice s, struct ak_cell out[6]) {
         enum ak_fault fault = AK_FINE;
         if (!halves(item, &key, &value))
             return AK_MALFORMED;
+        const struct ak_slice *its = nameless(key) ? ak_tres_name(ids, key) : NULL;
+        if (its && its->n)
+            key = (struct ak_slice){its->s, its->n - 1};
         if (AK_IS(key, "cpu")) {
             struct ak_clock clock;
             int64_t seconds;

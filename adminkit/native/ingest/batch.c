@@ -244,6 +244,7 @@ struct ak_batches *ak_batches_open(const struct ak_batches_options *options, cha
     b->rows.no_steps = options->no_steps;
     b->rows.seal = options->seal;
     b->rows.known = options->known;
+    b->rows.tres_ids = options->tres_ids;
     /* Where no thread can be started, ak_batches_next() reads. */
     b->runs = options->thread && pthread_create(&b->thread, NULL, reads, b) == 0;
     return b;

@@ -41,6 +41,7 @@ struct ak_batches_options {
     bool want_jobs, want_steps, no_steps; /* as in struct ak_rows, like the next two */
     struct ak_slice seal;
     const struct ak_known *known;
+    const struct ak_tres_ids *tres_ids;
     const struct ak_fields *fields; /* the words of headers; NULL: there are none */
     bool want_cells;                /* else all rows share one place for cells: to count only */
     bool thread;

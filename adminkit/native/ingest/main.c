@@ -30,6 +30,7 @@ struct run {
     uint64_t count[AK_COUNTS];
     double started, reported;
     struct ak_known known;
+    struct ak_tres_ids tres_ids;
     struct ak_fields fields;
     struct ak_layout layout; /* of the row that is being taken */
     const char *seal;        /* "" for none */
@@ -170,8 +171,9 @@ static char *reading_of(const struct ak_options *options) {
     char *how = NULL;
     const char *delimiter =
         options->sealed ? "sealed" : format->delimiter; /* a sealed answer has a new delimiter each time */
-    if (asprintf(&how, "%s %s %d%d%d %s", options->columns, delimiter, format->space, format->ends,
-                 format->surplus_ignore, options->timezone ? options->timezone : "") < 0)
+    if (asprintf(&how, "%s %s %d%d%d %s%s%s", options->columns, delimiter, format->space, format->ends,
+                 format->surplus_ignore, options->timezone ? options->timezone : "", options->tres ? " " : "",
+                 options->tres ? options->tres : "") < 0)
         return NULL;
     return how;
 }
@@ -203,7 +205,7 @@ static bool pump(struct run *run) {
     return true;
 }
 
-/* Reads --wants, --within, --without, --order, --sealed and --known. False: run->error. */
+/* Reads --wants, --within, --without, --order, --sealed, --known and --tres. False: run->error. */
 static bool read_demands(struct run *run) {
     const struct ak_options *options = &run->options;
     const char *seal = options->sealed ? getenv(AK_SEAL) : "";
@@ -226,6 +228,8 @@ static bool read_demands(struct run *run) {
     run->seal = seal;
     if (options->known && !ak_known_parse(&run->known, options->known))
         return fail(run, "--known: not a list of programs");
+    if (options->tres && !ak_tres_ids_parse(&run->tres_ids, options->tres))
+        return fail(run, "--tres: not an ascending list of numbers with names");
     return true;
 }
 
@@ -253,6 +257,7 @@ static bool prepare(struct run *run) {
         .no_steps = options->no_steps,
         .seal = {run->seal, strlen(run->seal)},
         .known = &run->known,
+        .tres_ids = &run->tres_ids,
         .fields = options->fields ? &run->fields : NULL,
         .want_cells = !options->parse_only,
         .thread = run->stores && may_thread(),

@@ -47,6 +47,8 @@ static const char help[] =
     "                     they decide which hour is meant by a local time that occurs twice\n"
     "  --known LIST       for submitted: WORD=f:NAME (frameworks) and WORD=c:NAME (containers), with commas "
     "between\n"
+    "  --tres LIST        the names of a site's own TRES: ID:NAME=, ascending, with commas between; ID: for one "
+    "that is not a GRES\n"
     "  --fields LIST      headers may stand between the records: NAME=N is the column N, from 0, of "
     "--columns, "
     "NAME=N:OTHER the same,\n"
@@ -108,6 +110,7 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
         {"--same-step-sql", &o->store.same_step_sql},
         {"--timezone", &o->timezone},
         {"--known", &o->known},
+        {"--tres", &o->tres},
         {"--fields", &o->fields},
         {"--order", &o->order},
         {"--reject-sql", &o->store.reject_sql},

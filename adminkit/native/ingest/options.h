@@ -10,7 +10,7 @@
 struct ak_options {
     struct ak_store_options store;
     struct ak_format format;
-    const char *columns, *timezone, *known, *fields, *order;
+    const char *columns, *timezone, *known, *tres, *fields, *order;
     struct ak_words wants, within, without;
     uint64_t first_line, parent;
     bool progress, gentle, parse_only, dump, hold, sealed, no_steps, kinds, version, help;

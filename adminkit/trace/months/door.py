@@ -4,6 +4,7 @@ everybody's jobs as they are now.
 
     columns(db, texts, numbers, rest, given)                "SELECT texts, numbers" + rest, as trace/columns.py has it
     groups(db, texts, numbers, sums, most, rest, given)     rest is "FROM run WHERE …", without GROUP BY
+    count(db, rest, given), exists(db, rest, given)         how many rows, and whether there is one
 
 Both take SQL over the view run with named parameters, as SQLite has it (sql.py says what of it files answer).
 connect.reader() gives its connections a door; other connections are answered by SQLite. Within a transaction all
@@ -12,26 +13,24 @@ answers are of the same trace. Rows come month by month, and then the others; gr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from adminkit import config, journal
 from adminkit.sqlite import sqlite3
 from adminkit.trace.columns import Texts, masked_columns, with_nan
 from adminkit.trace.columns import columns as columns_of_sqlite
 from adminkit.trace.measured import in_sqlite
-from adminkit.trace.months import archived, duck, manifest, place
+from adminkit.trace.months import duck, manifest
 from adminkit.trace.months.duck import TEXT, arrays, quoted, selected
 from adminkit.trace.months.grouping import Groups, group
-from adminkit.trace.months.manifest import Month, MonthFile
 from adminkit.trace.months.rest import others
+from adminkit.trace.months.session import Answer, Files
 from adminkit.trace.months.sql import for_duckdb, is_for_both, parameters_of, words_of
-from adminkit.trace.months.words import Coded, Words, code_of
+from adminkit.trace.months.words import Coded, code_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +75,22 @@ def groups(
         return group(*columns, len(numbers), len(sums))
 
 
+def count(db: sqlite3.Connection, rest: str, given: Mapping[str, Any]) -> int:
+    """What "SELECT count(*)" with `rest` answers."""
+    with _asked(db, (), rest, given) as door:
+        found = door.groups((), (), (), (), rest, given) if door else None
+        return int(found.jobs[0] if found else db.execute(f"SELECT count(*) {rest}", given).fetchone()[0])
+
+
+def exists(db: sqlite3.Connection, rest: str, given: Mapping[str, Any]) -> bool:
+    """Whether "SELECT 1" with `rest` answers with a row."""
+    with _asked(db, (), rest, given) as door:
+        found = door.columns((), ("1",), f"{rest} LIMIT 1", given) if door else None
+        if found:
+            return len(found[1][0]) > 0
+        return db.execute(f"SELECT 1 {rest} LIMIT 1", given).fetchone() is not None
+
+
 @contextmanager
 def of_one_trace(db: sqlite3.Connection) -> Iterator[None]:
     """One read transaction, where there is none yet: all answers are of the same trace."""
@@ -106,16 +121,6 @@ def opened(db: sqlite3.Connection, trace: Path) -> Iterator[None]:
             del _doors[id(db)]
 
 
-class _Session(NamedTuple):
-    """Files that are open, and a connection of DuckDB's that may read them."""
-
-    wanted: tuple[Any, ...]  # files, and what of archived ones counts no more
-    duck: Any
-    source: str  # SQL: all rows of the files; "" without any
-    months: tuple[Month, ...]
-    words: Words | None  # of the files, where there are any
-
-
 @contextmanager
 def _asked(
     db: sqlite3.Connection, expressions: Sequence[str], rest: str, given: Mapping[str, Any] | Sequence[Any]
@@ -126,62 +131,18 @@ def _asked(
         yield None
         return
     with of_one_trace(db):
-        yield door if door.has_files() else None
+        yield door if door.has_files(rest, given) else None
 
 
 class _Door:
     def __init__(self, db: sqlite3.Connection, trace: Path, stack: ExitStack) -> None:
-        self._db, self._trace, self._outer = db, trace, stack
-        self._session: _Session | None = None
-        self._stack = stack.enter_context(ExitStack())
-        self._refused: set[MonthFile] = set()
+        self._db, self._files = db, Files(db, trace, stack)
+        self._answer: Answer | None = None
 
-    def has_files(self) -> bool:
-        """Whether files can be read, as the trace of this transaction has them."""
-        archive = archived.files(self._db)
-        if archive and archived.stale(self._db):
-            return False
-        copies = tuple(manifest.files(self._db))
-        wanted = (copies, tuple(archive), tuple(archived.back(self._db) if archive else ()))
-        if not copies and not archive:
-            return False
-        if self._session is None or self._session.wanted != wanted:
-            self._session = None
-            self._stack.close()
-            self._stack = self._outer.enter_context(ExitStack())
-            self._session = self._open(*wanted)
-        return bool(self._session.source)
-
-    def _open(
-        self, copies: tuple[MonthFile, ...], archive: tuple[MonthFile, ...], back: tuple[tuple[str, int, int], ...]
-    ) -> _Session:
-        wanted = (copies, archive, back)
-        folder = place.folder_of(self._trace)
-        if not duck.is_there():
-            journal.refused("months", folder, None, "DuckDB is not installed: SQLite is read, which is slower")
-            return _Session(wanted, None, "", (), None)
-        good, bad = self._stack.enter_context(place.opened(self._trace, [*copies, *archive]))
-        for one, why in bad:
-            if one not in self._refused:
-                self._refused.add(one)
-                journal.refused("months", folder.joinpath(*place.file_of(*one[:3])), one.cluster, why)
-        paths = {one: f"/proc/self/fd/{handle}" for one, handle in good}
-        if not good or not paths.keys() >= set(archive):
-            return _Session(wanted, None, "", (), None)
-        scratch = folder / place.SCRATCH
-        settings = config.load().months
-        made = self._stack.enter_context(
-            duck.connected(settings, scratch if os.access(scratch, os.W_OK) else None, list(paths.values()))
-        )
-        months = [one for one in copies if one in paths]
-        sources = [duck.rows_of([paths[one] for one in months])] if months else []
-        if archive:
-            sources.append(duck.rows_of([paths[one] for one in archive], made, back))
-        source = (
-            sources[0] if len(sources) == 1 else f"({' UNION ALL BY NAME '.join(f'FROM {one}' for one in sources)})"
-        )
-        found = tuple(Month(one.cluster, one.month) for one in months)
-        return _Session(wanted, made, source, found, Words(made, source))
+    def has_files(self, rest: str, given: Mapping[str, Any] | Sequence[Any]) -> bool:
+        """Whether this question can be answered from files, as the trace of this transaction has them."""
+        self._answer = self._files.answer(rest, given)
+        return self._answer is not None
 
     def columns(
         self, texts: Sequence[str], numbers: Sequence[str], rest: str, given: Mapping[str, Any] | Sequence[Any]
@@ -199,8 +160,8 @@ class _Door:
     def _coded(self, ask: _Ask, texts: Sequence[str]) -> list[Coded | None]:
         """The texts as numbers; None for an expression that is not a column of the view, or that has too many
         words."""
-        assert self._session and self._session.words
-        words = self._session.words
+        assert self._answer
+        words = self._answer.words
         return [
             words.coded(text, ask.texts[text], place) if text in ask.texts else None for place, text in enumerate(texts)
         ]
@@ -215,7 +176,7 @@ class _Door:
         given: Mapping[str, Any] | Sequence[Any],
     ) -> tuple[list[Texts], dict[str, NDArray[Any]]]:
         """What "SELECT texts, listed" + rest answers; columns of `listed` by their names."""
-        assert self._session and self._session.words
+        assert self._answer
         words = {f"t{place}": one.words if one else [] for place, one in enumerate(coded)}
         its = [
             f"{one.sql if one else text} AS t{place}"
@@ -226,7 +187,7 @@ class _Door:
         if late := [f"t{place}" for place, one in enumerate(coded) if one is None]:
             ask(f"CREATE OR REPLACE TEMP TABLE answer AS {sql}", given, lists)
             for name in late:
-                words[name] = [None, *self._session.words.make_type(name, "answer")]
+                words[name] = [None, *self._answer.words.make_type(name, "answer")]
             codes = [f"{code_of(name, name)} AS {name}" for name in late]
             sql, given, lists = f"SELECT * REPLACE ({', '.join(codes)}) FROM answer", {}, {}
         values = ask(sql, given, lists).fetchnumpy()
@@ -270,14 +231,14 @@ class _Door:
     @contextmanager
     def _answering(self, expressions: Sequence[str], rest: str) -> Iterator[_Ask]:
         """What has DuckDB execute SQL over the view run."""
-        session = self._session
-        assert session
+        assert self._answer
+        made, _, source, months, window = self._answer
         kinds = duck.kinds_of(self._db)
         used = words_of((*expressions, rest))
         wanted = {name: kind for name, kind in kinds.items() if name in used} or {"job_id_raw": kinds["job_id_raw"]}
         texts = [name for name, kind in wanted.items() if kind == TEXT]
         numbers = [name for name in wanted if name not in texts]
-        which, given = others(session.months, manifest.clusters(self._db))
+        which, given = others(months, manifest.clusters(self._db), window)
         found, values = masked_columns(
             self._db,
             [*map(quoted, texts)],
@@ -285,17 +246,17 @@ class _Door:
             f"FROM main.run WHERE {which}",
             given,
         )
-        session.duck.register("others", arrays(found, values, [*texts, *numbers]))
+        made.register("others", arrays(found, values, [*texts, *numbers]))
         more = (
             f" UNION ALL {selected(wanted, 'others', wanted)}"
             if len((*values, *(one.codes for one in found))[0])
             else ""
         )
-        run = f"WITH run AS NOT MATERIALIZED (SELECT {', '.join(map(quoted, wanted))} FROM {session.source}{more})"
+        run = f"WITH run AS NOT MATERIALIZED (SELECT {', '.join(map(quoted, wanted))} FROM {source}{more})"
         try:
-            yield _Ask(session.duck, run, {name: {*one.names} for name, one in zip(texts, found, strict=True)})
+            yield _Ask(made, run, {name: {*one.names} for name, one in zip(texts, found, strict=True)})
         finally:
-            session.duck.unregister("others")
+            made.unregister("others")
 
 
 @dataclass(frozen=True, slots=True)

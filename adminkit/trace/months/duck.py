@@ -75,14 +75,17 @@ def connected(settings: Months, scratch: Path | None, paths: Sequence[str] = ())
         yield duck
 
 
-def rows_of(paths: Sequence[str], made: Any = None, without: Sequence[tuple[str, int, int]] = ()) -> str:
-    """SQL: the rows of these files, which `made` reads, without the runs `without` (cluster, JobIDRaw, Submit)."""
+def rows_of(paths: Sequence[str], *, gone: bool = False) -> str:
+    """SQL: the rows of these files; `gone`: but for the runs that without() named."""
     source = f"read_parquet([{', '.join(map(literal, paths))}], hive_partitioning = false)"
-    if not without:
-        return source
-    made.execute("CREATE TABLE gone (cluster VARCHAR, job_id_raw BIGINT, submit_time BIGINT)")
-    made.executemany("INSERT INTO gone VALUES (?, ?, ?)", without)
-    return f"(FROM {source} ANTI JOIN gone USING (cluster, job_id_raw, submit_time))"
+    return f"(FROM {source} ANTI JOIN gone USING (cluster, job_id_raw, submit_time))" if gone else source
+
+
+def without(made: Any, runs: Sequence[tuple[str, int, int]]) -> None:
+    """Name runs (cluster, JobIDRaw, Submit) that are in files and count no more."""
+    if runs:
+        made.execute("CREATE TABLE gone (cluster VARCHAR, job_id_raw BIGINT, submit_time BIGINT)")
+        made.executemany("INSERT INTO gone VALUES (?, ?, ?)", runs)
 
 
 def literal(text: str) -> str:

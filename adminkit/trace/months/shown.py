@@ -19,7 +19,7 @@ from adminkit.sqlite import sqlite3
 from adminkit.trace.continued_runs import IN_PIECES
 from adminkit.trace.months import archived
 from adminkit.trace.months.archived import COUNTS, RUNS, STEPS
-from adminkit.trace.months.asked import asked
+from adminkit.trace.months.asked import Asked, asked
 from adminkit.trace.months.manifest import MonthFile, begin_of, next_month
 from adminkit.trace.months.reading import insert, main_only, read_files
 from adminkit.trace.run_view import RUN_SELECT
@@ -99,8 +99,13 @@ class Archive:
     """What a connection has read of the archive."""
 
     def __init__(self, db: Connection, trace: Path, whole: bool) -> None:
-        self._db, self._trace, self._whole, self._is_open = db, trace, whole, False
+        self._db, self.trace, self._whole, self._is_open = db, trace, whole, False
         self._first = self._change()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the connection shows everybody's runs as they are now."""
+        return not self._whole
 
     @property
     def is_all(self) -> bool:
@@ -139,7 +144,7 @@ class Archive:
             if self._is_open:
                 names = [FILES[name] for name, is_read in (("job", wanted.runs), ("step", wanted.steps)) if is_read]
                 try:
-                    self._read(before, names, wanted.since, wanted.until)
+                    self._read(before, names, wanted)
                 except AdminkitError:
                     if self._change() == before:
                         raise
@@ -153,14 +158,14 @@ class Archive:
             # The statement is at its first row, so what is read now is of the same moment, or of a later one.
             if self._change() == before:
                 return
-        raise AdminkitError(f"the archive of {self._trace} changed meanwhile", "run the same command again")
+        raise AdminkitError(f"the archive of {self.trace} changed meanwhile", "run the same command again")
 
     def _change(self) -> int:
         with self._unguarded():
             return archived.change(self._db)
 
-    def _read(self, change: int, names: Sequence[str], since: int, until: int) -> None:
-        """Fill the tables with the months of these files that have runs that ended in [since, until)."""
+    def _read(self, change: int, names: Sequence[str], wanted: Asked) -> None:
+        """Fill the tables with the months of these files that may have what is wanted."""
         with self._unguarded():
             self._forget(change)
             there = set(main_only(self._db, "SELECT cluster, month, name FROM temp.archive_read"))
@@ -168,11 +173,13 @@ class Archive:
                 one
                 for name in names
                 for one in archived.files(self._db, name)
-                if (*one[:3],) not in there and begin_of(one.month) < until and begin_of(next_month(one.month)) > since
+                if (*one[:3],) not in there
+                and begin_of(one.month) < wanted.until
+                and begin_of(next_month(one.month)) > wanted.since
             ]
             if missing:
                 with _writing(self._db):
-                    self._fill(change, missing)
+                    self._fill(change, missing, wanted.number)
 
     def _forget(self, change: int) -> None:
         """Empty the tables where they are of another archive."""
@@ -182,11 +189,16 @@ class Archive:
                 for table in ("archived_job", "archived_step", "archive_read"):
                     main_only(self._db, f"DELETE FROM temp.{table}")
 
-    def _fill(self, change: int, missing: Sequence[MonthFile]) -> None:
-        """Insert month by month: where a time limit ends it, the next statement continues."""
+    def _fill(self, change: int, missing: Sequence[MonthFile], number: int | None) -> None:
+        """Insert month by month: where a time limit ends it, the next statement continues. `number`: only months that
+        have this JobIDRaw, by which files are ordered.
+        """
         tables = {file: table for table, file in FILES.items()}
-        with read_files(self._trace, missing) as read:
+        with read_files(self.trace, missing) as read:
             for one in missing:
+                of_number = f"SELECT 1 FROM {{}} AS a WHERE job_id_raw = {number} LIMIT 1"
+                if number is not None and read(one, of_number).fetchone() is None:
+                    continue
                 main_only(self._db, "SAVEPOINT archive_fill")
                 try:
                     insert(self._db, f"temp.archived_{tables[one.name]}", tables[one.name], read, one)

@@ -29,6 +29,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "multi-node": ("COMPLETED",),
     "suspended": ("COMPLETED",),
     "failed": ("FAILED",),
+    "codes above 128": ("FAILED",),
     "signalled": ("FAILED",),
     "timeout": ("TIMEOUT",),
     "timeout with steps": ("TIMEOUT",),
@@ -49,7 +50,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 #: In a job: wait until slurmctld has the ends of its steps. Trap: a job that ends before has none of their exit codes.
-_STEPS_OVER: Final = "while squeue -h -s -j $SLURM_JOB_ID -o %i | grep -q '[.][0-9]'; do sleep 0.2; done"
+STEPS_OVER: Final = "while squeue -h -s -j $SLURM_JOB_ID -o %i | grep -q '[.][0-9]'; do sleep 0.2; done"
 
 NAMES: Final[dict[str, bytes]] = {
     "name with bars": b"a|b||c|",
@@ -115,11 +116,10 @@ def _short(jobs: Workload) -> None:
     add("no limit", "sleep 1", "-p", "free", user="games")
     add("other account", "sleep 1", "-A", "physics", "-t", "3:00:00", "-p", "gq-short", user="backup")
     add("by root", "sleep 1", "-t", "20", "--comment", "a|comment\nof two lines")
-    add(
-        "steps", f"srun sleep 1; srun -n1 sh -c 'exit 4'; {_STEPS_OVER}; exit 0", "-n", "2", "-t", "15", user="www-data"
-    )
+    add("steps", f"srun sleep 1; srun -n1 sh -c 'exit 4'; {STEPS_OVER}; exit 0", "-n", "2", "-t", "15", user="www-data")
     add("multi-node", "srun sleep 1", "-N", "3", "--gres=gpu:4", "-p", "gq-middle", "-x", "n4", user="backup")
     add("failed", "exit 3", "-t", "10", user="games")
+    add("codes above 128", f"srun -n1 sh -c 'exit 143'; {STEPS_OVER}; exit 200", "-t", "10", user="games")
     add("signalled", "kill -SEGV $$", "-t", "10", user="news")
     add("array", 'test "$SLURM_ARRAY_TASK_ID" != 5', "--array=1,3,5,7%2", "-t", "7", "--gres=gpu:1", user="games")
     jobs.ids["het"] = _het(jobs.cluster)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from adminkit.errors import AdminkitError
-from adminkit.ingest.sources.slurmdbd_answer import CHUNK, finish, tasks_of
-from adminkit.ingest.sources.slurmdbd_fields import literal, tres_list, word
-from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, schema_of
+from adminkit.ingest.sources.slurmdbd_answer import finish, tasks_of
+from adminkit.ingest.sources.slurmdbd_fields import ASSOCIATIONS, literal, word
+from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, Schema, associations_of, schema_of
 from adminkit.ingest.sources.verify import spelled
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.seal import Marks
@@ -48,7 +48,7 @@ MARKS = Marks("\x1fdelim", "xseal")
         ("7_[0x6%2]|9\n", "7_[1-2%2]|9\n", False, "the tasks of an array"),
         ("7_[0x6]\n|a_[0x6]|\n", "7_[0x6]\n|a_[0x6]|\n", False, "a user's text"),
         ("1|xseal|xseal\n", "1|xseal|xseal\n", False, "seals behind times"),
-        ("x" * CHUNK + "\nxseal\n7_[0x3]|\n", "x" * CHUNK + "\n7_[0-1]|\n", True, "where two chunks meet"),
+        ("x" * (1 << 20) + "\nxseal\n7_[0x3]|\n", "x" * (1 << 20) + "\n7_[0-1]|\n", True, "behind much else"),
     ],
 )
 def test_an_answer_loses_the_lines_of_records_without_a_word_and_gets_its_tasks(
@@ -78,23 +78,22 @@ def test_each_code_gets_its_word_and_another_one_none(many: int) -> None:
         assert sql_of(expression, code) == words.get(code)
 
 
-def test_only_a_clusters_own_tres_get_their_names_from_sql() -> None:
-    names = {1: "cpu", 2: "mem", 1001: "gres/gpu", 1002: "gres/gpu:a100"}
-    sql = tres_list("j.tres_req", names)
-    assert [number for number in names if f",{number}=" in sql] == [1001, 1002]
-    assert tres_list("j.tres_req", {1: "cpu"}) == "j.tres_req"
+def test_only_a_clusters_own_tres_get_their_names_by_the_list() -> None:
+    names = {1: "cpu", 1003: "license/a", 1001: "gres/gpu", 1002: "gres/gpu:a100", 1004: "gres/a,b"}
+    assert Schema(frozenset(), names).numbers == "1001:gres/gpu=,1002:gres/gpu:a100=,1003:,1004:"
+    assert Schema(frozenset(), {1: "cpu"}).numbers == ""
 
 
 @pytest.mark.parametrize(
     ("record", "told", "why"),
     [
         (
-            {"ReqTRES": "1=8,2=64000,4=2,1001=1", "ReqNodes": "", "ReqMem": ""},
+            {"ReqTRES": "1=8,2=64000,4=2,1001=1"},
             {"ReqTRES": "cpu=8,gres/gpu=1,mem=64000M,node=2", "ReqNodes": "2", "ReqMem": "64000M"},
             "counts are in the list",
         ),
         (
-            {"ReqTRES": "1=8,2=18446744073709551614,gres/gpu=1", "ReqNodes": "0", "ReqMem": ""},
+            {"ReqTRES": "1=8,2=18446744073709551614,1001=1"},
             {"ReqTRES": "cpu=8,gres/gpu=1", "ReqNodes": "0", "ReqMem": "0"},
             "an unset one is left out",
         ),
@@ -108,12 +107,15 @@ def test_only_a_clusters_own_tres_get_their_names_from_sql() -> None:
             {"AllocTRES": "cpu=8,node=2", "AllocNodes": "2", "AllocCPUS": "8"},
             "nodes are in the list only",
         ),
+        ({"TimelimitRaw": "4294967295"}, {"TimelimitRaw": "UNLIMITED"}, "no limit"),
+        ({"TimelimitRaw": "4294967294"}, {"TimelimitRaw": "Partition_Limit"}, "the queue's"),
+        ({"TimelimitRaw": "60"}, {"TimelimitRaw": "60"}, "minutes"),
         ({"Suspended": "0"}, {"Suspended": "00:00:00"}, "never suspended"),
         ({"Suspended": "100000"}, {"Suspended": "1-03:46:40"}, "for more than a day"),
     ],
 )
 def test_a_record_is_compared_in_sacct_s_spelling(record: dict[str, str], told: dict[str, str], why: str) -> None:
-    plain = dict.fromkeys(("ReqTRES", "AllocTRES", "ReqNodes", "ReqMem", "AllocNodes", "AllocCPUS"), "")
+    plain = dict.fromkeys(("ReqTRES", "AllocTRES", "AllocNodes", "AllocCPUS", "TimelimitRaw"), "")
     plain["Suspended"] = "0"
     found = spelled({**plain, **record}, {1: "cpu", 2: "mem", 4: "node", 1001: "gres/gpu"})
     assert {name: found[name] for name in told} == told, why
@@ -205,6 +207,7 @@ def test_the_tables_are_looked_at_first(tmp_path: Path, monkeypatch: pytest.Monk
     found = schema_of(tables(tmp_path, monkeypatch), "alpha")
     assert found.columns == JOB
     assert found.tres == {1: "cpu", 1001: "gres/gpu"}
+    assert found.version is None, "a database without the table, or a user who may not read it"
 
 
 @pytest.mark.parametrize(
@@ -220,6 +223,30 @@ def test_tables_of_another_shape_are_refused(
 ) -> None:
     with pytest.raises(AdminkitError, match=said):
         schema_of(tables(tmp_path, monkeypatch, without), "alpha")
+
+
+@pytest.mark.parametrize(
+    ("rows", "found", "why"),
+    [
+        (
+            "1\troot\troot\n2\tgames\tstaff\n",
+            {"User": {1: "root", 2: "games"}, "Account": {1: "root", 2: "staff"}},
+            "two",
+        ),
+        ("3\t\tstaff\n4\tnews\t\n", {"User": {3: "", 4: "news"}, "Account": {3: "staff"}}, "as sacct takes them"),
+        ("", {"User": {}, "Account": {}}, "none yet"),
+        ("4096\tgames\tstaff\n", None, "a number too large to write a list of"),
+        ("".join(f"{number}\ta\tb\n" for number in range(ASSOCIATIONS)), None, "too many"),
+        ("2\tga\tmes\tstaff\n", None, "a name that cannot be told apart"),
+    ],
+)
+def test_few_associations_are_written_into_a_question(
+    rows: str, found: object, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = tmp_path / "rows"
+    answer.write_text(rows)
+    Programs(tmp_path / "bin", monkeypatch).add("mariadb", f"cat >/dev/null; cat {answer}")
+    assert associations_of(Database(option_file(tmp_path), 5), "alpha") == found, why
 
 
 @pytest.mark.parametrize("cluster", ["a`b", "x; DROP TABLE", "", "A", "a" * 41])

@@ -20,7 +20,22 @@ _GIVEN = {"since": 100, "until": 200, "no": None, "text": "100"}
         ("SELECT count(*) FROM main.job", None, "what SQLite has"),
         ("SELECT count(*) FROM job", (_SINCE, _UNTIL), "all of them"),
         ("SELECT * FROM run WHERE end_time >= :since", (100, _UNTIL), "a bound"),
-        ("select * from run where end_time >= :since and end_time < :until", (100, 201), "two, in small letters"),
+        ("select * from run where end_time >= :since and end_time < :until", (100, 200), "two, in small letters"),
+        ("SELECT * FROM run WHERE end_time >= :since AND end_time <= :until", (100, 201), "with the last moment"),
+        (
+            "SELECT a FROM (SELECT a FROM run WHERE end_time >= 150 UNION ALL SELECT b FROM run WHERE end_time < 170)",
+            EVER,
+            "two SELECTs side by side",
+        ),
+        (
+            "SELECT (SELECT 1 FROM run WHERE end_time >= 150 AND end_time < 170), (SELECT 1 FROM job"
+            " WHERE end_time > 160 AND end_time < :until)",
+            (150, 200),
+            "two windows",
+        ),
+        ("SELECT 1 FROM run WHERE a IN step AND end_time >= 5", EVER, "a table without FROM"),
+        ("SELECT 1 FROM job AS run WHERE end_time >= 5", EVER, "another name"),
+        ("WITH run AS (SELECT * FROM job WHERE end_time >= 5) SELECT 1 FROM run WHERE end_time >= 9", EVER, "WITH"),
         ("SELECT * FROM job AS j WHERE j.end_time > 7 AND (a OR b)", (7, _UNTIL), "another condition is an OR"),
         ("SELECT * FROM run WHERE submit_time >= :since AND submit_time < :until", (100, _UNTIL), "it ends later"),
         ("SELECT * FROM run WHERE +end_time >= :since GROUP BY a ORDER BY end_time", (100, _UNTIL), "not an index"),
@@ -83,3 +98,25 @@ def test_a_window_is_recognised_or_everything_is_read(sql: str, expected: Any, w
 )
 def test_runs_and_steps_are_read_where_they_are_named(sql: str, expected: Asked) -> None:
     assert asked(sql, ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("SELECT * FROM job WHERE cluster = 'a' AND job_id_raw = 7", 7),
+        ("SELECT * FROM step AS s WHERE s.job_id_raw = :since", 100),
+        ('SELECT * FROM [job] WHERE "job_id_raw" = :text AND queue = :no', 100),
+        ("SELECT * FROM job WHERE job_id_raw = 7 OR a", None),
+        ("SELECT * FROM job WHERE NOT job_id_raw = 7", None),
+        ("SELECT * FROM job WHERE job_id_raw = 7 + 1", None),
+        ("SELECT * FROM job WHERE job_id_raw = :no", None),
+        ("SELECT * FROM job WHERE job_id_raw = 99999999999999999999", None),
+        ("SELECT * FROM job, step WHERE job_id_raw = 7", None),
+        ("SELECT (SELECT 1 FROM job) FROM job WHERE job_id_raw = 7", None),
+        ("SELECT (SELECT 1 FROM job WHERE job_id_raw = 7) FROM step WHERE job_id_raw = 7", 7),
+        ("SELECT (SELECT 1 FROM job WHERE job_id_raw = 8) FROM step WHERE job_id_raw = 7", None),
+    ],
+)
+def test_a_number_of_a_job_is_recognised_or_all_are_read(sql: str, number: int | None) -> None:
+    found = asked(sql, _GIVEN)
+    assert found and found.number == number

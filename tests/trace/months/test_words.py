@@ -64,7 +64,7 @@ def test_groups_have_the_words_of_their_rows(
         for rest, expected in (("FROM run WHERE TRUE", [*names, *open_names]), ("FROM run WHERE elapsed > 0", names)):
             with door.of_one_trace(db):
                 asked = door._doors[id(db)]
-                assert asked.has_files()
+                assert asked.has_files(rest, {})
                 found = asked.groups(("job_name", "queue"), (), (), (), rest, {})
                 rows = asked.columns(("job_name",), (), rest, {})
             assert found and rows, f"DuckDB answers: {why}"
