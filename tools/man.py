@@ -36,19 +36,19 @@ _GPU_USE: Final = (
     "What it costs",
     "Prometheus",
 )
-_IO: Final = (
-    "Switch it on",
-    "How it is computed",
-    "What is not seen",
-    "What it costs",
-    "What helps",
-)
 _DATA: Final = (
     "In two lines",
     "What can be asked for",
     "What does not happen",
     "For operators: switch it on",
     "How it works",
+)
+_IO: Final = (
+    "Switch it on",
+    "How it is computed",
+    "What is not seen",
+    "What it costs",
+    "What helps",
 )
 
 #: The headings of a page in Japanese, as other Japanese pages have them; man-db finds the name by the first.
@@ -67,14 +67,14 @@ def pages() -> dict[str, str]:
     made["adminkit-users(7)"] = _document("users.md", "adminkit-users", "time limits, for users of the cluster")
     made["adminkit_ckpt(8)"] = _document("checkpoint.md", "adminkit_ckpt", "the signal before the kill", _CKPT)
     made["adminkit_gpu_use(8)"] = _document("gpu-use.md", "adminkit_gpu_use", "how busy the GPUs of jobs are", _GPU_USE)
-    made["adminkit_io(8)"] = _document("io.md", "adminkit_io", "how often jobs wait for files", _IO)
     made["adminkit_data(8)"] = _document("staging.md", "adminkit_data", "training data on the nodes of a job", _DATA)
+    made["adminkit_io(8)"] = _document("io.md", "adminkit_io", "how often jobs wait for files", _IO)
     if strange := said.keys() - made.keys() - {""}:
         raise ValueError(f"docs/man.md has what is not a page: {', '.join(sorted(strange))}")
     made["adminkit_ckpt(8)"] += _plugstack("adminkit.conf")
     made["adminkit_gpu_use(8)"] += _plugstack("adminkit-gpu-use.conf")
-    made["adminkit_io(8)"] += _plugstack("adminkit-io.conf")
     made["adminkit_data(8)"] += _plugstack("adminkit-data.conf")
+    made["adminkit_io(8)"] += _plugstack("adminkit-io.conf")
     whole = {name: _whole(name, lines, made, said[name]) for name, lines in made.items()}
     users = _document("users.ja.md", "adminkit-users", "ジョブの制限時間(クラスタの利用者向け)")
     whole["adminkit-users.ja(7)"] = [

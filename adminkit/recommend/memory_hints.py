@@ -14,7 +14,7 @@ from adminkit.recommend.menu import Offer
 from adminkit.recommend.predict import Rule, at_limit, getter
 from adminkit.stats.runs import Run
 
-#: The last runs of a group of which is said how many a size would have been enough for.
+#: A hint says for how many of this many last runs its size would have been enough.
 LAST: Final = 100
 #: As hints about time limits, but a job with too little memory ends at once: the risk may be half as large.
 LIMITS: Final = Limits(risk=0.10)
@@ -22,7 +22,7 @@ LIMITS: Final = Limits(risk=0.10)
 
 @dataclass(frozen=True, slots=True)
 class MemoryHint:
-    """`hint` has MiB where one about time has seconds. Of the last `runs`, `enough` needed no more than its limit, and
+    """`hint` has MiB where one about time has seconds. The hint's limit was enough for `enough` of the last `runs`, and
     none used more than `used` MiB."""
 
     hint: Hint

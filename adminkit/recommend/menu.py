@@ -21,8 +21,8 @@ MENU: Final = (
 RISK: Final = 0.1
 LEAST_RISK: Final = 0.05
 MOST_RISK: Final = 0.5
-#: Of memory asked for on a node, what is worth saying to its user: at least this many times the safe size, and this
-#: many MiB above it.
+#: A user is told about memory asked for on a node if it is at least this many times the safe size, and this many MiB
+#: above it.
 MEMORY_RATIO: Final = 2.0
 MEMORY_FLOOR: Final = 8192
 

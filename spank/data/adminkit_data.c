@@ -212,10 +212,12 @@ static void leave_word(void *arg) {
     }
 }
 
-/* Leaves the word, unless it has been left; waits for that up to WORD_SPAN. */
+/* Leaves the word, unless it has been left, or the batch step will leave it when it ends; waits for that up
+ * to WORD_SPAN. */
 static void report(const struct da_record *record) {
     uint64_t bytes = record->copied + record->hit;
-    if (bytes == 0 || bytes == da_state_said(da.state) || da.step.node >= DA_WORD_NODES)
+    bool others_say = !da.is_batch && da.step.node == 0 && da_state_is_locked(da.state, DA_USE);
+    if (bytes == 0 || bytes == da_state_said(da.state) || da.step.node >= DA_WORD_NODES || others_say)
         return;
     struct report *its = calloc(1, sizeof *its);
     if (!its)

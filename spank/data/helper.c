@@ -104,11 +104,27 @@ static int start(const struct da_step *step, int state) {
 }
 
 /* Whether an earlier step of the job had the same staged, and that is done. */
-static bool is_done(int state, const struct da_request *request) {
+static bool is_done(int state) {
     struct da_record record;
-    char folder[PATH_MAX];
-    da_state_folder(state, folder, sizeof folder);
-    return strcmp(folder, request->folder) == 0 && da_state_read(state, &record) && record.phase == DA_DONE;
+    return da_state_read(state, &record) && record.phase == DA_DONE;
+}
+
+/* Starts the helper where that is needed; under the cache's lock, as steps may start at the same time. 0 or
+ * an errno: EBUSY where other steps of the job read another set, whose names are the same. */
+static int start_for(const struct da_cache *cache, const struct da_step *step, int kept, int state) {
+    char before[PATH_MAX];
+    da_state_folder(state, before, sizeof before);
+    bool same = strcmp(before, step->request.folder) == 0;
+    if (!same && *before && da_state_is_locked(kept, DA_USE))
+        return EBUSY;
+    if (!da_state_hold(state, DA_GATE, DA_HELPER, false)) /* one runs */
+        return same ? 0 : EBUSY;
+    if (same && is_done(state))
+        return 0;
+    if (!same)
+        da_cache_remove_job(cache, step->job);
+    da_state_set_folder(state, step->request.folder);
+    return start(step, state);
 }
 
 int da_helper_start(const struct da_step *step) {
@@ -116,22 +132,20 @@ int da_helper_start(const struct da_step *step) {
     int error = da_cache_open(&cache, step->site->cache, true);
     if (error)
         return -error;
-    int kept = da_state_open(&cache, step->job, true), state = -1;
-    if (kept < 0)
-        goto end;
-    da_state_hold(kept, DA_USE, DA_USE, true);
-    state = da_state_open(&cache, step->job, false);
-    if (state >= 0 && da_state_hold(state, DA_GATE, DA_HELPER, false) && !is_done(state, &step->request)) {
-        da_state_set_folder(state, step->request.folder);
-        error = start(step, state);
+    int lock = da_cache_lock(&cache), kept = lock < 0 ? lock : da_state_open(&cache, step->job, true);
+    if (kept >= 0) {
+        da_state_hold(kept, DA_USE, DA_USE, true);
+        int state = da_state_open(&cache, step->job, false);
+        error = state < 0 ? -state : start_for(&cache, step, kept, state);
+        if (state >= 0)
+            close(state);
+        if (error) {
+            close(kept);
+            kept = -error;
+        }
     }
-    if (state >= 0)
-        close(state);
-    if (error) {
-        close(kept);
-        kept = -error;
-    }
-end:
+    if (lock >= 0)
+        close(lock);
     da_cache_close(&cache);
     return kept;
 }

@@ -57,7 +57,10 @@ static void look_around(struct look *look, int store) {
     for (struct dirent *one; entries && (one = readdir(entries));) {
         if (fstatat(store, one->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
             continue;
-        bool is_copy = !strchr(one->d_name, '.');
+        const char *dot = strchr(one->d_name, '.');
+        bool is_copy = !dot;
+        if (dot && strcmp(dot, ".from") == 0)
+            continue;
         look->taken += (uint64_t)status.st_size;
         look->copies += is_copy;
         if (is_copy && status.st_nlink == 1)

@@ -169,16 +169,19 @@ static bool get(uint32_t i) {
     return true;
 }
 
-/* This node's part, or the rest. */
+/* This node's part, or the rest. In mode behind, the last shard comes first: who reads them in order
+ * meanwhile meets the helper halfway, and each byte is read from the shared folder once. */
 static void get_all(bool mine) {
     for (;;) {
         uint32_t busy = 0, got = 0;
-        for (uint32_t i = 0; i < da.count; i++)
+        for (uint32_t turn = 0; turn < da.count; turn++) {
+            uint32_t i = da.record.mode == DA_BEHIND ? da.count - 1 - turn : turn;
             if (is_mine(i) == mine && !da.settled[i]) {
                 bool done = get(i);
                 busy += !done;
                 got += done;
             }
+        }
         if (busy == 0)
             return;
         if (got == 0)

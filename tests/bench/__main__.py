@@ -40,6 +40,7 @@ PARTS = (
     "extend",
     "tune",
     "data",
+    "staging",
 )
 
 #: Program or module -> how to get it.

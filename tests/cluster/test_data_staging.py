@@ -114,6 +114,15 @@ def test_each_node_has_its_part_first(site: Staging, shared: Path) -> None:
     assert {word["node"] for word in job.words} == {"0", "1"}
 
 
+def test_a_step_with_another_set_leaves_that_of_the_job_as_it_is(site: Staging, shared: Path) -> None:
+    """The names of both sets' shards are the same."""
+    first, second = (data_set(shared / name, MIB, MIB) for name in ("one set", "another set"))
+    step = f"srun --mem=50 '--data={second.folder}' bash -c '{LOOK}'".replace("tr ' ' -", 'tr " " -')
+    job = site.job(f"{step}; {LOOK}", f"--data={first.folder}", "--mem=100", *ON).ended()
+    assert [sha for sha, _ in job.shards] == [*second.sums, *first.sums], job.text
+    assert re.findall(r"^data (.*)$", job.text, re.MULTILINE) == [str(second.folder), f"{site.cache()}/jobs/{job.id}"]
+
+
 def test_a_job_that_is_cancelled_while_it_waits_ends_at_once(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "cancelled", MIB)
     with copying(site, packed.sums[0]):
