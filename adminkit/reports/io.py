@@ -119,7 +119,7 @@ def _measure(trace: sqlite3.Connection, query: Query) -> Waits:
 
 SPEC: Final = ReportSpec(
     "io",
-    "Which jobs files kept waiting: GPU-hours of jobs that are bound by files, may be, or are short of CPUs.",
+    "Which jobs waited for files. Shows the GPU-hours of jobs that are bound by files, may be, or are short of CPUs.",
     "report io --by user --since 30d",
     _measure,
     io_report,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PARTS: Final[Mapping[str, str]] = {"user": "user", "queue": "queue", "name": "job_name"}
 _NUMBERS: Final = (
     "elapsed", "size_gpus", "measured_file_samples", "measured_file_only", "measured_file_full",
-    "CASE WHEN size_gpus > 0 THEN measured_gpu_seconds END", "measured_monitored_gpu",
+    "CASE WHEN gpu_kind = 'whole' THEN measured_gpu_seconds END", "measured_monitored_gpu",
 )  # fmt: skip
 #: (samples, only, full, the share of the time that the GPUs were in use) -> the number of each run's class.
 Classify = Callable[["Column", "Column", "Column", "Column"], "Column"]

@@ -185,6 +185,11 @@ static void orphans(void) {
         fprintf(file, "%d\n%d\n%d\n%d\n", (int)getpid(), (int)step.task[0], (int)orphan, (int)orphan);
         fclose(file);
     }
+    task[0].runs = 2; /* the first task itself, until it sleeps */
+    for (int tries = 0; tries < 100 && task[0].runs == 2; tries++) {
+        usleep(20000);
+        io_threads_look(&step, task, &sums);
+    }
     CASE(io_threads_look(&step, task, &sums) == IO_SEEN && task[0].runs == 1, "the first task has it: %u",
          task[0].runs);
     step.uid = getuid() + 1;
