@@ -82,6 +82,7 @@ ASKED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("waste", {"queue": "gq", "cluster": "aaic"}, ["--queue", "gq", "--cluster", "aaic"]),
     ("efficiency", {"by": "class"}, ["--by", "class"]),
     ("energy", {"by": "user", "most": 1}, ["--by", "user", "--most", "1"]),
+    ("io", {"by": "queue", "most": 1}, ["--by", "queue", "--most", "1"]),
     ("frameworks", {"by": "program"}, ["--by", "program"]),
     ("names", {"most": 1}, ["--most", "1"]),
     ("wait", {"by": "cells"}, ["--by", "cells"]),

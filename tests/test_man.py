@@ -49,6 +49,7 @@ def test_every_command_has_a_page_and_every_file_of_settings() -> None:
         "adminkit_ckpt.8",
         "adminkit_gpu_use.8",
         "adminkit_data.8",
+        "adminkit_io.8",
     }
 
 
@@ -124,6 +125,8 @@ def test_man_shows_it_without_a_warning(folder: Path, name: str) -> None:
         ("adminkit_gpu_use.8", "no driver, or one that does not answer"),
         ("adminkit_data.8", "tasks wait until the node's part is copied"),
         ("adminkit_data.8", "patience=1800 seconds that the tasks"),
+        ("adminkit_io.8", "period=5 look at the threads of each task every 5 seconds"),
+        ("adminkit_io.8", "optional adminkit_io.so"),
     ],
 )  # fmt: skip
 def test_a_reader_finds(folder: Path, name: str, said: str) -> None:

@@ -133,8 +133,8 @@ def test_rpmbuild_makes_both_and_each_has_what_is_its_own(built: Path) -> None:
     assert "/usr/lib64/slurm/adminkit_ckpt.so" in plugin
     assert {"/usr/lib64/slurm/adminkit_gpu_use.so", "/usr/lib64/slurm/adminkit-gpu-use"} <= set(plugin)
     assert {"/usr/lib64/slurm/adminkit_data.so", "/usr/lib64/slurm/adminkit-stage"} <= set(plugin)
-    assert "/usr/share/man/man8/adminkit_ckpt.8" in plugin
-    assert {f"/usr/share/man/man8/adminkit_{name}.8" for name in ("data", "gpu_use")} <= set(plugin)
+    assert "/usr/lib64/slurm/adminkit_io.so" in plugin
+    assert {f"/usr/share/man/man8/adminkit_{name}.8" for name in ("ckpt", "data", "gpu_use", "io")} <= set(plugin)
     for needed in (
         "/usr/bin/adminkit",
         "/usr/lib/adminkit/bin/adminkit-ingest",

@@ -1,7 +1,7 @@
 """The man pages: `python -m tools.man [DIR]` writes them into DIR, build/man unless it is named.
 
 They are made like docs/cli.md and docs/config.md, from the commands themselves and the settings; what else they say is
-in docs/man.md, docs/policy.md, docs/users.md, docs/users.ja.md, docs/checkpoint.md, docs/gpu-use.md,
+in docs/man.md, docs/policy.md, docs/users.md, docs/users.ja.md, docs/checkpoint.md, docs/gpu-use.md, docs/io.md,
 docs/staging.md and etc/plugstack.conf.d. SOURCE_DATE_EPOCH sets their date.
 """
 
@@ -43,6 +43,13 @@ _DATA: Final = (
     "For operators: switch it on",
     "How it works",
 )
+_IO: Final = (
+    "Switch it on",
+    "How it is computed",
+    "What is not seen",
+    "What it costs",
+    "What helps",
+)
 
 #: The headings of a page in Japanese, as other Japanese pages have them; man-db finds the name by the first.
 _JAPANESE: Final = {"NAME": "名前", "DESCRIPTION": "説明", "SEE ALSO": "関連項目"}
@@ -61,11 +68,13 @@ def pages() -> dict[str, str]:
     made["adminkit_ckpt(8)"] = _document("checkpoint.md", "adminkit_ckpt", "the signal before the kill", _CKPT)
     made["adminkit_gpu_use(8)"] = _document("gpu-use.md", "adminkit_gpu_use", "how busy the GPUs of jobs are", _GPU_USE)
     made["adminkit_data(8)"] = _document("staging.md", "adminkit_data", "training data on the nodes of a job", _DATA)
+    made["adminkit_io(8)"] = _document("io.md", "adminkit_io", "how often jobs wait for files", _IO)
     if strange := said.keys() - made.keys() - {""}:
         raise ValueError(f"docs/man.md has what is not a page: {', '.join(sorted(strange))}")
     made["adminkit_ckpt(8)"] += _plugstack("adminkit.conf")
     made["adminkit_gpu_use(8)"] += _plugstack("adminkit-gpu-use.conf")
     made["adminkit_data(8)"] += _plugstack("adminkit-data.conf")
+    made["adminkit_io(8)"] += _plugstack("adminkit-io.conf")
     whole = {name: _whole(name, lines, made, said[name]) for name, lines in made.items()}
     users = _document("users.ja.md", "adminkit-users", "ジョブの制限時間(クラスタの利用者向け)")
     whole["adminkit-users.ja(7)"] = [

@@ -137,10 +137,10 @@ def _words(folder: Path, large: Path | None, local: Path | None, gpu: float, sec
 
 def _submit(words: list[str], job: _Job) -> None:
     """Submit a job with a task on each node, or show it."""
-    from adminkit.slurm.sbatch import Batch, submit
+    from adminkit.slurm.sbatch import Batch, on_each_node, submit
 
     ours = [f"--nodes={job.nodes}", "--ntasks-per-node=1", "--time=5", *job.options]
-    task = ["srun", "--label", *words]
+    task = on_each_node(words)
     if not job.apply:
         put(f"would submit: sbatch {shlex.join([*ours, f'--wrap={shlex.join(task)}'])}")
         say("nothing was submitted: add --apply")

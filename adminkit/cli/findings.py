@@ -40,6 +40,7 @@ class Kind(StrEnum):
     BAD_NODE = "bad_node"
     BUNDLE = "bundle"
     IDLE_GPUS = "idle_gpus"
+    IO_BOUND = "io_bound"
     MEMORY = "memory"
     FAILING = "failing"
     FLOOD = "flood"

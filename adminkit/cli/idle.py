@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import time
 from pathlib import Path
@@ -112,6 +113,7 @@ def _status(folder: Path | None, settings: Config, last: int, way: Way) -> None:
 def _replay(path: Path, folder: Path | None, settings: Config, most_false: float, way: Way) -> None:
     from adminkit.deploy.idle_round import settings_in_force
     from adminkit.errors import cause
+    from adminkit.files import open_named
     from adminkit.policy.idle_settings import Idle, settings_of_policy
     from adminkit.reports.idle_replay import replay_report
     from adminkit.usage.recorded import Reading
@@ -119,8 +121,8 @@ def _replay(path: Path, folder: Path | None, settings: Config, most_false: float
 
     reading = Reading(settings.usage.step, settings.usage.above)
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="") as lines:
-            reading.read(lines)
+        with open_named(path) as file:
+            reading.read(io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=""))
     except OSError as error:
         raise AdminkitError(f"couldn't read {path}: {cause(error)}", "name a file of readings") from error
     try:

@@ -109,9 +109,9 @@ def snapshot(
     """
     path = find_trace(db, config.load().db)
     operators_only(path, _SNAPSHOT)
-    if target.exists() and target.samefile(path):
-        raise UsageError(f"{target} is the trace itself", "choose another path")
     with connect.reader(path):
+        if target.exists() and target.samefile(path):
+            raise UsageError(f"{target} is the trace itself", "choose another path")
         publish(path, target)
     size = target.stat().st_size
     if format is Counted.JSON:

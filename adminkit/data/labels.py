@@ -15,6 +15,8 @@ from adminkit.files import open_named
 from adminkit.quote import quote
 
 MOST_BYTES: Final = 256 << 20
+#: Characters of a class; a line of the index has to stay short.
+LONGEST: Final = 255
 _DIGEST: Final = 12
 _HEADERS: Final = ("name", "file", "filename", "path", "key", "sample", "image", "id")
 
@@ -58,6 +60,8 @@ class Labels:
                         continue
                     if len(row) != 2 or not row[0]:
                         raise _wrong(path, line, "it is not a name and a class")
+                    if len(row[1]) > LONGEST:
+                        raise _wrong(path, line, f"its class has more than {LONGEST} characters")
                     number = numbers.setdefault(row[1], len(numbers))
                     self._records.append(_digest(row[0].encode()) + number.to_bytes(4, "big"))
             except (csv.Error, UnicodeError) as error:

@@ -71,18 +71,19 @@ def pack(folder: Path, out: Path, wanted: Wanted) -> Packed:
         "size of shards": wanted.shard_bytes,
         "labels": wanted.labels.digest,
     }
-    with open_journal(out, folder, plan) as journal:
-        try:
-            return _pack(sources, journal, wanted)
-        except OSError as error:
-            if error.errno not in _FULL:
-                raise AdminkitError(f"couldn't write {out}: {cause(error)}", "run the same command again") from error
-            raise AdminkitError(
-                f"couldn't write {out}: {cause(error)}",
-                "free some space, then run the same command again: it continues with the next shard",
-            ) from error
-        finally:
-            journal.drop_aside()
+    try:
+        with open_journal(out, folder, plan) as journal:
+            try:
+                return _pack(sources, journal, wanted)
+            finally:
+                journal.drop_aside()
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise AdminkitError(f"couldn't write {out}: {cause(error)}", "run the same command again") from error
+        raise AdminkitError(
+            f"couldn't write {out}: {cause(error)}",
+            "free some space, then run the same command again: it continues with the next shard",
+        ) from error
 
 
 def _pack(sources: Sources, journal: Journal, wanted: Wanted) -> Packed:

@@ -69,7 +69,8 @@ def post(url: str, text: str) -> bool:
         from apprise import Apprise, AppriseAsset, NotifyFormat, PersistentStoreMode
     except ImportError as error:
         raise AdminkitError("apprise is not installed", "pip install 'adminkit[chat]'") from error
-    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)  # its lines may have a part of the address
+    for name in ("apprise", "urllib3"):  # their lines have the address, or a part of it
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     asset = AppriseAsset(plugin_paths=[], storage_mode=PersistentStoreMode.MEMORY, service_timeout=TIMEOUT)
     asset.http_redirects = False
     asset.async_mode, asset.app_id, asset.image_url_mask = False, "adminkit", ""  # no picture of another host

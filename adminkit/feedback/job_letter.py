@@ -14,6 +14,7 @@ from adminkit.feedback.letter_data import Known
 from adminkit.feedback.template_values import Chart, Ran, Tasked, named, recommended
 from adminkit.findings import estimate
 from adminkit.findings.finding import Subject
+from adminkit.findings.io_bound import class_of
 from adminkit.recommend.menu import round_up
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import cpu_share, gpu_share
@@ -21,6 +22,7 @@ from adminkit.stats.finished import Finished, Tasks, finished, tasks
 from adminkit.stats.lost import LostRun
 from adminkit.stats.runs import Run
 from adminkit.stats.weeks import Reserved
+from adminkit.trace.io_word import file_waits_of
 from adminkit.trace.step_memory import Step, memory, steps_of
 from adminkit.units import show_bytes
 
@@ -89,6 +91,7 @@ def _ran(
     elapsed, limit = run.elapsed or 0, run.kind.req_limit
     name, short_name = named(run.kind.job_name)
     used = memory(steps, run.nodes)
+    gpu = gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind, run.start_time)
     return Ran(
         name=name,
         short_name=short_name,
@@ -105,12 +108,21 @@ def _ran(
         memory=None if used is None else show_bytes(used),
         memory_asked=show_bytes(run.mem) if run.mem else None,
         gpus=run.gpus,
-        gpu_share=gpu_share(run.gpus, elapsed, steps, run.admin_comment, run.gpu_kind, start=run.start_time),
+        gpu_share=gpu,
+        file_waits=_file_waits(run, gpu),
         energy=run.energy,
         more=run.more_used if not array and run.more_used else None,
         last_limit=run.last_limit,
         ask=round_up(elapsed, menu) if verdict == "ran_over" else None,
     )
+
+
+def _file_waits(run: Finished, gpu: float | None) -> float | None:
+    """The share of samples in which a run that is bound by files did nothing but wait for them; None for others."""
+    seen = file_waits_of(run.admin_comment, run.start_time)
+    if seen is None or class_of(seen.samples, seen.only, seen.full, gpu) != "bound":
+        return None
+    return seen.only / seen.samples
 
 
 def _unused(run: Finished, array: Tasks | None) -> Reserved:

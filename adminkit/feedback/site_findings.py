@@ -15,6 +15,7 @@ from adminkit.findings import (
     habit,
     idle_gpus,
     images,
+    io_bound,
     max_limit,
     memory,
     month,
@@ -41,7 +42,7 @@ from adminkit.stats.wait_avoided import wait_avoided
 #: Kinds that aggregate over users: those of queues, and of what their jobs have in common.
 QUEUES: Final = ("over_asked", "habit", "default_limit", "max_limit", "queue_fit", "waits", "images", "bad_node")
 #: Kinds about one user each.
-USERS: Final = ("bundle", "idle_gpus", "memory", "failing", "flood", "run_over", "month")
+USERS: Final = ("bundle", "idle_gpus", "io_bound", "memory", "failing", "flood", "run_over", "month")
 
 
 def of_queues(db: sqlite3.Connection, chosen: Filter, now: int, kinds: Collection[str] = QUEUES) -> Iterator[Finding]:
@@ -95,6 +96,9 @@ def of_users(
                 yield from idle_gpus.check(user, idle_gpus.Limits())
             if "memory" in kinds:
                 yield from memory.check(user, memory.Limits())
+    if "io_bound" in kinds:
+        for one in known.file_waits(db, chosen, "user", io_bound.classify, len(io_bound.CLASSES)).groups:
+            yield from io_bound.check(one, io_bound.Limits())
     if not {"failing", "flood"}.isdisjoint(kinds):
         yield from _of_every_end(db, replace(chosen, states=(), min_elapsed=None), kinds)
     if "run_over" in kinds:

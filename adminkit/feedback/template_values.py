@@ -53,6 +53,7 @@ class Ran:
     memory_asked: str | None
     gpus: float | None = None  # equivalents
     gpu_share: float | None = None  # of its GPUs, busy; as far as it is measured
+    file_waits: float | None = None  # of samples, it only waited for files; None: not bound by files, or unknown
     energy: float | None = None  # joules
     more: int | None = None  # seconds past the limit, of a single run that was given more time; None for none
     last_limit: int | None = None  # what would have ended it then

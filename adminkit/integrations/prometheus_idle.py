@@ -31,7 +31,7 @@ def idle_metrics(
     keys = [((cluster, queue), jobs) for queue, jobs in sorted(queues.items())]
     yield gauge("measured_gpus", "GPUs of running jobs whose use is known.", labels,
         [(key, sum(one.job.gpus for one in jobs)) for key, jobs in keys])  # fmt: skip
-    yield gauge("idle_gpus", "Of these, GPUs that were not used for ten minutes or more.", labels,
+    yield gauge("idle_gpus", "Those of these GPUs that were not used for ten minutes or more.", labels,
         [(key, sum(one.idle(least) for one in jobs)) for key, jobs in keys])  # fmt: skip
     yield gauge("idle_gpu_seconds", "GPU-seconds for which these have been held without use until now.", labels,
         [(key, 3600 * sum(one.idle_hours(least) or 0.0 for one in jobs)) for key, jobs in keys])  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Final
 
 from adminkit.economy.job_cost import Cost
 from adminkit.errors import UsageError
+from adminkit.findings.io_bound import class_of
 from adminkit.render.format import plural
 from adminkit.render.report import Cell, Field, Meta, Report
 from adminkit.render.sparkline import sparkline
@@ -77,6 +78,11 @@ SECTIONS: Final[Mapping[str, Sequence[Field]]] = {
         Field("gpus", "quantity", "the GPUs that it had, in equivalents"),
         Field("gpu", "share", "the share of the GPUs' time that was used, if it was measured"),
         Field("energy", "energy", "the energy of its nodes, which others may have shared; if Slurm measured it"),
+        Field(
+            "file_waits", "share", "the share of samples in which its tasks did nothing but wait for files", quiet=True
+        ),
+        Field("files", help="bound, may be bound or not bound by files, short of CPUs, or too few samples", quiet=True),
+        Field("file_system", help="what they waited for most: the type and the mount of a file system", quiet=True),
     ),
     "steps": (
         _ID,
@@ -154,6 +160,16 @@ class JobPage:
     notes: Sequence[str] = ()
     curves: Sequence[tuple[JobRun, Curve]] = ()
     curve_notes: Sequence[str] = ()  # why there is none
+
+
+#: What findings/io_bound.py says of a run.
+FILE_CLASSES: Final = {
+    "bound": "bound",
+    "may_be_bound": "may be bound",
+    "not_bound": "not bound",
+    "short_of_cpus": "short of CPUs",
+    "not_gathered": "too few samples",
+}
 
 
 def sections(page: JobPage) -> dict[str, Report]:
@@ -247,8 +263,17 @@ def _ran(one: JobRun) -> list[Cell]:
 def _use(one: JobRun) -> list[Cell]:
     return [
         one.job_id, one.submit_time, one.accuracy, one.more_used, one.cpus, one.used.cpu, one.mem, one.used.mem_used,
-        one.used.mem, one.gpus, one.used.gpu, one.energy,
+        one.used.mem, one.gpus, one.used.gpu, one.energy, *_files(one),
     ]  # fmt: skip
+
+
+def _files(one: JobRun) -> list[Cell]:
+    """How often it only waited for files, whether that cost time, and for which file system; None: not gathered."""
+    seen = one.file_waits
+    if seen is None:
+        return [None, None, None]
+    found = class_of(seen.samples, seen.only, seen.full, one.used.gpu)
+    return [seen.only / seen.samples, FILE_CLASSES[found], seen.system]
 
 
 def _step(run: JobRun, one: StepUse) -> list[Cell]:

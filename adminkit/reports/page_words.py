@@ -128,6 +128,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "question.efficiency": template("How much do jobs use of their CPUs, memory and GPUs?"),
     "title.energy": template("Energy"),
     "question.energy": template("How much electricity do jobs use, and how much of that goes to idle GPUs?"),
+    "title.io": template("Waits for files"),
+    "question.io": template("Which jobs hold GPUs while they wait for files?"),
     "title.frameworks": template("Frameworks"),
     "question.frameworks": template("What do the jobs run?"),
     "title.names": template("Job names"),

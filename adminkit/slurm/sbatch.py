@@ -60,6 +60,11 @@ def submit(batch: Batch) -> str:
     return job
 
 
+def on_each_node(words: Sequence[str]) -> list[str]:
+    """The words of a Batch that run these in every task of its job; each line of their output has its task's number."""
+    return ["srun", "--label", *words]
+
+
 def script(words: Sequence[str]) -> str:
     """What sbatch runs: the program with these words, in the time zone and the language of this process."""
     lines = ["#!/bin/sh"]

@@ -31,7 +31,7 @@ _CPUS: Final = f"CASE WHEN {_GPUS} = 0 THEN coalesce(size_units, 0) ELSE 0 END"
 #: SQL: at the limit that was asked for, its work would have been lost: it completed later, and has nothing by which
 #: it could have continued in another run.
 _SAVED: Final = f"(more_used > 0 AND state = 'COMPLETED' AND NOT ({CARRIED_ON} OR coalesce(ckpt_asked, 0)))"
-#: Of an extended run, in the order of Group.add().
+#: SQL over an extended run, in the order of Group.add().
 _EXTENDED: Final = (
     "more_given", "more_used", f"CASE WHEN {_SAVED} THEN 1 ELSE 0 END",
     f"CASE WHEN {_SAVED} THEN ext_asked * {_GPUS} END", f"CASE WHEN {_SAVED} THEN ext_asked * {_CPUS} END",

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiencies import Efficiencies, efficiencies
+from adminkit.stats.file_waits import Classify, Waits, file_waits
 from adminkit.stats.select import Filter, clusters
 from adminkit.stats.users import Users, users
 
@@ -32,6 +33,11 @@ class Measures:
         return self._once(("efficiencies", parts), db, chosen, lambda same: efficiencies(db, same, parts))[
             parts.index(part)
         ]
+
+    def file_waits(self, db: sqlite3.Connection, chosen: Filter, part: str, classify: Classify, classes: int) -> Waits:
+        return self._once(
+            ("file_waits", part, classify), db, chosen, lambda same: file_waits(db, same, part, classify, classes)
+        )
 
     def users(self, db: sqlite3.Connection, chosen: Filter) -> Users:
         return self._once(("users",), db, chosen, lambda same: users(db, same))

@@ -12,6 +12,7 @@ from adminkit.quote import quote
 from adminkit.sqlite import sqlite3
 from adminkit.stats.efficiency import Efficiency, efficiency
 from adminkit.stats.select import clusters
+from adminkit.trace.io_word import FileWaits, file_waits_of
 from adminkit.trace.run_view import step_of
 from adminkit.trace.step_memory import steps_of
 
@@ -120,6 +121,7 @@ class JobRun:
     tasks: int | None  # of an array, that share this row
     has_parts: bool = False  # some of its GPUs were, or may have been, MIG slices, shards or MPS
     used: Efficiency = _UNKNOWN
+    file_waits: FileWaits | None = None
 
     @property
     def accuracy(self) -> float | None:
@@ -162,7 +164,8 @@ def _run(db: sqlite3.Connection, row: Sequence[object]) -> JobRun:
     steps = steps_of(db, run.cluster, run.job_id_raw, run.submit_time)
     had = run.elapsed, run.cpus, run.mem, run.gpus, cpu_time
     used = efficiency(*had, steps, comment, run.nodes, kind, start=run.start_time)  # type: ignore[arg-type]
-    return replace(run, job_id=str(run.job_id), has_parts=bool(parts), used=used)
+    waits = file_waits_of(comment, run.start_time)
+    return replace(run, job_id=str(run.job_id), has_parts=bool(parts), used=used, file_waits=waits)
 
 
 def steps_used(db: sqlite3.Connection, run: JobRun) -> list[StepUse]:

@@ -6,7 +6,6 @@ lost its node (trace/continued_runs.py). A job id that is used again begins a ne
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,12 +50,12 @@ WINDOW runs AS (PARTITION BY cluster, job_id_raw ORDER BY submit_time)
 """
 
 #: The numbers of jobs that may have run in several pieces, of which there is more than one run: by an index …
-_PIECED: Final = f"""SELECT cluster, job_id_raw FROM job WHERE {IN_PIECES} AND EXISTS (
-    SELECT 1 FROM job AS other WHERE other.cluster = job.cluster AND other.job_id_raw = job.job_id_raw
-        AND other.submit_time <> job.submit_time)"""
+_PIECED: Final = f"""SELECT cluster, job_id_raw FROM run WHERE {IN_PIECES} AND EXISTS (
+    SELECT 1 FROM run AS other WHERE other.cluster = run.cluster AND other.job_id_raw = run.job_id_raw
+        AND other.submit_time <> run.submit_time)"""
 _WARNED: Final = "ckpt_at IS NOT NULL"
 #: … and of those that were warned.
-_MANY: Final = f"{_PIECED} UNION SELECT cluster, job_id_raw FROM job WHERE {_WARNED}"
+_MANY: Final = f"{_PIECED} UNION SELECT cluster, job_id_raw FROM run WHERE {_WARNED}"
 #: One row per chain. Trap: the bare columns are those of the row with the max(), of which there may be one only.
 _CHAINS: Final = f"""
 SELECT cluster, queue, user, account, class, state, ended, max(submit_time),
@@ -182,7 +181,7 @@ def _statement(db: sqlite3.Connection, selection: Selection, part: str) -> str:
     if archive_has(db, _WARNED):
         return found
     # No archived run is in pieces either: SQLite has all that is looked for.
-    return re.sub(r"\bFROM (run|job)\b", r"FROM main.\1", found)
+    return found.replace("FROM run", "FROM main.run")
 
 
 def pieces(db: sqlite3.Connection, job: str, chosen_clusters: Sequence[str] = ()) -> list[Piece]:

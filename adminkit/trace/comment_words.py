@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from adminkit.job import CLASSES
-from adminkit.trace.plugin_words import FIRST_WHOLE, GPU_USE, NO_ACT, NOTE, NUMBER, PROGRESS, STAGING
+from adminkit.trace.plugin_words import FILE_WAITS, FIRST_WHOLE, GPU_USE, NO_ACT, NOTE, NUMBER, PROGRESS, STAGING
 from adminkit.trace.word_parts import ADMIN_COMMENT, COMMENT_MAX, FIELDS, Key, Reader, Word
 
 _SCRIPT: Final = "the job_submit script"
@@ -252,4 +252,4 @@ EXTENDED: Final = Word(
     ),
     longest=46,
 )
-WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED, GPU_USE)
+WORDS: Final = (RECORD, NOTE, PROGRESS, ORDER, STAGING, EXTENDED, GPU_USE, FILE_WAITS)

@@ -163,3 +163,49 @@ GPU_USE: Final = Word(
     ),
     longest=128,
 )
+FILE_WAITS: Final = Word(
+    prefix="io1",
+    meaning="how often the job's tasks on one node waited for files; each node has a word of its own",
+    keys=(
+        Key(name="at", values=NUMBER, longest=10, meaning="the first sample, epoch seconds", needed=True),
+        Key(name="to", values=NUMBER, longest=10, meaning="the last sample, epoch seconds", needed=True),
+        Key(
+            name="node",
+            values=NUMBER,
+            longest=5,
+            meaning="the place of the node in the job's list, from 0",
+            needed=True,
+        ),
+        Key(name="n", values=NUMBER, longest=10, meaning="samples, each of one task at one moment", needed=True),
+        Key(name="wait", values=NUMBER, longest=10, meaning="of these, a thread waited for files", needed=True),
+        Key(name="only", values=NUMBER, longest=10, meaning="of these, no thread of the task ran", needed=True),
+        Key(
+            name="full",
+            values=NUMBER,
+            longest=10,
+            meaning="of `n`, at least as many threads as the task has CPUs ran, or waited for a CPU",
+            needed=True,
+        ),
+        Key(
+            name="fs",
+            values="[a-z0-9._-]+",
+            longest=40,
+            meaning="the type and the mount of the file system that threads waited for most; missing where unknown",
+        ),
+    ),
+    fields=(ADMIN_COMMENT,),
+    place="the first complete word of each node",
+    writer="the plugin for waits for files",
+    readers=(
+        Reader(
+            name="reports, letters",
+            does="tell jobs that files keep waiting from others",
+            since="the run, because a word stays in the job for the next run",
+            so="a word belongs to the run that began before `at`; " + NO_ACT,
+            files=("adminkit/trace/io_word.py",),
+            test="trace/test_io_word.py::test_a_word_counts_for_its_run",
+        ),
+    ),
+    longest=147,
+    claim="`fs` may be the name of a mount that the user made, so it is only a claim; it is shown and nothing else",
+)

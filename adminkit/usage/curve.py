@@ -40,7 +40,7 @@ class Curve:
 
     @property
     def mean(self) -> float | None:
-        """Of the parts that have readings."""
+        """The mean of the parts that have readings."""
         known = [one for one in self.values if one is not None]
         return sum(known) / len(known) if known else None
 

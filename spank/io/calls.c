@@ -3,7 +3,7 @@
 
 #include "proc_texts.h"
 
-/* Of which argument a call has the descriptor; NONE: it has a path only. */
+/* `file`: the argument that is the descriptor; NONE: the call has a path only. */
 #define NONE (-1)
 
 struct call {

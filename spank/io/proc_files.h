@@ -16,7 +16,7 @@ void io_close_proc(int proc);
 /* All pids; free *pids. -1: errno. */
 ssize_t io_all_pids(int proc, size_t max, pid_t **pids);
 
-/* Of the thread, or of the process where that is 0. False: it is gone. */
+/* Reads the stat of the thread, or of the process where `thread` is 0. False: it is gone. */
 bool io_read_stat(int proc, pid_t pid, pid_t thread, struct ak_proc_stat *stat);
 
 /* 0 or an errno. */

@@ -37,7 +37,7 @@ struct io_sums {
  * runs or waits for files. */
 void io_sums_add(struct io_sums *sums, int64_t now, const struct io_task *task, size_t count, bool idle);
 
-/* Counts `waits` threads that waited for the file system of that name; "" is none. */
+/* Counts `waits` threads that waited for the file system of that name; "" counts for nothing. */
 void io_sums_name(struct io_sums *sums, const char *name, uint64_t waits);
 
 /* Adds `more` to the sums. */

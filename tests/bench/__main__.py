@@ -34,6 +34,7 @@ PARTS = (
     "submit",
     "letters",
     "snapshot",
+    "file_waits",
     "my",
     "simulate",
     "extend",
@@ -54,7 +55,12 @@ SOURCES = {
 #: The programs that a part needs; a part that needs Slurm or Lua checks for it itself.
 NEEDS = {"parse": ("duckdb", "taskset"), "import": ("sqlite3", "taskset"), "report": ("sqlite3", "taskset")}
 NEEDS |= {"reports": ("duckdb", "sqlite3"), "months": ("duckdb",), "scale": ("duckdb",)}
-NEEDS |= {"snapshot": ("cc", "taskset"), "simulate": ("cc",), "against": ("git", "make", "taskset")}
+NEEDS |= {
+    "snapshot": ("cc", "taskset"),
+    "file_waits": ("cc", "taskset"),
+    "simulate": ("cc",),
+    "against": ("git", "make", "taskset"),
+}
 
 
 def missing(parts: Sequence[str]) -> list[str]:

@@ -2,15 +2,18 @@
 
 python -m tests.bench.months_page against TRACE    a trace of a million runs with its months: the figures against DuckDB
 python -m tests.bench.months_page scale TRACE      one of bench_scale.made_trace(): those of 1, 10 and 100 million runs
+python -m tests.bench.months_page all TRACE        the page of all reports, of the trace's year
 python -m tests.bench.months_page                  the page again, of tests/data/months.json
 
-The first two measure, keep their figures in tests/data/months.json, and write the page.
+The first three measure, keep their figures in tests/data/months.json, and write the page.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,9 +21,10 @@ from statistics import median
 from typing import Any, Final
 
 from adminkit.sqlite import open_database
-from tests.bench import bench_scale, pairs
+from tests.bench import bench_scale, pairs, sample
 from tests.bench.bench_reports import RIVAL, from_months
 from tests.bench.bench_scale import MEGABYTES, SECONDS, Cost
+from tests.bench.tools import adminkit
 
 _ROOT: Final = Path(__file__).parents[2]
 DATA: Final = _ROOT / "tests/data/months.json"
@@ -58,11 +62,26 @@ reports is {seconds:g} s and {megabytes} MB at 100 million runs. Job names were 
 name are nearly as many groups as runs, and take memory as the runs do.
 
 """
+_ALL: Final = """
+## The page of all reports
+
+`adminkit report all` as a whole: its modules, the findings, every report, its charts and the file. {rows} runs in a
+year, in {files} files, and in SQLite, with the nodes that they ran on; two threads on two cores. Meanwhile the host had
+on average {load:.0f} processes to run, so the clock says little. The target is {seconds} s of the clock and {megabytes}
+MB.
+
+| clock, s | CPU, s | MB |
+|---:|---:|---:|
+| {clock:.0f} | {spent:.0f} | {peak:.0f} |
+"""
+#: Seconds of the clock and megabytes of the page of all reports of ten million runs.
+_PAGE_SECONDS: Final = 45
+_PAGE_MEGABYTES: Final = 800
 
 
 def page(data: dict[str, Any]) -> str:
     """The page as it is from these figures."""
-    return "".join([_HEAD, *_against(data.get("against")), *_scale(data.get("scale"))])
+    return "".join([_HEAD, *_against(data.get("against")), *_scale(data.get("scale")), *_all(data.get("all"))])
 
 
 def _against(data: dict[str, Any] | None) -> Iterator[str]:
@@ -94,6 +113,24 @@ def _scale(data: list[Any] | None) -> Iterator[str]:
         yield f"| {name} |{cells} {slope:.0f} |\n"
 
 
+def _all(data: dict[str, Any] | None) -> Iterator[str]:
+    if data:
+        targets = {"seconds": _PAGE_SECONDS, "megabytes": _PAGE_MEGABYTES}
+        yield _ALL.format(**{**data, "rows": f"{data['rows']:,}"}, **targets)
+
+
+def _measured(trace: Path, rows: int, files: int) -> dict[str, Any]:
+    """What the page of all reports of the sample's year costs."""
+    window = ("--since", f"@{sample.START}", "--until", f"@{sample.START + 365 * sample.DAY}")
+    html = trace.with_name("all.html")
+    began = time.monotonic()
+    spent, peak = pairs.cost(adminkit("report", "all", "--db", trace, "--html", html, *window))
+    clock = time.monotonic() - began
+    html.unlink()
+    load = os.getloadavg()[0 if clock < 120 else 1]
+    return {"rows": rows, "files": files, "clock": clock, "spent": spent, "peak": peak / 2**20, "load": load}
+
+
 def main(words: list[str]) -> None:
     data = json.loads(DATA.read_text()) if DATA.exists() else {}
     match words:
@@ -110,6 +147,10 @@ def main(words: list[str]) -> None:
             for cost in bench_scale.costs(Path(trace), many):
                 print(cost.line(), flush=True)
                 data["scale"].append(cost)
+        case ["all", trace]:
+            with closing(open_database(trace)) as db:
+                rows, files = db.execute("SELECT sum(rows), count(*) FROM month_file WHERE name = 'run'").fetchone()
+            data["all"] = _measured(Path(trace), rows, files)
         case []:
             pass
         case _:

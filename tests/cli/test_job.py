@@ -21,6 +21,7 @@ from adminkit.trace.ledger import append
 from adminkit.trace.person import person_of
 from tests.support.builders import HOUR, MONDAY, add_letters, job, ledger_entry, letter, make_trace
 from tests.support.charges import schemes
+from tests.support.file_waits import waited
 from tests.support.own_slurm import OwnSlurm, queued, run, step
 
 NOW = int(time.time())
@@ -194,3 +195,14 @@ def test_the_use_of_gpus_that_the_plugin_left_is_on_the_page(
     path = make_trace(tmp_path / "measured.db", [job(7, start_time=MONDAY, gpus=1, admin_comment=word)])
     assert main(["job", "7", "--db", str(path), "--format", "json"]) == 0
     assert '"gpu": 0.25' in capsys.readouterr().out
+
+
+def test_whether_files_kept_a_run_waiting_is_on_the_page(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make_trace(tmp_path / "waited.db", [waited(7, only=90, use=0.2), job(8)])
+    found = {}
+    for number in ("7", "8"):
+        (use,) = shown(capsys, "job", number, "--db", str(path))["use"]
+        found[number] = use["file_waits"], use["files"], use["file_system"]
+    assert found == {"7": (0.9, "bound", "nfs4-home"), "8": (None, None, None)}

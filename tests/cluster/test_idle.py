@@ -4,18 +4,14 @@ exporter: warned, put back with their checkpoint, shrunk, cancelled; and never t
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.cluster.harness.checkpoint import Job
-from tests.cluster.harness.elastic import HELD, QUICK, Elastic, elastic
+from tests.cluster.harness.elastic import HELD, Elastic, elastic
 from tests.cluster.harness.gpu_exporter import Exporter, monitored
+from tests.cluster.harness.idle import SHORT, in_force, rows, runs, until_due, why
 from tests.cluster.harness.listing import Listing
 from tests.cluster.harness.processes import until
 
@@ -23,18 +19,6 @@ pytestmark = pytest.mark.cluster
 
 #: Leaves with 85 at the signal.
 TRAINS = "{train} code=85 runs=3 & wait $!\n"
-#: [idle] at its shortest; in force it is shorter still, as no test waits for an hour.
-RULES = """record = "admin_comment"
-[idle]
-enabled = true
-grace = "0m"
-warn = "10m"
-act = "20m"
-notice = "10m"
-used_before = 1.0
-acts = ACTS
-"""
-SHORT = {"warn": 10, "act": 10, "notice": 2}
 
 
 @pytest.fixture(scope="module")
@@ -54,41 +38,6 @@ def exporter(site: Elastic, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def cleared(site: Elastic) -> Iterator[None]:
     yield
     site.ruled.clear()
-
-
-def in_force(site: Elastic, acts: list[str]) -> None:
-    """Install the rules, and shorten their times in the compiled table, of which slurmctld reads nothing."""
-    site.ruled.rules(RULES.replace("ACTS", json.dumps(acts)))
-    (table,) = Path(site.ruled.inner).glob("policy.lua")
-    text = table.read_text()
-    for name, seconds in SHORT.items():
-        text, many = re.subn(rf'(\["{name}"\] = )\d+', rf"\g<1>{seconds}", text)
-        assert many == 1, name
-    table.write_text(text)
-    site.ruled.text = ""
-
-
-def rows(site: Elastic, exporter: Exporter, *words: str, code: int | None = 0, **env: str) -> list[dict[str, Any]]:
-    usage = {"PROMETHEUS": exporter.url, "STEP": "10", "WINDOW": "3600", "FRESH": "60"}
-    asked = {**QUICK, **{f"ADMINKIT_USAGE_{name}": value for name, value in usage.items()}, **env}
-    done = site.ruled.adminkit("idle", *words, "--format", "json", code=code, env=asked)
-    return list(json.loads(done.stdout)["rows"])
-
-
-def runs(site: Elastic, exporter: Exporter, job: Job, *use: float) -> None:
-    """Wait until it runs; its GPUs are used from then on by these shares, percent."""
-    until(f"job {job.id} to run", lambda: site.field(job, "JobState") == "RUNNING", 120)
-    first = max((gpu for _, gpu in exporter.use), default=-1) + 1
-    exporter.use |= {(job.id, first + nth): share for nth, share in enumerate(use)}
-
-
-def until_due(site: Elastic, exporter: Exporter, *jobs: Job) -> None:
-    """Wait until a round would do something about these jobs."""
-
-    def are() -> bool:
-        return {str(job.id) for job in jobs} <= {row["job"] for row in rows(site, exporter, "--all") if row["next"]}
-
-    until("a round that would do something", are, 180)
 
 
 def test_jobs_are_warned_then_put_back_or_shrunk_and_who_works_is_left_alone(site: Elastic, exporter: Exporter) -> None:
@@ -126,48 +75,6 @@ def test_jobs_are_warned_then_put_back_or_shrunk_and_who_works_is_left_alone(sit
     assert len(works.times("start")) == 1 and not works.times("heard"), "it computed, and nothing happened to it"
 
 
-def bonus(site: Elastic, job: Job) -> int | None:
-    """The site factor of a waiting job; None: sprio does not list it."""
-    said = site.ruled.cluster.run("sprio", "-h", "-j", str(job.id), "-o", "%S").text.split()
-    return int(said[0]) if said and said[0].lstrip("-").isdigit() else None
-
-
-def test_points_of_waiting_jobs_are_held_until_the_gpus_are_used(site: Elastic, exporter: Exporter) -> None:
-    in_force(site, ["points"])
-    exporter.use = {}
-    stuck = site.submit("sleep 600", opts=None, wish="off")
-    runs(site, exporter, stuck, 0)
-    waits = site.submit("sleep 600", "--gpus-per-node=4", opts=None, wish="off")
-    other = site.submit("sleep 600", "--gpus-per-node=4", opts=None, wish="off", user="news")
-    for job in (waits, other):
-        until("sprio to list the job", lambda job=job: bonus(site, job) is not None, 60)  # type: ignore[misc]
-        site.ruled.cluster.ask("scontrol", "update", f"JobId={job.id}", "SiteFactor=325")
-    until_due(site, exporter, stuck)
-    assert {(row["job"], row["did"]) for row in rows(site, exporter, "--apply")} == {(str(stuck.id), "warned")}
-    time.sleep(SHORT["notice"])
-    until_due(site, exporter, stuck)
-    shown = {(row["job"], row["next"]) for row in rows(site, exporter, "--all") if row["next"]}
-    assert shown == {(str(stuck.id), "points")} and bonus(site, waits) == 325, "a preview"
-
-    done = {(row["job"], row["did"], row["held"]) for row in rows(site, exporter, "--apply")}
-    assert done == {(str(stuck.id), "points", "yes"), (str(waits.id), "taken", "yes")}
-    assert (bonus(site, waits), bonus(site, other)) == (0, 325), "its user's, and nobody else's"
-    assert any("your waiting jobs have no priority points" in line for line in stuck.said), stuck.output.read_text()
-    assert rows(site, exporter, "--apply") == [], "once"
-
-    exporter.use = {(stuck.id, gpu): 80.0 for _, gpu in exporter.use}
-    until("its GPU to be used", lambda: kept(site, exporter, stuck) == "busy", 60)
-    assert [(row["job"], row["did"], row["held"]) for row in rows(site, exporter, "--apply")] == [
-        (str(waits.id), "back", "yes")
-    ]
-    assert (bonus(site, waits), bonus(site, other)) == (325, 325)
-
-
-def kept(site: Elastic, exporter: Exporter, job: Job) -> str:
-    """Why a round would do nothing about the job."""
-    return next(row["kept"] or "" for row in rows(site, exporter, "--all") if row["job"] == str(job.id))
-
-
 @pytest.mark.soak
 def test_nothing_is_done_while_prometheus_is_away_or_the_exporter_dead(site: Elastic, exporter: Exporter) -> None:
     in_force(site, ["cancel"])
@@ -188,11 +95,6 @@ def test_nothing_is_done_while_prometheus_is_away_or_the_exporter_dead(site: Ela
     until("readings that are old", lambda: why(site, exporter, stuck) == "stale", 180)
     assert rows(site, exporter, "--apply") == [], "the exporter is dead"
     assert site.field(stuck, "JobState") == "RUNNING"
-
-
-def why(site: Elastic, exporter: Exporter, job: Job) -> str:
-    """Why the job is not measured."""
-    return next(row["why"] or "" for row in rows(site, exporter, "--all") if row["job"] == str(job.id))
 
 
 @pytest.mark.soak

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -129,6 +131,27 @@ def test_a_service_that_fails_is_one_note(services: Path, server: Server) -> Non
     service = chat(services)
     notes = [note for _ in range(5) for note in service.copy(LETTER, "ada", "user")]
     assert len(notes) == 1 and len(server.got) == 1 and "127.0.0.1" not in notes[0]
+
+
+def test_no_log_has_the_password_of_a_service(services: Path, server: Server) -> None:
+    """Whatever apprise and what it uses write, to whoever listens to everything."""
+    secret, written = ("a" * 17, "b" * 24), io.StringIO()
+    handler, root = logging.StreamHandler(written), logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        notes = []
+        for server.code in (200, 302, 500):
+            notes += chat(services).copy(LETTER, "ada", "me")
+        away = {"me": f"rocket://{'%2F'.join(secret)}@127.0.0.1:9/@{{user}}"}
+        notes += Chat(away, ("me",), ()).copy(LETTER, "ada", "me")
+        root.info("this is written")
+    finally:
+        root.setLevel(before)
+        root.removeHandler(handler)
+    assert len(notes) == 3 and "this is written" in written.getvalue()
+    assert not [one for one in secret if one in written.getvalue() + " ".join(notes)], written.getvalue()
 
 
 def test_a_service_is_not_followed_elsewhere(services: Path, server: Server) -> None:

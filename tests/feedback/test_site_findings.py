@@ -10,13 +10,28 @@ import numpy as np
 import pytest
 
 from adminkit.feedback.site_findings import QUEUES, of_queues, of_users
-from adminkit.findings import bundle, default_limit, failing, flood, habit, idle_gpus, images, memory, month, over_asked
+from adminkit.findings import (
+    bundle,
+    default_limit,
+    failing,
+    flood,
+    habit,
+    idle_gpus,
+    images,
+    io_bound,
+    memory,
+    month,
+    over_asked,
+)
 from adminkit.findings.finding import Finding, Stake
+from adminkit.findings.io_bound import BOUND, CLASSES, NOT_BOUND, NOT_GATHERED
 from adminkit.job import Job
 from adminkit.stats.bundles import Bundler
 from adminkit.stats.distribution import distribution
 from adminkit.stats.efficiencies import Group, Use, spread_of
 from adminkit.stats.failing import Failing, Flood
+from adminkit.stats.file_waits import Group as FileGroup
+from adminkit.stats.file_waits import Held
 from adminkit.stats.images import Image
 from adminkit.stats.queue_habits import Part, QueueHabits
 from adminkit.stats.select import Filter
@@ -174,6 +189,30 @@ def use(shares: list[float], reserved: list[float]) -> Use:
 )
 def test_idle_gpus(group: Group, expected: list[tuple[str, float]], why: str) -> None:
     assert said(idle_gpus.check(group, idle_gpus.Limits())) == expected, why
+
+
+def waits(bound: int, held: float, idle: float, *, user: str | None = "ada", others: float = 0.0) -> FileGroup:
+    """Runs of a user: so many bound by files, and ten that were not."""
+    classes = [Held() for _ in CLASSES]
+    classes[BOUND] = Held(bound, bound, held, idle)
+    classes[NOT_BOUND] = Held(10, 10, others, 0.0)
+    classes[NOT_GATHERED] = Held(99, 99, 1e9, 1e9)
+    return FileGroup(user, "aaic", classes)
+
+
+@pytest.mark.parametrize(
+    ("group", "expected", "why"),
+    [
+        (waits(3, 360_000.0, 36_000.0), [("bound", 10.0)], "three runs, ten hours"),
+        (waits(2, 360_000.0, 36_000.0), [], "two runs"),
+        (waits(3, 360_000.0, 35_999.0), [], "less than ten hours"),
+        (waits(3, 36_000.0, 36_000.0, others=324_001.0), [], "less than a tenth of what was looked at"),
+        (waits(3, 360_000.0, 36_000.0, user=None), [], "nobody knows whose"),
+        (waits(0, 0.0, 0.0), [], "none was bound"),
+    ],
+)
+def test_io_bound(group: FileGroup, expected: list[tuple[str, float]], why: str) -> None:
+    assert said(io_bound.check(group, io_bound.Limits())) == expected, why
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from adminkit.slurm.hostlist import hosts
 from adminkit.stats.bad_nodes import bad_nodes
 from adminkit.stats.select import Filter
 from adminkit.trace.connect import reader
+from tests.stats.node_proof import PAGE, PUBLIC
 from tests.stats.test_bad_nodes import runs
 from tests.support.builders import make_trace
 
@@ -46,6 +47,21 @@ def test_each_node_has_the_runs_that_ran_on_it_and_none_of_these_traces_has_a_ba
     for row in shown:
         assert row["cpu_hours"] == (None if row["cpu_hours"] is None else pytest.approx(hours[row["node"]]))
         assert row["verdict"] is None, "no node of these traces was planted, and the look-alike's are all good"
+
+
+def test_pozidriv_is_as_its_page_says(traces: Callable[[str], Path]) -> None:
+    """Of 17 nodes with many failures none is named, as one user's runs failed wherever they ran."""
+    query = Query(ALL, 0, "t.db", Config(), "node")
+    with reader(traces("pozidriv")) as db:
+        report = states.SPEC.view(states.SPEC.measure(db, query), query)
+        by_user = Counter(row[0] for row in db.execute("SELECT user FROM job WHERE state = 'FAILED'"))
+        counts = db.execute("SELECT count(*), count(DISTINCT user) FROM job").fetchone()
+    nodes = [row for row in report.records()[:-1] if row["node"] is not None]
+    failed = [(row["failed"], row["jobs"]) for row in nodes]
+    assert (counts, by_user.most_common(1)[0][1], by_user.total(), len(nodes)) == ((11_704, 18), 1000, 1007, 105)
+    assert (sum(many >= 30 for many, _ in failed), max(failed)) == (17, (50, 75))
+    assert sum(row["compared"] or 0 for row in nodes) == 84  # type: ignore[misc]
+    assert "1,000 of the 1,007 failed runs" in PUBLIC and PUBLIC in PAGE.read_text()
 
 
 def mixed(runs: list[tuple[Any, str, int, bool, str]]) -> list[tuple[Any, str, int, bool, str]]:

@@ -294,7 +294,8 @@ def test_so_they_do_of_bundles(tmp_path: Path) -> None:
 
 
 def test_every_kind_has_its_own_check_here_or_where_its_report_is_checked() -> None:
-    """Bundles are checked above, bad nodes in test_bad_nodes.py, who runs over in tests/stats/test_extensions.py; the
-    others print what `report efficiency` and `report users` do.
+    """Bundles are checked above, bad nodes in test_bad_nodes.py, who runs over in tests/stats/test_extensions.py, who
+    waits for files in tests/stats/test_file_waits.py; the others print what `report efficiency` and `report users` do.
     """
-    assert {*QUEUES, *USERS} - set(CHECKS) == {"bad_node", "bundle", "idle_gpus", "memory", "month", "run_over"}
+    elsewhere = {"bad_node", "bundle", "idle_gpus", "io_bound", "memory", "month", "run_over"}
+    assert {*QUEUES, *USERS} - set(CHECKS) == elsewhere

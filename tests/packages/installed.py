@@ -204,7 +204,7 @@ def test_a_report_is_drawn(installed: str, tmp_path_factory: pytest.TempPathFact
 
 
 def test_man_pages_are_there(installed: str) -> None:
-    plugins = ("adminkit_ckpt", "adminkit_data", "adminkit_gpu_use")
+    plugins = ("adminkit_ckpt", "adminkit_data", "adminkit_gpu_use", "adminkit_io")
     for page in ("adminkit", "adminkit-sync", "adminkit.toml", "adminkit-users", *plugins):
         assert "adminkit" in said("man", "-P", "cat", page), page
     assert Path("/usr/share/man/ja/man7/adminkit-users.7.gz").exists()

@@ -75,6 +75,7 @@ QUESTIONS: Final = {
     "slurm.server_job.cancellation: scancel": _ACT,
     "slurm.server_job.states: squeue all": "states, hosts, times and Slurm's own reasons",
     "slurm.server_job.submission: sbatch": "a number on a line of its own, to the job's own user",
+    "slurm.sbatch.on_each_node: srun": "runs in a job, and adminkit reads nothing of what it prints",
     "slurm.sbatch.submit: submission(options)": "a number on a line of its own, to the job's own user",
     "slurm.scontrol_show._asked: scontrol show": f"{_OPERATORS}; of nodes and reservations {_TEXT_LAST}",
     "slurm.scontrol_show._at_once: scontrol": f"a mark ends each; {_OPERATORS}; of nodes {_TEXT_LAST}; {_ACCOUNTS}",

@@ -423,6 +423,7 @@ LISTED: Final[dict[str, Callable[[Path], Report] | str | None]] = {
     "extend-status": extend_listings.status,
     "idle": idle_listings.shown,
     "idle-apply": idle_listings.done,
+    "idle-replay": idle_listings.replayed,
     "idle-status": idle_listings.status,
     "soft-limits-guard": guarded,
     "soft-limits-status": soft_status,

@@ -20,6 +20,7 @@ from adminkit.reports import (
     extensions,
     feedback,
     frameworks,
+    io,
     names,
     parallelism,
     planned,
@@ -40,6 +41,7 @@ from tests.support.builders import HOUR, MONDAY, job, make_trace
 from tests.support.ends import some_bad_nodes, some_ends
 from tests.support.energies import make_metered
 from tests.support.extended import make_extended
+from tests.support.file_waits import some_file_waits
 from tests.support.gaps import some_waste
 from tests.support.hours import some_arrivals, some_use
 from tests.support.uses import make_used, some_programs, some_used
@@ -323,6 +325,10 @@ REVIEWED: Final[dict[str, tuple[Callable[[Path], Report], Callable[[Path], Repor
     "energy": (
         lambda path: report_of(energy.SPEC, make_metered(path / "t.db"), metered_query()),
         lambda path: report_of(energy.SPEC, make_trace(path / "t.db"), metered_query()),
+    ),
+    "io": (
+        lambda path: report_of(io.SPEC, make_trace(path / "t.db", some_file_waits(HOSTILE)), query(by="user", most=4)),
+        lambda path: report_of(io.SPEC, make_trace(path / "t.db", []), query(by="user", most=4)),
     ),
     "frameworks": (
         lambda path: report_of(

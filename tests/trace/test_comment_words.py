@@ -21,7 +21,7 @@ PARTS: Final = {
     "adminkit/trace/comment_words.py", "adminkit/trace/decision_sql.py", "adminkit/trace/measured.py",
     "adminkit/demo/generate.py", "adminkit/demo/story.py", "adminkit/demo/training.py", "spank/ckpt/note.c",
     "spank/ckpt/resize.c", "spank/ckpt/progress_word.c", "spank/ckpt/extension.c", "spank/gpu_use/watch.c",
-    "spank/gpu_use/word.c", "job_submit/adminkit/record.lua",
+    "spank/gpu_use/word.c", "spank/io/watch.c", "spank/io/word.c", "job_submit/adminkit/record.lua",
 }  # fmt: skip
 
 

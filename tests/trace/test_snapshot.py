@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,13 @@ def test_what_another_user_put_into_a_folder_open_to_all_is_no_older_snapshot(tr
         with pytest.raises(AdminkitError, match="where everybody may write"):
             publish(trace, place)
     assert place.stat().st_uid == READER
+
+
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir])
+def test_without_a_trace_it_says_so_whatever_is_at_the_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None]
+) -> None:
+    make(target := tmp_path / "out")
+    assert main(["trace", "snapshot", str(target), "--db", str(tmp_path / "none.db")]) == 1
+    err = capsys.readouterr().err
+    assert "error: " in err and "none.db" in err and "hint: " in err

@@ -330,6 +330,8 @@ def test_no_link_of_a_data_set_leads_what_is_unpacked_elsewhere(
         (b'name,class\n"a/0.jpg\n', "line 2 of"),
         (b"\xff,cat\n", "couldn't use line"),
         (b",cat\n", "it is not a name and a class"),
+        (b"a/0.jpg," + b"c" * 256 + b"\n", "its class has more than 255 characters"),
+        (b"a/0.jpg," + b"c" * 200_000 + b"\n", "couldn't use line 1"),
     ],
 )
 def test_labels_that_are_wrong_are_refused_before_anything_is_packed(

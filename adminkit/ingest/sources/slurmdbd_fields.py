@@ -50,6 +50,8 @@ class Coded:
     code: str
 
 
+#: Whether a job's list of what it asked for has memory.
+_HAS_MEMORY: Final = f"LOCATE(',{MEM}=', CONCAT(',', j.tres_req))"
 #: Fields that are learned from sacct. A state's word does not depend on who cancelled the job.
 CODED: Final = (
     Coded("State", "j.state"),
@@ -57,6 +59,7 @@ CODED: Final = (
     Coded("Flags", "j.flags"),
     Coded("QOS", "j.id_qos"),
     Coded("Group", "j.id_group"),
+    Coded("ReqMem", f"IF({_HAS_MEMORY}, NULL, 0)"),  # what a release prints where none was asked for
     Coded("User", "IF(a.user IS NULL, j.id_user, NULL)"),  # an association that was removed
 )
 #: The states that a run or a step can be in, by their numbers in slurm.h. Words with a flag, such as REQUEUED, are
@@ -207,6 +210,7 @@ def job_fields(known: Known) -> dict[str, str]:
         "Suspended": _since("j.state", "j.time_suspended", known.now),
         "TimelimitRaw": "j.timelimit",
         "ReqCPUS": "j.cpus_req",
+        "ReqMem": f"IF({_HAS_MEMORY}, '', {word('ReqMem', '0', words)})",  # else it is in the list
         "ReqTRES": "j.tres_req",
         "AllocNodes": "j.nodes_alloc",
         "AllocCPUS": "''" if known.sacct >= ONLY_ALLOCATED else unallocated,  # else it is in the list

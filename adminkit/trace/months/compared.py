@@ -45,7 +45,7 @@ def archived_steps(db: sqlite3.Connection, trace: Path, cluster: str, since: int
 def _months(
     db: sqlite3.Connection, trace: Path, cluster: str, since: int, until: int
 ) -> Iterator[tuple[Read, list[MonthFile], str]]:
-    """What reads the files of these months, those files, and SQL: a run of theirs counts, and ended in the window."""
+    """What reads the files of these months, the files, and SQL: a run counts, and ended in the window."""
     files = [one for one in archived.files(db, RUNS, cluster) if _overlaps(Month(*one[:2]), since, until)]
     if not files:
         yield _nothing, [], ""

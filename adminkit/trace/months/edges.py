@@ -68,7 +68,7 @@ def is_there(db: sqlite3.Connection, where: str, given: Mapping[str, Any] | None
 
 def _parts(db: sqlite3.Connection) -> list[tuple[int, int]]:
     """All time in parts, [since, until), the earliest first: each has one archived month, but for the last one, which
-    has none. Who asks part by part, and stops at the first that answers, reads as few as can be.
+    has none. To ask part by part, until one answers, reads as few as can be.
     """
     months = sorted({one.month for one in archived.months(db)})
     return [*pairwise((EVER[0], *(begin_of(next_month(month)) for month in months), EVER[1]))]

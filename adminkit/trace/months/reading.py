@@ -18,6 +18,8 @@ from adminkit.trace.months.manifest import MonthFile
 
 #: Rows that are moved at a time.
 CHUNK: Final = 5000
+#: Months that an error names one by one.
+NAMED: Final = 12
 
 
 def main_only(db: sqlite3.Connection, sql: str, given: Any = ()) -> Any:
@@ -39,6 +41,11 @@ def read_files(trace: Path, wanted: Sequence[MonthFile]) -> Iterator[Read]:
         raise AdminkitError(
             f"DuckDB is not installed, and {len(wanted)} archived months of {trace} are in Parquet only",
             "pip install duckdb, or name a period after them with --since",
+        )
+    if wanted and not os.path.lexists(folder):
+        raise AdminkitError(
+            f"{folder} is missing, which has the only copy of archived months: {_listed(wanted)}",
+            "restore the folder from a backup, or name a period after these months with --since",
         )
     with ExitStack() as stack:
         good, bad = stack.enter_context(place.opened(trace, list(wanted)))
@@ -65,6 +72,18 @@ def read_files(trace: Path, wanted: Sequence[MonthFile]) -> Iterator[Read]:
                 ) from error
 
         yield read
+
+
+def _listed(files: Sequence[MonthFile]) -> str:
+    """Which months, by cluster; of many the first and the last."""
+    months: dict[str, list[str]] = {}
+    for one in files:
+        months.setdefault(one.cluster, []).append(one.month)
+    return "; ".join(f"{quote(cluster)} {_short(sorted({*its}))}" for cluster, its in months.items())
+
+
+def _short(months: Sequence[str]) -> str:
+    return ", ".join(months) if len(months) <= NAMED else f"{len(months)} from {months[0]} to {months[-1]}"
 
 
 def _scratch(folder: Path) -> Path | None:

@@ -44,6 +44,7 @@ HOMES: Final = {
     "sinfo": "plugstack",
     "sprio": "fair_share",  # each part of the priority of each job
     "sprio %Y": "priority",  # the sums
+    "sprio %i|%S": "bonus",  # the site's part only, of one user's jobs
     "squeue": "squeue",
     "squeue all": "server_job",  # those that are over, too: once a second, without a text of users
 }

@@ -130,6 +130,34 @@ def test_a_file_that_is_not_what_was_written_is_refused_by_name_and_later_period
         assert db.execute("SELECT count(*) FROM job").fetchone() == (10,)
 
 
+def test_where_the_folder_of_the_months_is_missing_the_months_are_named(
+    path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An export is refused and leaves nothing; an import works, and says which rows it could not merge."""
+    place.folder_of(path).rename(tmp_path / "elsewhere")
+    target = tmp_path / "export"
+    assert main(["export", str(target), "--db", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert f"{place.folder_of(path)} is missing" in said and f"aaic {', '.join(MONTHS[:2])}" in said
+    assert "restore the folder from a backup" in said and not target.exists()
+    for number, submit in ((100, MONDAY + 60 * DAY), (0, MONDAY - 20 * DAY)):
+        text = tmp_path / f"{number}.txt"
+        text.write_text(
+            "JobID|JobIDRaw|Cluster|Submit|Start|End|State|ElapsedRaw\n"
+            f"{number or 1000}|{number or 1000}|aaic|{submit}|{submit}|{submit + 90}|FAILED|90\n"
+        )
+        assert main(["import", str(text), "--db", str(path), "--timezone", "UTC"]) == 0
+        said = capsys.readouterr().err
+        assert (", ".join(MONTHS[:2]) in said and "late rows are not merged" in said) == (number == 0), said
+    with connect.reader(path, archive=False) as db:
+        assert db.execute("SELECT count(*) FROM job").fetchone() == (12,)
+    (tmp_path / "elsewhere").rename(place.folder_of(path))
+    with connect.writer(path):
+        pass
+    assert len(archive.rows(path)[0]) == 32
+    assert main(["export", str(target), "--db", str(path)]) == 0
+
+
 def test_without_duckdb_archived_months_are_refused_and_later_periods_are_read(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
