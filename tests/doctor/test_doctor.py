@@ -104,7 +104,7 @@ def test_a_host_in_good_order_has_nothing_to_complain_of(host: Programs, trace: 
     assert [(check.name, check.status) for check in checks if check.status != "ok"] == []
     assert [check.name for check in checks] == (
         "config adminkit helper sqlite database rights disk sacct slurmdbd fields sees slurmctld rules"
-        " ckpt months letters plots pyslurm".split()
+        " ckpt staging months letters plots pyslurm".split()
     )
     assert lacking(checks) == 0
 
