@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adminkit.job import Job
 from adminkit.stats import accuracy as accuracy_module
-from adminkit.stats import taken
+from adminkit.stats import grouped
 from adminkit.stats.accuracy import POINTS, Accuracy, Spread, Wanted, accuracy, curve, spread
 from adminkit.stats.distribution import distribution
 from adminkit.stats.select import Filter
@@ -116,7 +116,7 @@ def test_what_was_asked_at_submission_is_the_limit(tmp_path: Path) -> None:
 
 
 def test_queues_that_appear_in_a_later_block_are_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taken, "BLOCK", 100)
+    monkeypatch.setattr(grouped, "BLOCK", 100)
     jobs = [job(n, queue="early" if n <= 100 else f"late{n % 3}") for n in range(1, 200)]
     found = measured(tmp_path, jobs)
     assert [(q.queue, q.jobs) for q in found.queues] == [("early", 100), ("late0", 33), ("late1", 33), ("late2", 33)]
