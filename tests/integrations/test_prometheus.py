@@ -19,12 +19,16 @@ from adminkit.installed import data_file
 from adminkit.integrations import prometheus_cluster
 from adminkit.integrations.prometheus import exposition
 from adminkit.integrations.prometheus_cluster import OTHERS, bounded, cluster_metrics
+from adminkit.integrations.prometheus_idle import idle_metrics
 from adminkit.job import Job
 from adminkit.quote import clean
 from adminkit.slurm.gauges import AccountShare, Gauges, Load, Stock
 from adminkit.trace import sight
 from adminkit.trace.connect import reader, writer
 from adminkit.trace.windows import RecordedWindow, record
+from adminkit.usage.held import IDLE
+from adminkit.usage.steps import steps
+from tests.integrations.test_prometheus_idle import FOUND
 from tests.support.builders import HOUR, MONDAY, add_letters, job, letter, make_trace
 
 NOW = MONDAY + 24 * HOUR
@@ -195,7 +199,7 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(text: str) -> 
             known.setdefault(sample.name, set()).update(sample.labels)
     known |= {name: {"cluster", "pass"} for name in ("adminkit_sync_lag_seconds",)}
     known |= {"adminkit_rejected_rows": {"source"}}
-    for metric in cluster_metrics(CLUSTER):
+    for metric in (*cluster_metrics(CLUSTER), *idle_metrics("alpha", FOUND, steps(FOUND, [], IDLE), IDLE)):
         known |= {sample.name: set(sample.labels) for sample in metric.samples}
     known |= slurm_metrics()
     dashboard = json.loads(data_file("etc", "grafana", "adminkit.json").read_text())
