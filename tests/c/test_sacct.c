@@ -423,17 +423,20 @@ static void check_refused_specs(void) {
 }
 
 static void check_numbers_of_tres(void) {
-    static const char *const refused[] = {"1001", "1001=gres/gpu", "1001:gres/gpu",   ":gres/gpu=",
-                                          "x:",   "2:,1:",         "1:,1:", "1:,,2:", "1234567890123456789:"};
+    static const char *const refused[] = {
+        "1001",  "1001=gres/gpu", "1001:gres/gpu", ":gres/gpu=",          "x:",
+        "2:,1:", "1:,1:",         "1:,,2:",        "1234567890123456789:"};
     static struct ak_tres_ids ids;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (ak_tres_ids_parse(&ids, refused[i]))
-            check("numbers of TRES", refused[i], "accepted", "refused", "it is not an ascending list of names");
+            check("numbers of TRES", refused[i], "accepted", "refused",
+                  "it is not an ascending list of names");
 }
 
 int main(void) {
     static struct ak_tres_ids ids;
-    if (!ak_tres_ids_parse(&ids, "7001:gres/gpu=,7002:gres/gpu:a100=,7003:,7004:gres/gpuutil=,7005:gres/gpumem="))
+    if (!ak_tres_ids_parse(&ids,
+                           "7001:gres/gpu=,7002:gres/gpu:a100=,7003:,7004:gres/gpuutil=,7005:gres/gpumem="))
         return 1;
     feed_ids = &ids;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)

@@ -43,7 +43,8 @@ enum ak_fault ak_gpu_cells(const struct ak_gpu_words *words, struct ak_cell *gpu
                            struct ak_cell *parts, char *scratch, size_t *used);
 /* The length of gres/NAME… before = or :, and which GPUs' name it is; 0: of none. */
 size_t ak_gpu_name(struct ak_slice left, enum ak_gpu_sort *sort);
-/* A count of what has a name that ends with =: gres/gpu=, gres/gpu:a100=; nothing where that does not name a GPU. */
+/* A count of what has a name that ends with =: gres/gpu=, gres/gpu:a100=; nothing where that does not name a
+ * GPU. */
 enum ak_fault ak_gpu_number(struct ak_slice name, struct ak_slice value, struct ak_gpu_words *words);
 /* Whether this type of GPU is a slice of MIG. */
 bool ak_is_mig(struct ak_slice type);

@@ -203,9 +203,9 @@ struct ak_rows {
         want_steps;       /* rows of the other sort are AK_SKIPPED, but jobs are remembered for their steps */
     bool no_steps;        /* a step's row is refused */
     struct ak_slice seal; /* what stands behind the digits of each time; empty for none */
-    const struct ak_known *known; /* NULL: no program has a name */
+    const struct ak_known *known;       /* NULL: no program has a name */
     const struct ak_tres_ids *tres_ids; /* NULL: no number of a site's own TRES has a name */
-    const int *place;             /* column of the spec -> of the text, for reasons; NULL: the same */
+    const int *place;                   /* column of the spec -> of the text, for reasons; NULL: the same */
     struct ak_cell cell[AK_MAX_OUTPUTS];
     char reason[AK_REASON];
     uint32_t utf8, ambiguous; /* of the last row: bytes replaced, times that may be of two hours */
