@@ -34,6 +34,7 @@ READ: Final = {
     "--map-names FILE": "simulate elastic --jobs {here}/jobs.csv --map-names {file}",
     "--policy FILE": "policy check --policy {file}",
     "--profiles FILE": "profiles list --profiles {file}",
+    "--replay FILE": "idle --replay {file}",
     "--schemes FILE": "charge preview --schemes {file} --db {here}/trace.db",
     "--site FILE": "policy try --site {file} --time 60",
     "--token-file FILE": "serve --token-file {file} --db {here}/trace.db",

@@ -21,9 +21,10 @@ SHA: Final = hashlib.sha256(b"x").hexdigest()
 
 
 def sock(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        os.chdir(path.parent)
-        one.bind(path.name)
+    folder = os.open(path.parent, os.O_PATH)
+    with socket.socket(socket.AF_UNIX) as one:  # its whole path is longer than an address may be
+        one.bind(f"/proc/self/fd/{folder}/{path.name}")
+    os.close(folder)
 
 
 def nine_gigabytes(path: Path) -> None:
