@@ -123,6 +123,8 @@ bool da_source_identify(int file, struct da_identity *identity, enum da_why *why
     if (fstat(file, &status) != 0)
         return false;
     identity->changed = status.st_ctim.tv_sec;
+    snprintf(identity->file, sizeof identity->file, "%x-%x-%" PRIx64, major(status.st_dev),
+             minor(status.st_dev), (uint64_t)status.st_ino);
     int n = snprintf(identity->text, sizeof identity->text,
                      "%u:%u %" PRIu64 " %" PRId64 " %" PRId64 ".%09ld %" PRId64 ".%09ld %s",
                      major(status.st_dev), minor(status.st_dev), (uint64_t)status.st_ino,

@@ -13,7 +13,7 @@
 struct da_store {
     const struct da_cache *cache;
     uint64_t size;   /* as in site.h */
-    char part[80];   /* the copy that is being made; "": none */
+    char part[128];  /* the copy that is being made; "": none */
     uint64_t copied; /* bytes read from sources, ever */
 };
 

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -206,10 +207,34 @@ def test_what_ended_jobs_left_goes(node: Node, tmp_path: Path) -> None:
     assert list(cache.glob("gone.*")) == []
 
 
+def test_nobody_waits_for_who_copies_something_else_under_that_sum(node: Node, tmp_path: Path) -> None:
+    """A user's index has another's SHA-256 beside files of theirs, so that its helper holds the name of the copy."""
+    packed, theirs = (settle(data_set(tmp_path / name, MIB)) for name in ("set", "theirs"))
+    held = [theirs.part(0).replace(theirs.sums[0], packed.sums[0]), f"{packed.sums[0]}.part"]
+    with ExitStack() as stack:
+        for name in held:
+            part = stack.enter_context((node.cache / "store" / name).open("w"))
+            fcntl.flock(part, fcntl.LOCK_EX)
+        found = node.stage(packed.folder)
+    assert (found["phase"], found["why"], node.kinds()) == (DONE, WHOLE, "c")
+
+
+def test_a_copy_that_two_make_from_two_files_is_one(node: Node, tmp_path: Path) -> None:
+    """Both jobs have it, and the file is in the store once."""
+    one, two = (settle(data_set(tmp_path / name, 48 * MIB, seed=b"same")) for name in ("one", "two"))
+    node.start(one.folder)
+    node.start(two.folder)
+    for job in (1, 2):
+        node.job = job
+        assert (node.ended()["why"], node.kinds()) == (WHOLE, "c")
+    assert node.store() == one.sums
+    assert (node.cache / "store" / one.sums[0]).stat().st_nlink == 3
+
+
 def test_the_program_ends_when_its_job_has(node: Node, tmp_path: Path) -> None:
     """It waits for a shard that another job copies; then the job's file loses its name."""
     packed = data_set(tmp_path / "set", MIB)
-    with (node.cache / "store" / f"{packed.sums[0]}.part").open("w") as part:
+    with (node.cache / "store" / packed.part(0)).open("w") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
         node.start(packed.folder, mode="behind")
         until = time.monotonic() + 30
