@@ -48,7 +48,8 @@ static int open_folder(const char *path) {
     return fd < 0 && errno == ENOSYS ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : fd;
 }
 
-/* Trap: O_NONBLOCK, as a FIFO without a writer would wait for one. */
+/* Trap: O_NONBLOCK, as a FIFO without a writer would wait for one. Some file systems take it for plain files
+ * too, and refuse what is on a tape; so it goes once it is known to be one. */
 static int open_file(int folder, const char *name) {
     return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
@@ -78,7 +79,7 @@ int da_source_open(const struct da_user *user, int folder, const char *name, uin
         return -1;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         *why = DA_CHANGED;
-        if (size == 0 || (uint64_t)status.st_size == size)
+        if ((size == 0 || (uint64_t)status.st_size == size) && fcntl(fd, F_SETFL, 0) == 0)
             return fd;
     }
     close(fd);

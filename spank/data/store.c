@@ -113,6 +113,7 @@ static enum da_why transfer(struct da_store *store, const struct job *job, int p
         return DA_NODE;
     while (at < job->shard->size) {
         uint64_t rest = job->shard->size - at;
+        store->look();
         ssize_t n = pread(job->source, chunk, rest < CHUNK ? (size_t)rest : CHUNK, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;

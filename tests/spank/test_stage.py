@@ -155,6 +155,15 @@ def test_a_file_system_that_a_user_mounted_is_refused(node: Node, tmp_path: Path
     assert (found["here"], found["why"]) == (0, WRONG), "root's is read, and is not what the index says"
 
 
+def test_a_slow_file_system_that_can_be_interrupted_is_read(node: Node, tmp_path: Path) -> None:
+    """As some FUSE file systems of root's are: a call that takes long ends with EINTR when a signal comes."""
+    packed = data_set(tmp_path / "set", 1000)
+    files = {name: ((packed.folder / name).read_bytes(), None) for name in ("index.tsv", "000000.tar")}
+    with mounted_by(0, tmp_path / "slow", files, span=0.4):
+        found = node.stage(tmp_path / "slow")
+        assert (found["here"], found["why"]) == (1, WHOLE)
+
+
 def test_a_node_waits_for_its_part_and_takes_the_rest_where_there_is_room(node: Node, tmp_path: Path) -> None:
     packed = settle(data_set(tmp_path / "set", *[MIB] * 6))
     found = node.stage(packed.folder, place=1, nodes=3, size=4 * MIB)
