@@ -8,6 +8,7 @@
  * more, as the job has ended then. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "digest.h"
 #include "job_folder.h"
 #include "leave.h"
+#include "room.h"
 #include "site.h"
 #include "state.h"
 #include "store.h"
@@ -214,6 +216,8 @@ static void begin(char **argv, const char *shared) {
     da_cache_sweep(&da.cache);
     read_index(shared);
     da.record.shards = da.count;
+    if (!da_room_for_links(&da.cache, (uint64_t)da.count + 1, strlen(shared) + DA_NAME_SIZE))
+        fail(DA_FULL);
     if ((error = da_folder_open(&da.folder, &da.cache, job, da.user.uid, shared)) ||
         (error = da_folder_fill(&da.folder, da.shards, da.count)))
         fail_node("the folder of a job", error);
@@ -238,10 +242,22 @@ static void go_apart(void) {
         errno = 0; /* as busy as others, then */
 }
 
+/* Whether the standard input is the job's state: whatever else it is would be written to. */
+static bool has_state(char **argv) {
+    char path[PATH_MAX];
+    struct stat here, named;
+    int n = snprintf(path, sizeof path, "%s/state/%lu", argv[1], strtoul(argv[3], NULL, 10));
+    return n < (int)sizeof path && fstat(STATE, &here) == 0 && lstat(path, &named) == 0 &&
+           S_ISREG(here.st_mode) && here.st_ino == named.st_ino && here.st_dev == named.st_dev;
+}
+
 int main(int argc, char **argv) {
     const char *shared = getenv("ADMINKIT_FOLDER");
-    if (argc != 10 || !shared || geteuid() != 0)
+    if (argc != 10 || !shared || geteuid() != 0 || !has_state(argv)) {
+        fprintf(stderr,
+                "adminkit-stage: Slurm's plugin adminkit_data starts this program; nobody else does\n");
         return 2;
+    }
     umask(077);
     openlog("adminkit-stage", LOG_PID, LOG_DAEMON);
     go_apart();

@@ -193,6 +193,34 @@ def test_a_file_system_without_acls_costs_the_copy(node: Node, tmp_path: Path) -
     assert (found["phase"], found["why"]) == (FAILED, NODE)
 
 
+def test_the_links_of_an_index_take_no_more_than_there_is(node: Node, tmp_path: Path) -> None:
+    """Each shard has a name in the job's folder, also where no file is. A fortieth of the names stays free."""
+    (tmp_path / "set").mkdir()
+    write_index(tmp_path / "set", [f"shard\t{i:06}.tar\t1\t1\t{i:064}\n" for i in range(990)])
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=1000,mode=711", "tmpfs", node.cache / "jobs"], check=True)
+    try:
+        found = node.stage(tmp_path / "set")
+        left = os.statvfs(node.cache / "jobs").f_ffree
+    finally:
+        subprocess.run(["umount", node.cache / "jobs"], check=True)
+    assert (found["phase"], found["why"]) == (FAILED, FULL)
+    assert left > 900
+
+
+def test_by_hand_it_does_nothing(program: Path, node: Node, tmp_path: Path) -> None:
+    """Its input is a job's state in the cache, and no other file is written to."""
+    other = tmp_path / "other"
+    other.write_text("mine")
+    (node.cache / "state/1").write_text("")
+    words = [program, node.cache, "0", "1", "5", "60", "60", "0", "1", "first"]
+    for job in ("1", "2", "../../other"):
+        words[3] = job
+        with other.open("r+") as file:
+            done = subprocess.run(words, stdin=file, capture_output=True, env={"ADMINKIT_FOLDER": "/"}, check=False)
+        assert (done.returncode, other.read_text()) == (2, "mine"), job
+        assert done.stderr == b"adminkit-stage: Slurm's plugin adminkit_data starts this program; nobody else does\n"
+
+
 def test_what_ended_jobs_left_goes(node: Node, tmp_path: Path) -> None:
     packed = data_set(tmp_path / "set", MIB)
     cache = node.cache
