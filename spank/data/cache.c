@@ -58,44 +58,64 @@ static void read_line(int folder, const char *name, char *text, size_t size) {
         close(fd);
 }
 
-/* Puts the folders of an earlier boot aside: a copy may have lost bytes, and device numbers name other
- * things. A rename, as the step that is starting should not wait until they are removed. */
-static void renew(const struct da_cache *cache) {
-    char boot[BOOT_SIZE], before[BOOT_SIZE], aside[80];
+/* Writes the file beside the one of that name, and puts it in its place. 0 or an errno. */
+static int replace_line(int folder, const char *name, const char *text) {
+    char aside[32];
+    snprintf(aside, sizeof aside, "%s.new", name);
+    int fd = openat(folder, aside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    errno = ENOSPC; /* of a write that is cut */
+    int error = dprintf(fd, "%s\n", text) == (int)strlen(text) + 1 ? 0 : errno;
+    if (close(fd) != 0 && !error)
+        error = errno;
+    return error || renameat(folder, aside, folder, name) == 0 ? error : errno;
+}
+
+static void put_aside(const struct da_cache *cache) {
+    char aside[80];
     struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
+        snprintf(aside, sizeof aside, "gone.%" PRId64 ".%ld.%s", (int64_t)now.tv_sec, now.tv_nsec,
+                 FOLDERS[i]);
+        if (renameat(cache->root, FOLDERS[i], cache->root, aside) == 0)
+            fchmodat(cache->root, aside, 0700, 0);
+    }
+}
+
+/* Puts the folders of an earlier boot aside: a copy may have lost bytes, and device numbers name other
+ * things. A rename, as the step that is starting should not wait until they are removed. Trap: where the boot
+ * cannot be noted, as on a full disk, the next step would take away what this one's job reads. */
+static int renew(const struct da_cache *cache) {
+    char boot[BOOT_SIZE], before[BOOT_SIZE];
     read_line(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-    int lock = da_cache_lock(cache);
+    int lock = da_cache_lock(cache), error = 0;
     if (lock < 0)
-        return;
+        return -lock;
     read_line(cache->root, "boot", before, sizeof before);
     if (*boot && strcmp(boot, before) != 0) {
-        clock_gettime(CLOCK_REALTIME, &now);
-        for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
-            snprintf(aside, sizeof aside, "gone.%" PRId64 ".%ld.%s", (int64_t)now.tv_sec, now.tv_nsec,
-                     FOLDERS[i]);
-            if (renameat(cache->root, FOLDERS[i], cache->root, aside) == 0)
-                fchmodat(cache->root, aside, 0700, 0);
-        }
-        int fd = openat(cache->root, "boot", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd >= 0) {
-            dprintf(fd, "%s\n", boot);
-            close(fd);
-        }
+        put_aside(cache);
+        error = replace_line(cache->root, "boot", boot);
     }
     close(lock);
+    return error;
 }
 
 int da_cache_open(struct da_cache *cache, const char *path, bool make) {
     *cache = (struct da_cache){-1, -1, -1, -1};
     if ((cache->root = open_folder(AT_FDCWD, path, 0711, make)) < 0)
         return errno;
-    if (make)
-        renew(cache);
+    int error = make ? renew(cache) : 0;
+    if (error) {
+        da_cache_close(cache);
+        return error;
+    }
     if ((cache->store = open_folder(cache->root, FOLDERS[0], 0700, make)) >= 0 &&
         (cache->state = open_folder(cache->root, FOLDERS[1], 0700, make)) >= 0 &&
         (cache->jobs = open_folder(cache->root, FOLDERS[2], 0711, make)) >= 0)
         return 0;
-    int error = errno;
+    error = errno;
     da_cache_close(cache);
     return error;
 }

@@ -3,7 +3,7 @@
  *     lock           flock: held for a moment by whoever links or removes
  *     boot           the boot of the node that the rest is of
  *     store/SHA      a copy, root's, 0444; a link count above 1 says that a job uses it
- *     store/SHA.part a copy that is being made, under flock
+ *     store/SHA.FILE.part  a copy that is being made from a file of that device and number, under flock
  *     store/SHA.from where copies with that SHA-256 were read (source.h); its time is that of the last use
  *     state/JOB      state.h
  *     jobs/JOB/      what the job sees

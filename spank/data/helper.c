@@ -121,7 +121,8 @@ static int start_for(const struct da_cache *cache, const struct da_step *step, i
         return same ? 0 : EBUSY;
     if (same && is_done(state))
         return 0;
-    if (!same)
+    /* of another set, or of this one before it was packed again; not what a step reads now */
+    if (!same || !da_state_is_locked(kept, DA_USE))
         da_cache_remove_job(cache, step->job);
     da_state_set_folder(state, step->request.folder);
     return start(step, state);

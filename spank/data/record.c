@@ -59,7 +59,8 @@ bool da_record_line(const struct da_record *one, const char *folder, bool impati
         snprintf(out, size, "%" PRIu32 " of %" PRIu32 " shards are read from %s, such as %s: %s", one->left,
                  one->shards, folder, one->name, WHY[one->why] ? WHY[one->why] : "they are not here");
     else if (one->phase == DA_FAILED)
-        snprintf(out, size, "%s is read where it is: %s", folder, NOTHING[DA_NODE]);
+        snprintf(out, size, "%s is read where it is: %s", folder,
+                 WHY[one->why] ? WHY[one->why] : NOTHING[DA_NODE]);
     else if (impatient)
         snprintf(out, size,
                  "%" PRIu32 " of %" PRIu32 " shards are here; the others are read from %s until they are",

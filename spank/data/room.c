@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SHORT_TARGET 60   /* bytes */
 #define MOST_COPIES 32768 /* each copy that is made looks at all of them */
 
 struct unused {
@@ -136,4 +137,16 @@ bool da_room_take(const struct da_cache *cache, int part, uint64_t need, uint64_
     close(lock);
     free(look.list);
     return has_room;
+}
+
+/* A target that is longer than an inode has place for takes a block. Trap: a cache that is full leaves a
+ * twentieth free, and has to let jobs in that find their data. */
+bool da_room_for_links(const struct da_cache *cache, uint64_t count, uint64_t length) {
+    struct statvfs disk;
+    if (fstatvfs(cache->jobs, &disk) != 0)
+        return false;
+    uint64_t all = (uint64_t)disk.f_blocks * disk.f_frsize, rest = (uint64_t)disk.f_bavail * disk.f_frsize;
+    uint64_t need = length < SHORT_TARGET ? 0 : count * (uint64_t)disk.f_frsize;
+    bool counts = disk.f_files > 0; /* btrfs does not */
+    return need + all / 40 <= rest && (!counts || count + disk.f_files / 40 <= disk.f_favail);
 }

@@ -12,4 +12,8 @@
  * longest ago first. A twentieth of the file system stays free. False: there is no room. */
 bool da_room_take(const struct da_cache *cache, int part, uint64_t need, uint64_t size, bool evict);
 
+/* Whether `count` symbolic links, with targets of `length` bytes, leave a fortieth of the file system and of
+ * its inodes free: half of what copies leave. */
+bool da_room_for_links(const struct da_cache *cache, uint64_t count, uint64_t length);
+
 #endif

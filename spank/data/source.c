@@ -48,7 +48,8 @@ static int open_folder(const char *path) {
     return fd < 0 && errno == ENOSYS ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : fd;
 }
 
-/* Trap: O_NONBLOCK, as a FIFO without a writer would wait for one. */
+/* Trap: O_NONBLOCK, as a FIFO without a writer would wait for one. Some file systems take it for plain files
+ * too, and refuse what is on a tape; so it goes once it is known to be one. */
 static int open_file(int folder, const char *name) {
     return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
@@ -78,7 +79,7 @@ int da_source_open(const struct da_user *user, int folder, const char *name, uin
         return -1;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         *why = DA_CHANGED;
-        if (size == 0 || (uint64_t)status.st_size == size)
+        if ((size == 0 || (uint64_t)status.st_size == size) && fcntl(fd, F_SETFL, 0) == 0)
             return fd;
     }
     close(fd);
@@ -123,6 +124,8 @@ bool da_source_identify(int file, struct da_identity *identity, enum da_why *why
     if (fstat(file, &status) != 0)
         return false;
     identity->changed = status.st_ctim.tv_sec;
+    snprintf(identity->file, sizeof identity->file, "%x-%x-%" PRIx64, major(status.st_dev),
+             minor(status.st_dev), (uint64_t)status.st_ino);
     int n = snprintf(identity->text, sizeof identity->text,
                      "%u:%u %" PRIu64 " %" PRId64 " %" PRId64 ".%09ld %" PRId64 ".%09ld %s",
                      major(status.st_dev), minor(status.st_dev), (uint64_t)status.st_ino,

@@ -27,6 +27,7 @@ struct da_user {
 struct da_identity {
     char text[DA_IDENTITY_SIZE]; /* one line, without its newline */
     int64_t changed;             /* ctime, epoch seconds */
+    char file[40];               /* its device and number only, as part of a name */
 };
 
 /* Opens the folder as the user; -1: errno. */

@@ -8,14 +8,12 @@
  * more, as the job has ended then. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +21,7 @@
 #include "digest.h"
 #include "job_folder.h"
 #include "leave.h"
+#include "room.h"
 #include "site.h"
 #include "state.h"
 #include "store.h"
@@ -80,25 +79,23 @@ static _Noreturn void fail_node(const char *what, int error) {
     fail(DA_NODE);
 }
 
-/* Ends when the job has. Only calls that a signal may interrupt anywhere: glibc's seteuid() is not one. */
-static void look(int number) {
+/* Ends when the job has. Trap: a signal that comes again and again would do this at any moment, and a file
+ * system whose calls a signal may interrupt would never give an answer that takes longer. Who waits long for
+ * one is killed by the epilog. */
+static void look(void) {
     struct stat status;
-    int error = errno;
-    (void)number;
-    if (fstat(STATE, &status) == 0 && status.st_nlink == 0) {
-        syscall(SYS_setresuid, -1, 0, -1);
-        if (da.store.part[0])
-            unlinkat(da.cache.store, da.store.part, 0);
-        _exit(0);
-    }
-    errno = error;
+    if (fstat(STATE, &status) != 0 || status.st_nlink > 0)
+        return;
+    if (da.store.part[0])
+        unlinkat(da.cache.store, da.store.part, 0);
+    exit(0);
 }
 
-static void watch_job(void) {
-    struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
-    struct itimerval each = {.it_interval = {.tv_usec = LOOK_EACH}, .it_value = {.tv_usec = LOOK_EACH}};
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &each, NULL);
+static void wait_a_while(void) {
+    for (int i = 0; i < AGAIN / LOOK_EACH; i++) {
+        usleep(LOOK_EACH);
+        look();
+    }
 }
 
 /* Reads on until there are `size` bytes of the file, or it ends. */
@@ -150,6 +147,7 @@ static bool get(uint32_t i) {
     const struct da_shard *shard = &da.shards[i];
     enum da_why why;
     enum da_result result = DA_LEFT;
+    look();
     int source = da_source_open(&da.user, da.shared, shard->name, shard->size, &why);
     if (source >= 0) {
         result = da_store_get(&da.store, shard, source, is_mine(i), da_folder_link, &da.folder, &why);
@@ -185,7 +183,7 @@ static void get_all(bool mine) {
         if (busy == 0)
             return;
         if (got == 0)
-            usleep(AGAIN);
+            wait_a_while();
     }
 }
 
@@ -208,9 +206,8 @@ static void begin(char **argv, const char *shared) {
     da.record = (struct da_record){.phase = DA_STARTED, .pid = getpid(), .began = time(NULL)};
     da.record.mode = strcmp(argv[9], "behind") == 0 ? DA_BEHIND : DA_FIRST;
     da.began = steady();
-    da.store = (struct da_store){.cache = &da.cache, .size = strtoull(argv[2], NULL, 10)};
+    da.store = (struct da_store){.cache = &da.cache, .size = strtoull(argv[2], NULL, 10), .look = look};
     write_record();
-    watch_job();
     int error = da_cache_open(&da.cache, argv[1], false);
     if (error)
         fail_node(argv[1], error);
@@ -219,6 +216,8 @@ static void begin(char **argv, const char *shared) {
     da_cache_sweep(&da.cache);
     read_index(shared);
     da.record.shards = da.count;
+    if (!da_room_for_links(&da.cache, (uint64_t)da.count + 1, strlen(shared) + DA_NAME_SIZE))
+        fail(DA_FULL);
     if ((error = da_folder_open(&da.folder, &da.cache, job, da.user.uid, shared)) ||
         (error = da_folder_fill(&da.folder, da.shards, da.count)))
         fail_node("the folder of a job", error);
@@ -243,10 +242,22 @@ static void go_apart(void) {
         errno = 0; /* as busy as others, then */
 }
 
+/* Whether the standard input is the job's state: whatever else it is would be written to. */
+static bool has_state(char **argv) {
+    char path[PATH_MAX];
+    struct stat here, named;
+    int n = snprintf(path, sizeof path, "%s/state/%lu", argv[1], strtoul(argv[3], NULL, 10));
+    return n < (int)sizeof path && fstat(STATE, &here) == 0 && lstat(path, &named) == 0 &&
+           S_ISREG(here.st_mode) && here.st_ino == named.st_ino && here.st_dev == named.st_dev;
+}
+
 int main(int argc, char **argv) {
     const char *shared = getenv("ADMINKIT_FOLDER");
-    if (argc != 10 || !shared || geteuid() != 0)
+    if (argc != 10 || !shared || geteuid() != 0 || !has_state(argv)) {
+        fprintf(stderr,
+                "adminkit-stage: Slurm's plugin adminkit_data starts this program; nobody else does\n");
         return 2;
+    }
     umask(077);
     openlog("adminkit-stage", LOG_PID, LOG_DAEMON);
     go_apart();

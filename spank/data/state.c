@@ -66,8 +66,10 @@ void da_state_folder(int fd, char *folder, size_t size) {
 }
 
 void da_state_set_folder(int fd, const char *folder) {
+    static const char nothing[FOLDER];
     size_t size = strlen(folder) + 1;
-    if (ftruncate(fd, FOLDER) != 0 || pwrite(fd, folder, size, FOLDER) != (ssize_t)size)
+    if (ftruncate(fd, FOLDER) != 0 || pwrite(fd, nothing, FOLDER, 0) != FOLDER ||
+        pwrite(fd, folder, size, FOLDER) != (ssize_t)size)
         (void)!ftruncate(fd, 0); /* without it, nothing of the record is believed */
 }
 

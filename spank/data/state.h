@@ -36,6 +36,7 @@ void da_state_write(int fd, const struct da_record *record);
 
 /* The shared folder that the record is of; "": none. */
 void da_state_folder(int fd, char *folder, size_t size);
+/* What the record said of another one, or of a helper that is gone, is forgotten. */
 void da_state_set_folder(int fd, const char *folder);
 
 /* The bytes, copied and hit, of the last word that was left. */

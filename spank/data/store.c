@@ -113,6 +113,7 @@ static enum da_why transfer(struct da_store *store, const struct job *job, int p
         return DA_NODE;
     while (at < job->shard->size) {
         uint64_t rest = job->shard->size - at;
+        store->look();
         ssize_t n = pread(job->source, chunk, rest < CHUNK ? (size_t)rest : CHUNK, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
@@ -160,12 +161,14 @@ static enum da_why compare(struct da_store *store, const struct job *job,
     return why;
 }
 
-/* A descriptor of SHA.part, under lock; -1: *busy, or it cannot be made. Trap: whoever had the lock before
- * may have given the file its name or removed it. */
-static int open_part(struct da_store *store, const struct da_shard *shard, bool *busy) {
+/* A descriptor of SHA.FILE.part, under lock; -1: *busy, or it cannot be made. Trap: whoever had the lock
+ * before may have given the file its name or removed it. Trap: who could hold it with another file, and a
+ * SHA-256 that is not that file's, would keep others from their data. */
+static int open_part(struct da_store *store, const struct da_shard *shard, const struct da_identity *identity,
+                     bool *busy) {
     struct stat here, named;
-    char name[80];
-    snprintf(name, sizeof name, "%s.part", shard->sha);
+    char name[sizeof store->part];
+    snprintf(name, sizeof name, "%s.%s.part", shard->sha, identity->file);
     *busy = false;
     for (;;) {
         int fd = openat(store->cache->store, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -185,7 +188,7 @@ static int open_part(struct da_store *store, const struct da_shard *shard, bool 
     }
 }
 
-/* Gives the whole copy its name, and links it. */
+/* Gives the whole copy its name, unless another job's copy of another file has it by now, and links it. */
 static enum da_why publish(struct da_store *store, const struct job *job, int part,
                            const struct da_identity *identity, bool settled) {
     int lock = fchmod(part, 0444) == 0 ? da_cache_lock(store->cache) : -1;
@@ -196,10 +199,9 @@ static enum da_why publish(struct da_store *store, const struct job *job, int pa
     from_name(job->shard, name, sizeof name);
     if (settled)
         remember(store, job->shard, identity->text);
-    bool linked = renameat(folder, store->part, folder, job->shard->sha) == 0;
-    if (linked)
+    if (!is_here(store, job->shard) && renameat(folder, store->part, folder, job->shard->sha) == 0)
         store->part[0] = '\0';
-    linked = linked && link_it(store, job);
+    bool linked = link_it(store, job);
     close(lock);
     return linked ? DA_WHOLE : DA_NODE;
 }
@@ -223,7 +225,7 @@ enum da_result da_store_get(struct da_store *store, const struct da_shard *shard
         return DA_LEFT;
     if (link_known(store, &job, identity.text))
         return DA_HIT;
-    int part = open_part(store, shard, &busy);
+    int part = open_part(store, shard, &identity, &busy);
     if (busy)
         return DA_BUSY;
     *why = DA_NODE;
@@ -235,7 +237,11 @@ enum da_result da_store_get(struct da_store *store, const struct da_shard *shard
         close(part);
         return DA_HIT;
     }
-    *why = is_here(store, shard) ? compare(store, &job, &identity) : make_copy(store, &job, part, &identity);
+    bool here = is_here(store, shard);
+    if (here)
+        *why = compare(store, &job, &identity);
+    if (!here || (*why == DA_NODE && !is_here(store, shard))) /* it was removed meanwhile, as for room */
+        *why = make_copy(store, &job, part, &identity);
     if (store->part[0])
         unlinkat(store->cache->store, store->part, 0);
     store->part[0] = '\0';

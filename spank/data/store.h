@@ -12,9 +12,10 @@
 
 struct da_store {
     const struct da_cache *cache;
-    uint64_t size;   /* as in site.h */
-    char part[80];   /* the copy that is being made; "": none */
-    uint64_t copied; /* bytes read from sources, ever */
+    uint64_t size;      /* as in site.h */
+    char part[128];     /* the copy that is being made; "": none */
+    uint64_t copied;    /* bytes read from sources, ever */
+    void (*look)(void); /* called now and then while a copy is made; it may end the process */
 };
 
 enum da_result {

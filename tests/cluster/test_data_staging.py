@@ -62,7 +62,7 @@ def test_a_job_finds_its_data_on_the_node(site: Staging, shared: Path) -> None:
 def test_tasks_of_behind_start_at_once_and_shards_appear_whole(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "behind", 2 * MIB, MIB)
     wait = 'until [ -z "$(find $ADMINKIT_DATA -name "*.tar" -type l)" ]; do sleep 0.1; done'
-    with copying(site, packed.sums[0]):
+    with copying(site, packed, 0):
         job = site.job(f"{LOOK}; {wait}; {LOOK}", f"--data={packed.folder}:behind", *ON)
         until("the job to look", lambda: job.output.exists() and job.output.read_text().count("shard") >= 2, 60)
     job.ended()
@@ -104,7 +104,7 @@ def test_an_array_is_copied_once_a_node(site: Staging, shared: Path) -> None:
 def test_each_node_has_its_part_first(site: Staging, shared: Path) -> None:
     """Of two nodes each waits for every second shard; the others may come later."""
     packed = data_set(shared / "parts", *[MIB] * 6)
-    with copying(site, *packed.sums[1::2], nodes=("n1",)), copying(site, *packed.sums[::2], nodes=("n2",)):
+    with copying(site, packed, 1, 3, 5, nodes=("n1",)), copying(site, packed, 0, 2, 4, nodes=("n2",)):
         script = f"srun -l bash -c '{LOOK.replace(chr(39), chr(34))}'"
         job = site.job(script, f"--data={packed.folder}", "-N2").ended()
     for node in (0, 1):
@@ -125,7 +125,7 @@ def test_a_step_with_another_set_leaves_that_of_the_job_as_it_is(site: Staging, 
 
 def test_a_job_that_is_cancelled_while_it_waits_ends_at_once(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "cancelled", MIB)
-    with copying(site, packed.sums[0]):
+    with copying(site, packed, 0):
         job = site.job(LOOK, f"--data={packed.folder}", *ON)
         until("the helper to run", site.helpers, 60)
         site.wait(job.id, "RUNNING")
@@ -157,7 +157,7 @@ def test_a_helper_that_is_copying_ends_with_its_job(site: Staging, shared: Path)
 
 def test_a_job_that_is_put_back_finds_its_data_at_the_next_start(site: Staging, shared: Path) -> None:
     packed = settle(data_set(shared / "requeued", MIB, MIB))
-    with copying(site, packed.sums[0]):
+    with copying(site, packed, 0):
         job = site.job(LOOK, f"--data={packed.folder}", *ON, "--requeue")
         until("a whole shard", lambda: packed.sums[1] in site.store(), 60)
         site.ask("scontrol", "requeue", str(job.id))
@@ -173,7 +173,7 @@ def test_a_job_that_is_put_back_finds_its_data_at_the_next_start(site: Staging, 
 
 def test_a_restart_of_slurmd_is_not_noticed(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "restarted", MIB)
-    with copying(site, packed.sums[0]):
+    with copying(site, packed, 0):
         job = site.job(LOOK, f"--data={packed.folder}", *ON)
         until("the helper to run", site.helpers, 60)
         slurmd = site.ledger.find(f"{site.name}-slurmd-n1")
@@ -186,7 +186,7 @@ def test_a_restart_of_slurmd_is_not_noticed(site: Staging, shared: Path) -> None
 def test_a_job_waits_no_longer_than_the_sites_patience(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "patience", MIB, MIB)
     site.configure("patience=2")
-    with copying(site, packed.sums[0]):
+    with copying(site, packed, 0):
         job = site.job(LOOK, f"--data={packed.folder}", *ON).ended()
     assert job.shards == [(packed.sums[0], LINK), (packed.sums[1], COPY)]
     assert job.said == [f"data: 1 of 2 shards are here; the others are read from {packed.folder} until they are"]
@@ -194,7 +194,7 @@ def test_a_job_waits_no_longer_than_the_sites_patience(site: Staging, shared: Pa
 
 def test_a_job_goes_on_when_its_helper_is_killed(site: Staging, shared: Path) -> None:
     packed = data_set(shared / "killed", MIB, MIB)
-    with copying(site, packed.sums[0]):
+    with copying(site, packed, 0):
         job = site.job(LOOK, f"--data={packed.folder}", *ON)
         until("a whole shard", lambda: packed.sums[1] in site.store(), 60)
         for pid in site.helpers():

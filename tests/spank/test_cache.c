@@ -2,9 +2,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -66,6 +68,25 @@ static void boots(void) {
     CASE(system("test -z \"$(ls -d gone.* 2>/dev/null)\"") == 0, "and it goes");
 }
 
+/* A boot that is not noted would be another one for each step, which would put aside what jobs read. */
+static void full(void) {
+    struct da_cache cache;
+    struct rlimit limit, none;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    none = (struct rlimit){0, limit.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    put("boot", "an earlier one\n");
+    setrlimit(RLIMIT_FSIZE, &none);
+    CASE(da_cache_open(&cache, root, true) != 0, "the boot cannot be noted: the cache is not used");
+    setrlimit(RLIMIT_FSIZE, &limit);
+    CASE(da_cache_open(&cache, root, true) == 0, "it can");
+    put("store/copy", "x");
+    da_cache_close(&cache);
+    CASE(da_cache_open(&cache, root, true) == 0 && is_there("store/copy"), "once");
+    da_cache_sweep(&cache);
+    da_cache_close(&cache);
+}
+
 static void locks(void) {
     struct da_cache cache;
     da_cache_open(&cache, root, true);
@@ -107,6 +128,9 @@ static void states(void) {
     da_state_folder(state, folder, sizeof folder);
     CASE(da_state_read(state, &back) && back.phase == DA_PART && back.shards == 3, "the record");
     CASE(strcmp(folder, "/scratch/set") == 0 && da_state_said(state) == UINT64_MAX, "%s", folder);
+    da_state_set_folder(state, "/scratch/other");
+    CASE(!da_state_read(state, &back) && da_state_said(state) == 0,
+         "a task does not take what was there of another set for its own, nor its helper's number");
     da_state_remove(&cache, 8);
     CASE(da_state_open(&cache, 8, false) == -ENOENT, "removed");
     close(state);
@@ -122,6 +146,7 @@ int main(void) {
     if (chdir(root) != 0)
         return 1;
     boots();
+    full();
     locks();
     states();
     char command[96];

@@ -187,6 +187,10 @@ static void records(void) {
     CASE(da_record_line(&one, "/s", true, line, sizeof line) &&
              strcmp(line, "1 of 3 shards are here; the others are read from /s until they are") == 0,
          "%s", line);
+    one = (struct da_record){.phase = DA_FAILED, .why = DA_FULL, .shards = 3};
+    CASE(da_record_line(&one, "/s", false, line, sizeof line) &&
+             strcmp(line, "/s is read where it is: the cache of the node is full") == 0,
+         "%s", line);
     for (int why = DA_WHOLE + 1; why < DA_WHYS; why++) {
         one = (struct da_record){
             .phase = DA_FAILED, .why = (enum da_why)why, .left = 1, .shards = 1, .name = "x"};

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -154,6 +155,15 @@ def test_a_file_system_that_a_user_mounted_is_refused(node: Node, tmp_path: Path
     assert (found["here"], found["why"]) == (0, WRONG), "root's is read, and is not what the index says"
 
 
+def test_a_slow_file_system_that_can_be_interrupted_is_read(node: Node, tmp_path: Path) -> None:
+    """As some FUSE file systems of root's are: a call that takes long ends with EINTR when a signal comes."""
+    packed = data_set(tmp_path / "set", 1000)
+    files = {name: ((packed.folder / name).read_bytes(), None) for name in ("index.tsv", "000000.tar")}
+    with mounted_by(0, tmp_path / "slow", files, span=0.4):
+        found = node.stage(tmp_path / "slow")
+        assert (found["here"], found["why"]) == (1, WHOLE)
+
+
 def test_a_node_waits_for_its_part_and_takes_the_rest_where_there_is_room(node: Node, tmp_path: Path) -> None:
     packed = settle(data_set(tmp_path / "set", *[MIB] * 6))
     found = node.stage(packed.folder, place=1, nodes=3, size=4 * MIB)
@@ -183,6 +193,34 @@ def test_a_file_system_without_acls_costs_the_copy(node: Node, tmp_path: Path) -
     assert (found["phase"], found["why"]) == (FAILED, NODE)
 
 
+def test_the_links_of_an_index_take_no_more_than_there_is(node: Node, tmp_path: Path) -> None:
+    """Each shard has a name in the job's folder, also where no file is. A fortieth of the names stays free."""
+    (tmp_path / "set").mkdir()
+    write_index(tmp_path / "set", [f"shard\t{i:06}.tar\t1\t1\t{i:064}\n" for i in range(990)])
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=1000,mode=711", "tmpfs", node.cache / "jobs"], check=True)
+    try:
+        found = node.stage(tmp_path / "set")
+        left = os.statvfs(node.cache / "jobs").f_ffree
+    finally:
+        subprocess.run(["umount", node.cache / "jobs"], check=True)
+    assert (found["phase"], found["why"]) == (FAILED, FULL)
+    assert left > 900
+
+
+def test_by_hand_it_does_nothing(program: Path, node: Node, tmp_path: Path) -> None:
+    """Its input is a job's state in the cache, and no other file is written to."""
+    other = tmp_path / "other"
+    other.write_text("mine")
+    (node.cache / "state/1").write_text("")
+    words = [program, node.cache, "0", "1", "5", "60", "60", "0", "1", "first"]
+    for job in ("1", "2", "../../other"):
+        words[3] = job
+        with other.open("r+") as file:
+            done = subprocess.run(words, stdin=file, capture_output=True, env={"ADMINKIT_FOLDER": "/"}, check=False)
+        assert (done.returncode, other.read_text()) == (2, "mine"), job
+        assert done.stderr == b"adminkit-stage: Slurm's plugin adminkit_data starts this program; nobody else does\n"
+
+
 def test_what_ended_jobs_left_goes(node: Node, tmp_path: Path) -> None:
     packed = data_set(tmp_path / "set", MIB)
     cache = node.cache
@@ -206,10 +244,34 @@ def test_what_ended_jobs_left_goes(node: Node, tmp_path: Path) -> None:
     assert list(cache.glob("gone.*")) == []
 
 
+def test_nobody_waits_for_who_copies_something_else_under_that_sum(node: Node, tmp_path: Path) -> None:
+    """A user's index has another's SHA-256 beside files of theirs, so that its helper holds the name of the copy."""
+    packed, theirs = (settle(data_set(tmp_path / name, MIB)) for name in ("set", "theirs"))
+    held = [theirs.part(0).replace(theirs.sums[0], packed.sums[0]), f"{packed.sums[0]}.part"]
+    with ExitStack() as stack:
+        for name in held:
+            part = stack.enter_context((node.cache / "store" / name).open("w"))
+            fcntl.flock(part, fcntl.LOCK_EX)
+        found = node.stage(packed.folder)
+    assert (found["phase"], found["why"], node.kinds()) == (DONE, WHOLE, "c")
+
+
+def test_a_copy_that_two_make_from_two_files_is_one(node: Node, tmp_path: Path) -> None:
+    """Both jobs have it, and the file is in the store once."""
+    one, two = (settle(data_set(tmp_path / name, 48 * MIB, seed=b"same")) for name in ("one", "two"))
+    node.start(one.folder)
+    node.start(two.folder)
+    for job in (1, 2):
+        node.job = job
+        assert (node.ended()["why"], node.kinds()) == (WHOLE, "c")
+    assert node.store() == one.sums
+    assert (node.cache / "store" / one.sums[0]).stat().st_nlink == 3
+
+
 def test_the_program_ends_when_its_job_has(node: Node, tmp_path: Path) -> None:
     """It waits for a shard that another job copies; then the job's file loses its name."""
     packed = data_set(tmp_path / "set", MIB)
-    with (node.cache / "store" / f"{packed.sums[0]}.part").open("w") as part:
+    with (node.cache / "store" / packed.part(0)).open("w") as part:
         fcntl.flock(part, fcntl.LOCK_EX)
         node.start(packed.folder, mode="behind")
         until = time.monotonic() + 30

@@ -23,6 +23,12 @@ class DataSet:
     def sums(self) -> list[str]:
         return [hashlib.sha256((self.folder / name).read_bytes()).hexdigest() for name in self.shards]
 
+    def part(self, number: int) -> str:
+        """The name in a node's store of a copy of that shard while it is made from this very file."""
+        file = (self.folder / self.shards[number]).stat()
+        place = f"{os.major(file.st_dev):x}-{os.minor(file.st_dev):x}-{file.st_ino:x}"
+        return f"{self.sums[number]}.{place}.part"
+
     @property
     def bytes(self) -> int:
         return sum((self.folder / name).stat().st_size for name in self.shards)

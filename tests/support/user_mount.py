@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import struct
 import threading
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ _LOOKUP, _FORGET, _GETATTR, _OPEN, _READ, _STATFS, _RELEASE, _FLUSH, _INIT, _OPE
     1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29,
 )  # fmt: skip
 _INTERRUPT, _BATCH_FORGET, _ACCESS = 36, 42, 34
-_ENOENT, _ENOSYS = 2, 38
+_ENOENT, _EINTR, _EAGAIN, _ENOSYS = 2, 4, 11, 38
 _FOLDER, _FILE = 0o040755, 0o100644
 
 
@@ -32,8 +33,8 @@ def _attributes(node: int, size: int, like: os.stat_result | None) -> bytes:
 
 
 class _Server:
-    def __init__(self, device: int, files: Mapping[str, tuple[bytes, os.stat_result | None]]) -> None:
-        self._device, self._files = device, dict(enumerate(files.items(), start=2))
+    def __init__(self, device: int, files: Mapping[str, tuple[bytes, os.stat_result | None]], span: float) -> None:
+        self._device, self._files, self._span = device, dict(enumerate(files.items(), start=2)), span
 
     def _attr(self, node: int) -> bytes:
         content, like = (b"", None) if node == 1 else self._files[node][1]
@@ -51,11 +52,21 @@ class _Server:
         if code in (_OPEN, _OPENDIR):
             return struct.pack("<Q2I", 0, 0, 0)
         if code == _READ:
-            _, offset, size = struct.unpack_from("<QQI", body)
+            _, offset, size, _, _, flags = struct.unpack_from("<QQIIQI", body)
+            if self._span and flags & os.O_NONBLOCK:
+                return -_EAGAIN
             return self._files[node][1][0][offset : offset + size]
         if code == _STATFS:
             return struct.pack("<5Q10I", 0, 0, 0, 0, 0, 4096, 255, 4096, *[0] * 7)
         return b"" if code in (_RELEASE, _RELEASEDIR, _FLUSH, _ACCESS) else -_ENOSYS
+
+    def _is_interrupted(self, unique: int) -> bool:
+        """Whether, within the span, a signal came to who waits for the answer. The kernel asks nothing else then."""
+        if not select.select([self._device], [], [], self._span)[0]:
+            return False
+        request = os.read(self._device, 1 << 18)
+        code = struct.unpack_from("<I", request, 4)[0]
+        return code == _INTERRUPT and struct.unpack_from("<Q", request, 40)[0] == unique
 
     def run(self) -> None:
         while True:
@@ -66,21 +77,25 @@ class _Server:
             _, code, unique, node = struct.unpack_from("<IIQQ", request)
             if code in (_FORGET, _BATCH_FORGET, _INTERRUPT):
                 continue
-            answer = self._answer(code, node, request[40:])
+            slow = self._span and code in (_OPEN, _READ)
+            answer = -_EINTR if slow and self._is_interrupted(unique) else self._answer(code, node, request[40:])
             error, data = (answer, b"") if isinstance(answer, int) else (0, answer)
             os.write(self._device, struct.pack("<IiQ", 16 + len(data), error, unique) + data)
 
 
 @contextmanager
-def mounted_by(user: int, place: Path, files: Mapping[str, tuple[bytes, os.stat_result | None]]) -> Iterator[None]:
+def mounted_by(
+    user: int, place: Path, files: Mapping[str, tuple[bytes, os.stat_result | None]], span: float = 0
+) -> Iterator[None]:
     """The files, by name, at `place`, as if that user had mounted them with fusermount: of each the bytes, and the
-    file whose attributes it pretends to have."""
+    file whose attributes it pretends to have. `span`: s that each opening and reading takes, and fails where a signal
+    comes meanwhile; who does not want to wait is told to come again."""
     place.mkdir()
     device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
     options = f"fd={device},rootmode=40000,user_id={user},group_id=0,allow_other,default_permissions"
     if _LIBC.mount(b"forged", os.fsencode(place), b"fuse", 6, options.encode()) != 0:
         raise OSError(ctypes.get_errno(), "mount")
-    server = threading.Thread(target=_Server(device, files).run, daemon=True)
+    server = threading.Thread(target=_Server(device, files, span).run, daemon=True)
     server.start()
     try:
         yield

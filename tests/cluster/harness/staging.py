@@ -16,6 +16,7 @@ from tests.cluster.harness.checkpoint import build_spank
 from tests.cluster.harness.cluster import Cluster
 from tests.cluster.harness.operator import accounted
 from tests.cluster.harness.processes import until
+from tests.support.data_sets import DataSet
 
 #: What a job runs: where its data is, and each shard's name, SHA-256 and kind.
 LOOK = r"""
@@ -120,15 +121,15 @@ class Staging(Cluster):
 
 
 @contextmanager
-def copying(site: Staging, *sums: str, nodes: tuple[str, ...] = ("n1",)) -> Iterator[None]:
-    """As if another job copied the shards with these SHA-256."""
+def copying(site: Staging, packed: DataSet, *numbers: int, nodes: tuple[str, ...] = ("n1",)) -> Iterator[None]:
+    """As if another job copied these shards of the set."""
     with ExitStack() as stack:
         for node in nodes:
             store = site.made(node) / "store"
-            for one in sums:
-                part = stack.enter_context((store / f"{one}.part").open("w"))
+            for path in (store / packed.part(number) for number in numbers):
+                part = stack.enter_context(path.open("w"))
                 fcntl.flock(part, fcntl.LOCK_EX)
-                stack.callback((store / f"{one}.part").unlink, missing_ok=True)
+                stack.callback(path.unlink, missing_ok=True)
         yield
 
 
