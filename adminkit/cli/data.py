@@ -128,7 +128,7 @@ def pack(
         made = pack_files(source, target, wanted)
     found = made.sources
     if made.continued:
-        say(f"note: {plural(made.continued, 'shard')} of a pack that was stopped were there already")
+        say(f"note: continues a pack that was stopped after {plural(made.continued, 'shard')}")
     if found.empty:
         say(f"note: {plural(len(found.empty), 'empty folder')} left out, such as {found.empty[0]}")
     if found.bare:
