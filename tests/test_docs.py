@@ -95,6 +95,30 @@ def test_every_command_that_is_shown_exists_with_its_options(page: Path) -> None
                 assert word.partition("=")[0] in taken, f"no option {word}: adminkit {' '.join(words)}"
 
 
+#: Keys that stand in no example file: of a map for import, of a decision in policy-spec.md, of texts of rules.
+ELSEWHERE = {"delimiter", "rule", "reject"}
+
+
+def test_every_setting_that_a_sentence_names_is_a_key() -> None:
+    """The files in etc show every key (tests/test_config.py); `[section] key` needs a key of that very section."""
+    keys: set[str] = set(ELSEWHERE)
+    inside: set[tuple[str, str]] = set()
+    for path in (docs.ROOT / "etc").rglob("*.toml"):
+        section = ""
+        for head, key in re.findall(r"^(?:# ?)?(?:\[+([\w.]+)\]+|(\w+) = )", path.read_text(), re.MULTILINE):
+            section = head or section
+            keys |= {key}
+            inside |= {(section, key)}
+    wrong = []
+    for name, page in zip(NAMES, PAGES, strict=True):
+        prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        named = re.findall(r"`([a-z_.]+) = [^`\n]*`", prose)
+        wrong += [(name, key) for key in named if key.rpartition(".")[2] not in keys]
+        placed = re.findall(r"`\[([a-z_]+)\] ([a-z_]+)(?: = [^`\n]*)?`", prose)
+        wrong += [(name, f"[{section}] {key}") for section, key in placed if (section, key) not in inside]
+    assert wrong == []
+
+
 RUN = [page for page in PAGES if any(True for _ in blocks(page, "console"))]
 
 

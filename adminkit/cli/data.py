@@ -77,11 +77,21 @@ def pack(
         ),
     ] = None,
     shard_size: Annotated[
-        int, typer.Option("--shard-size", metavar="MB", min=1, max=8192, help="Close a shard after this many MiB.")
-    ] = SHARD_BYTES >> 20,
+        int | None,
+        typer.Option(
+            "--shard-size",
+            metavar="MB",
+            min=1,
+            max=8192,
+            help=f"Close a shard after this many MiB. Default: {SHARD_BYTES >> 20}.",
+        ),
+    ] = None,
     readers: Annotated[
-        int, typer.Option("--readers", metavar="N", min=1, max=256, help="How many files to read at a time.")
-    ] = READERS,
+        int | None,
+        typer.Option(
+            "--readers", metavar="N", min=1, max=256, help=f"How many files to read at a time. Default: {READERS}."
+        ),
+    ] = None,
     image: Annotated[
         Image | None,
         typer.Option("--image", help="Make a file system image, the file OUT, for programs that need files."),
@@ -97,7 +107,10 @@ def pack(
     from adminkit.data.pack import pack as pack_files
 
     if image is not None:
-        given = {"--seed": seed is not None, "--keep-order": keep_order, "--labels": labels is not None}
+        given = {
+            "--seed": seed is not None, "--keep-order": keep_order, "--labels": labels is not None,
+            "--shard-size": shard_size is not None, "--readers": readers is not None,
+        }  # fmt: skip
         _pack_image(source, target, image.value, [option for option, is_given in given.items() if is_given])
         return
     if keep_order and seed is not None:
@@ -108,14 +121,14 @@ def pack(
         wanted = Wanted(
             None if keep_order else seed or 0,
             Labels(labels),
-            shard_size << 20,
-            readers,
+            SHARD_BYTES if shard_size is None else shard_size << 20,
+            READERS if readers is None else readers,
             lambda done, total: bar(done if total else 0, total, done),
         )
         made = pack_files(source, target, wanted)
     found = made.sources
     if made.continued:
-        say(f"note: {plural(made.continued, 'shard')} of a pack that was stopped were there already")
+        say(f"note: continues a pack that was stopped after {plural(made.continued, 'shard')}")
     if found.empty:
         say(f"note: {plural(len(found.empty), 'empty folder')} left out, such as {found.empty[0]}")
     if found.bare:

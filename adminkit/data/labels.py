@@ -6,8 +6,9 @@ import csv
 import hashlib
 import io
 from bisect import bisect_left
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, TextIO
 
 from adminkit.data.names import class_of, key_of
 from adminkit.errors import AdminkitError, cause
@@ -27,7 +28,7 @@ class Labels:
     def __init__(self, path: Path | None = None) -> None:
         self._classes: list[str] = []
         self._records: list[bytes] = []
-        self.digest, self.unknown = "", 0
+        self._path, self.digest, self.unknown = path, "", 0
         if path is not None:
             try:
                 self._load(path)
@@ -38,13 +39,25 @@ class Labels:
         """The class of a file: as the CSV says, else unknown (empty); without a CSV its folder's name."""
         if not self.digest:
             return class_of(name.decode())
+        label = self._find(name)
+        self.unknown += not label
+        return label or ""
+
+    def refuse_others(self, names: Iterable[bytes]) -> None:
+        """AdminkitError where a CSV has a class of none of these files."""
+        if self.digest and all(self._find(name) is None for name in names):
+            raise AdminkitError(
+                f"{self._path} has no class of a file in the folder that is packed",
+                "write names as paths below SRC: a/0001.jpg for SRC/a/0001.jpg",
+            )
+
+    def _find(self, name: bytes) -> str | None:
         for one in (name, key_of(name)):
             digest = _digest(one)
             at = bisect_left(self._records, digest)
             if at < len(self._records) and self._records[at].startswith(digest):
                 return self._classes[int.from_bytes(self._records[at][_DIGEST:], "big")]
-        self.unknown += 1
-        return ""
+        return None
 
     def _load(self, path: Path) -> None:
         numbers: dict[str, int] = {}
@@ -53,7 +66,8 @@ class Labels:
             for chunk in iter(lambda: file.read(1 << 20), b""):
                 digest.update(chunk)
             file.seek(0)
-            rows = csv.reader(io.TextIOWrapper(file, "utf-8-sig", newline=""), strict=True)
+            text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+            rows = csv.reader(text, strict=True)
             try:
                 for line, row in enumerate(rows, 1):
                     if not row or (line == 1 and row[0].strip().lower() in _HEADERS):
@@ -63,15 +77,47 @@ class Labels:
                     if len(row[1]) > LONGEST:
                         raise _wrong(path, line, f"its class has more than {LONGEST} characters")
                     number = numbers.setdefault(row[1], len(numbers))
-                    self._records.append(_digest(row[0].encode()) + number.to_bytes(4, "big"))
-            except (csv.Error, UnicodeError) as error:
+                    self._records.append(_digest(_name(row)) + number.to_bytes(4, "big"))
+            except UnicodeError as error:
+                raise AdminkitError(
+                    f"couldn't use line {_line_of(file)} of {path}: it is not UTF-8", "save the file as CSV in UTF-8"
+                ) from error
+            except csv.Error as error:
                 raise _wrong(path, rows.line_num, str(error)) from error
-        self._records.sort()
+            self._records.sort()
+            for one, other in zip(self._records, self._records[1:], strict=False):
+                if one[:_DIGEST] == other[:_DIGEST] and one != other:
+                    name = quote(_named(text, one[:_DIGEST]), 200)
+                    raise AdminkitError(
+                        f"{path} gives a name two classes: {name}", "let it have each name once, with its class"
+                    )
         self._classes = list(numbers)
         self.digest = digest.hexdigest()
-        for one, other in zip(self._records, self._records[1:], strict=False):
-            if one[:_DIGEST] == other[:_DIGEST] and one != other:
-                raise AdminkitError(f"{path} gives a name two classes", "let it have each name once")
+
+
+def _name(row: list[str]) -> bytes:
+    """The name of a row, without the ./ that find writes before it."""
+    return row[0].removeprefix("./").encode()
+
+
+def _named(text: TextIO, digest: bytes) -> str:
+    """The name that has this digest; empty where the file changed meanwhile."""
+    text.seek(0)
+    return next((_name(row).decode() for row in csv.reader(text) if row and _digest(_name(row)) == digest), "")
+
+
+def _line_of(file: IO[bytes]) -> int:
+    """The number of the first line that is not UTF-8."""
+    file.seek(0)
+    return next((number for number, line in enumerate(file, 1) if not _is_utf8(line)), 1)
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def _digest(name: bytes) -> bytes:

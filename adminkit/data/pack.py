@@ -65,6 +65,7 @@ def pack(folder: Path, out: Path, wanted: Wanted) -> Packed:
     if not folder.is_dir():
         raise AdminkitError(f"{folder} is not a folder", "name the folder that has the samples")
     sources = find(folder, wanted.seed, lambda found: wanted.tick(found, None))
+    wanted.labels.refuse_others(sources.names())
     plan = {
         "version": VERSION,
         "seed": wanted.seed,
@@ -90,11 +91,13 @@ def _pack(sources: Sources, journal: Journal, wanted: Wanted) -> Packed:
     if journal.has_index():
         with open_index(journal.path) as index:
             shards = list(index.head.shards)
+            if wanted.labels.digest:
+                wanted.labels.unknown = sum(not entry.label for entry in index.entries() if entry.target is None)
         journal.remove(len(shards))
         return _packed(shards, len(shards), wanted, sources)
     shards = journal.finished()
     continued, first = len(shards), sum(shard.files for shard in shards)
-    _compare(sources, journal, shards)
+    wanted.labels.unknown += _compare(sources, journal, shards)
     with pieces(sources, first, wanted.readers) as found:
         waiting = _Samples(found)
         while waiting.more():
@@ -115,9 +118,10 @@ def _packed(shards: list[Shard], continued: int, wanted: Wanted, sources: Source
     return Packed(files, size, len(shards), continued, wanted.labels.unknown, sources)
 
 
-def _compare(sources: Sources, journal: Journal, shards: list[Shard]) -> None:
-    """AdminkitError where the finished shards have other files than those that would be packed into them now."""
-    at = 0
+def _compare(sources: Sources, journal: Journal, shards: list[Shard]) -> int:
+    """AdminkitError where the finished shards have other files than those that would be packed into them now. Returns
+    how many of their files have no class."""
+    at = unlabelled = 0
     for number in range(len(shards)):
         for line in journal.lines(number):
             name = escaped(sources.name(at).decode()).encode() if at < len(sources) else b""
@@ -127,6 +131,8 @@ def _compare(sources: Sources, journal: Journal, shards: list[Shard]) -> None:
                     "pack into another folder",
                 )
             at += 1
+            unlabelled += line.startswith(b"file\t") and not line.split(b"\t")[5]
+    return unlabelled
 
 
 class _Samples:

@@ -90,7 +90,7 @@ def probe(asked: Asked) -> Found:
     random.Random(asked.seed).shuffle(names)
     levels, first = [], 0
     for readers, share in READERS.items():
-        asked.tick(f"{readers} readers")
+        asked.tick(f"{readers} reader{'s' * (readers > 1)}")
         last = first + max(1, int(share * len(names)))
         level = _at_random(iter(names[first:last]), readers, asked.budget.part(0.12))
         first = last

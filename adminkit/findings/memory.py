@@ -52,5 +52,5 @@ def check(measure: Group, limits: Limits) -> list[Finding]:
         "runs": use.jobs, "share": use.share, "median": spread.median, "p90": spread.p90, "unused": unused,
     }  # fmt: skip
     subject = Subject(cluster=measure.cluster, user=measure.value)
-    command = f"adminkit report efficiency --user {shlex.quote(measure.value)}"
+    command = f"adminkit recommend memory --user {shlex.quote(measure.value)}"
     return [KIND.finding("over_asked", subject, evidence, command=command)]

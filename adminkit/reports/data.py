@@ -9,7 +9,7 @@ from typing import Final
 
 from adminkit.data.index import Entry, Index
 from adminkit.data.verify import Fault
-from adminkit.messages import message
+from adminkit.messages import counted, message
 from adminkit.render.report import Cell, Field, Meta, Report
 
 SHARD_FIELDS: Final = (
@@ -70,7 +70,7 @@ def faults_report(index: Index, faults: Sequence[Fault]) -> Report:
     """A row for each fault."""
     shards, files = len(index.head.shards), sum(shard.files for shard in index.head.shards)
     note = (
-        message("{shards} shards and {files} files are as they were packed", shards=f"{shards:,}", files=f"{files:,}")
+        message("{shards} and {files} are as they were packed", shards=_shards(shards), files=_files(files))
         if not faults
         else message("this data set is not as it was packed: get the shards in the table again, or pack them again")
     )
@@ -95,10 +95,18 @@ def _meta(index: Index) -> Meta:
         else message("shuffled with the seed {seed}", seed=head.seed)
     )
     note = message(
-        "{files} files in {shards} shards, {size} bytes, {order}",
-        files=f"{files:,}", shards=f"{len(head.shards):,}", size=f"{size:,}", order=order,
+        "{files} in {shards}, {size} bytes, {order}",
+        files=_files(files), shards=_shards(len(head.shards)), size=f"{size:,}", order=order,
     )  # fmt: skip
     return Meta.plain(_title(index.path), [note])
+
+
+def _shards(number: int) -> str:
+    return counted("{number:,} shard", "{number:,} shards", number=number)
+
+
+def _files(number: int) -> str:
+    return counted("{number:,} file", "{number:,} files", number=number)
 
 
 def _title(path: Path) -> str:

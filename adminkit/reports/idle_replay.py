@@ -35,7 +35,7 @@ def replay_report(
         [f"with at most {percent(most_false, 1)} false alarms, act = {show_duration(best.act)} and used_before ="
          f" {best.used_before:g} regain most: {best.regained:,.1f} GPU-hours, {best.false} of {best.acted} acts false"]
         if best
-        else [f"no threshold has an act, and at most {percent(most_false, 1)} false alarms"]
+        else [f"no pair of thresholds has acts and at most {percent(most_false, 1)} false alarms"]
     )  # fmt: skip
     notes = [
         f"{plural(found.jobs, 'job')} with {found.hours:,.1f} GPU-hours: {found.idle:,.1f} with no GPU of the job in"

@@ -7,6 +7,7 @@ started. The interval is a circular block bootstrap over days (bootstrap.py), by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -35,7 +36,7 @@ Sizes = Mapping[tuple[int, int], float]
 @dataclass(frozen=True, slots=True)
 class Freed:
     """GPU-seconds that were stranded, and of these, those that would not have been; `low` and `high` bound the share
-    of these at 95 %, None where too few days show it. `days` had stranded GPUs."""
+    of these at 95 %, None where too few days show it, or where draws of days have none. `days` had stranded GPUs."""
 
     stranded: float
     freed: float
@@ -79,8 +80,10 @@ def freed(
     if not known or reader.homeless == reader.ran:
         return None
     many, whole = int((stranded > 0).sum()), float(stranded.sum())
-    bounds = ratio_interval(usable, stranded) if many >= LEAST_DAYS else (None, None)
-    return Freed(whole, float(usable.sum()), many, *bounds)
+    low, high = ratio_interval(usable, stranded) if many >= LEAST_DAYS else (math.inf, math.inf)
+    if not math.isfinite(high):  # in some draws of days no GPU is stranded, so a share of them is not known
+        return Freed(whole, float(usable.sum()), many)
+    return Freed(whole, float(usable.sum()), many, low, high)
 
 
 def _told(free: Room, what: str) -> NDArray[Any]:

@@ -20,6 +20,8 @@ _NAME: Final = 128
 #: Times are within these, epoch seconds.
 _TIMES: Final = (1, 1 << 40)
 
+_NEEDED: Final = "it needs a header with job, gpu, time, and use or percent, and a row for each reading"
+
 Span = tuple[int, int]
 
 
@@ -61,20 +63,22 @@ class Reading:
     _gpus: dict[str, dict[str, _Gpu]] = field(default_factory=dict)
 
     def read(self, lines: Iterable[str]) -> None:
-        """AdminkitError for a header that lacks a column."""
+        """AdminkitError for a header that lacks a column, and where there is no reading."""
         rows = csv.reader(_bounded(lines))
         try:
-            header = [name.strip() for name in next(rows, [])]
-            at = {name: header.index(name) for name in ("job", "gpu", "time", *_use(header))}
+            at = _columns(next(rows, []))
             for row in rows:
                 if row:
                     self._row(rows.line_num, row, at)
-        except ValueError as error:
-            raise AdminkitError(
-                f"the header lacks a column: {str(error)[:80]}", "it needs: job, gpu, time, and use or percent"
-            ) from error
         except csv.Error as error:
             raise AdminkitError(f"line {rows.line_num}: {error}", "is it CSV, one reading a line?") from error
+        if not self._gpus:
+            raise AdminkitError(
+                f"none of the {self.rejected} rows could be read, such as {self.first_rejected}"
+                if self.rejected
+                else "there is no reading below the header",
+                _NEEDED,
+            )
 
     def _row(self, line: int, row: Sequence[str], at: Mapping[str, int]) -> None:
         try:
@@ -127,8 +131,18 @@ def _whole(one: _Gpu, start: int, end: int, step: int) -> list[Span]:
     return used
 
 
-def _use(header: Sequence[str]) -> tuple[str]:
-    return ("percent",) if "percent" in header and "use" not in header else ("use",)
+def _columns(header: Sequence[str]) -> dict[str, int]:
+    """Which column is where. Spreadsheets write a mark before the first name, which is not part of it."""
+    names = [name.lstrip("\ufeff").strip().strip('"').lower() for name in header]
+    if not any(names):
+        raise AdminkitError("the file is empty", _NEEDED)
+    use = "percent" if "percent" in names and "use" not in names else "use"
+    lacks = [name for name in ("job", "gpu", "time") if name not in names]
+    if use not in names:
+        lacks += ["and use or percent" if lacks else "use or percent"]
+    if lacks:
+        raise AdminkitError(f"the header lacks: {', '.join(lacks)}", _NEEDED)
+    return {name: names.index(name) for name in ("job", "gpu", "time", use)}
 
 
 def _bounded(lines: Iterable[str]) -> Iterator[str]:

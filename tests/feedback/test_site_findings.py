@@ -229,6 +229,12 @@ def test_memory(group: Group, expected: list[str], why: str) -> None:
     assert [one.verdict for one in memory.check(group, memory.Limits())] == expected, why
 
 
+def test_memory_names_the_command_that_finds_a_size() -> None:
+    asked = use([0.1] * 25, [1e17] * 25)
+    (one,) = memory.check(Group("a b", "aaic", 25, {"mem": asked, "node_mem": asked}), memory.Limits())
+    assert one.command == "adminkit recommend memory --user 'a b'"
+
+
 def test_memory_that_one_run_in_five_needs_is_not_over_asked() -> None:
     asked = use([0.1] * 20 + [0.6] * 5, [1e17] * 20 + [1e15] * 5)
     group = Group("ada", "aaic", 25, {"mem": asked, "node_mem": asked})

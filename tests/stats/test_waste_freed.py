@@ -11,7 +11,7 @@ import pytest
 
 from adminkit.stats.select import Filter
 from adminkit.stats.waste import waste
-from adminkit.stats.waste_freed import LEAST_DAYS, Freed, freed
+from adminkit.stats.waste_freed import DAY, LEAST_DAYS, Freed, freed
 from adminkit.trace.connect import reader
 from tests.support.builders import HOUR, MONDAY
 from tests.support.size_listings import CODE, NOW, sized
@@ -82,6 +82,22 @@ def test_the_share_has_an_interval_where_there_are_days_enough(tmp_path: Path) -
     assert few is not None and (few.days, few.low, few.high) == (LEAST_DAYS - 1, None, None)
     assert many is not None and many.low is not None and many.high is not None
     assert 0.4 < many.low <= 0.5 <= many.high < 0.6
+
+
+def test_the_share_has_no_interval_where_draws_of_days_have_no_stranded_gpu(tmp_path: Path) -> None:
+    path = sized(tmp_path / "rare.db", LEAST_DAYS)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(
+            "UPDATE job SET start_time = start_time + :later, end_time = end_time + :later"
+            " WHERE job_id_raw = (SELECT max(job_id_raw) FROM job)",
+            {"later": 300 * DAY},
+        )
+    with reader(path) as db:
+        measured = freed(
+            db, "aaic", NOW + 400 * DAY, "mem", {run(n): 16.0 * GIB for n in range(15)}, checkpoint_code=CODE
+        )
+    assert measured is not None and measured.days >= LEAST_DAYS
+    assert (measured.low, measured.high) == (None, None), "an infinite share is not a bound"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,9 +46,12 @@ def test_a_pack_into_a_disk_that_is_full_says_so_and_continues_when_it_is_not(
         err = capsys.readouterr().err
         assert "no space left on device" in err and "hint: " in err and "free some space" in err
         assert not (disk / "out/index.tsv").exists()
+        whole = list((disk / "out").glob(".adminkit-pack/*.tsv"))
         assert not list((disk / "out").glob(".adminkit-pack/*.aside")), "its room is given back"
         subprocess.run(["mount", "-o", f"remount,{larger}", str(disk)], check=True)
         assert main([*words, str(disk / "out")]) == 0
+        continued = re.search(r"note: continues a pack that was stopped after (\d+) shards?\n", capsys.readouterr().err)
+        assert (continued is not None) == bool(whole)
         assert found(disk / "out") == found(tmp_path / "whole")
 
 

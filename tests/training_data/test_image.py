@@ -78,7 +78,10 @@ def test_without_the_program_it_says_which_package_has_it(
     assert "mkfs.erofs is not on PATH" in (err := capsys.readouterr().err) and "erofs-utils" in err
 
 
-@pytest.mark.parametrize("option", [("--seed", "1"), ("--keep-order",), ("--labels", "x.csv")])
+@pytest.mark.parametrize(
+    "option",
+    [("--seed", "1"), ("--keep-order",), ("--labels", "x.csv"), ("--shard-size", "256"), ("--readers", "4")],
+)
 def test_options_of_shards_are_not_an_images(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: tuple[str, ...]
 ) -> None:

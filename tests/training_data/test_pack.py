@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adminkit.cli.main import main
 from adminkit.data.index import open_index
 from adminkit.data.names import class_of, escaped, fits, key_of, unescaped
 from adminkit.data.pack import header
@@ -179,6 +180,20 @@ def test_a_pack_that_dies_at_any_call_continues_and_ends_as_if_it_had_not(tmp_pa
         pack(source, out)
         assert found(out) == expected, number
     assert number > 60
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [({"a.jpg": b"a"}, ("1 file in 1 shard,", "1 shard and 1 file are")),
+     ({"a.jpg": b"a", "b.jpg": b"b"}, ("2 files in 1 shard,", "1 shard and 2 files are"))],
+)  # fmt: skip
+def test_one_shard_is_not_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, bytes | Path], words: tuple[str, str]
+) -> None:
+    pack(make(tmp_path / "in", files), tmp_path / "out")
+    for command, said in zip(("ls", "verify"), words, strict=True):
+        assert main(["data", command, str(tmp_path / "out")]) == 0
+        assert said in capsys.readouterr().out
 
 
 def test_what_is_whole_is_not_written_again(tmp_path: Path) -> None:

@@ -118,7 +118,9 @@ def test_a_probe_reads_every_file_once_and_leaves_nothing(tmp_path: Path, monkey
 
 def test_a_probe_stops_at_its_bytes(tmp_path: Path) -> None:
     source = make(tmp_path / "in", {f"{number}.bin": bytes(3 << 20) for number in range(40)})
-    found = probe.probe(Asked(source, budget=Budget(60, 10 << 20)))
+    said: list[str] = []
+    found = probe.probe(Asked(source, budget=Budget(60, 10 << 20), tick=said.append))
+    assert "1 reader" in said and "1 readers" not in said
     read = sum(level.size for level in found.measured.levels)
     assert read <= 10 << 20
     assert all(0 < level.files < 8 for level in found.measured.levels), "files in part count in part"

@@ -43,6 +43,47 @@ def test_readings_are_times_of_use(text: str, used: list[list[tuple[int, int]]],
 
 
 @pytest.mark.parametrize(
+    ("head", "why"),
+    [
+        ("\ufeffjob,gpu,time,use\n", "a spreadsheet's mark before the header"),
+        ('\ufeff"job","gpu","time","use"\r\n', "with quotes"),
+        ("Job, GPU ,Time,Use\n", "in other letters"),
+    ],
+)
+def test_a_header_is_read_as_spreadsheets_write_it(head: str, why: str) -> None:
+    (one,) = read(head + rows("..X..")).jobs
+    assert one.used == [[(1060, 1120)]], why
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("7,0,1000,0\n", "job, gpu, time, and use or percent"),
+        ("job,gpu,time\n7,0,1000\n", "use or percent"),
+        ("job,time,percent\n", "gpu"),
+    ],
+)
+def test_a_header_that_lacks_columns_names_them(text: str, lacks: str) -> None:
+    with pytest.raises(AdminkitError) as raised:
+        read(text)
+    assert str(raised.value) == f"the header lacks: {lacks}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the file is empty"),
+        (HEAD, "there is no reading below the header"),
+        (HEAD + "7,0,now,0\n7,0,then,0\n", "none of the 2 rows could be read, such as line 2: not a number"),
+    ],
+)
+def test_a_file_without_a_reading_is_refused(text: str, words: str) -> None:
+    with pytest.raises(AdminkitError) as raised:
+        read(text)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
     ("row", "why"),
     [
         ("7,0,now,0", "not a number"),
