@@ -85,6 +85,7 @@ class Statement:
     reject_sql: str = ""
     bind: Sequence[str] = ()
     ends: bool = False
+    packed: int = 0  # the first columns, which no user can write into, have SHORT between them
     swf: bool = False
     timezone: str = ""
     tres: str = ""  # "1001:gres/gpu=,1003:": a site's own TRES, of which lists have the numbers
@@ -163,6 +164,7 @@ class Statement:
             args += [flag, value] if value else []
         args += ["--fields", self.fields] if self.fields else []
         args += ["--ends"] if self.ends else []
+        args += ["--packed", str(self.packed)] if self.packed else []
         args += ["--comment", ";", "--surplus", "ignore"] if self.swf else []
         args += ["--fresh"] if self.fresh else []
         args += ["--gentle"] if self.gentle else []

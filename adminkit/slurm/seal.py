@@ -11,6 +11,8 @@ import secrets
 from dataclasses import dataclass
 from typing import Final
 
+#: Stands between fields that no user can write into, where a question is ours to write. adminkit-ingest has it, too.
+SHORT: Final = "\x1e"
 #: Wide enough for a time with its seal.
 SEALED_WIDTH: Final = 40
 

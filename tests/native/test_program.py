@@ -63,7 +63,7 @@ def test_help_names_every_option_it_takes() -> None:
             "--delimiter",
         ),
         *("--ends", "--comment", "--surplus", "--timezone", "--first-line", "--fresh", "--progress", "--parse-only"),
-        *("--dump", "--hold", "--kinds", "--version", "--gentle"),
+        *("--dump", "--packed", "--hold", "--kinds", "--version", "--gentle"),
     ):
         assert option in text
 

@@ -229,3 +229,91 @@ def test_every_program_of_the_list_is_known_by_its_name(words: dict[str, str], c
     form = Format(b"\x1f", ends=True, known=programs.known())
     rows, _ = helper.dump("".join(f"{line}\x1f\x1f\n" for line in lines).encode(), "submitted,skip", form)
     assert [row[1:][column] for row in rows] == list(words.values())
+
+
+PACK = b"\x1e"
+PACKED = "jobid!,rawid!,time!,text,free,submitted,free,time!"
+
+
+def packed(text: str) -> bytes:
+    """`;` is the byte between packed columns."""
+    return sealed(text).replace(b";", PACK)
+
+
+def _without_size(kept: bytes) -> bytes:
+    return b"not stored" if kept.endswith(b" bytes, not stored)") else kept
+
+
+def run_packed(db: Path, text: str, *args: str, many: int = 3) -> helper.Ran:
+    reject = ("--reject-sql", "INSERT INTO bad (line, reason, raw) VALUES (?1, ?2, ?3)")
+    kept = "INSERT INTO t VALUES (?8, ?9, ?10, ?11, ?17)"
+    return store(db, packed(text), PACKED, "--packed", str(many), "--sql", kept, *reject, *args)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "bad", "why"),
+    [
+        ("7;7;5!|a|c|srun x|n|5!|\n", [(7, 5, "a", "c", "n")], [], "a record"),
+        ("7;7;5!|a;b|c;\n8;8;5;|srun x|n;;;|5!|\n", [(7, 5, "a\x1eb", "c\x1e\n8\x1e8\x1e5\x1e", "n\x1e\x1e\x1e")], [],
+         "the byte in a user's text, with a newline before it, is text"),
+        ("7;7;5!|a|8;8;5\x1f|srun x|n|5!|\n", [(7, 5, "a", "8\x1e8\x1e5\x1f", "n")], [],
+         "so is the delimiter's first byte"),
+        ("7;7;9;5!|a|c|srun x|n|5!|\n", [], [(1, "columns: 9, expected: 8")], "one too many is not a record"),
+        ("7;5!|a|c|srun x|n|5!|\n", [], [(1, "columns: 7, expected: 8")], "one too few neither"),
+        ("|a|c|srun x|n|5!|\n", [], [(1, "columns: 6, expected: 8")], "nor none"),
+        ("7;7;5!|a|c|n|5!|\n", [], [(1, "columns: 7, expected: 8")], "a delimiter too few"),
+        ("7;7;5|a|c|srun x|n|5!|\n", [], [(1, "column 3 (time): not sealed")], "a time that somebody typed"),
+        ("7;7;9;5!|a|c|srun x|n|5!|\n8;8;5!|a|c|srun x|n|5!|\n", [(8, 5, "a", "c", "n")],
+         [(1, "columns: 9, expected: 8")], "the next one is unharmed"),
+    ],
+)  # fmt: skip
+def test_packed_columns_are_told_apart_by_one_byte_that_is_text_behind_them(
+    tmp_path: Path, text: str, rows: list[Any], bad: list[Any], why: str
+) -> None:
+    db = helper.table(tmp_path / "t.db", "id INTEGER", "time INTEGER", "a TEXT", "c TEXT", "n TEXT")
+    ran = run_packed(db, text)
+    assert ran.code == 0, ran.error
+    assert helper.rows(db) == rows, why
+    assert helper.rows(db, "SELECT line, reason FROM bad ORDER BY line") == bad, why
+    assert sum(ran.counts[name] for name in ("bytes_records", "bytes_broken", "bytes_blank")) == len(packed(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "why"),
+    [
+        ("7;7;5!|a|c|s3cr3t|n|5|\n", [b"7\x1f7\x1f5\x1fa\x1fc"], "up to the command line"),
+        ("7;7;5|a|c|s3cr3t|n|5!|\n", [b"(44 bytes, not stored)"], "nor what lacks the seal"),
+        ("7;7;9;5!|a|c|s3cr3t|n|5!|\n", [b"7\x1f7\x1f9\x1e5\x1fa\x1fc"], "with a column too many"),
+        ("7;5!|a|c|s3cr3t|n|5!|\n", [b"(42 bytes, not stored)"], "with one too few"),
+        (
+            "7;7;5!|a|c|d|srun\n7;7;s3cr3t|n|5!|\n",
+            [b"7\x1f7\x1f5\x1fa\x1fc", b"(30 bytes, not stored)"],
+            "nor the end of one",
+        ),
+    ],
+)
+def test_no_command_line_is_kept_with_packed_columns_that_are_set_aside(
+    tmp_path: Path, text: str, kept: list[bytes], why: str
+) -> None:
+    db = helper.table(tmp_path / "t.db", "id INTEGER", "time INTEGER", "a TEXT", "c TEXT", "n TEXT")
+    run_packed(db, text)
+    found = [row[0] for row in helper.rows(db, "SELECT raw FROM bad ORDER BY line")]
+    assert found
+    assert not any(b"s3cr3t" in one for one in found), why
+    assert [_without_size(one) for one in found] == [_without_size(one) for one in kept], why
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (("--packed", "5"), "a free column"),
+        (("--packed", "9"), "more than there are"),
+        (("--packed", "-1"), "not a number"),
+        (("--packed", "3", "--delimiter", "\x1e"), "the same byte"),
+        (("--packed", "3", "--fields", "JobID=0"), "headers"),
+    ],
+)
+def test_columns_that_cannot_be_packed_are_refused(args: tuple[str, ...], why: str) -> None:
+    ran = helper.run(b"", "--parse-only", "--ends", "--columns", PACKED, *args)
+    assert ran.code == 1, why
+    assert ran.error.startswith("error: "), why

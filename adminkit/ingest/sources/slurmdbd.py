@@ -36,6 +36,7 @@ from adminkit.ingest.sources.slurmdbd_fields import (
     exit_code,
     job_fields,
     literal,
+    packed_of,
     step_fields,
 )
 from adminkit.ingest.sources.slurmdbd_schema import Schema, associations_of, schema_of
@@ -45,7 +46,7 @@ from adminkit.slurm import cluster as slurm
 from adminkit.slurm import release
 from adminkit.slurm.database import Database, DatabaseFailed
 from adminkit.slurm.sacct import Answer, Query, SacctFailed, fetch
-from adminkit.slurm.seal import Marks, draw_typed
+from adminkit.slurm.seal import SHORT, Marks, draw_typed
 from adminkit.trace import runs
 
 #: Jobs that sacct is asked about at once, for the words of their codes.
@@ -189,7 +190,8 @@ class Slurmdbd(Accounting):
         span, names = (window.since, window.until), [*fields, "Submit"]
         spool = spool_of(part, answer, names, span, ended, self.cluster, self.record, kinds=KINDS)
         values = {**spool.values, **_values(part, spool.reading.columns)}
-        return replace(spool, reading=replace(spool.reading, tres=self.schema.numbers), values=values, partial=partial)
+        reading = replace(spool.reading, tres=self.schema.numbers, packed=packed_of(fields))
+        return replace(spool, reading=reading, values=values, partial=partial)
 
     def _read(self, part: Part, where: str, marks: Marks, target: Path, many: bool) -> tuple[list[str], bool]:
         """An answer into `target`: its fields, and whether records were left out for lack of a word."""
@@ -197,7 +199,7 @@ class Slurmdbd(Accounting):
             known = self._known(marks)
             fields = self._fields(part, known)
         tables = _tables(self.cluster, part, joined=known.associations is None)
-        sql = _select(tables, [*fields.values(), fields["Submit"]], marks, where)
+        sql = _select(tables, [*fields.values(), fields["Submit"]], packed_of(fields), marks, where)
         self.database.spool(f"{_span(self.cluster, where)}{sql}{_WITHIN}" if many else sql, target)
         return list(fields), finish(target, marks)
 
@@ -314,10 +316,13 @@ def _codes(cluster: str, where: str, coded: Sequence[Coded]) -> str:
     )
 
 
-def _select(tables: str, fields: Sequence[str], marks: Marks, where: str) -> str:
-    """SQL: one record a row, each field with the delimiter behind it, as sacct -p prints them."""
-    mark = literal(marks.delimiter)
-    record = ", ".join(f"{one}, {mark}" for one in fields)
+def _select(tables: str, fields: Sequence[str], packed: int, marks: Marks, where: str) -> str:
+    """SQL: one record a row, each field with the delimiter behind it, as sacct -p prints them.
+
+    Of the first `packed` fields only the last one has it behind it.
+    """
+    between, mark = literal(SHORT), literal(marks.delimiter)
+    record = ", ".join(f"{one}, {between if place < packed else mark}" for place, one in enumerate(fields, 1))
     # Traps: a HAVING over the record, or its name in another place, would have the server make it twice; and it sorts
     # records of this width by reading each row a second time.
     return f"SELECT IFNULL(CONCAT({record}), {literal(marks.seal)}) FROM {tables} WHERE {where}"

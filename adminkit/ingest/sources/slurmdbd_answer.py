@@ -11,7 +11,7 @@ from typing import Final
 
 from adminkit.errors import cause
 from adminkit.slurm.process import NoRoom
-from adminkit.slurm.seal import Marks
+from adminkit.slurm.seal import SHORT, Marks
 
 #: What stands before the mask of the tasks of an array that waits.
 _MASK: Final = b"_[0x"
@@ -23,20 +23,22 @@ def finish(target: Path, marks: Marks) -> bool:
 
     Such a line is the seal, which no user can know. Behind the times of a record it never begins a line.
     """
-    left_out = f"{marks.seal}\n".encode()
+    left_out, end = f"{marks.seal}\n".encode(), marks.delimiter.encode()
     if not _has(target, left_out, _MASK):
         return False
-    masks = re.compile(rb"(\d_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\]" + re.escape(marks.delimiter.encode()) + rb")")
+    masks = re.compile(rb"^(\d+_\[)0x([0-9A-Fa-f]+)((?:%\d+)?\](?:" + SHORT.encode() + rb"|" + re.escape(end) + rb"))")
     fresh, partial = target.with_name(f"{target.name}.new"), False
+    begins = True  # a record: this line is not of a text with newlines
     try:
         with target.open("rb") as lines, fresh.open("wb") as kept:
             for line in lines:
                 if line == left_out:
                     partial = True
-                elif _MASK in line:
+                elif begins and _MASK in line:
                     kept.write(masks.sub(lambda one: one[1] + tasks_of(int(one[2], 16)).encode() + one[3], line))
                 else:
                     kept.write(line)
+                begins = line == left_out or line.endswith(end + b"\n")
         fresh.replace(target)
     except OSError as error:
         raise NoRoom(

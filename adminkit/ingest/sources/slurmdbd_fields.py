@@ -9,7 +9,7 @@ for a job that has the code (slurmdbd.py), so that they are always those of this
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,8 @@ CPU, MEM, NODE = 1, 2, 4
 KINDS: Final = {"Eligible": "epoch", "Start": "epoch", "End": "epoch", "MaxRSS": "usage", "Microseconds": "int"}
 #: Fields that sacct does not have.
 OWN: Final = ("Microseconds",)
+#: Fields that may have text of users in them. An account or a queue is as its job named it.
+OPEN: Final = frozenset("Account Partition AdminComment SystemComment Comment Extra SubmitLine JobName".split())
 #: The trace's column -> SQL over what it reads, where a field of its own would only repeat others.
 JOB_VALUES: Final = {"req_nodes": "coalesce({ReqTRES.nodes}, 0)"}
 #: sacct has thousandths of a second only below an hour.
@@ -194,8 +196,6 @@ def job_fields(known: Known) -> dict[str, str]:
         "User": f"IFNULL({user}, {word('User', 'j.id_user', words)})",
         "UID": "j.id_user",
         "Group": word("Group", "j.id_group", words),
-        "Account": f"IFNULL({account}, IFNULL(j.account, ''))",
-        "Partition": "j.`partition`",
         "QOS": word("QOS", "j.id_qos", words),
         "State": f"CONCAT({word('State', 'j.state', words)}{_by('j.state', 'j.kill_requid')})",
         "Reason": word("Reason", "j.state_reason_prev", words),
@@ -218,6 +218,8 @@ def job_fields(known: Known) -> dict[str, str]:
         "NodeList": "IFNULL(j.nodelist, '')",
         "Restarts": "j.restart_cnt",
         "Flags": word("Flags", "j.flags", words),
+        "Account": f"IFNULL({account}, IFNULL(j.account, ''))",
+        "Partition": "j.`partition`",
         "AdminComment": "IFNULL(j.admin_comment, '')",
         "SystemComment": "IFNULL(j.system_comment, '')",
         "Comment": "IFNULL(j.derived_es, '')",
@@ -260,3 +262,8 @@ def step_fields(known: Known) -> dict[str, str]:
 def _by(state: str, who: str) -> str:
     """What follows the word of a state, as a further part of a CONCAT: who cancelled it."""
     return f", IF({state} & {STATE_BASE} = {CANCELLED} AND {who} <> {INFINITE}, CONCAT(' by ', {who}), '')"
+
+
+def packed_of(names: Iterable[str]) -> int:
+    """The number of fields before the first that a user can write into."""
+    return next(place for place, name in enumerate([*names, "JobName"]) if name in OPEN)

@@ -15,6 +15,7 @@ from adminkit.ingest.sources.slurmdbd_fields import CPU, INFINITE, MEM, NO_VAL, 
 from adminkit.ingest.window_plan import Window
 from adminkit.quote import quote
 from adminkit.render.format import plural
+from adminkit.slurm.seal import SHORT
 from adminkit.sqlite import sqlite3
 from adminkit.trace.windows import fact, set_fact
 
@@ -153,10 +154,12 @@ def _records(spool: Spool) -> dict[Key, dict[str, str]]:
     data = spool.path.read_bytes().decode("utf-8", "surrogateescape")
     spool.path.unlink()
     cells = data.split(spool.reading.delimiter)
+    packed = max(1, spool.reading.packed)
+    width = len(names) - packed + 1
     found = {}
-    for at in range(0, len(cells) - len(names) + 1, len(names)):
-        record = cells[at : at + len(names)]
-        record[0] = record[0].removeprefix("\n")
+    for at in range(0, len(cells) - width + 1, width):
+        first, *others = cells[at : at + width]
+        record = [*first.removeprefix("\n").split(SHORT, packed - 1), *others]
         fields = {
             name: _sorted(name, cell.removesuffix(spool.reading.seal)) for name, cell in zip(names, record, strict=True)
         }

@@ -23,12 +23,17 @@ bool ak_reader_init(struct ak_reader *r, const struct ak_spec *spec, const struc
         snprintf(error, error_size, "blanks between columns do not end a record");
         return false;
     }
-    r->columns = (size_t)spec->columns;
+    if (!ak_may_pack(spec, format)) {
+        snprintf(error, error_size, "these columns cannot be packed");
+        return false;
+    }
+    r->more = format->packed > 1 ? (size_t)format->packed - 1 : 0;
+    r->columns = (size_t)spec->columns - r->more;
     r->want = r->columns - !format->ends;
-    r->free_one = spec->free_one;
+    r->free_one = spec->free_one < 0 ? -1 : spec->free_one - (int)r->more;
     r->first_free = ak_is_free(spec->column[0].kind);
     r->hold_last =
-        !format->ends && !format->space && r->want > 0 && ak_is_free(spec->column[r->columns - 1].kind);
+        !format->ends && !format->space && r->want > 0 && ak_is_free(spec->column[spec->columns - 1].kind);
     r->line = 1;
     return true;
 }
@@ -314,8 +319,8 @@ static enum ak_event take_line(struct ak_reader *r, const char *buf, size_t len,
     return AK_MORE;
 }
 
-enum ak_event ak_reader_next(struct ak_reader *r, const char *buf, size_t len, bool eof,
-                             struct ak_record *record) {
+enum ak_event ak_reader_event(struct ak_reader *r, const char *buf, size_t len, bool eof,
+                              struct ak_record *record) {
     for (;;) {
         enum ak_event event = settle(r, buf, record);
         if (event != AK_MORE)

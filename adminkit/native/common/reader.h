@@ -16,8 +16,17 @@ static inline struct ak_slice ak_slice_of(const struct ak_reader *r, const char 
 
 /* How many columns that many delimiters are. */
 static inline size_t ak_columns_of(const struct ak_reader *r, size_t count) {
-    return count + !r->format.ends;
+    return count + !r->format.ends + r->more;
 }
+
+/* The next thing, of which packed columns are one field still: reader.c. */
+enum ak_event ak_reader_event(struct ak_reader *r, const char *buf, size_t len, bool eof,
+                              struct ak_record *record);
+
+/* ---- packed columns: reader_packed.c ---- */
+
+/* Whether the columns that the format packs are there, and none of them is free. */
+bool ak_may_pack(const struct ak_spec *spec, const struct ak_format *format);
 
 /* ---- lines: reader_lines.c ---- */
 

@@ -9,7 +9,7 @@ enum ak_event ak_record_broken(struct ak_reader *r, struct ak_record *record, ui
     record->line = line;
     record->raw = raw;
     record->repaired = record->plain = false;
-    snprintf(record->reason, sizeof record->reason, format, columns, r->columns);
+    snprintf(record->reason, sizeof record->reason, format, columns, r->columns + r->more);
     return AK_BROKEN;
 }
 

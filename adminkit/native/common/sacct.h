@@ -89,6 +89,8 @@
  *   - without .ends and with a free last column, lines without any delimiter continue it;
  *   - a record has at most 1 MiB and 131072 lines, and no NUL byte. \r\n is a line's end too. Empty lines between records, and
  *     lines that begin with .comment, are passed over.
+ * With .packed, that many columns at the front have one byte, AK_PACK, between them, and the delimiter only behind the
+ * last. No user may write into them: a record with another number of AK_PACK in them is broken, and none of them is free.
  * With .space, columns are separated by runs of blanks and tabs and every line is a record (SWF).
  *
  * DEMANDS ON ROWS
@@ -111,8 +113,12 @@
 
 /* ---- records ---- */
 
+/* Stands between packed columns. */
+#define AK_PACK '\x1e'
+
 struct ak_format {
     char delimiter[AK_MAX_DELIMITER + 1];
+    int packed; /* the number of columns at the front that have AK_PACK between them; 0 for none */
     char comment[AK_MAX_DELIMITER + 1]; /* "" for none */
     bool space, ends, surplus_ignore;
 };
@@ -140,7 +146,8 @@ struct ak_record {
 struct ak_reader {
     struct ak_format format;
     size_t delimiter_size, comment_size;
-    size_t columns, want; /* want: delimiters of a record */
+    size_t columns, want; /* want: delimiters of a record; packed columns are one */
+    size_t more;          /* columns that packed ones are more than one */
     int free_one;
     bool first_free, hold_last;
     const struct ak_fields *fields; /* NULL: every line is a record's */

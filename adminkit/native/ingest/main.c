@@ -171,8 +171,9 @@ static char *reading_of(const struct ak_options *options) {
     char *how = NULL;
     const char *delimiter =
         options->sealed ? "sealed" : format->delimiter; /* a sealed answer has a new delimiter each time */
-    if (asprintf(&how, "%s %s %d%d%d %s%s%s", options->columns, delimiter, format->space, format->ends,
-                 format->surplus_ignore, options->timezone ? options->timezone : "", options->tres ? " " : "",
+    if (asprintf(&how, "%s %s %d%d%d%s %s%s%s", options->columns, delimiter, format->space, format->ends,
+                 format->surplus_ignore, format->packed ? " packed" : "",
+                 options->timezone ? options->timezone : "", options->tres ? " " : "",
                  options->tres ? options->tres : "") < 0)
         return NULL;
     return how;
@@ -241,6 +242,8 @@ static bool prepare(struct run *run) {
         return false;
     if (options->fields && !ak_fields_parse(&run->fields, &run->spec, options->fields))
         return fail(run, "--fields: not a list of fields");
+    if (options->fields && options->format.packed)
+        return fail(run, "--packed: headers have no packed columns");
     ak_layout_of_spec(&run->layout, &run->spec, options->format.ends);
     if (options->gentle)
         setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10); /* threads take after this one */

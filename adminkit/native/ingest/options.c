@@ -32,6 +32,7 @@ static const char help[] =
     "counted\n"
     "  --delimiter TEXT   separates columns, | by default; `space` is any run of blanks and tabs\n"
     "  --ends             there is a delimiter after the last column, too (sacct -p)\n"
+    "  --packed N         the first N columns have the byte 0x1E between them instead; none of them is free\n"
     "  --comment TEXT     lines that begin with TEXT are skipped\n"
     "  --surplus ignore   columns beyond those of the spec are dropped\n"
     "  --sealed           the digits of every time are followed by the value of $" AK_SEAL
@@ -132,8 +133,11 @@ static int with_value(struct ak_options *o, const char *name, const char *value)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (strcmp(name, lists[i].name) == 0)
             return add_word(lists[i].to, value) ? 1 : -1;
+    uint64_t packed;
     if (strcmp(name, "--delimiter") == 0)
         return set_delimiter(&o->format, value) ? 1 : -1;
+    if (strcmp(name, "--packed") == 0)
+        return number(value, &packed) && packed <= AK_MAX_COLUMNS ? (o->format.packed = (int)packed, 1) : -1;
     if (strcmp(name, "--comment") == 0)
         return copy_mark(o->format.comment, value) ? 1 : -1;
     if (strcmp(name, "--first-line") == 0)

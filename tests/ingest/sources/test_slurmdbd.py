@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -10,11 +12,20 @@ import pytest
 
 from adminkit.errors import AdminkitError
 from adminkit.ingest.sources.slurmdbd_answer import finish, tasks_of
-from adminkit.ingest.sources.slurmdbd_fields import ASSOCIATIONS, literal, word
+from adminkit.ingest.sources.slurmdbd_fields import (
+    ASSOCIATIONS,
+    OPEN,
+    Known,
+    job_fields,
+    literal,
+    packed_of,
+    step_fields,
+    word,
+)
 from adminkit.ingest.sources.slurmdbd_schema import ASSOCIATION, JOB, STEP, TRES, Schema, associations_of, schema_of
 from adminkit.ingest.sources.verify import spelled
 from adminkit.slurm.database import Database, DatabaseFailed
-from adminkit.slurm.seal import Marks
+from adminkit.slurm.seal import SHORT, Marks
 from tests.support.fakes import Programs
 
 TABLES = {"alpha_job_table": JOB, "alpha_step_table": STEP, "alpha_assoc_table": ASSOCIATION, "tres_table": TRES}
@@ -48,6 +59,8 @@ MARKS = Marks("\x1fdelim", "xseal")
         ("7_[0x6%2]|9\n", "7_[1-2%2]|9\n", False, "the tasks of an array"),
         ("7_[0x6]\n|a_[0x6]|\n", "7_[0x6]\n|a_[0x6]|\n", False, "a user's text"),
         ("1|xseal|xseal\n", "1|xseal|xseal\n", False, "seals behind times"),
+        ("7_[0x6%2];7;|a\n8_[0x6];8|\n", "7_[1-2%2];7;|a\n8_[0x6];8|\n", False, "a user's text after a newline"),
+        ("x;|\n7_[0x6];7|\nxseal\n8_[0x6];8|\n", "x;|\n7_[1-2];7|\n8_[1-2];8|\n", True, "behind a whole record"),
         ("x" * (1 << 20) + "\nxseal\n7_[0x3]|\n", "x" * (1 << 20) + "\n7_[0-1]|\n", True, "behind much else"),
     ],
 )
@@ -55,10 +68,29 @@ def test_an_answer_loses_the_lines_of_records_without_a_word_and_gets_its_tasks(
     answer: str, kept: str, partial: bool, why: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "answer"
-    file.write_text(answer.replace("|", MARKS.delimiter))
+    file.write_text(answer.replace("|", MARKS.delimiter).replace(";", SHORT))
     assert finish(file, MARKS) is partial, why
-    assert file.read_text() == kept.replace("|", MARKS.delimiter), why
+    assert file.read_text() == kept.replace("|", MARKS.delimiter).replace(";", SHORT), why
     assert [one.name for one in tmp_path.iterdir()] == ["answer"]
+
+
+#: Columns of the tables that a user's text can stand in.
+WRITTEN = {"account", "partition", "admin_comment", "system_comment", "derived_es", "extra", "submit_line", "job_name",
+           "step_name", "work_dir", "wckey", "constraints"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields_of", "many"), [(job_fields, 28), (step_fields, 17)], ids=["of a job", "of a step"])
+def test_no_packed_field_has_a_column_that_a_user_can_write_into(
+    fields_of: Callable[[Known], dict[str, str]], many: int
+) -> None:
+    known = Known("seal", 9, {}, {}, frozenset({*JOB, "restart_cnt", "extra", "id_job"}), (22, 5, 0))
+    fields = fields_of(known)
+    packed = packed_of(fields)
+    assert packed == many
+    for place, (name, sql) in enumerate(fields.items()):
+        written = WRITTEN & set(re.findall(r"\w+", sql))
+        assert (name in OPEN) is bool(written) is (place >= packed), (name, written)
+    assert packed_of(["JobID", "Submit"]) == 2
 
 
 def sql_of(expression: str, value: int) -> object:
