@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -51,10 +51,23 @@ class Part:
 
     until: float
     left: int
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def is_over(self) -> bool:
         return self.left <= 0 or time.monotonic() >= self.until
+
+    def take(self, most: int) -> int:
+        """How many bytes a reader may read now, `most` or fewer; 0: the part is over. Several readers share a part."""
+        with self._lock:
+            size = 0 if self.is_over else min(most, self.left)
+            self.left -= size
+            return size
+
+    def give_back(self, size: int) -> None:
+        """Bytes that were taken and that the file did not have."""
+        with self._lock:
+            self.left += size
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +190,12 @@ def _read(name: str, part: Part) -> tuple[float, int] | None:
             return None
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         size = 0
-        while data := os.read(handle, _CHUNK):
-            size += len(data)
-            part.left -= len(data)
-            if part.is_over:
+        while size < facts.st_size and (most := part.take(_CHUNK)):
+            data = os.read(handle, most)
+            part.give_back(most - len(data))
+            if not data:
                 break
+            size += len(data)
         os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
         return min(1.0, size / facts.st_size) if facts.st_size else 1.0, size
     except OSError:
