@@ -314,6 +314,7 @@ def _in_guest(row: Row, words: list[str], output: int, clean: bool, limit: float
 def _command(row: Row, words: list[str], name: str = "", clean: bool = False) -> list[str]:
     folder = folder_of(row)
     command = [ENGINE, "run", "--rm", "--init", "--hostname", "slurm", *_RIGHTS, *LIMITS]
+    command += ["--device=/dev/fuse"] if Path("/dev/fuse").exists() else []
     command += ["-v", f"{folder}:/adminkit", "-w", "/adminkit"]
     command += ["--name", name] if name else []
     for key, value in ((CONTAINER, row.name), *row.env, *_index_settings()):
