@@ -18,9 +18,9 @@ TEST_PACKAGES="clang clang-format locales lua-check man-db mandoc rpm ruby syste
 # Programs that a signal is sent through: shells, a small one in Go, and a Java.
 SIGNAL_PACKAGES="busybox zsh tcsh mksh fish gron default-jre-headless"
 SLURM_PACKAGES="slurm-wlm slurmdbd slurm-wlm-mysql-plugin slurm-wlm-basic-plugins munge mariadb-server mariadb-client
-    libslurm-dev"
+    libslurm-dev prometheus"
 MAIL_PACKAGES="postfix openssl"
-WEB_PACKAGES="chromium chromium-driver fonts-dejavu-core fonts-noto-cjk prometheus prometheus-node-exporter charliecloud"
+WEB_PACKAGES="chromium chromium-driver fonts-dejavu-core fonts-noto-cjk prometheus-node-exporter charliecloud"
 # The slow file system on which `adminkit data` is measured, and the programs that make and mount images.
 BED_PACKAGES="fuse3 libfuse3-dev pkg-config squashfs-tools squashfuse erofs-utils"
 PACKAGING_PACKAGES="build-essential debhelper"
