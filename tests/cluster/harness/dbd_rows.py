@@ -6,6 +6,8 @@ import os
 import re
 from typing import Final
 
+from adminkit.ingest.sources.slurmdbd_fields import WHOLE_CODES
+from adminkit.slurm.release import parse_release
 from tests.cluster.harness.cluster import Cluster
 
 Row = dict[str, object]
@@ -40,7 +42,8 @@ def job_rows(cluster: Cluster) -> dict[tuple[int, int], Row]:
     name = cluster.name
     sql = f"select {', '.join(f'j.{cell}' if cell.isidentifier() else cell for cell in cells)}"
     sql += f" from {name}_job_table j left join {name}_assoc_table a on a.id_assoc = j.id_assoc where j.deleted = 0"
-    return {(int(row[0]), int(row[1])): _job(row) for row in cluster.sql(sql)}
+    less = 128 if parse_release(cluster.ask("sacct", "-V")) < WHOLE_CODES else 0
+    return {(int(row[0]), int(row[1])): _job(row, less) for row in cluster.sql(sql)}
 
 
 def step_rows(cluster: Cluster) -> dict[tuple[int, int, str], Row]:
@@ -59,16 +62,18 @@ def step_rows(cluster: Cluster) -> dict[tuple[int, int, str], Row]:
     return found
 
 
-def _job(row: tuple[str, ...]) -> Row:
+def _job(row: tuple[str, ...], less: int) -> Row:
+    """`less`: what sacct takes off exit codes of 128 and more."""
     limit, array = int(row[10]), int(row[12])
     task = int(row[13])
     tres = dict(part.split("=") for part in (_text(row[16]) or "").split(",") if part)
     over = _time(row[9]) is not None
+    code = (int(row[15]) >> 8) & 0xFF
     values = (
         int(row[0]), int(row[1]), _state(row[2]), _text(row[3]), int(row[4]), _text(row[5]), _text(row[6]),
         _time(row[7]), _time(row[8]), _time(row[9]), limit * 60 if 0 < limit < _NO_VAL else None, _text(row[11]),
         array or None, task if array and task < _NO_VAL else None, (int(row[14]) >> 8) & 0xFF,
-        (int(row[15]) >> 8) & 0xFF if over else 0, int(tres["1"]) if tres else None,
+        (code - less if code >= 128 else code) if over else 0, int(tres["1"]) if tres else None,
         None if _text(row[17]) in (None, "None assigned") else _text(row[17]), _text(row[18]),
     )  # fmt: skip
     return dict(zip(COLUMNS, values, strict=True))
