@@ -1,13 +1,11 @@
 /* helper.c - see helper.h. */
 #include "helper.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/program.h"
 #include "state.h"
 
 #define PROGRAM "adminkit-stage"
@@ -24,16 +23,6 @@
 #define END_SPAN 400     /* ms for the helper to see that its job has ended, before it is killed */
 #define KILL_SPAN 400    /* ms for the kernel to end it */
 #define LIST_SIZE 131000 /* bytes of one argument, which Linux bounds */
-
-/* The program lies beside the plugin. */
-static bool find_program(char *path, size_t size) {
-    Dl_info plugin;
-    if (!dladdr(PROGRAM, &plugin) || !plugin.dli_fname || plugin.dli_fname[0] != '/')
-        return false;
-    const char *slash = strrchr(plugin.dli_fname, '/');
-    return snprintf(path, size, "%.*s/" PROGRAM, (int)(slash - plugin.dli_fname), plugin.dli_fname) <
-           (int)size;
-}
 
 /* The groups, joined by commas; NULL: no memory, or more than an argument takes. free() it. */
 static char *print_groups(const struct da_step *step) {
@@ -50,34 +39,12 @@ static char *print_groups(const struct da_step *step) {
     return list;
 }
 
-/* Trap: without SIGCHLD's default and an empty mask it would inherit what slurmstepd ignores and blocks. */
-static int spawn(const char *path, char **argv, char **environment, int state, pid_t *pid) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, state, STDIN_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    int error = posix_spawn(pid, path, &actions, &attributes, argv, environment);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-}
-
 /* Starts the program with the locks of `state`, and waits until it has gone apart. 0 or an errno. */
 static int start(const struct da_step *step, int state) {
     char path[PATH_MAX], number[6][24], folder[PATH_MAX + 24];
     pid_t pid;
     int status;
-    if (!find_program(path, sizeof path))
+    if (!ak_program_find(PROGRAM, path, sizeof path))
         return ENOENT;
     char *groups = print_groups(step);
     if (!groups)
@@ -96,7 +63,7 @@ static int start(const struct da_step *step, int state) {
                     groups,    number[4],
                     number[5], (char *)da_mode_name(step->request.mode),
                     NULL};
-    int error = spawn(path, argv, environment, state, &pid);
+    int error = ak_program_start(path, argv, environment, state, &pid);
     free(groups);
     while (!error && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
